@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { timestamp } from "./common.ts";
+import { operation } from "./operation.ts";
+
+export const get = operation({
+  id: "health.get",
+  http: "GET /health",
+  about: "Say whether the service can serve.",
+  output: z
+    .object({
+      status: z.enum(["ok", "degraded"]),
+      timestamp,
+      down: z.array(z.string()).optional().describe("The parts that do not answer."),
+    })
+    .meta({ id: "Health" }),
+  scope: "open",
+  problems: ["unavailable"],
+});

@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { canonicalTrigger, seeded, slug, sourceName, text, timestamp } from "./common.ts";
+import { operation, pageOf, paging } from "./operation.ts";
+
+/** source, event and action → canonical trigger. */
+export const sourceMapping = z
+  .object({
+    id: z.int(),
+    source: sourceName,
+    event_name: z.string(),
+    action: z.string().nullable(),
+    canonical_trigger: canonicalTrigger,
+    created_at: timestamp,
+  })
+  .meta({ id: "SourceEventMapping" });
+
+/** canonical trigger → task. */
+export const triggerMapping = z
+  .object({ id: z.int(), canonical_trigger: canonicalTrigger, task_id: slug, created_at: timestamp })
+  .meta({ id: "TriggerTaskMapping" });
+
+const id = z.int().min(1).max(2_147_483_647);
+
+export const listTriggers = operation({
+  id: "triggers.list",
+  http: "GET /api/tasks/triggers",
+  rpc: "TaskService.ListTriggerMappings",
+  about: "List which tasks each trigger fires.",
+  input: z.object(paging),
+  output: pageOf(triggerMapping),
+});
+export const createTrigger = operation({
+  id: "triggers.create",
+  http: "POST /api/tasks/triggers",
+  rpc: "TaskService.CreateTriggerMapping",
+  about: "Map a trigger to a task. Several tasks may hang on one trigger; all of them fire.",
+  input: z.object({ canonical_trigger: canonicalTrigger, task_id: slug }),
+  output: triggerMapping,
+  status: 201,
+  problems: ["conflict"],
+});
+export const removeTrigger = operation({
+  id: "triggers.delete",
+  http: "DELETE /api/tasks/triggers/:id",
+  rpc: "TaskService.DeleteTriggerMapping",
+  about: "Delete a trigger-task mapping.",
+  input: z.object({ id }),
+  problems: ["not_found"],
+});
+export const seedTriggers = operation({
+  id: "triggers.seed",
+  http: "POST /api/tasks/triggers/seed",
+  rpc: "TaskService.SeedTriggerMappings",
+  about: "Create the default trigger-task mappings; those that exist are left alone.",
+  output: seeded,
+});
+export const listSources = operation({
+  id: "sources.list",
+  http: "GET /api/tasks/sources",
+  rpc: "TaskService.ListSourceMappings",
+  about: "List which trigger each platform event stands for.",
+  input: z.object(paging),
+  output: pageOf(sourceMapping),
+});
+export const createSource = operation({
+  id: "sources.create",
+  http: "POST /api/tasks/sources",
+  rpc: "TaskService.CreateSourceMapping",
+  about: "Map an event of a platform to a trigger. Without an action it matches any action of that event.",
+  input: z.object({
+    source: sourceName,
+    event_name: text(200),
+    action: text(200).nullish(),
+    canonical_trigger: canonicalTrigger,
+  }),
+  output: sourceMapping,
+  status: 201,
+  problems: ["conflict"],
+});
+export const removeSource = operation({
+  id: "sources.delete",
+  http: "DELETE /api/tasks/sources/:id",
+  rpc: "TaskService.DeleteSourceMapping",
+  about: "Delete a source event mapping.",
+  input: z.object({ id }),
+  problems: ["not_found"],
+});
+export const seedSources = operation({
+  id: "sources.seed",
+  http: "POST /api/tasks/sources/seed",
+  rpc: "TaskService.SeedSourceMappings",
+  about: "Create the default source event mappings; those that exist are left alone.",
+  output: seeded,
+});

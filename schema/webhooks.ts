@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { timestamp } from "./common.ts";
+import { executionState } from "./executions.ts";
+import { operation, pageOf, paging } from "./operation.ts";
+
+export const outcomes = ["dispatched", "discarded"] as const;
+
+export const webhookEvent = z
+  .object({
+    id: z.uuid(),
+    source: z.string(),
+    slug: z.string().describe("The last segment of the path it came in by."),
+    delivery_id: z.string().nullable(),
+    event_name: z.string().nullable(),
+    action: z.string().nullable(),
+    actor: z.string().nullable(),
+    subject: z.string().nullable(),
+    canonical_triggers: z.array(z.string()),
+    outcome: z.enum(outcomes),
+    reason: z.string().nullable().describe("Why it was discarded."),
+    replay_of: z.uuid().nullable(),
+    received_at: timestamp,
+  })
+  .meta({ id: "WebhookEvent" });
+
+export const executionRef = z.object({ id: z.uuid(), task_id: z.string() }).meta({ id: "ExecutionRef" });
+
+/** What a sender is told. */
+export const receipt = z
+  .object({
+    event_id: z.uuid(),
+    status: z.enum(["accepted", "discarded", "duplicate"]),
+    canonical_trigger: z.string().nullish().describe("The first trigger that fired."),
+    canonical_triggers: z.array(z.string()).optional(),
+    executions: z.array(executionRef).optional(),
+  })
+  .meta({ id: "WebhookReceipt" });
+
+export const list = operation({
+  id: "webhook-events.list",
+  http: "GET /api/webhook-events",
+  rpc: "WebhookEventService.ListWebhookEvents",
+  about: "List received webhook events, newest first.",
+  input: z.object({ ...paging, source: z.string().max(64).optional(), outcome: z.enum(outcomes).optional() }),
+  output: pageOf(webhookEvent),
+});
+export const get = operation({
+  id: "webhook-events.get",
+  http: "GET /api/webhook-events/:id",
+  rpc: "WebhookEventService.GetWebhookEvent",
+  about: "Get one webhook event with its raw payload and its executions.",
+  input: z.object({ id: z.uuid() }),
+  output: webhookEvent
+    .extend({
+      payload: z.unknown().describe("The payload as it came, parsed."),
+      executions: z.array(executionRef.extend({ state: executionState })),
+    })
+    .meta({ id: "WebhookEventWithPayload" }),
+  problems: ["not_found"],
+});
+export const replay = operation({
+  id: "webhook-events.replay",
+  http: "POST /api/webhook-events/:id/replay",
+  rpc: "WebhookEventService.ReplayWebhookEvent",
+  about: "Dispatch a kept event once more, as a new event with `replay_of`.",
+  input: z.object({ id: z.uuid() }),
+  output: receipt,
+  status: 202,
+  problems: ["not_found"],
+});

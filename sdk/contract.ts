@@ -1,0 +1,156 @@
+import type { z } from "zod";
+
+/**
+ * What crosses the boundary between the host and a plugin. All of it is JSON, except bytes (a `Uint8Array` in one
+ * process, base64 between two) and the deadline (an `AbortSignal`), so the same plugin runs in the host's process
+ * or in a sandboxed one of its own.
+ */
+export type Maybe<T> = T | Promise<T>;
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
+
+/** A webhook as it came in. Header names are lower-case; a header sent twice is joined by `, `. */
+export interface WebhookRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  /** The raw bytes: signatures are checked on these, never on parsed JSON. */
+  readonly body: Uint8Array;
+}
+
+/** A verified webhook. `payload` is the body, parsed; nothing in it has been checked. */
+export interface WebhookPayload {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly payload: Json;
+}
+
+export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+/** The issue, pull request or merge request that an event is about, as the platform addresses it. */
+export interface Subject {
+  /** For alpha `owner/repo`; what the tools take as `project`. */
+  readonly project: string;
+  /** Number or key of the issue; what the tools take as `issue`. */
+  readonly issue: string;
+}
+
+/** A platform's event in the shape that every source shares. */
+export interface SourceEvent {
+  /** The platform's id of this delivery; the same id again is the same delivery. `null` where it sends none. */
+  readonly delivery_id: string | null;
+  /** Event name and action exactly as the source event mappings spell them, for example `issues` and `opened`. */
+  readonly event_name: string;
+  readonly action: string | null;
+  readonly subject: Subject | null;
+  /** Login or account id of who caused it, comparable with `Source.account`. */
+  readonly actor: string | null;
+  /** What the agent reads, Markdown: title, body, comment, states. It is data, never instructions. */
+  readonly text: string;
+  /** What was written carries the marker of something that Signalbox posted. See `carriesMarker`. */
+  readonly marked: boolean;
+  /** When it happened at the platform, ISO 8601. */
+  readonly occurred_at: string | null;
+  /** The member that this event needs and the payload lacks, for example `issue.number`; else `null`. */
+  readonly lacks: string | null;
+}
+
+/** Settings and credentials of one account at a platform, as the plugin's `connection` schema parsed them. */
+export interface Call<Settings = Record<string, unknown>> {
+  /** Aborted at the deadline of the call. */
+  readonly signal: AbortSignal;
+  /** Settings of the account in whose name the call is made; `{}` for plugins without a source. */
+  readonly connection: Settings;
+  /** Stable over every repetition of this very call, unique among all others: put it into what is written. */
+  readonly key: string;
+}
+
+/** What to post: Markdown, at an issue. */
+export interface Post {
+  readonly subject: Subject;
+  readonly body: string;
+}
+
+/** What stands at the tracker after a post. */
+export interface Posted {
+  readonly id: string;
+  readonly url: string;
+}
+
+/** What one poll brought. `cursor` is handed to the next poll as it is. */
+export interface Polled {
+  readonly events: readonly WebhookPayload[];
+  readonly cursor: string;
+}
+
+export interface Source<Settings extends z.ZodObject = z.ZodObject> {
+  /** One sentence: which platform, which API version. */
+  readonly about: string;
+  /** Settings and credentials of one account. Members that hold a secret are named in `secrets`. */
+  readonly connection: Settings;
+  readonly secrets: readonly (keyof z.output<Settings> & string)[];
+  /** The settings without which nothing can be posted; while one is absent the source counts as not configured. */
+  readonly required: readonly (keyof z.output<Settings> & string)[];
+  /** Decides on the raw bytes whether the sender is who it says. Constant time. */
+  verify(request: WebhookRequest, connection: z.output<Settings>): Maybe<Verdict>;
+  /** Reads an event. Never throws on a strange payload: it says in `lacks` what is missing. */
+  parse(request: WebhookPayload): Maybe<SourceEvent>;
+  /** Login or id of the account that `connection` posts as; `null` where the platform does not tell. */
+  account(call: Call<z.output<Settings>>): Promise<string | null>;
+  /** Tries the connection: reads something that needs the credential. Throws a `PluginError` when it does not work. */
+  check(call: Call<z.output<Settings>>): Promise<void>;
+  /** Posts a comment that carries `call.key` as its marker. */
+  deliver(post: Post, call: Call<z.output<Settings>>): Promise<Posted>;
+  /** Looks for the comment that carries `call.key`; how a post of unknown outcome is settled after a crash. */
+  find(post: Post, call: Call<z.output<Settings>>): Promise<Posted | null>;
+  /** Reads what changed in a project since `cursor` (absent: since `since`, ISO 8601) as webhooks would have told it. */
+  poll?(from: { project: string; since: string; cursor: string | null }, call: Call<z.output<Settings>>): Promise<Polled>;
+}
+
+export type Effect = "read" | "write";
+
+export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, Settings = never> {
+  /** What the model reads to decide whether to call it. */
+  readonly about: string;
+  readonly category?: string;
+  readonly effect: Effect;
+  /** A write that may be repeated without harm, such as setting a description. */
+  readonly idempotent?: boolean;
+  readonly input: I;
+  readonly output: O;
+  run(input: z.output<I>, call: Call<Settings>): Maybe<z.input<O>>;
+  /** For a write that is not idempotent: what `run` with the same `call.key` left at the other side, or `null`. */
+  find?(input: z.output<I>, call: Call<Settings>): Promise<z.input<O> | null>;
+}
+
+/** What a plugin adds, by kind and name. */
+export interface Contributions {
+  // biome-ignore lint/suspicious/noExplicitAny: a source keeps its own settings type; the host parses them by its schema
+  readonly sources?: Readonly<Record<string, Source<any>>>;
+  // biome-ignore lint/suspicious/noExplicitAny: as above, for the tools' inputs and outputs
+  readonly tools?: Readonly<Record<string, Tool<any, any, any>>>;
+  /** Called once on a clean stop, in reverse order of setup. */
+  dispose?(): Maybe<void>;
+}
+
+/** All that a plugin may touch. Nothing is global. */
+export interface Capabilities {
+  /** Structured log line, prefixed with the plugin's id. */
+  log(message: string, fields?: Readonly<Record<string, Json>>): void;
+  /** `fetch`, bound to the hosts that the plugin declares and those of its connections, with the call's deadline. */
+  fetch: typeof globalThis.fetch;
+}
+export type Need = keyof Capabilities;
+export type SetupContext<C, N extends Need> = Readonly<Pick<Capabilities, N> & { config: C }>;
+
+export interface PluginSpec<C extends z.ZodObject, N extends Need> {
+  /** Lower-case letters, digits and `-`; the provider of its tools. */
+  readonly id: string;
+  /** Semantic version of the plugin; recorded with every run. */
+  readonly version: string;
+  /** Range of sdk versions that it was written for, for example `^0.1.0`. `*` is refused. */
+  readonly sdk: string;
+  readonly about?: string;
+  readonly config: C;
+  /** The capabilities that `setup` is handed; shown to the operator. */
+  readonly needs: readonly N[];
+  /** Hosts that `fetch` may reach, beside those of the connections' own addresses. */
+  readonly hosts?: readonly string[];
+  setup(context: SetupContext<z.output<C>, N>): Maybe<Contributions>;
+}
