@@ -1,0 +1,110 @@
+import type { Operation } from "@signalbox/schema/operation";
+import { buildModel } from "../grpc/build-model.ts";
+import { usesValue } from "../grpc/descriptors.ts";
+import { type FieldNumbers, fieldNumbers, growingNumbers } from "../grpc/field-numbers.ts";
+import type { EnumModel, FieldModel, FieldType, MessageModel, Numbered, PackageModel } from "../grpc/model.ts";
+import { isProtoOptional, shortName, zeroValue } from "../grpc/model.ts";
+
+export interface GeneratedProto {
+  /** File name below `schema/gen` → text. Only packages that have a service. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The new text of `schema/field-numbers.json`. */
+  readonly fieldNumbers: string;
+}
+
+/** Prints the operations as .proto files. New fields get the next free number; a number that was given once never changes. */
+export function generateProto(operations: readonly Operation[], lock: FieldNumbers = fieldNumbers): GeneratedProto {
+  const numbers = growingNumbers(lock);
+  const packages = buildModel(operations, numbers);
+  return {
+    files: Object.fromEntries(packages.map((pkg) => [pkg.file, printPackage(pkg)])),
+    fieldNumbers: `${JSON.stringify(numbers.grown(), null, 2)}\n`,
+  };
+}
+
+function printPackage(pkg: PackageModel): string {
+  const type = typePrinter(pkg);
+  const blocks = [
+    "// Generated from the operations in schema/ by `npm run generate`. Do not edit.\n",
+    'syntax = "proto3";\n',
+    `package ${pkg.name};\n`,
+    ...(usesValue(pkg.messages) ? ['import "google/protobuf/struct.proto";\n'] : []),
+    ...pkg.services.map((service) => {
+      const rpcs = service.rpcs.map(({ name, op, request, response }) => {
+        const output = `${op.stream ? "stream " : ""}${shortName(response.name)}`;
+        return `${comment([op.about, `HTTP: ${op.http}`].join("\n"))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
+      });
+      return block(`service ${service.name}`, rpcs);
+    }),
+    ...pkg.messages.map((message) => printMessage(message, type)),
+    ...pkg.enums.map(printEnum),
+  ];
+  return blocks.join("\n");
+}
+
+type TypePrinter = (type: FieldType) => string;
+
+function printMessage(message: MessageModel, type: TypePrinter): string {
+  const reserved = printReserved(message.reserved);
+  const nested = [...message.enums.map(printEnum), ...message.messages.map((inner) => printMessage(inner, type))];
+  const fields = message.fields.map((field) => printField(field, type));
+  return comment(message.about) + block(`message ${shortName(message.name)}`, [...reserved, ...nested, ...fields]);
+}
+
+function printField(field: FieldModel, type: TypePrinter): string {
+  const name = type(field.type);
+  const kind =
+    field.label === "list"
+      ? `repeated ${name}`
+      : field.label === "map"
+        ? `map<string, ${name}>`
+        : isProtoOptional(field)
+          ? `optional ${name}`
+          : name;
+  return `${comment(field.about)}${kind} ${field.name} = ${field.number};\n`;
+}
+
+function printEnum(model: EnumModel): string {
+  const values = [{ name: zeroValue(model.name), number: 0 }, ...model.values].map(
+    ({ name, number }) => `${name} = ${number};\n`,
+  );
+  return comment(model.about) + block(`enum ${shortName(model.name)}`, [...printReserved(model.reserved), ...values]);
+}
+
+function printReserved(reserved: readonly Numbered[]): string[] {
+  if (reserved.length === 0) return [];
+  return [
+    `reserved ${reserved.map(({ number }) => number).join(", ")};\n`,
+    `reserved ${reserved.map(({ name }) => JSON.stringify(name)).join(", ")};\n`,
+  ];
+}
+
+const block = (head: string, parts: readonly string[]): string =>
+  parts.length === 0 ? `${head} {}\n` : `${head} {\n${parts.map(indent).join("")}}\n`;
+
+const indent = (text: string): string => text.replace(/^(?=.)/gm, "  ");
+
+const comment = (about: string | undefined): string =>
+  about
+    ? `${about
+        .trim()
+        .split(/\r?\n/)
+        .map((line) => `// ${line}`.trimEnd())
+        .join("\n")}\n`
+    : "";
+
+/** Names are relative to the package, unless a nested type of the same name could be taken for the one that is meant. */
+function typePrinter(pkg: PackageModel): TypePrinter {
+  const nested = new Set<string>();
+  const visit = (message: MessageModel) => {
+    for (const inner of [...message.messages, ...message.enums]) nested.add(shortName(inner.name));
+    message.messages.forEach(visit);
+  };
+  pkg.messages.forEach(visit);
+  return (type) => {
+    if (type.kind === "scalar") return type.scalar;
+    if (type.kind === "value") return "google.protobuf.Value";
+    const relative = type.name.slice(pkg.name.length + 1);
+    return nested.has(relative.split(".")[0] as string) ? `.${type.name}` : relative;
+  };
+}

@@ -1,0 +1,140 @@
+import { create, type DescFile, type DescMessage, type Message } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import { Fault } from "./fault.ts";
+import { fromValue, setOwn, toValue } from "./json-value.ts";
+import type { EnumModel, FieldModel, FieldType, MessageModel, PackageModel } from "./model.ts";
+
+export type Plain = Record<string, unknown>;
+type Fields = Record<string, unknown>;
+interface Element {
+  /** Wire → what zod parses; undefined: the member is absent. */
+  read(wire: unknown): unknown;
+  /** What zod parsed → wire. */
+  write(plain: unknown): unknown;
+}
+export interface Codec {
+  read(message: Message): Plain;
+  write(plain: Plain): Message;
+}
+
+/** The codecs of a package's messages, by full name. Members keep the names of the zod schemas. */
+export function createCodecs(pkg: PackageModel, file: DescFile): ReadonlyMap<string, Codec> {
+  const codecs = new Map<string, Codec>();
+  const enums = new Map<string, EnumModel>(pkg.enums.map((model) => [model.name, model]));
+  const visit = (model: MessageModel, desc: DescMessage) => {
+    for (const nested of model.enums) enums.set(nested.name, nested);
+    for (const nested of model.messages)
+      visit(nested, desc.nestedMessages.find((other) => other.typeName === nested.name) as DescMessage);
+    codecs.set(model.name, messageCodec(model, desc, codecs, enums));
+  };
+  for (const model of pkg.messages) visit(model, file.messages.find((other) => other.typeName === model.name) as DescMessage);
+  return codecs;
+}
+
+/** Looks up what it refers to at its first use, because a message may refer to itself and to what comes later. */
+function messageCodec(
+  model: MessageModel,
+  desc: DescMessage,
+  codecs: ReadonlyMap<string, Codec>,
+  enums: ReadonlyMap<string, EnumModel>,
+): Codec {
+  const prepare = () =>
+    model.fields.map((field) => ({
+      ...field,
+      local: desc.field[field.name]?.localName ?? (desc.fields.find((other) => other.name === field.name)?.localName as string),
+      ...fieldCodec(field, elementCodec(field.type, codecs, enums)),
+    }));
+  let prepared: ReturnType<typeof prepare> | undefined;
+  return {
+    read(message) {
+      prepared ??= prepare();
+      const plain: Plain = {};
+      for (const { name, local, read } of prepared) {
+        const wire = (message as unknown as Fields)[local];
+        if (wire === undefined) continue;
+        const value = Fault.at(name, () => read(wire));
+        if (value !== undefined) plain[name] = value;
+      }
+      return plain;
+    },
+    write(plain) {
+      prepared ??= prepare();
+      const message = create(desc);
+      for (const { name, local, write } of prepared) {
+        const value = plain[name];
+        const wire = value === undefined ? undefined : write(value);
+        if (wire !== undefined) (message as unknown as Fields)[local] = wire;
+      }
+      return message;
+    },
+  };
+}
+
+function fieldCodec({ label, presence, type, nullable }: FieldModel, element: Element): Element {
+  if (label === "list")
+    return {
+      read: (wire) => {
+        const items = wire as unknown[];
+        return presence && items.length === 0 ? undefined : items.map((item, i) => Fault.at(i, () => element.read(item)));
+      },
+      write: (plain) => (plain === null ? undefined : (plain as unknown[]).map(element.write)),
+    };
+  if (label === "map") return mapCodec(presence, element);
+  // In free JSON null is a value of its own, unless the schema says that null and absent are one.
+  const nullIsValue = type.kind === "value" && !nullable;
+  return { read: element.read, write: (plain) => (plain === null && !nullIsValue ? undefined : element.write(plain)) };
+}
+
+const mapCodec = (presence: boolean, element: Element): Element => ({
+  read: (wire) => {
+    const entries = Object.entries(wire as Fields);
+    if (presence && entries.length === 0) return undefined;
+    return Object.fromEntries(entries.map(([key, item]) => [key, Fault.at(key, () => element.read(item))]));
+  },
+  write: (plain) => {
+    if (plain === null) return undefined;
+    const map = {};
+    for (const [key, item] of Object.entries(plain as Fields)) if (item !== undefined) setOwn(map, key, element.write(item));
+    return map;
+  },
+});
+
+function elementCodec(type: FieldType, codecs: ReadonlyMap<string, Codec>, enums: ReadonlyMap<string, EnumModel>): Element {
+  switch (type.kind) {
+    case "value":
+      return { read: (wire) => fromValue(wire as Value), write: toValue };
+    case "enum":
+      return enumCodec(enums.get(type.name) as EnumModel);
+    case "message": {
+      const codec = codecs.get(type.name) as Codec;
+      return { read: (wire) => codec.read(wire as Message), write: (plain) => codec.write(plain as Plain) };
+    }
+    case "scalar":
+      if (type.scalar === "int64") return int64;
+      return { read: (wire) => wire, write: type.scalar === "string" ? String : (plain) => plain };
+  }
+}
+
+const int64: Element = {
+  read(wire) {
+    const number = Number(wire);
+    if (!Number.isSafeInteger(number)) throw new Fault("must be within ±9007199254740991 (2^53 - 1)");
+    return number;
+  },
+  write: (plain) => BigInt(plain as number),
+};
+
+function enumCodec({ values }: EnumModel): Element {
+  const texts = new Map(values.map(({ number, text }) => [number, text]));
+  const numbers = new Map(values.map(({ number, text }) => [text, number]));
+  return {
+    read(wire) {
+      if (wire === 0) return undefined;
+      const text = texts.get(wire as number);
+      if (text === undefined)
+        throw new Fault(`${wire} is none of its values: ${values.map(({ name, number }) => `${name} = ${number}`).join(", ")}`);
+      return text;
+    },
+    write: (plain) => numbers.get(plain as string),
+  };
+}

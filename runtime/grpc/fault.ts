@@ -1,0 +1,28 @@
+import { type Problem, problem } from "@signalbox/schema/problem";
+
+/** A request that reads well as protobuf and cannot be what the schema means; knows the member it stands in. */
+export class Fault extends Error {
+  override readonly name = "Fault";
+  path = "";
+
+  /** Runs `read`, and tells a fault in it that it happened below `part`. Costs nothing while all is well. */
+  static at<T>(part: string | number, read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof Fault) {
+        const here = typeof part === "number" ? `[${part}]` : part;
+        error.path = !error.path || error.path.startsWith("[") ? here + error.path : `${here}.${error.path}`;
+      }
+      throw error;
+    }
+  }
+
+  toProblem(): Problem {
+    return problem(
+      "bad_request",
+      this.path ? `${this.path}: ${this.message}` : this.message,
+      this.path ? { field: this.path } : {},
+    );
+  }
+}

@@ -1,0 +1,56 @@
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import { Health } from "./well-known.ts";
+
+const status = { serving: 1, notServing: 2, serviceUnknown: 3 };
+
+export interface HealthOptions {
+  /** Full names of the services; the empty name is the whole server. */
+  readonly services: ReadonlySet<string>;
+  readonly ready: () => boolean | Promise<boolean>;
+  readonly stopping: AbortSignal;
+  /** How often Watch looks, milliseconds. */
+  readonly everyMs: number;
+}
+
+/** grpc.health.v1.Health, https://github.com/grpc/grpc/blob/master/doc/health-checking.md */
+export function healthRoutes(router: ConnectRouter, options: HealthOptions): void {
+  const response = (Health.method.check as { output: DescMessage }).output;
+  const answer = (code: number) => create(response, { status: code } as never);
+  const current = async (service: string): Promise<number> => {
+    if (service !== "" && !options.services.has(service)) return status.serviceUnknown;
+    if (options.stopping.aborted) return status.notServing;
+    const ready = await Promise.resolve(options.ready()).catch(() => false);
+    return ready ? status.serving : status.notServing;
+  };
+  router.service(Health, {
+    async check(request: Message) {
+      const { service } = request as Message & { service: string };
+      const code = await current(service);
+      if (code === status.serviceUnknown) throw new ConnectError(`There is no service "${service}" here`, Code.NotFound);
+      return answer(code);
+    },
+    async *watch(request: Message, call: HandlerContext) {
+      const { service } = request as Message & { service: string };
+      let last = -1;
+      while (!call.signal.aborted) {
+        const code = await current(service);
+        if (code !== last) yield answer(code);
+        last = code;
+        if (options.stopping.aborted) return;
+        await pause(options.everyMs, [call.signal, options.stopping]);
+      }
+    },
+  } as never);
+}
+
+function pause(ms: number, signals: readonly AbortSignal[]): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = () => resolve();
+  const timer = setTimeout(done, ms);
+  for (const signal of signals) signal.addEventListener("abort", done, { once: true });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    for (const signal of signals) signal.removeEventListener("abort", done);
+  });
+}

@@ -1,0 +1,68 @@
+import type { DescFile, DescService, Message } from "@bufbuild/protobuf";
+import type { Operation } from "@signalbox/schema/operation";
+import { buildModel } from "./build-model.ts";
+import { type Codec, createCodecs, type Plain } from "./codec.ts";
+import { buildFile } from "./descriptors.ts";
+import { Fault } from "./fault.ts";
+import { type FieldNumbers, fieldNumbers, lockedNumbers } from "./field-numbers.ts";
+import type { RpcModel } from "./model.ts";
+
+export interface Rpc {
+  readonly op: Operation;
+  /** Name of the method in the service's descriptor. */
+  readonly method: string;
+  /** Request message → raw input of the operation. Throws a `bad_request` that names the field. */
+  readonly read: (request: Message) => Plain;
+  /** Parsed output of the operation → response message. */
+  readonly write: (output: unknown) => Message;
+}
+
+export interface Service {
+  readonly desc: DescService;
+  readonly rpcs: readonly Rpc[];
+}
+
+/** Descriptors and codecs of all services that the operations name. */
+export function project(operations: readonly Operation[], numbers: FieldNumbers = fieldNumbers): Service[] {
+  return buildModel(operations, lockedNumbers(numbers)).flatMap((pkg) => {
+    const file: DescFile = buildFile(pkg);
+    const codecs = createCodecs(pkg, file);
+    return pkg.services.map((service) => {
+      const desc = file.services.find((other) => other.name === service.name) as DescService;
+      return { desc, rpcs: service.rpcs.map((rpc) => bindRpc(rpc, desc, codecs)) };
+    });
+  });
+}
+
+function bindRpc(model: RpcModel, desc: DescService, codecs: ReadonlyMap<string, Codec>): Rpc {
+  const request = codecs.get(model.request.name) as Codec;
+  const response = codecs.get(model.response.name) as Codec;
+  const { wrapped, clearable } = model;
+  return {
+    op: model.op,
+    method: desc.methods.find((method) => method.name === model.name)?.localName as string,
+    read(message) {
+      try {
+        const plain = request.read(message);
+        return clearable ? clear(plain, clearable) : plain;
+      } catch (error) {
+        throw error instanceof Fault ? error.toProblem() : error;
+      }
+    },
+    write: (output) => response.write(wrapped === null ? (output as Plain) : { [wrapped]: output }),
+  };
+}
+
+function clear({ clear_fields: named, ...plain }: Plain, clearable: NonNullable<RpcModel["clearable"]>): Plain {
+  for (const [i, name] of ((named ?? []) as string[]).entries())
+    Fault.at("clear_fields", () =>
+      Fault.at(i, () => {
+        const kind = clearable.get(name);
+        if (!kind)
+          throw new Fault(`"${name}" is not a member that can be cleared; these can: ${[...clearable.keys()].join(", ")}`);
+        if (plain[name] !== undefined) throw new Fault(`"${name}" is also set; either set it or clear it`);
+        plain[name] = kind === "null" ? null : kind === "list" ? [] : {};
+      }),
+    );
+  return plain;
+}

@@ -1,0 +1,80 @@
+import { create, type DescFile, type DescMessage, type DescService, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { Code, type ConnectRouter } from "@connectrpc/connect";
+import { Reflections } from "./well-known.ts";
+
+type Query = { case: string | undefined; value: unknown };
+type Answer = { case: string; value: unknown };
+
+/** grpc.reflection.v1 and v1alpha over the descriptors of the services, https://github.com/grpc/grpc/blob/master/doc/server-reflection.md */
+export function reflectionRoutes(router: ConnectRouter, described: readonly DescService[]): void {
+  const services = [...described, ...Reflections];
+  const files = new Map(services.flatMap((service) => withImports(service.file)).map((file) => [file.proto.name, file]));
+  const symbols = new Map([...files.values()].flatMap(symbolsOf));
+  for (const reflection of Reflections) {
+    const response = (reflection.method.serverReflectionInfo as { output: DescMessage }).output;
+    router.service(reflection, {
+      async *serverReflectionInfo(requests: AsyncIterable<{ host: string; messageRequest: Query }>) {
+        for await (const request of requests) {
+          const messageResponse = answer(request.messageRequest, services, files, symbols);
+          yield create(response, { validHost: request.host, originalRequest: request, messageResponse } as never);
+        }
+      },
+    } as never);
+  }
+}
+
+function answer(
+  { case: kind, value }: Query,
+  services: readonly DescService[],
+  files: Map<string, DescFile>,
+  symbols: Map<string, DescFile>,
+): Answer {
+  switch (kind) {
+    case "listServices":
+      return { case: "listServicesResponse", value: { service: services.map(({ typeName }) => ({ name: typeName })) } };
+    case "fileByFilename":
+      return describe(files.get(value as string), `no file "${value}"`);
+    case "fileContainingSymbol":
+      return describe(symbols.get((value as string).replace(/^\./, "")), `no symbol "${value}"`);
+    case "allExtensionNumbersOfType":
+      return symbols.has(value as string)
+        ? { case: "allExtensionNumbersResponse", value: { baseTypeName: value, extensionNumber: [] } }
+        : failure(Code.NotFound, `There is no type "${value}" here`);
+    case "fileContainingExtension":
+      return failure(Code.NotFound, "There are no extensions here");
+    default:
+      return failure(Code.InvalidArgument, "message_request: one of its members must be set");
+  }
+}
+
+/** A file comes with what it imports, so that one question is enough. */
+function describe(file: DescFile | undefined, missing: string): Answer {
+  if (!file) return failure(Code.NotFound, `There is ${missing} here`);
+  return {
+    case: "fileDescriptorResponse",
+    value: { fileDescriptorProto: withImports(file).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto)) },
+  };
+}
+
+const failure = (errorCode: Code, errorMessage: string): Answer => ({
+  case: "errorResponse",
+  value: { errorCode, errorMessage },
+});
+
+const withImports = (file: DescFile): DescFile[] => [...new Set([file, ...file.dependencies.flatMap(withImports)])];
+
+function symbolsOf(file: DescFile): [string, DescFile][] {
+  const ofMessage = (message: DescMessage): string[] => [
+    message.typeName,
+    ...message.fields.map(({ name }) => `${message.typeName}.${name}`),
+    ...message.nestedEnums.map(({ typeName }) => typeName),
+    ...message.nestedMessages.flatMap(ofMessage),
+  ];
+  const names = [
+    ...file.messages.flatMap(ofMessage),
+    ...file.enums.map(({ typeName }) => typeName),
+    ...file.services.flatMap(({ typeName, methods }) => [typeName, ...methods.map(({ name }) => `${typeName}.${name}`)]),
+  ];
+  return names.map((name) => [name, file]);
+}

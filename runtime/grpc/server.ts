@@ -1,0 +1,142 @@
+import http2 from "node:http2";
+import type { AddressInfo } from "node:net";
+import { Code, ConnectError, type ConnectRouter, createContextValues } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { healthRoutes } from "./health.ts";
+import { reflectionRoutes } from "./reflection.ts";
+import { stopped, stoppingKey } from "./routes.ts";
+import { Health } from "./well-known.ts";
+
+type Routes = (router: ConnectRouter) => void;
+type NodeHandler = ReturnType<typeof connectNodeAdapter>;
+
+/** Requests only: 4 MiB each, what gRPC servers take by default. Answers are bounded by the page limits. */
+const readMaxBytes = 4 * 1024 * 1024;
+
+export interface GrpcOptions {
+  readonly routes: Routes;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** PEM texts. Absent: h2c, HTTP/2 without TLS. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
+  /** Whether the service can serve, for the health service. */
+  readonly ready?: () => boolean | Promise<boolean>;
+  /** A connection that does not answer a ping within this time is dead; milliseconds. */
+  readonly keepAliveMs?: number;
+  readonly healthEveryMs?: number;
+}
+
+export interface GrpcServer {
+  readonly port: number;
+  /** Takes no new calls, ends streams, lets running calls finish for `limitMs`, then breaks what is left. */
+  close(limitMs?: number): Promise<void>;
+}
+
+/** Native gRPC, gRPC-Web and Connect over HTTP/2, with the standard health and reflection services. */
+export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
+  const stopping = new AbortController();
+  const shutdown = new AbortController();
+  const handler = connectNodeAdapter({
+    readMaxBytes,
+    shutdownSignal: shutdown.signal,
+    contextValues: () => createContextValues().set(stoppingKey, stopping.signal),
+    routes: (router) => allRoutes(router, options, stopping.signal),
+  });
+  const settings = { maxConcurrentStreams: 1_000 };
+  const server = options.tls
+    ? http2.createSecureServer({ ...options.tls, settings, allowHTTP1: true }, handler)
+    : http2.createServer({ settings }, handler);
+  const sessions = keepSessions(server, options.keepAliveMs ?? 30_000);
+  await listen(server, options);
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close(limitMs = 10_000) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      stopping.abort(stopped());
+      for (const session of sessions.open) session.close();
+      const drained = await Promise.race([sessions.ended().then(() => true), after(limitMs)]);
+      if (!drained) shutdown.abort(new ConnectError("The server has stopped", Code.Unavailable));
+      for (const session of sessions.open) session.destroy();
+      sessions.stop();
+      await closed;
+    },
+  };
+}
+
+/** The same routes below another HTTP server, HTTP/1.1 included; what is no procedure goes to `fallback`. */
+export function connectHandler(options: {
+  readonly routes: Routes;
+  readonly fallback: NodeHandler;
+  readonly shutdownSignal?: AbortSignal;
+}): NodeHandler {
+  const { shutdownSignal } = options;
+  return connectNodeAdapter({
+    routes: options.routes,
+    fallback: options.fallback,
+    readMaxBytes,
+    ...(shutdownSignal ? { shutdownSignal, contextValues: () => createContextValues().set(stoppingKey, shutdownSignal) } : {}),
+  });
+}
+
+function allRoutes(router: ConnectRouter, options: GrpcOptions, stopping: AbortSignal): void {
+  options.routes(router);
+  const services = [...new Set(router.handlers.map(({ service }) => service)), Health];
+  healthRoutes(router, {
+    services: new Set(services.map(({ typeName }) => typeName)),
+    ready: options.ready ?? (() => true),
+    stopping,
+    everyMs: options.healthEveryMs ?? 5_000,
+  });
+  reflectionRoutes(router, services);
+}
+
+function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, port }: GrpcOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** Knows the open connections, and drops those whose peer is gone without a word. */
+function keepSessions(server: http2.Http2Server | http2.Http2SecureServer, keepAliveMs: number) {
+  const open = new Set<http2.ServerHttp2Session>();
+  const silent = new WeakSet<http2.ServerHttp2Session>();
+  const ended = Promise.withResolvers<void>();
+  let ending = false;
+  const endIfEmpty = () => {
+    if (ending && open.size === 0) ended.resolve();
+  };
+  server.on("session", (session: http2.ServerHttp2Session) => {
+    open.add(session);
+    session.on("error", () => session.destroy());
+    session.once("close", () => {
+      open.delete(session);
+      endIfEmpty();
+    });
+  });
+  const timer = setInterval(() => {
+    for (const session of open) {
+      if (silent.has(session)) session.destroy();
+      else if (!session.destroyed) {
+        silent.add(session);
+        session.ping((error) => !error && silent.delete(session));
+      }
+    }
+  }, keepAliveMs);
+  timer.unref();
+  return {
+    open,
+    ended() {
+      ending = true;
+      endIfEmpty();
+      return ended.promise;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+const after = (ms: number): Promise<false> => new Promise((resolve) => setTimeout(resolve, ms, false).unref());

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import type { Scalar } from "./model.ts";
+
+/** Which side of a transforming schema is on the wire: what goes in, or what comes out. */
+export type Direction = "input" | "output";
+export type Def = z.core.$ZodTypes["_zod"]["def"];
+
+/** A zod schema without its wrappers. */
+export interface Bare {
+  readonly schema: z.core.$ZodType;
+  readonly def: Def;
+  /** It may be absent or null. */
+  readonly presence: boolean;
+  readonly nullable: boolean;
+  readonly about: string | undefined;
+}
+
+const defOf = (schema: z.core.$ZodType): Def => (schema as z.core.$ZodTypes)._zod.def;
+
+/** Takes off `optional`, `nullable`, `default`, `readonly`, `pipe` and the like, and remembers what they said. */
+export function bare(schema: z.core.$ZodType, direction: Direction): Bare {
+  let presence = false;
+  let nullable = false;
+  let about: string | undefined;
+  let current = schema;
+  for (;;) {
+    about ??= z.globalRegistry.get(current)?.description;
+    const def = defOf(current);
+    if (def.type === "optional" || def.type === "default" || def.type === "prefault" || def.type === "catch") presence = true;
+    else if (def.type === "nonoptional") presence = false;
+    else if (def.type === "nullable") {
+      presence = true;
+      nullable = true;
+    }
+    const next = inner(def, direction);
+    if (!next) return { schema: current, def, presence, nullable, about };
+    if (def.type === "union") {
+      presence = true;
+      nullable = true;
+    }
+    current = next;
+  }
+}
+
+function inner(def: Def, direction: Direction): z.core.$ZodType | undefined {
+  switch (def.type) {
+    case "optional":
+    case "nullable":
+    case "default":
+    case "prefault":
+    case "catch":
+    case "nonoptional":
+    case "readonly":
+      return def.innerType;
+    case "lazy":
+      return def.getter();
+    case "pipe": {
+      const [wire, other] = direction === "input" ? [def.in, def.out] : [def.out, def.in];
+      return defOf(wire).type === "transform" ? other : wire;
+    }
+    case "union": {
+      const rest = def.options.filter((option) => defOf(option).type !== "null");
+      return rest.length === 1 && rest.length < def.options.length ? rest[0] : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The id of `.meta({ id })`. A copy made by `.describe()` or `.refine()` is still the same entity; one made by `.extend()` is not. */
+export function entityName(schema: z.core.$ZodType): string | undefined {
+  for (let at: z.core.$ZodType | undefined = schema; at; at = at._zod.parent) {
+    const id = z.globalRegistry.get(at)?.id;
+    if (id) return id;
+  }
+  return undefined;
+}
+
+/** The protobuf scalar of a schema; `null`: it has none, and free JSON (google.protobuf.Value) carries it. */
+export function scalarOf(schema: z.core.$ZodType, direction: Direction): Scalar | null {
+  const { def, schema: at } = bare(schema, direction);
+  switch (def.type) {
+    case "string":
+    case "template_literal":
+      return "string";
+    case "boolean":
+      return "bool";
+    case "number":
+      return numberOf(at as z.ZodNumber);
+    case "enum":
+      return "string";
+    case "literal":
+      return common(def.values.map(scalarOfValue));
+    case "union":
+      return common(def.options.map((option) => (bare(option, direction).nullable ? null : scalarOf(option, direction))));
+    default:
+      return null;
+  }
+}
+
+/** A number bounded within 32 bits is an int32, so that no client meets a 64-bit type without need. */
+function numberOf(schema: z.ZodNumber): Scalar {
+  if (!schema.isInt) return "double";
+  const within =
+    (schema.minValue ?? Number.NEGATIVE_INFINITY) >= -(2 ** 31) && (schema.maxValue ?? Number.POSITIVE_INFINITY) < 2 ** 31;
+  return within ? "int32" : "int64";
+}
+
+function scalarOfValue(value: unknown): Scalar | null {
+  if (typeof value === "string") return "string";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value !== "number") return null;
+  return Number.isInteger(value) ? (Math.abs(value) < 2 ** 31 ? "int32" : "int64") : "double";
+}
+
+/** One scalar for several alternatives: numbers widen; a string among them makes all of them strings. */
+function common(scalars: readonly (Scalar | null)[]): Scalar | null {
+  const kinds = new Set(scalars);
+  if (kinds.has(null)) return null;
+  if (kinds.size === 1 || kinds.has("string")) return kinds.has("string") ? "string" : (scalars[0] as Scalar);
+  if (kinds.has("bool")) return null;
+  return kinds.has("double") ? "double" : "int64";
+}
