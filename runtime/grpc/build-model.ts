@@ -62,6 +62,7 @@ const clearFields = {
   label: "list",
   presence: true,
   nullable: false,
+  optional: true,
 } as const;
 
 /** In an update "absent" means "as it was", and protobuf has no null: what can be nulled or emptied is named in `clear_fields`. */

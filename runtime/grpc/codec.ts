@@ -40,7 +40,8 @@ function messageCodec(
 ): Codec {
   const prepare = () =>
     model.fields.map((field) => ({
-      ...field,
+      name: field.name,
+      absentIsNull: field.nullable && !field.optional,
       local: desc.field[field.name]?.localName ?? (desc.fields.find((other) => other.name === field.name)?.localName as string),
       ...fieldCodec(field, elementCodec(field.type, codecs, enums)),
     }));
@@ -49,9 +50,12 @@ function messageCodec(
     read(message) {
       prepared ??= prepare();
       const plain: Plain = {};
-      for (const { name, local, read } of prepared) {
+      for (const { name, local, absentIsNull, read } of prepared) {
         const wire = (message as unknown as Fields)[local];
-        if (wire === undefined) continue;
+        if (wire === undefined) {
+          if (absentIsNull) plain[name] = null;
+          continue;
+        }
         const value = Fault.at(name, () => read(wire));
         if (value !== undefined) plain[name] = value;
       }
@@ -70,25 +74,25 @@ function messageCodec(
   };
 }
 
-function fieldCodec({ label, presence, type, nullable }: FieldModel, element: Element): Element {
+function fieldCodec({ label, optional, type, nullable }: FieldModel, element: Element): Element {
   if (label === "list")
     return {
       read: (wire) => {
         const items = wire as unknown[];
-        return presence && items.length === 0 ? undefined : items.map((item, i) => Fault.at(i, () => element.read(item)));
+        return optional && items.length === 0 ? undefined : items.map((item, i) => Fault.at(i, () => element.read(item)));
       },
       write: (plain) => (plain === null ? undefined : (plain as unknown[]).map(element.write)),
     };
-  if (label === "map") return mapCodec(presence, element);
+  if (label === "map") return mapCodec(optional, element);
   // In free JSON null is a value of its own, unless the schema says that null and absent are one.
   const nullIsValue = type.kind === "value" && !nullable;
   return { read: element.read, write: (plain) => (plain === null && !nullIsValue ? undefined : element.write(plain)) };
 }
 
-const mapCodec = (presence: boolean, element: Element): Element => ({
+const mapCodec = (optional: boolean, element: Element): Element => ({
   read: (wire) => {
     const entries = Object.entries(wire as Fields);
-    if (presence && entries.length === 0) return undefined;
+    if (optional && entries.length === 0) return undefined;
     return Object.fromEntries(entries.map(([key, item]) => [key, Fault.at(key, () => element.read(item))]));
   },
   write: (plain) => {

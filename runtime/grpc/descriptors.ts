@@ -45,7 +45,7 @@ export function fileProto(pkg: PackageModel): FileDescriptorProto {
         name: rpc.name,
         inputType: `.${rpc.request.name}`,
         outputType: `.${rpc.response.name}`,
-        serverStreaming: rpc.op.stream,
+        ...(rpc.op.stream ? { serverStreaming: true } : {}),
       })),
     })),
   });

@@ -81,7 +81,14 @@ export class Messages {
   #field(name: string, schema: z.core.$ZodType, scope: Scope, where: string): Unnumbered {
     if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)) throw new Error(`${where}: must be snake_case to be a protobuf field`);
     const of = bare(schema, scope.direction);
-    return { name, about: of.about, presence: of.presence, nullable: of.nullable, ...this.#typed(name, of, scope, where) };
+    return {
+      name,
+      about: of.about,
+      presence: of.optional || of.nullable,
+      nullable: of.nullable,
+      optional: of.optional,
+      ...this.#typed(name, of, scope, where),
+    };
   }
 
   #typed(name: string, of: Bare, scope: Scope, where: string): Typed {
@@ -93,7 +100,7 @@ export class Messages {
   /** An element that may be null, or is a list itself, has no place in a repeated field: it travels as free JSON. */
   #element(name: string, schema: z.core.$ZodType, scope: Scope, where: string): FieldType {
     const of = bare(schema, scope.direction);
-    const plain = !of.presence && of.def.type !== "array" && of.def.type !== "record";
+    const plain = !of.optional && !of.nullable && of.def.type !== "array" && of.def.type !== "record";
     return plain ? this.#single(name, of, scope, `${where}[]`) : { kind: "value" };
   }
 

@@ -43,8 +43,10 @@ export interface FieldModel extends Numbered {
   readonly label: "single" | "list" | "map";
   /** May be absent or null: `optional` in proto3. An empty list or map of this kind reads as absent. */
   readonly presence: boolean;
-  /** Null is one of its values; on the wire it reads like an absent one. */
+  /** Null is one of its values. On the wire it is absent like an absent one. */
   readonly nullable: boolean;
+  /** It need not be there. What is absent on the wire reads as null where the schema demands a member and allows null. */
+  readonly optional: boolean;
 }
 
 export type Scalar = "string" | "bool" | "double" | "int32" | "int64";

@@ -60,8 +60,8 @@ function define(source: FileSource): DescFile {
       name: method,
       inputType: `${prefix}.${input}`,
       outputType: `${prefix}.${output}`,
-      clientStreaming: stream === "both",
-      serverStreaming: stream !== "none",
+      ...(stream === "both" ? { clientStreaming: true } : {}),
+      ...(stream === "none" ? {} : { serverStreaming: true }),
     })),
   }));
   const proto = create(FileDescriptorProtoSchema, {

@@ -9,8 +9,7 @@ export type Def = z.core.$ZodTypes["_zod"]["def"];
 export interface Bare {
   readonly schema: z.core.$ZodType;
   readonly def: Def;
-  /** It may be absent or null. */
-  readonly presence: boolean;
+  readonly optional: boolean;
   readonly nullable: boolean;
   readonly about: string | undefined;
 }
@@ -19,25 +18,19 @@ const defOf = (schema: z.core.$ZodType): Def => (schema as z.core.$ZodTypes)._zo
 
 /** Takes off `optional`, `nullable`, `default`, `readonly`, `pipe` and the like, and remembers what they said. */
 export function bare(schema: z.core.$ZodType, direction: Direction): Bare {
-  let presence = false;
+  let optional = false;
   let nullable = false;
   let about: string | undefined;
   let current = schema;
   for (;;) {
     about ??= z.globalRegistry.get(current)?.description;
     const def = defOf(current);
-    if (def.type === "optional" || def.type === "default" || def.type === "prefault" || def.type === "catch") presence = true;
-    else if (def.type === "nonoptional") presence = false;
-    else if (def.type === "nullable") {
-      presence = true;
-      nullable = true;
-    }
+    if (def.type === "optional" || def.type === "default" || def.type === "prefault" || def.type === "catch") optional = true;
+    else if (def.type === "nonoptional") optional = false;
+    else if (def.type === "nullable") nullable = true;
     const next = inner(def, direction);
-    if (!next) return { schema: current, def, presence, nullable, about };
-    if (def.type === "union") {
-      presence = true;
-      nullable = true;
-    }
+    if (!next) return { schema: current, def, optional, nullable, about };
+    if (def.type === "union") nullable = true;
     current = next;
   }
 }
