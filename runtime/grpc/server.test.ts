@@ -120,7 +120,18 @@ describe.each(Object.keys(runtimes))("on %s", (runtime) => {
       Array.from({ length: 1_000 }, (_, i) => BigInt(i + 1)),
     );
     const before = await client(transport).listAbortedWidgets({});
-    for await (const { n } of client(transport).watchWidgets({})) if (n === 3n) break;
+    const leaving = new AbortController();
+    const left = await failure(
+      collect(
+        (async function* () {
+          for await (const message of client(transport).watchWidgets({}, { signal: leaving.signal })) {
+            if (message.n === 3n) leaving.abort();
+            yield message;
+          }
+        })(),
+      ),
+    );
+    expect(left.code).toBe(Code.Canceled);
     await until(async () => (await client(transport).listAbortedWidgets({})).count === before.count + 1n);
   });
   test("deadlines reach the handler, and hold also where it is deaf", async () => {

@@ -1,5 +1,5 @@
 import http2 from "node:http2";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { Code, ConnectError, type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { healthRoutes } from "./health.ts";
@@ -57,8 +57,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
       for (const session of sessions.open) session.close();
       const drained = await Promise.race([sessions.ended().then(() => true), after(limitMs)]);
       if (!drained) shutdown.abort(new ConnectError("The server has stopped", Code.Unavailable));
-      for (const session of sessions.open) session.destroy();
-      sessions.stop();
+      sessions.breakAll();
       await closed;
     },
   };
@@ -104,12 +103,17 @@ function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, por
 /** Knows the open connections, and drops those whose peer is gone without a word. */
 function keepSessions(server: http2.Http2Server | http2.Http2SecureServer, keepAliveMs: number) {
   const open = new Set<http2.ServerHttp2Session>();
+  const sockets = new Set<Socket>();
   const silent = new WeakSet<http2.ServerHttp2Session>();
   const ended = Promise.withResolvers<void>();
   let ending = false;
   const endIfEmpty = () => {
     if (ending && open.size === 0) ended.resolve();
   };
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   server.on("session", (session: http2.ServerHttp2Session) => {
     open.add(session);
     session.on("error", () => session.destroy());
@@ -135,7 +139,12 @@ function keepSessions(server: http2.Http2Server | http2.Http2SecureServer, keepA
       endIfEmpty();
       return ended.promise;
     },
-    stop: () => clearInterval(timer),
+    breakAll() {
+      clearInterval(timer);
+      for (const session of open) session.destroy();
+      // A session that was asked to close keeps its socket until the peer closes it too, also when it is destroyed.
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }
 
