@@ -1,0 +1,156 @@
+import { realpathSync } from "node:fs";
+import { parseArgs } from "node:util";
+import type { ActiveFault, FaultRule } from "./faults.ts";
+import { type LoopbackServer, type Received, startLoopback } from "./loopback-server.ts";
+import { trackerRoutes } from "./tracker-routes.ts";
+import { rateLimitShape } from "./tracker-shapes.ts";
+import { type Comment, type Issue, type NewIssue, TrackerStore } from "./tracker-store.ts";
+
+export interface TrackerOptions {
+  readonly port?: number;
+  /** Asked of every caller where given. */
+  readonly token?: string;
+  /** The account that writes through the API; `signalbox-bot` where absent. */
+  readonly login?: string;
+  /** An unknown repository or issue is made when it is asked for. */
+  readonly autoCreate?: boolean;
+  /** Milliseconds before each request is carried out. */
+  readonly delayMs?: number;
+}
+
+/** alpha's REST API on loopback, with memory but no disk. */
+export interface Tracker {
+  readonly url: string;
+  readonly login: string;
+  /** What came in, newest last. */
+  readonly requests: Received[];
+  delayMs: number;
+  /** `repo` is `owner/name`. */
+  createIssue(issue: NewIssue): Issue;
+  issue(repo: string, number: number): Issue | null;
+  comments(repo: string, number: number): readonly Comment[];
+  /** Adds a comment as a person would, without a request. */
+  comment(repo: string, number: number, body: string, login: string): Comment;
+  fault(rule: FaultRule): ActiveFault;
+  clearFaults(): void;
+  close(): Promise<void>;
+}
+
+export async function startTracker(options: TrackerOptions = {}): Promise<Tracker> {
+  const store = new TrackerStore({ autoCreate: options.autoCreate ?? false });
+  const login = options.login ?? "signalbox-bot";
+  let server: LoopbackServer | null = null;
+  let served = 0;
+  const routes = trackerRoutes({
+    store,
+    login,
+    token: options.token ?? null,
+    base: () => server?.url ?? "",
+    served: () => served,
+  });
+  server = await startLoopback({
+    ...(options.port === undefined ? {} : { port: options.port }),
+    handler: (request) => routes.fetch(request),
+    headers: () => rateHeaders(++served),
+    errorBody: (status, how) => ({
+      message:
+        how === "limit"
+          ? "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+          : `Status ${status}`,
+      documentation_url: "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api",
+    }),
+  });
+  server.delayMs = options.delayMs ?? 0;
+  const tracker = new LoopbackTracker(server, store, login);
+  addControls(server, tracker);
+  return tracker;
+}
+
+function rateHeaders(served: number): Record<string, string> {
+  const { limit, remaining, used, reset } = rateLimitShape(served).rate;
+  return {
+    "x-ratelimit-limit": String(limit),
+    "x-ratelimit-remaining": String(remaining),
+    "x-ratelimit-used": String(used),
+    "x-ratelimit-reset": String(reset),
+    "x-ratelimit-resource": "core",
+    "x-github-media-type": "github.v3; format=json",
+  };
+}
+
+class LoopbackTracker implements Tracker {
+  readonly #server: LoopbackServer;
+  readonly #store: TrackerStore;
+  readonly login: string;
+
+  constructor(server: LoopbackServer, store: TrackerStore, login: string) {
+    this.#server = server;
+    this.#store = store;
+    this.login = login;
+  }
+  get url(): string {
+    return this.#server.url;
+  }
+  get requests(): Received[] {
+    return this.#server.requests;
+  }
+  get delayMs(): number {
+    return this.#server.delayMs;
+  }
+  set delayMs(ms: number) {
+    this.#server.delayMs = ms;
+  }
+  createIssue(issue: NewIssue): Issue {
+    return this.#store.createIssue(issue);
+  }
+  issue(repo: string, number: number): Issue | null {
+    return this.#store.ensure(repo).issues.get(number) ?? null;
+  }
+  comments(repo: string, number: number): readonly Comment[] {
+    return this.issue(repo, number)?.comments ?? [];
+  }
+  comment(repo: string, number: number, body: string, login: string): Comment {
+    const issue = this.#store.issue(this.#store.ensure(repo), number);
+    if (!issue) throw new Error(`${repo}#${number} does not exist at the tracker`);
+    return this.#store.addComment(issue, body, login);
+  }
+  fault(rule: FaultRule): ActiveFault {
+    return this.#server.faults.add(rule);
+  }
+  clearFaults(): void {
+    this.#server.faults.clear();
+  }
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+}
+
+/** The same from another process: `GET /_control/comments?repo=octo/app&issue=1`, `GET | POST /_control/issues`. */
+function addControls({ control }: LoopbackServer, tracker: Tracker): void {
+  control.get("/comments", (c) => c.json(tracker.comments(c.req.query("repo") ?? "", Number(c.req.query("issue")))));
+  control.get("/issues", (c) => c.json(tracker.issue(c.req.query("repo") ?? "", Number(c.req.query("issue")))));
+  control.post("/issues", async (c) => c.json(tracker.createIssue(await c.req.json<NewIssue>()), 201));
+  control.onError((error, c) => c.json({ error: error.message }, 400));
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: "string", default: "0" },
+      token: { type: "string" },
+      login: { type: "string" },
+      delay: { type: "string", default: "0" },
+      "auto-create": { type: "boolean", default: false },
+    },
+  });
+  const tracker = await startTracker({
+    port: Number(values.port),
+    delayMs: Number(values.delay),
+    autoCreate: values["auto-create"],
+    ...(values.token === undefined ? {} : { token: values.token }),
+    ...(values.login === undefined ? {} : { login: values.login }),
+  });
+  console.log(JSON.stringify({ url: tracker.url }));
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) await main();
