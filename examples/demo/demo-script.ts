@@ -1,0 +1,101 @@
+import { allText, type ChatRequest, type Reply, textOf } from "./chat.ts";
+
+interface Finding {
+  /** Id of the task, or words that a prompt for it contains. */
+  readonly task: RegExp;
+  readonly heading: string;
+  readonly lines: readonly string[];
+}
+
+const findings: readonly Finding[] = [
+  {
+    task: /triage_initial_intent|triage|initial intent|understand issue intent/i,
+    heading: "Triage",
+    lines: [
+      "**What is asked:** the reporter wants “{title}” solved for everybody, not worked around once.",
+      "**Kind and urgency:** a fault that users meet in daily work; I suggest the label `bug` and the next release.",
+      "**Missing:** the version in use, and whether it happens each time.",
+      "**Done when:** the steps of the report succeed, and a test keeps it that way.",
+    ],
+  },
+  {
+    task: /tech_discovery_review|technical feasibility|tech(nical)? discovery|feasib/i,
+    heading: "Technical review",
+    lines: [
+      "**Feasible:** yes, without a change of the public interface.",
+      "**Where to look first:** the path that “{title}” describes, from the request to the first write; log both ends before changing either.",
+      "**Risk:** medium. Callers may rely on today's behaviour, so the change should stand behind a test that fails today.",
+      "**Estimate:** one to two days, review included.",
+    ],
+  },
+  {
+    task: /code_quality_audit|code quality|code review/i,
+    heading: "Code review",
+    lines: [
+      "**Reads well:** the change “{title}” does one thing.",
+      "**Please check:** errors on the new path reach the caller, and the test fails without the change.",
+    ],
+  },
+  {
+    task: /quality_verification|test deployment|quality check|verif/i,
+    heading: "Quality check",
+    lines: [
+      "**To verify for “{title}”:** the steps of the description, one wrong input, and the same again after a restart.",
+      "**Regression:** the neighbouring screens once, by hand.",
+    ],
+  },
+  {
+    task: /customer_uat_sync|customer communication|uat/i,
+    heading: "For the reporter",
+    lines: ["There is news on “{title}”. Please try it on the test system, and say here whether it does what you need."],
+  },
+  {
+    task: /technical_grooming|prepare for implementation|grooming/i,
+    heading: "Ready for work?",
+    lines: ["“{title}” splits into a test that fails, the fix, and a note in the changelog."],
+  },
+];
+
+const general: Finding = { task: /./, heading: "Note", lines: ["I have read “{title}” and have nothing to add to it yet."] };
+
+export const signature = "*Written by the scripted demonstration model, not by a language model.*";
+
+/** Reads the issue through the tool where it is offered, then answers as the task asks. */
+export function demoScript(request: ChatRequest): Reply {
+  const finding = recognise(request);
+  const offered = request.tools?.some((tool) => tool.function.name === "alpha__get_issue") ?? false;
+  const asked = request.messages.some((message) => message.tool_calls?.some((call) => call.function.name === "alpha__get_issue"));
+  const number = issueNumber(request);
+  if (offered && !asked && number !== null) {
+    return { content: null, tool_calls: [{ name: "alpha__get_issue", arguments: { issue: number } }] };
+  }
+  const title = titleOf(request);
+  const lines = finding.lines.map((line) => `- ${line.replace("{title}", title)}`);
+  return { content: [`### ${finding.heading}`, "", ...lines, "", signature].join("\n") };
+}
+
+/** The task is named by the system prompt, or by what the user message says of it; the earliest words found decide. */
+function recognise(request: ChatRequest): Finding {
+  for (const text of [allText(request, "system"), allText(request, "user")]) {
+    const found = findings
+      .map((finding) => ({ finding, at: text.search(finding.task) }))
+      .filter(({ at }) => at >= 0)
+      .sort((a, b) => a.at - b.at)[0];
+    if (found) return found.finding;
+  }
+  return general;
+}
+
+function issueNumber(request: ChatRequest): string | null {
+  const text = allText(request, "user");
+  return /#(\d+)\b/.exec(text)?.[1] ?? /(?:issue|number)\W{0,6}(\d+)\b/i.exec(text)?.[1] ?? null;
+}
+
+/** As the tool gave it, else as the prompt says it. */
+function titleOf(request: ChatRequest): string {
+  for (const message of request.messages.filter(({ role }) => role === "tool")) {
+    const title = /"title"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(textOf(message))?.[1];
+    if (title) return JSON.parse(title) as string;
+  }
+  return /^\W*title\W+(.+?)["\s]*$/im.exec(allText(request, "user"))?.[1] ?? "this issue";
+}
