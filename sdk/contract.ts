@@ -49,6 +49,12 @@ export interface SourceEvent {
   readonly occurred_at: string | null;
   /** The member that this event needs and the payload lacks, for example `issue.number`; else `null`. */
   readonly lacks: string | null;
+  /**
+   * Names the change itself, the same whether a webhook or a poll tells of it: `issues/closed/owner/repo#12@<when>`.
+   * A polled event whose key was seen is a duplicate. Two webhooks may share one (two labels in one second), so webhooks
+   * are told apart by `delivery_id` alone. `null` or absent: the source cannot tell.
+   */
+  readonly change_key?: string | null;
 }
 
 /** Settings and credentials of one account at a platform, as the plugin's `connection` schema parsed them. */

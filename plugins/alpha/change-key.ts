@@ -1,0 +1,25 @@
+import { isNumber, isProject } from "./address.ts";
+import { at, timeAt } from "./json.ts";
+
+/**
+ * What changed, spelled so that the webhook and the poll of one change come to the same. Repository names are
+ * compared without case, as the platform does.
+ */
+export function changeKey(event: string, action: string | null, payload: unknown): string | null {
+  const repo = at(payload, "repository", "full_name");
+  if (!isProject(repo)) return null;
+  const project = repo.toLowerCase();
+  if (event === "issue_comment") {
+    const id = at(payload, "comment", "id");
+    return action === "created" && isNumber(id) ? `issue_comment/created/${project}/${id}` : null;
+  }
+  if (event !== "issues" && event !== "pull_request") return null;
+  const item = at(payload, event === "issues" ? "issue" : "pull_request");
+  const number = at(item, "number");
+  if (!isNumber(number) || action === null) return null;
+  const name = `${project}#${number}`;
+  if (action === "opened") return `${event}/opened/${name}`;
+  const when = timeAt(item, action === "closed" ? "closed_at" : "updated_at");
+  // What a poll sees of any other change is only that there was one, and when.
+  return when && `${event}/${action === "closed" ? "closed" : "changed"}/${name}@${when}`;
+}

@@ -1,0 +1,54 @@
+import { mark, markerOf, type Posted } from "@signalbox/sdk";
+import type { Address } from "./address.ts";
+import type { Client } from "./client.ts";
+import { clean, cut } from "./json.ts";
+import { pageOf } from "./paging.ts";
+import * as shapes from "./shapes.ts";
+
+/** Characters that the platform takes in one comment. */
+export const longest = 65_536;
+const route = "/repos/{owner}/{repo}/issues/{issue_number}/comments";
+/** Pages of 100. The platform allows 2,500 comments on an issue; a server of one's own may allow more. */
+const mostPages = 1000;
+
+export async function postComment(
+  client: Client,
+  address: Address,
+  body: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<Posted> {
+  const { data } = await client.write(`POST ${route}`, { ...address, body: commentBody(body, key) }, shapes.comment, signal);
+  return posted(data);
+}
+
+/** The note stands in front: behind the text, an unclosed code fence would swallow it. */
+export function commentBody(body: string, key: string): string {
+  const whole = mark(clean(body), key);
+  if (whole.length <= longest) return whole;
+  const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${longest}. The end is missing.`;
+  return cut(mark(`${note}\n\n${clean(body)}`, key), longest);
+}
+
+/** The comment that carries `key`, looked for from the newest page back. */
+export async function findComment(client: Client, address: Address, key: string, signal: AbortSignal): Promise<Posted | null> {
+  const load = (page: number) => client.read(`GET ${route}`, { ...address, per_page: 100, page }, shapes.comments, signal);
+  const among = (list: readonly { id: number | bigint; html_url: string; body?: string | null | undefined }[]) =>
+    list.findLast((comment) => markerOf(comment.body) === key);
+  const first = await load(1);
+  let found = among(first.data);
+  let forward = pageOf(first.link, "last") === null ? pageOf(first.link, "next") : null;
+  for (let page = pageOf(first.link, "last") ?? 1; !found && page > 1; page--) found = among((await load(page)).data);
+  // Servers that do not name the last page are read forwards.
+  while (!found && forward !== null && forward <= mostPages) {
+    const next = await load(forward);
+    found = among(next.data);
+    forward = pageOf(next.link, "next");
+  }
+  return found ? posted(found) : null;
+}
+
+const posted = (comment: { id: number | bigint; html_url: string }): Posted => ({
+  id: String(comment.id),
+  url: comment.html_url,
+});

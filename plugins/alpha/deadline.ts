@@ -1,0 +1,30 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PluginError } from "@signalbox/sdk";
+
+/** Runs until the signal is aborted. What waits in a queue or for a repetition does not look at the signal by itself. */
+export async function orAborted<T>(signal: AbortSignal, asked: string, run: () => Promise<T>): Promise<T> {
+  const late = (): PluginError => new PluginError("timeout", `alpha did not answer ${asked} before the deadline`);
+  if (signal.aborted) throw late();
+  let leave = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(late());
+    signal.addEventListener("abort", leave, { once: true });
+  });
+  try {
+    return await Promise.race([run(), aborted]);
+  } catch (error) {
+    throw signal.aborted ? late() : error;
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
+
+/** Waits `ms` milliseconds; `false` when the signal came first. */
+export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(ms, undefined, { signal });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+import { PluginError, type PluginErrorCode, type PluginErrorShape } from "@signalbox/sdk";
+import { at } from "./json.ts";
+
+const codes: Readonly<Record<number, PluginErrorCode>> = {
+  400: "invalid_input",
+  401: "unauthorized",
+  403: "unauthorized",
+  404: "not_found",
+  408: "unavailable",
+  409: "conflict",
+  410: "not_found",
+  413: "invalid_input",
+  422: "invalid_input",
+  429: "rate_limited",
+};
+
+/** Octokit's error, or anything else that a request threw, as what the host understands. `asked` is method and path. */
+export function failureOf(error: unknown, asked: string, secrets: readonly string[]): PluginError {
+  const own = refusalOfHost(error);
+  if (own) return own;
+  const status = at(error, "status");
+  const said = redact(error instanceof Error ? error.message : String(error), secrets);
+  const headers = at(error, "response", "headers");
+  if (typeof status !== "number" || headers === undefined) {
+    return new PluginError("unavailable", `alpha could not be reached for ${asked}: ${said}`);
+  }
+  const message = `alpha answered ${status} to ${asked}: ${said}`;
+  if (status === 429 || (status === 403 && isLimit(headers, said))) {
+    const wait = waitOf(headers, said);
+    return new PluginError("rate_limited", message, wait === null ? {} : { retry_after_ms: wait });
+  }
+  return new PluginError(status >= 500 ? "unavailable" : (codes[status] ?? "failed"), message);
+}
+
+/** The host's `fetch` refuses with an error of its own, for example a host that was not granted; Octokit wraps it. */
+function refusalOfHost(error: unknown): PluginError | null {
+  for (const candidate of [error, at(error, "cause")]) {
+    if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
+    const shape = candidate as Error & PluginErrorShape;
+    const { retryable, retry_after_ms } = shape;
+    return new PluginError(shape.code, shape.message, { retryable, ...(retry_after_ms === undefined ? {} : { retry_after_ms }) });
+  }
+  return null;
+}
+
+const isLimit = (headers: unknown, said: string): boolean =>
+  at(headers, "retry-after") !== undefined || at(headers, "x-ratelimit-remaining") === "0" || /rate limit/i.test(said);
+
+/** Milliseconds to wait; `null` where the platform does not say. */
+function waitOf(headers: unknown, said: string): number | null {
+  const after = String(at(headers, "retry-after") ?? "").trim();
+  if (/^\d{1,9}$/.test(after)) return Number(after) * 1000;
+  const date = after === "" ? Number.NaN : Date.parse(after);
+  if (!Number.isNaN(date)) return Math.max(0, date - Date.now());
+  const reset = Number(at(headers, "x-ratelimit-reset"));
+  // One second more, because the limit ends after the second that is named.
+  if (at(headers, "x-ratelimit-remaining") === "0" && reset > 0) return Math.max(0, reset * 1000 - Date.now()) + 1000;
+  return /secondary rate/i.test(said) ? 60_000 : null;
+}
+
+/** A tracker, or a proxy before it, may quote the request back. */
+function redact(text: string, secrets: readonly string[]): string {
+  const safe = secrets.reduce((kept, secret) => (secret === "" ? kept : kept.replaceAll(secret, "[redacted]")), text);
+  return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;
+}

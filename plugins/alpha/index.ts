@@ -1,0 +1,21 @@
+import { definePlugin } from "@signalbox/sdk";
+import { z } from "zod";
+import { clients } from "./client.ts";
+import { OwnEdits } from "./own-edits.ts";
+import { alphaSource } from "./source.ts";
+import { alphaTools } from "./tools.ts";
+
+export default definePlugin({
+  id: "alpha",
+  version: "0.1.0",
+  sdk: "^0.1.0",
+  about: "Issues, pull requests and comments of the platform called alpha (GitHub, REST API 2022-11-28).",
+  config: z.object({}),
+  needs: ["fetch", "log"],
+  hosts: ["api.github.com"],
+  setup: ({ fetch, log }) => {
+    const clientOf = clients({ fetch, log });
+    const edits = new OwnEdits();
+    return { sources: { alpha: alphaSource(clientOf, edits) }, tools: alphaTools(clientOf, edits) };
+  },
+});

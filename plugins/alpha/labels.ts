@@ -1,0 +1,43 @@
+import { PluginError } from "@signalbox/sdk";
+import type { z } from "zod";
+import type { Repository } from "./address.ts";
+import type { Client } from "./client.ts";
+import { clean } from "./json.ts";
+import { pageOf } from "./paging.ts";
+import * as shapes from "./shapes.ts";
+
+type Label = z.output<typeof shapes.label>;
+interface Wanted {
+  readonly name: string;
+  readonly color: string;
+  readonly description?: string | undefined;
+}
+
+/** Makes a label, or answers the one of that name. */
+export async function createLabel(client: Client, repository: Repository, wanted: Wanted, signal: AbortSignal) {
+  const name = clean(wanted.name);
+  const description = wanted.description === undefined ? {} : { description: clean(wanted.description) };
+  const parameters = { ...repository, name, color: wanted.color.replace("#", ""), ...description };
+  let label: Label;
+  try {
+    label = (await client.write("POST /repos/{owner}/{repo}/labels", parameters, shapes.label, signal)).data;
+  } catch (error) {
+    const there =
+      error instanceof PluginError && error.code === "invalid_input" && (await findLabel(client, repository, name, signal));
+    if (!there) throw error;
+    label = there;
+  }
+  return { name: label.name, color: label.color, description: label.description ?? null, url: label.url };
+}
+
+/** The platform compares names without case. */
+async function findLabel(client: Client, repository: Repository, name: string, signal: AbortSignal): Promise<Label | undefined> {
+  for (let page: number | null = 1; page !== null && page <= 100; ) {
+    const route = "GET /repos/{owner}/{repo}/labels";
+    const { data, link } = await client.read(route, { ...repository, per_page: 100, page }, shapes.labels, signal);
+    const found = data.find((label) => label.name.toLowerCase() === name.toLowerCase());
+    if (found) return found;
+    page = pageOf(link, "next");
+  }
+  return undefined;
+}

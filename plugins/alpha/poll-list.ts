@@ -1,0 +1,58 @@
+import type { Repository } from "./address.ts";
+import type { Client } from "./client.ts";
+import { at } from "./json.ts";
+import { pageOf } from "./paging.ts";
+import { type Position, seconds } from "./poll-cursor.ts";
+import * as shapes from "./shapes.ts";
+
+export type Item = Readonly<Record<string, unknown>> & { readonly updated_at: string };
+export interface Budget {
+  requests: number;
+}
+export interface Read {
+  readonly items: readonly Item[];
+  readonly position: Position;
+}
+
+/**
+ * Reads a list by time of change, from the position on. Each page is asked for by time, not by number: an item changed
+ * meanwhile moves to the end, and with numbered pages its successor would be passed over. Where the budget ends the
+ * position tells how to go on.
+ */
+export async function readList(
+  client: Client,
+  route: string,
+  repository: Repository,
+  fixed: Readonly<Record<string, string>>,
+  start: Position,
+  budget: Budget,
+  signal: AbortSignal,
+): Promise<Read> {
+  const items: Item[] = [];
+  let position = start;
+  while (budget.requests > 0) {
+    budget.requests -= 1;
+    // A second earlier, because "after" may be meant strictly; what was seen is left out below.
+    const asked = { ...repository, ...fixed, since: seconds(position.at, -1), per_page: 100, page: position.page };
+    const { data, link } = await client.read(`GET ${route}`, asked, shapes.listed, signal);
+    position = advance(position, data, items);
+    if (pageOf(link, "next") === null) return { items, position: { ...position, from: position.at, page: 1 } };
+  }
+  return { items, position };
+}
+
+function advance(position: Position, page: readonly Item[], into: Item[]): Position {
+  let { at: reached, seen } = position;
+  for (const item of page) {
+    const time = seconds(item.updated_at);
+    const name = nameOf(item);
+    if (time < reached || (time === reached && seen.includes(name))) continue;
+    if (time > reached) [reached, seen] = [time, []];
+    seen = [...seen, name];
+    into.push(item);
+  }
+  return { ...position, at: reached, seen, page: reached === position.at ? position.page + 1 : 1 };
+}
+
+/** State and number of comments too: an issue may be opened and closed within the second. */
+const nameOf = (item: Item): string => `${at(item, "id")}:${at(item, "state") ?? ""}:${at(item, "comments") ?? ""}`;

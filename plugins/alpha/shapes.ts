@@ -1,0 +1,26 @@
+import { z } from "zod";
+
+/** What is read of the platform's answers; they carry far more. Large ids arrive as bigint. */
+const id = z.union([z.number(), z.bigint()]);
+const user = z.object({ login: z.string() }).nullish();
+
+export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user });
+export const comments = z.array(comment);
+export const account = z.object({ login: z.string() });
+export const anything = z.record(z.string(), z.unknown());
+export const issue = z.object({
+  number: z.number(),
+  title: z.string(),
+  state: z.string(),
+  body: z.string().nullish(),
+  html_url: z.string(),
+  comments: z.number().default(0),
+  user,
+  labels: z.array(z.union([z.string(), z.object({ name: z.string().nullish() })])).default([]),
+  updated_at: z.string().optional(),
+});
+export const label = z.object({ name: z.string(), color: z.string(), description: z.string().nullish(), url: z.string() });
+export const labels = z.array(label);
+
+/** Listed items go on as they are: the poll hands them to `parse` as webhooks would. */
+export const listed = z.array(z.looseObject({ updated_at: z.string() }));

@@ -1,0 +1,27 @@
+import type { Source } from "@signalbox/sdk";
+import { accountOf, check } from "./account.ts";
+import { addressOfSubject } from "./address.ts";
+import type { Client } from "./client.ts";
+import { findComment, postComment } from "./comments.ts";
+import type { OwnEdits } from "./own-edits.ts";
+import { parse } from "./parse.ts";
+import { poll } from "./poll.ts";
+import { type Settings, settings } from "./settings.ts";
+import { verify } from "./verify.ts";
+
+export function alphaSource(clientOf: (connection: Settings) => Client, edits: OwnEdits): Source<typeof settings> {
+  return {
+    about: "GitHub's REST API, version 2022-11-28; also GitHub Enterprise Server from 3.9.",
+    connection: settings,
+    secrets: ["token", "webhook_secret"],
+    required: ["token"],
+    verify,
+    parse,
+    account: ({ connection, signal }) => accountOf(clientOf(connection), signal),
+    check: (call) => check(clientOf(call.connection), call),
+    deliver: ({ subject, body }, { connection, key, signal }) =>
+      postComment(clientOf(connection), addressOfSubject(subject), body, key, signal),
+    find: ({ subject }, { connection, key, signal }) => findComment(clientOf(connection), addressOfSubject(subject), key, signal),
+    poll: (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),
+  };
+}

@@ -1,0 +1,119 @@
+import { tool, unmark } from "@signalbox/sdk";
+import { z } from "zod";
+import { addressOf, repositoryOf } from "./address.ts";
+import { changeKey } from "./change-key.ts";
+import type { Client } from "./client.ts";
+import { findComment, longest, postComment } from "./comments.ts";
+import { clean, cut } from "./json.ts";
+import { createLabel } from "./labels.ts";
+import type { OwnEdits } from "./own-edits.ts";
+import { readIssue } from "./read-issue.ts";
+import type { Settings } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+
+type ClientOf = (connection: Settings) => Client;
+
+const category = "issue_tracker";
+const issue = z
+  .union([z.string().min(1), z.number().int().positive()])
+  .describe('Number of the issue or pull request: 12, "#12" or "owner/repo#12".');
+const project = z.string().min(1).optional().describe('Repository as "owner/repo". Absent: that of the event at hand.');
+const posted = z.object({ id: z.string(), url: z.string() });
+
+export const alphaTools = (clientOf: ClientOf, edits: OwnEdits) => ({
+  add_comment: addComment(clientOf),
+  update_description: updateDescription(clientOf, edits),
+  get_issue: getIssue(clientOf),
+  create_label: label(clientOf),
+});
+
+const addComment = (clientOf: ClientOf) =>
+  tool<typeof addCommentInput, typeof posted, Settings>({
+    about: "Add a comment to an issue or pull request.",
+    category,
+    effect: "write",
+    input: addCommentInput,
+    output: posted,
+    run: (input, { connection, key, signal }) =>
+      postComment(clientOf(connection), addressOf(input.issue, input.project), input.body, key, signal),
+    find: (input, { connection, key, signal }) =>
+      findComment(clientOf(connection), addressOf(input.issue, input.project), key, signal),
+  });
+const addCommentInput = z.object({ issue, project, body: z.string().min(1).describe("The comment, Markdown.") });
+
+const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
+  tool<typeof descriptionInput, typeof described, Settings>({
+    about: "Replace the description of an issue or pull request. The old one is lost: read it first and keep what still holds.",
+    category,
+    effect: "write",
+    idempotent: true,
+    input: descriptionInput,
+    output: described,
+    run: async (input, { connection, signal }) => {
+      const address = addressOf(input.issue, input.project);
+      const body = cut(clean(input.description), longest);
+      const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
+      const { data } = await clientOf(connection).write(route, { ...address, body }, shapes.issue, signal);
+      const repository = { full_name: `${address.owner}/${address.repo}` };
+      edits.add(changeKey("issues", "edited", { issue: data, repository }));
+      edits.add(changeKey("pull_request", "edited", { pull_request: data, repository }));
+      return { number: data.number, url: data.html_url };
+    },
+  });
+const descriptionInput = z.object({ issue, project, description: z.string().describe("The whole new description, Markdown.") });
+const described = z.object({ number: z.number(), url: z.string() });
+
+const getIssue = (clientOf: ClientOf) =>
+  tool<typeof issueInput, typeof issueOutput, Settings>({
+    about: "Read an issue or pull request: title, state, description, labels and its last 30 comments.",
+    category,
+    effect: "read",
+    input: issueInput,
+    output: issueOutput,
+    run: async (input, { connection, signal }) => {
+      const { found, comments } = await readIssue(clientOf(connection), addressOf(input.issue, input.project), signal);
+      return {
+        number: found.number,
+        title: clean(found.title),
+        state: found.state,
+        body: clean(found.body ?? ""),
+        labels: found.labels.flatMap((entry) => (typeof entry === "string" ? entry : (entry.name ?? []))),
+        user: found.user?.login ?? null,
+        url: found.html_url,
+        comments: comments.map((entry) => ({ author: entry.user?.login ?? null, body: clean(unmark(entry.body ?? "")) })),
+      };
+    },
+  });
+const issueInput = z.object({ issue, project });
+const issueOutput = z.object({
+  number: z.number(),
+  title: z.string(),
+  state: z.string(),
+  body: z.string(),
+  labels: z.array(z.string()),
+  user: z.string().nullable(),
+  url: z.string(),
+  comments: z.array(z.object({ author: z.string().nullable(), body: z.string() })).describe("The last 30, oldest first."),
+});
+
+const label = (clientOf: ClientOf) =>
+  tool<typeof labelInput, typeof labelOutput, Settings>({
+    about: "Create a label in a repository. A label of that name that exists is left as it is.",
+    category,
+    effect: "write",
+    idempotent: true,
+    input: labelInput,
+    output: labelOutput,
+    run: async (input, { connection, signal }) => createLabel(clientOf(connection), repositoryOf(input.project), input, signal),
+  });
+const labelInput = z.object({
+  project,
+  name: z.string().min(1).max(50).describe("Name of the label."),
+  color: z
+    .string()
+    .regex(/^#?[0-9a-fA-F]{6}$/)
+    .default("ededed")
+    .describe("Six hexadecimal digits."),
+  description: z.string().max(100).optional().describe("What it is for, at most 100 characters."),
+});
+const labelOutput = z.object({ name: z.string(), color: z.string(), description: z.string().nullable(), url: z.string() });

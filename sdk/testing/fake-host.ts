@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { Call, Capabilities, Contributions, Json, Need } from "../contract.ts";
+import type { Plugin } from "../plugin.ts";
+
+export interface FakeCapabilities extends Capabilities {
+  /** What was logged, one JSON text per line. */
+  readonly lines: string[];
+}
+
+/** Capabilities as a host would hand them out; `fetch` is the real one, so strangers are faked at the network. */
+export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabilities {
+  const lines: string[] = [];
+  return {
+    lines,
+    log: (message: string, fields: Readonly<Record<string, Json>> = {}) =>
+      void lines.push(JSON.stringify({ message, ...fields })),
+    fetch: (input, init) => globalThis.fetch(input, init),
+    ...given,
+  };
+}
+
+/** Sets a plugin up as the host does: config parsed by its schema, and no capability that it does not need. */
+export async function setUp(
+  plugin: Plugin,
+  given: { config?: Record<string, unknown> | undefined; capabilities?: Capabilities } = {},
+): Promise<Contributions> {
+  const capabilities = given.capabilities ?? fakeCapabilities();
+  const config = plugin.config.parse(given.config ?? {});
+  const granted = plugin.needs.map((need: Need) => {
+    assert.ok(need in capabilities, `needs: "${need}" is no capability; there are ${Object.keys(capabilities).join(", ")}`);
+    return [need, capabilities[need]];
+  });
+  return plugin.setup(Object.freeze({ config, ...Object.fromEntries(granted) }));
+}
+
+/** A call with its deadline, 10 s unless told otherwise. */
+export function callOf<Settings>(connection: Settings, given: { key?: string; deadline_ms?: number } = {}): Call<Settings> {
+  return { connection, key: given.key ?? randomUUID(), signal: AbortSignal.timeout(given.deadline_ms ?? 10_000) };
+}

@@ -1,0 +1,9 @@
+/**
+ * What a plugin must pass. A suite is a list of cases, so any test runner can run it:
+ *
+ *     for (const c of testSource(plugin, fixtures)) test(c.name, c.run);
+ */
+export { callOf, type FakeCapabilities, fakeCapabilities, setUp } from "./fake-host.ts";
+export type { Golden, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolSample, TrackerFault } from "./fixtures.ts";
+export { testSource } from "./source-suite.ts";
+export { testTools } from "./tool-suite.ts";

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import { z } from "zod";
+import type { Source, SourceEvent, WebhookPayload } from "../contract.ts";
+import { mark } from "../marker.ts";
+import type { Golden, SourceFixtures, TestCase } from "./fixtures.ts";
+import type { Open } from "./source-suite.ts";
+import { disturbed, strangePayloads } from "./strange.ts";
+
+/** Text goes into PostgreSQL, which takes neither NUL nor half a character. */
+const text = z.string().refine((value) => value.isWellFormed() && !value.includes("\u0000"), "holds NUL or a lone surrogate");
+const event = z.strictObject({
+  delivery_id: text.min(1).max(200).nullable(),
+  event_name: text,
+  action: text.min(1).nullable(),
+  subject: z.strictObject({ project: text.min(1), issue: text.min(1) }).nullable(),
+  actor: text.min(1).nullable(),
+  text,
+  marked: z.boolean(),
+  occurred_at: z.iso.datetime({ offset: true }).nullable(),
+  lacks: text.min(1).nullable(),
+  change_key: text.min(1).nullable().optional(),
+});
+
+/** What a source reads out of webhooks. */
+export function parseCases(open: Open, fixtures: SourceFixtures): TestCase[] {
+  const golden = fixtures.golden.map((one) => ({
+    name: `parse reads ${one.name}`,
+    run: async () => readsGolden((await open()).source, one),
+  }));
+  assert.ok(golden.length > 0, "fixtures.golden must hold at least one webhook");
+  return [
+    ...golden,
+    { name: "parse never throws on strange JSON", run: async () => survives((await open()).source, fixtures) },
+    { name: "parse never throws on a disturbed webhook", run: async () => survivesDisturbed((await open()).source, fixtures) },
+    { name: "parse reads delivery ids", run: async () => readsIds((await open()).source, fixtures) },
+    ...(fixtures.unmarked
+      ? []
+      : [
+          { name: "parse knows its own marker, not a quoted one", run: async () => knowsMarker((await open()).source, fixtures) },
+        ]),
+  ];
+}
+
+async function readsGolden(source: Source, golden: Golden): Promise<void> {
+  const input = deepFreeze(structuredClone({ headers: golden.headers, payload: golden.payload }));
+  const first = await parsed(source, input, golden.name);
+  for (const [member, expected] of Object.entries(golden.expect)) {
+    assert.deepEqual(first[member as keyof SourceEvent], expected, `${golden.name}: ${member}`);
+  }
+  assert.deepEqual(await parsed(source, input, golden.name), first, `${golden.name}: parsed twice, two results`);
+}
+
+async function survives(source: Source, fixtures: SourceFixtures): Promise<void> {
+  const kinds = [{}, ...fixtures.golden.map((golden) => golden.headers), { "": "", constructor: "x" }];
+  for (const headers of kinds) {
+    for (const payload of strangePayloads()) await parsed(source, { headers, payload }, "strange JSON");
+  }
+}
+
+async function survivesDisturbed(source: Source, fixtures: SourceFixtures): Promise<void> {
+  for (const golden of fixtures.golden) {
+    for (const input of disturbed(golden)) await parsed(source, input, `${golden.name}, disturbed`);
+  }
+}
+
+async function readsIds(source: Source, { comment_event, delivery_header }: SourceFixtures): Promise<void> {
+  const sample = comment_event("A comment.");
+  const idOf = async (id: string) => {
+    const headers = { ...sample.headers, ...(delivery_header === null ? {} : { [delivery_header]: id }) };
+    return (await parsed(source, { headers, payload: sample.payload }, "delivery id")).delivery_id;
+  };
+  if (delivery_header === null) return;
+  assert.equal(delivery_header, delivery_header.toLowerCase(), "delivery_header: header names are lower-case");
+  assert.equal(await idOf("7d3c-1"), "7d3c-1", `header ${delivery_header} must be the delivery_id`);
+  assert.equal(await idOf("  7d3c-1 "), "7d3c-1", "spaces around a delivery id do not belong to it");
+  assert.equal(await idOf("   "), null, "a blank delivery id is none");
+  assert.equal(await idOf("x".repeat(10_000)), null, "a delivery id over 200 characters is none");
+}
+
+async function knowsMarker(source: Source, { comment_event }: SourceFixtures): Promise<void> {
+  const marked = async (body: string) => (await parsed(source, comment_event(body), "a comment")).marked;
+  const own = mark("Done.", "key-1");
+  assert.equal(await marked(own), true, "a comment that begins with the marker is ours");
+  assert.equal(await marked("A comment of a person."), false, "a comment without the marker is a person's");
+  const quoted = own.replace(/^/gm, "> ");
+  assert.equal(await marked(`${quoted}\n\nI agree.`), false, "a quoted marker does not make a comment ours");
+  assert.equal(await marked(`As it said:\n\n${own}`), false, "a marker inside a comment does not make it ours");
+}
+
+async function parsed(source: Source, input: WebhookPayload, what: string): Promise<SourceEvent> {
+  const shown = (): string => `${what}: ${inspect(input, { depth: 6, maxStringLength: 200, maxArrayLength: 5 }).slice(0, 4000)}`;
+  let answer: SourceEvent;
+  try {
+    answer = await source.parse(input);
+  } catch (error) {
+    assert.fail(`parse must never throw; it threw ${inspect(error)}\nfor ${shown()}`);
+  }
+  const checked = event.safeParse(answer);
+  assert.ok(
+    checked.success,
+    `parse must answer a SourceEvent; ${checked.success ? "" : z.prettifyError(checked.error)}\nfor ${shown()}`,
+  );
+  return answer;
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) for (const inner of Object.values(Object.freeze(value))) deepFreeze(inner);
+  return value;
+}

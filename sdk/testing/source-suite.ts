@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import type { Source } from "../contract.ts";
+import type { Plugin } from "../plugin.ts";
+import { fakeCapabilities, setUp } from "./fake-host.ts";
+import type { SourceFixtures, TestCase } from "./fixtures.ts";
+import { deliveryCases } from "./source-delivery.ts";
+import { parseCases } from "./source-parse.ts";
+import { troubleCases } from "./source-trouble.ts";
+import { verifyCases } from "./source-verify.ts";
+
+/** A source that was set up, with the lines it logs. */
+export interface Bench {
+  readonly source: Source;
+  readonly settings: (url: string, more?: Record<string, unknown>) => Record<string, unknown>;
+  /** The values of the connection's secret members. */
+  readonly secrets: readonly string[];
+  readonly lines: readonly string[];
+}
+export type Open = () => Promise<Bench>;
+
+/** What a source must do. Each case sets the plugin up anew; those that post start a tracker of their own. */
+export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[] {
+  const name = fixtures.source ?? plugin.id;
+  const open: Open = async () => {
+    const capabilities = fakeCapabilities();
+    const contributions = await setUp(plugin, { config: fixtures.config, capabilities });
+    const source = contributions.sources?.[name] as Source | undefined;
+    assert.ok(
+      source,
+      `setup must contribute sources.${name}; it has ${Object.keys(contributions.sources ?? {}).join(", ") || "none"}`,
+    );
+    const settings = (url: string, more: Record<string, unknown> = {}) =>
+      source.connection.parse({ ...fixtures.connection(url), ...more });
+    const filled = settings("http://127.0.0.1:9", fixtures.signature?.settings);
+    const secrets = source.secrets.flatMap((member) => (typeof filled[member] === "string" ? (filled[member] as string) : []));
+    return { source, settings, secrets, lines: capabilities.lines };
+  };
+  const cases = [
+    { name: "declares its connection", run: () => declares(open, fixtures) },
+    ...verifyCases(open, fixtures),
+    ...parseCases(open, fixtures),
+    ...deliveryCases(open, fixtures),
+    ...troubleCases(open, fixtures),
+  ];
+  return cases.map((one) => ({ ...one, name: `source ${name}: ${one.name}` }));
+}
+
+async function declares(open: Open, fixtures: SourceFixtures): Promise<void> {
+  const { source, settings } = await open();
+  assert.ok(source.about.trim(), "about must say which platform this is");
+  const members = Object.keys(source.connection.shape);
+  for (const member of [...source.secrets, ...source.required]) {
+    assert.ok(
+      members.includes(member),
+      `secrets and required name members of connection; "${member}" is none of ${members.join(", ")}`,
+    );
+  }
+  z.toJSONSchema(source.connection, { io: "input" });
+  const filled = settings("http://127.0.0.1:9");
+  for (const member of source.required)
+    assert.ok(filled[member], `fixtures.connection lacks "${member}", which the source requires`);
+  for (const wrong of [{ ...fixtures.connection("not an address") }, ...source.secrets.map((member) => ({ [member]: 42 }))]) {
+    assert.ok(
+      !source.connection.safeParse(wrong).success,
+      `connection must refuse ${JSON.stringify(Object.keys(wrong))} of the wrong kind`,
+    );
+  }
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { assertNoSecret, meets, refusalOf, troubles, withTracker } from "./expect.ts";
+import { callOf } from "./fake-host.ts";
+import type { SourceFixtures, TestCase } from "./fixtures.ts";
+import type { Open } from "./source-suite.ts";
+
+/** What a source says when its tracker misbehaves. */
+export function troubleCases(open: Open, fixtures: SourceFixtures): TestCase[] {
+  const post = { subject: fixtures.subject, body: "Hello." };
+  const cases = troubles.flatMap((trouble) =>
+    (["deliver", "find", "check"] as const).map((method) => ({
+      name: `${method} at ${trouble.name}`,
+      run: () =>
+        withTracker(fixtures.tracker, async (tracker) => {
+          const { source, settings, secrets, lines } = await open();
+          const connection = settings(tracker.url, fixtures.signature?.settings);
+          const run = (deadline_ms: number): unknown => {
+            const call = callOf(connection, { deadline_ms });
+            return method === "check" ? source.check(call) : source[method](post, call);
+          };
+          await meets(trouble, tracker, method, run, secrets);
+          assertNoSecret("log", lines.join("\n"), secrets);
+          tracker.heal();
+          if (method === "deliver") await source.deliver(post, callOf(connection));
+        }),
+    })),
+  );
+  return [...cases, shortLimit(open, fixtures), nobodyThere(open, fixtures)];
+}
+
+/** A write that was refused was not carried out, so it may be tried again after the wait, by the source or by the host. */
+function shortLimit(open: Open, fixtures: SourceFixtures): TestCase {
+  return {
+    name: "deliver obeys a short Retry-After",
+    run: () =>
+      withTracker(fixtures.tracker, async (tracker) => {
+        const { source, settings } = await open();
+        tracker.fault({
+          kind: "status",
+          status: 429,
+          headers: { "retry-after": "1" },
+          body: '{"message":"slow down"}',
+          times: 1,
+        });
+        const started = performance.now();
+        const call = callOf(settings(tracker.url));
+        const post = { subject: fixtures.subject, body: "Hello." };
+        const outcome = await source.deliver(post, call).then(
+          () => null,
+          (error: { code?: unknown; retry_after_ms?: number }) => error,
+        );
+        if (outcome === null) {
+          assert.ok(performance.now() - started > 900, "deliver came back before the second that the tracker asked for");
+          assert.equal(tracker.comments(fixtures.subject).length, 1);
+        } else {
+          assert.equal(outcome.code, "rate_limited");
+          assert.ok((outcome.retry_after_ms ?? 0) >= 900, "retry_after_ms must hold the wait that the tracker asked for");
+        }
+      }),
+  };
+}
+
+function nobodyThere(open: Open, fixtures: SourceFixtures): TestCase {
+  return {
+    name: "deliver where nobody listens",
+    run: async () => {
+      const tracker = await fixtures.tracker();
+      await tracker.close();
+      const { source, settings, secrets } = await open();
+      const call = callOf(settings(tracker.url));
+      const error = await refusalOf(
+        "deliver",
+        () => source.deliver({ subject: fixtures.subject, body: "Hello." }, call),
+        secrets,
+      );
+      assert.deepEqual([error.code, error.retryable], ["unavailable", true]);
+    },
+  };
+}

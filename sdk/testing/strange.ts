@@ -1,0 +1,73 @@
+import type { Json, WebhookPayload } from "../contract.ts";
+
+const own = (text: string): Json => JSON.parse(text) as Json;
+
+function nested(depth: number): Json {
+  let value: Json = "end";
+  for (let level = 0; level < depth; level++) value = level % 2 ? [value] : { issue: value };
+  return value;
+}
+
+/** JSON that a stranger may send with a good signature. */
+export const strangePayloads = (): readonly Json[] => [
+  null,
+  true,
+  0,
+  -1.5e300,
+  "",
+  "text",
+  [],
+  {},
+  [[]],
+  [{ action: "opened" }],
+  own('{"__proto__": {"action": "opened", "issue": {"number": 1}}}'),
+  own('{"constructor": {"prototype": {"number": 1}}, "hasOwnProperty": 1, "toString": null, "valueOf": 3}'),
+  { action: "\u0000\ud800", issue: { number: 1, title: "\u0000", body: "\udfff" }, data: { id: "\u0000" } },
+  { action: {}, issue: [], comment: "x", repository: 7, sender: [null], user: 1, data: null, object_attributes: [] },
+  own('{"action": "opened", "issue": {"number": 1e400, "labels": "bug"}, "repository": {"full_name": "../.."}}'),
+  { action: "x".repeat(100_000), issue: { number: Number.MAX_SAFE_INTEGER + 3, labels: new Array(5000).fill({ name: null }) } },
+  nested(2000),
+];
+
+const swaps: readonly (Json | undefined)[] = [
+  undefined,
+  null,
+  0,
+  "",
+  "\u0000\ud800",
+  [],
+  {},
+  [null],
+  { __proto__: null },
+  true,
+  -1,
+  1.5,
+];
+
+/** The payload with one member at a time left out or replaced, down to four levels; at most `most` of them. */
+export function* disturbed(golden: WebhookPayload, most = 3000): Generator<WebhookPayload> {
+  let count = 0;
+  for (const path of pathsOf(golden.payload, 4)) {
+    for (const swap of swaps) {
+      if (++count > most) return;
+      yield { headers: golden.headers, payload: replaced(golden.payload, path, swap) };
+    }
+  }
+}
+
+function* pathsOf(value: Json, depth: number, before: readonly string[] = []): Generator<readonly string[]> {
+  if (depth === 0 || typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    yield [...before, name];
+    yield* pathsOf(inner as Json, depth - 1, [...before, name]);
+  }
+}
+
+function replaced(value: Json, path: readonly string[], swap: Json | undefined): Json {
+  const [name = "", ...rest] = path;
+  const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string, Json>;
+  if (rest.length > 0) copy[name] = replaced(copy[name] as Json, rest, swap);
+  else if (swap === undefined) delete copy[name];
+  else copy[name] = swap;
+  return copy;
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import type { Tool } from "../contract.ts";
+import type { Plugin } from "../plugin.ts";
+import { assertNoSecret, meets, refusalOf, troubles, withTracker } from "./expect.ts";
+import { callOf, fakeCapabilities, setUp } from "./fake-host.ts";
+import type { TestCase, TestTracker, ToolFixtures, ToolSample } from "./fixtures.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: the suite holds tools of every input and output
+type AnyTool = Tool<any, any, any>;
+interface Bench {
+  readonly tool: AnyTool;
+  readonly lines: readonly string[];
+  readonly connection: Record<string, unknown>;
+  readonly secrets: readonly string[];
+  readonly tracker: TestTracker | null;
+}
+
+/** What every tool must do. `fixtures.tools` names all of the plugin's tools; one that is left out fails the first case. */
+export function testTools(plugin: Plugin, fixtures: ToolFixtures): TestCase[] {
+  const all: TestCase = {
+    name: `tools of ${plugin.id}: every tool has a sample`,
+    run: async () => {
+      const names = Object.keys((await setUp(plugin, { config: fixtures.config })).tools ?? {}).sort();
+      assert.deepEqual(Object.keys(fixtures.tools).sort(), names, "fixtures.tools must name exactly the plugin's tools");
+    },
+  };
+  return [
+    all,
+    ...Object.entries(fixtures.tools).flatMap(([name, sample]) =>
+      casesOf((check) => () => bench(plugin, name, fixtures, check), sample, fixtures).map((one) => ({
+        ...one,
+        name: `tool ${plugin.id}.${name}: ${one.name}`,
+      })),
+    ),
+  ];
+}
+
+async function bench(
+  plugin: Plugin,
+  name: string,
+  fixtures: ToolFixtures,
+  check: (bench: Bench) => Promise<void>,
+): Promise<void> {
+  const capabilities = fakeCapabilities();
+  const { tools } = await setUp(plugin, { config: fixtures.config, capabilities });
+  const tool = tools?.[name];
+  assert.ok(tool, `setup must contribute tools.${name}`);
+  const within = async (tracker: TestTracker | null) => {
+    const connection = fixtures.connection?.(tracker?.url ?? "http://127.0.0.1:9") ?? {};
+    await check({ tool, lines: capabilities.lines, connection, secrets: fixtures.secrets ?? [], tracker });
+  };
+  await (fixtures.tracker ? withTracker(fixtures.tracker, within) : within(null));
+}
+
+type Case = (check: (bench: Bench) => Promise<void>) => () => Promise<void>;
+
+function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase[] {
+  assert.ok(sample.inputs.length > 0, "a sample must hold at least one input");
+  const cases = [
+    { name: "declares itself", run: on(async ({ tool }) => declares(tool)) },
+    { name: "refuses wrong input", run: on((bench) => refuses(bench, sample)) },
+    ...sample.inputs.map((input, index) => ({ name: `runs, input ${index + 1}`, run: on((bench) => runs(bench, input)) })),
+  ];
+  if (!fixtures.tracker) return cases;
+  const input = sample.inputs[0] as Record<string, unknown>;
+  const troubled = troubles.map((trouble) => ({
+    name: `at ${trouble.name}`,
+    run: on(async ({ tool, tracker, connection, secrets, lines }) => {
+      const run = (deadline_ms: number) => tool.run(tool.input.parse(input), callOf(connection, { deadline_ms }));
+      await meets(trouble, tracker as TestTracker, "run", run, secrets);
+      assertNoSecret("log", lines.join("\n"), secrets);
+    }),
+  }));
+  return [
+    ...cases,
+    ...troubled,
+    { name: "does not repeat a write of unknown outcome", run: on((bench) => writesOnce(bench, input)) },
+  ];
+}
+
+function declares(tool: AnyTool): void {
+  assert.ok(tool.about.trim().length > 10, "about must tell the model when to call this");
+  assert.ok(tool.effect === "read" || tool.effect === "write", "effect must be read or write");
+  if (tool.effect === "write") assert.ok(tool.idempotent || tool.find, "a write must be idempotent or have find");
+  const schema = z.toJSONSchema(tool.input, { io: "input" });
+  assert.equal(schema.type, "object", "input must be an object: models call with named parameters");
+  for (const [name, member] of Object.entries(schema.properties ?? {})) {
+    assert.ok(
+      (member as { description?: string }).description,
+      `parameter "${name}" must be described: the model reads nothing else`,
+    );
+  }
+  z.toJSONSchema(tool.output, { io: "input" });
+}
+
+async function refuses({ tool, connection }: Bench, sample: ToolSample): Promise<void> {
+  for (const wrong of [null, "text", 42, []])
+    assert.ok(!tool.input.safeParse(wrong).success, `input must refuse ${JSON.stringify(wrong)}`);
+  for (const wrong of sample.refused ?? []) {
+    const parsed = tool.input.safeParse(wrong);
+    if (!parsed.success) continue;
+    const error = await refusalOf(`run of ${JSON.stringify(wrong)}`, () => tool.run(parsed.data, callOf(connection)));
+    assert.equal(error.code, "invalid_input", `run of ${JSON.stringify(wrong)}: ${error.message}`);
+    assert.equal(error.retryable, false, "wrong input does not get better by trying again");
+  }
+}
+
+async function runs({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
+  const call = callOf(connection);
+  const parsed = tool.input.parse(input);
+  if (tool.find) assert.equal(await tool.find(parsed, call), null, "find must answer null before the run");
+  const before = tracker?.writes() ?? 0;
+  const output = tool.output.parse(await tool.run(parsed, call));
+  assert.deepEqual(JSON.parse(JSON.stringify(output)), output, "output must be JSON");
+  const wrote = (tracker?.writes() ?? 0) - before;
+  if (tool.effect === "read") assert.equal(wrote, 0, "a tool of effect read must not write");
+  if (tool.find) {
+    assert.deepEqual(tool.output.parse(await tool.find(parsed, call)), output, "find must answer what run answered");
+    assert.equal(await tool.find(parsed, callOf(connection)), null, "find of another key must answer null");
+  }
+  if (tool.effect === "read" || tool.idempotent) {
+    assert.deepEqual(tool.output.parse(await tool.run(parsed, call)), output, "the same call again must answer the same");
+  }
+}
+
+async function writesOnce({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
+  if (tool.effect !== "write" || !tracker) return;
+  const before = tracker.writes();
+  tracker.fault({ kind: "drop", after: true, writes: true });
+  const call = callOf(connection, { deadline_ms: 5000 });
+  const error = await refusalOf("run", () => tool.run(tool.input.parse(input), call));
+  assert.equal(error.retryable, true);
+  tracker.heal();
+  assert.equal(tracker.writes() - before, 1, "run must leave the repetition of a write to the host");
+  if (tool.find) assert.ok(await tool.find(tool.input.parse(input), call), "find must find the write whose answer was lost");
+  else tool.output.parse(await tool.run(tool.input.parse(input), call));
+}
