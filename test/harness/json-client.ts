@@ -1,0 +1,55 @@
+export interface JsonAnswer<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed where it is JSON, the text where it is not, `null` where there is none. */
+  readonly body: T;
+}
+
+export interface RequestOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Milliseconds; 30,000 where absent. */
+  readonly timeout?: number;
+}
+
+type Send = <T = unknown>(path: string, body?: unknown, options?: RequestOptions) => Promise<JsonAnswer<T>>;
+
+/** Requests of a service by path. They give the answer whatever its status is, and throw only where none comes. */
+export interface JsonClient {
+  get<T = unknown>(path: string, options?: RequestOptions): Promise<JsonAnswer<T>>;
+  readonly post: Send;
+  readonly put: Send;
+  del<T = unknown>(path: string, options?: RequestOptions): Promise<JsonAnswer<T>>;
+}
+
+/** `token`: sent as `Authorization: Bearer` with every request. */
+export function jsonClient(base: string, token?: string): JsonClient {
+  const send = async <T>(method: string, path: string, body: unknown, { headers, timeout = 30_000 }: RequestOptions = {}) => {
+    const response = await fetch(base + path, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...headers,
+      },
+      // A string is sent as it is, so that tests can send what is not JSON.
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeout),
+    });
+    return { status: response.status, headers: response.headers, body: parsed(await response.text()) as T };
+  };
+  return {
+    get: (path, options) => send("GET", path, undefined, options),
+    post: (path, body, options) => send("POST", path, body, options),
+    put: (path, body, options) => send("PUT", path, body, options),
+    del: (path, options) => send("DELETE", path, undefined, options),
+  };
+}
+
+function parsed(text: string): unknown {
+  if (text === "") return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+
+export type Runtime = "node" | "deno";
+
+export const root = join(import.meta.dirname, "../..");
+
+/** The runtime that `TEST_RUNTIME` names; Node without it. */
+export function runtimeUnderTest(): Runtime {
+  const named = process.env.TEST_RUNTIME || "node";
+  if (named !== "node" && named !== "deno") throw new Error(`TEST_RUNTIME must be node or deno; it is "${named}"`);
+  return named;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A program under test, with all that it wrote. */
+export interface Running {
+  readonly pid: number;
+  /** Set once it has ended. */
+  readonly exit: Exit | null;
+  readonly ended: Promise<Exit>;
+  /** Standard output and standard error, in the order they came. */
+  logs(): string;
+  signal(name: NodeJS.Signals): void;
+}
+
+/** Starts a TypeScript program of this repository, with nothing of this process's environment but PATH, HOME and TMPDIR. */
+export function run(
+  runtime: Runtime,
+  file: string,
+  options: { args?: readonly string[]; env: Record<string, string>; cwd: string },
+): Running {
+  const command = join(root, "node_modules/.bin", runtime);
+  const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : [];
+  const own = Object.fromEntries(
+    ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  );
+  const child = spawn(command, [...flags, join(root, file), ...(options.args ?? [])], {
+    cwd: options.cwd,
+    env: { ...own, ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  return watch(child);
+}
+
+function watch(child: ChildProcess): Running {
+  const written: string[] = [];
+  let exit: Exit | null = null;
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => written.push(text));
+  // A test run that is stopped must not leave the program behind.
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  const ended = new Promise<Exit>((done) => {
+    const end = (code: number | null, signal: NodeJS.Signals | null) => {
+      process.off("exit", kill);
+      exit = { code, signal };
+      done(exit);
+    };
+    child.once("error", (error) => {
+      written.push(`${error.message}\n`);
+      end(null, null);
+    });
+    child.once("close", end);
+  });
+  return {
+    pid: child.pid ?? 0,
+    get exit() {
+      return exit;
+    },
+    ended,
+    logs: () => written.join(""),
+    signal: (name) => void child.kill(name),
+  };
+}

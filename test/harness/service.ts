@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Flavour, freshDatabase } from "./databases.ts";
+import { type JsonAnswer, type JsonClient, jsonClient } from "./json-client.ts";
+import { freePorts } from "./ports.ts";
+import { type Exit, type Running, type Runtime, run, runtimeUnderTest } from "./process.ts";
+import { type Delivery, deliver, type Receipt } from "./webhooks.ts";
+
+export interface ServiceOptions {
+  /** What `TEST_RUNTIME` says where absent. */
+  readonly runtime?: Runtime;
+  /** `postgres`: on a database of its own, dropped at `close`. Embedded where neither this nor `databaseUrl` is given. */
+  readonly database?: Flavour;
+  readonly databaseUrl?: string;
+  /** Folder of the embedded database; one of its own, removed at `close`, where absent. */
+  readonly dataDir?: string;
+  /** Further variables, winning over those that the harness sets. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Arguments of `runtime/main.ts`. */
+  readonly args?: readonly string[];
+  /** Runs the four seeds once it serves. */
+  readonly seed?: boolean;
+  /** Sent as `Authorization: Bearer` by the helpers. */
+  readonly apiKey?: string;
+  /** Signs webhooks, and is given to the service as `ALPHA_WEBHOOK_SECRET`. */
+  readonly webhookSecret?: string;
+}
+
+/** The real service, in a process of its own. */
+export interface Service extends JsonClient {
+  readonly url: string;
+  readonly grpcPort: number;
+  readonly pid: number;
+  /** Folder that the service works in; its data is in `data`. */
+  readonly folder: string;
+  readonly databaseUrl: string | null;
+  webhook(payload: object, delivery?: Delivery): Promise<JsonAnswer<Receipt>>;
+  /** All that it wrote, over all restarts. */
+  logs(): string;
+  /** Sends the signal, SIGKILL where none is named, and waits for the end. */
+  kill(signal?: NodeJS.Signals): Promise<Exit>;
+  /** Asks it to end (SIGTERM) and waits. Throws where it has not ended within 20 seconds. */
+  stop(): Promise<Exit>;
+  /** Starts it again on the same data and ports; stops it first where it still runs. */
+  restart(env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Stops it and removes what the harness made for it. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const startLimit = 60_000;
+const stopLimit = 20_000;
+const seeds = ["/api/agents/seed", "/api/tasks/seed", "/api/tasks/triggers/seed", "/api/tasks/sources/seed"];
+
+/** Starts the service and waits until `GET /health` answers 200. Where it ends before, throws with all that it wrote. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const database = options.database === "postgres" ? await freshDatabase() : null;
+  if (options.database === "postgres" && !database) throw new Error("database: postgres needs TEST_DATABASE_URL");
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-test-"));
+  const databaseUrl = options.databaseUrl ?? database?.url ?? null;
+  const cleanUp = async () => {
+    await database?.drop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  const service = await ChildService.start(options, folder, databaseUrl, cleanUp);
+  if (options.seed) await seed(service);
+  return service;
+}
+
+async function seed(service: Service): Promise<void> {
+  for (const path of seeds) {
+    const { status, body } = await service.post(path);
+    if (status === 200) continue;
+    await service.close();
+    throw new Error(`POST ${path} answered ${status}: ${JSON.stringify(body)}\n${service.logs()}`);
+  }
+}
+
+class ChildService implements Service {
+  readonly url: string;
+  readonly grpcPort: number;
+  readonly folder: string;
+  readonly databaseUrl: string | null;
+  readonly get: JsonClient["get"];
+  readonly post: JsonClient["post"];
+  readonly put: JsonClient["put"];
+  readonly del: JsonClient["del"];
+  readonly #options: ServiceOptions;
+  readonly #ports: readonly [number, number];
+  readonly #cleanUp: () => Promise<void>;
+  #child!: Running;
+  #before = "";
+
+  private constructor(
+    options: ServiceOptions,
+    folder: string,
+    ports: [number, number],
+    databaseUrl: string | null,
+    cleanUp: () => Promise<void>,
+  ) {
+    this.#options = options;
+    this.#ports = ports;
+    this.#cleanUp = cleanUp;
+    this.url = `http://127.0.0.1:${ports[0]}`;
+    this.grpcPort = ports[1];
+    this.folder = folder;
+    this.databaseUrl = databaseUrl;
+    const client = jsonClient(this.url, options.apiKey);
+    this.get = client.get;
+    this.post = client.post;
+    this.put = client.put;
+    this.del = client.del;
+  }
+
+  static async start(
+    options: ServiceOptions,
+    folder: string,
+    databaseUrl: string | null,
+    cleanUp: () => Promise<void>,
+  ): Promise<Service> {
+    for (let tries = 1; ; tries++) {
+      const [port = 0, grpcPort = 0] = await freePorts(2);
+      const service = new ChildService(options, folder, [port, grpcPort], databaseUrl, cleanUp);
+      try {
+        await service.#launch({});
+        return service;
+      } catch (error) {
+        // Somebody took a port between our look and the service's start.
+        if (tries < 3 && /EADDRINUSE|AddrInUse/.test(service.logs())) continue;
+        await cleanUp();
+        throw error;
+      }
+    }
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  webhook(payload: object, delivery: Delivery = {}): Promise<JsonAnswer<Receipt>> {
+    const secret = this.#options.webhookSecret;
+    return deliver(this, payload, secret === undefined ? delivery : { secret, ...delivery });
+  }
+
+  logs(): string {
+    return this.#before + (this.#child?.logs() ?? "");
+  }
+
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<Exit> {
+    this.#child.signal(signal);
+    return this.#child.ended;
+  }
+
+  async stop(): Promise<Exit> {
+    if (this.#child.exit) return this.#child.exit;
+    this.#child.signal("SIGTERM");
+    const exit = await Promise.race([this.#child.ended, sleep(stopLimit, null, { ref: false })]);
+    if (exit) return exit;
+    await this.kill("SIGKILL");
+    throw new Error(`The service did not end within ${stopLimit} ms of SIGTERM.\n${this.logs()}`);
+  }
+
+  async restart(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.stop();
+    this.#before = this.logs();
+    await this.#launch(env);
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.stop();
+    } finally {
+      await this.#cleanUp();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #launch(env: Readonly<Record<string, string>>): Promise<void> {
+    const { runtime = runtimeUnderTest(), args = [], webhookSecret, dataDir = join(this.folder, "data") } = this.#options;
+    const own = {
+      PORT: String(this.#ports[0]),
+      GRPC_PORT: String(this.#ports[1]),
+      ...(this.databaseUrl ? { DATABASE_URL: this.databaseUrl } : { DATA_DIR: dataDir }),
+      ...(webhookSecret === undefined ? {} : { ALPHA_WEBHOOK_SECRET: webhookSecret }),
+    };
+    this.#child = run(runtime, "runtime/main.ts", { args, cwd: this.folder, env: { ...own, ...this.#options.env, ...env } });
+    const end = performance.now() + startLimit;
+    while (true) {
+      const { exit } = this.#child;
+      // Looked at first: where the port was taken, somebody else would answer in its place.
+      if (exit)
+        throw new Error(`The service ended before it served (code ${exit.code}, signal ${exit.signal}):\n${this.#child.logs()}`);
+      if (await healthy(this.url)) return;
+      if (performance.now() > end) {
+        await this.kill();
+        throw new Error(`The service did not serve within ${startLimit} ms:\n${this.#child.logs()}`);
+      }
+      await sleep(50);
+    }
+  }
+}
+
+async function healthy(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(2000) });
+    await response.body?.cancel();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonClient } from "./json-client.ts";
+
+export interface Waiting {
+  /** Milliseconds; 10,000 where absent. */
+  readonly timeout?: number;
+  readonly interval?: number;
+}
+
+/**
+ * Calls `fn` until it neither throws nor answers `false`, `null` or `undefined`, and gives its answer.
+ * At the time limit it throws what the last call threw.
+ */
+export async function eventually<T>(
+  fn: () => T | Promise<T>,
+  { timeout = 10_000, interval = 50 }: Waiting = {},
+): Promise<Exclude<T, false | null | undefined>> {
+  const end = performance.now() + timeout;
+  let calls = 0;
+  let last: unknown;
+  do {
+    if (calls++ > 0) await sleep(interval);
+    try {
+      const value = await fn();
+      if (value !== false && value !== null && value !== undefined) return value as Exclude<T, false | null | undefined>;
+      last = new Error(`it was ${String(value)}`);
+    } catch (error) {
+      last = error;
+    }
+  } while (performance.now() < end);
+  const error = last instanceof Error ? last : new Error(String(last));
+  error.message = `Not within ${timeout} ms (${calls} tries): ${error.message}`;
+  throw error;
+}
+
+/** An execution as `GET /api/task-executions` lists it, as far as tests wait for it. */
+export interface ExecutionSeen {
+  readonly id: string;
+  readonly task_id: string;
+  readonly event_id: string | null;
+  readonly agent_id: string | null;
+  readonly state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly result: string | null;
+  readonly result_url: string | null;
+}
+
+const ended = ["succeeded", "failed", "cancelled"];
+
+/**
+ * Waits until the executions of an event, or all of the service, have ended, or are in `state`.
+ * `count`: how many there must be at least; 1 where absent.
+ */
+export function waitForExecutions(
+  service: Pick<JsonClient, "get">,
+  wanted: Waiting & { event_id?: string; count?: number; state?: ExecutionSeen["state"] } = {},
+): Promise<ExecutionSeen[]> {
+  const { event_id, count = 1, state, ...waiting } = wanted;
+  const query = event_id ? `&event_id=${event_id}` : "";
+  return eventually(
+    async () => {
+      const { status, body } = await service.get<ExecutionSeen[]>(`/api/task-executions?limit=1000${query}`);
+      if (status !== 200) throw new Error(`GET /api/task-executions answered ${status}: ${JSON.stringify(body)}`);
+      const there = body.filter((one) => (state ? one.state === state : ended.includes(one.state)));
+      if (there.length < count || (!state && there.length < body.length)) {
+        const states = body.map(
+          (one) => `${one.task_id} ${one.state} (attempts ${one.attempts}${one.error ? `, ${one.error}` : ""})`,
+        );
+        throw new Error(
+          `of ${count} executions ${there.length} have ${state ? `the state ${state}` : "ended"}: ${states.join("; ") || "there are none"}`,
+        );
+      }
+      return there;
+    },
+    { timeout: 30_000, ...waiting },
+  );
+}
