@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startModel } from "./model.ts";
+import { Narrator } from "./narrator.ts";
+import { type Signalbox, startSignalbox } from "./signalbox.ts";
+import { type IssuePayload, play } from "./story.ts";
+import { startTracker } from "./tracker.ts";
+
+const usage = `Usage: npm run demo -- [--keep] [--source alpha]
+
+Shows Signalbox at work on this machine, without accounts or keys, and ends by itself.
+
+  --keep           leave everything running afterwards, until Ctrl-C
+  --source alpha   the platform to play; alpha is the one there is`;
+
+const limit = 60_000;
+
+interface Options {
+  readonly keep: boolean;
+  readonly source: string;
+}
+
+/** Everything that was started, ended in reverse order. */
+const ends: (() => Promise<void>)[] = [];
+async function endAll(): Promise<void> {
+  for (const end of ends.splice(0).reverse()) await end().catch((error) => console.error(String(error)));
+}
+
+function readOptions(): Options | string {
+  try {
+    const { values } = parseArgs({
+      options: {
+        keep: { type: "boolean", default: false },
+        source: { type: "string", default: "alpha" },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+    if (values.help) return usage;
+    if (values.source !== "alpha")
+      return `--source ${values.source}: the demonstration has no tracker for it. There is: alpha.\n\n${usage}`;
+    return values;
+  } catch (error) {
+    return `${(error as Error).message}\n\n${usage}`;
+  }
+}
+
+async function demonstrate(
+  tell: Narrator,
+  started: (service: Signalbox) => void,
+): Promise<{ signalbox: Signalbox; addresses: string[] }> {
+  tell.title(
+    "Signalbox: from a webhook to a comment",
+    "The service is the real one. The tracker and the model stand in for yours; the model follows a script.",
+  );
+  const [token, secret] = [randomBytes(12).toString("hex"), randomBytes(24).toString("hex")];
+  const payload = JSON.parse(readFileSync(join(import.meta.dirname, "issue-opened.json"), "utf8")) as IssuePayload;
+
+  tell.heading("Everything starts");
+  const tracker = await startTracker({ token, login: "signalbox-bot" });
+  ends.push(() => tracker.close());
+  tell.say("tracker", `alpha's API on ${tracker.url}`);
+  const model = await startModel();
+  ends.push(() => model.close());
+  tell.say("model", `an OpenAI-compatible API on ${model.url}`);
+  const settings = {
+    ALPHA_API_URL: tracker.url,
+    ALPHA_TOKEN: token,
+    ALPHA_WEBHOOK_SECRET: secret,
+    LLM_BASE_URL: model.url,
+    LLM_API_KEY: "demonstration",
+    LLM_MODEL: "scripted-demonstration-model",
+  };
+  const signalbox = await startSignalbox(settings, (service) => {
+    ends.push(() => service.stop());
+    started(service);
+    tell.say("signalbox", "starts with an embedded database", service.folder);
+  });
+  tell.say("signalbox", `serves HTTP on ${signalbox.url}, gRPC on port ${signalbox.grpcPort}`);
+
+  await play({ tell, signalbox, tracker, payload, secret, token });
+  const issue = `${tracker.url}/repos/${payload.repository.full_name}/issues/${payload.issue.number}`;
+  return {
+    signalbox,
+    addresses: [`${issue}/comments   (with the header "Authorization: Bearer ${token}")`, `${model.url}/models`],
+  };
+}
+
+function showWhereToLook(tell: Narrator, keep: boolean, url: string, addresses: readonly string[]): void {
+  tell.heading(keep ? "Where to look now (Ctrl-C ends everything)" : "Where to look next");
+  if (!keep) tell.plain("  npm run demo -- --keep   leaves all of this running, at:");
+  tell.plain(`  ${url}/docs                  the API, to read and to try`);
+  tell.plain(`  ${url}/api/task-executions   what ran; add an id for every model round and tool call`);
+  tell.plain(`  ${url}/api/webhook-events    what came in`);
+  if (keep) for (const address of addresses) tell.plain(`  ${address}`);
+  tell.plain("  README.md                                   connecting your own tracker and model\n");
+}
+
+/** The first Ctrl-C ends everything in order, the second at once. */
+const untilInterrupted = (): Promise<void> =>
+  new Promise((done) => {
+    let times = 0;
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => (++times > 1 ? process.exit(130) : done()));
+  });
+
+async function main(): Promise<number> {
+  const options = readOptions();
+  if (typeof options === "string") {
+    console.error(options);
+    return options === usage ? 0 : 2;
+  }
+  const tell = new Narrator(process.stdout);
+  let service: Signalbox | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const tooLong = new Promise<never>((_, fail) => {
+      timer = setTimeout(() => fail(new Error(`The demonstration took longer than ${limit / 1000} s.`)), limit);
+    });
+    const stopped = untilInterrupted();
+    const interrupted = stopped.then(() => Promise.reject(new Error("Interrupted.")));
+    // Nobody waits for it any more once the story is told.
+    interrupted.catch(() => {});
+    const { signalbox, addresses } = await Promise.race([demonstrate(tell, (one) => (service = one)), tooLong, interrupted]);
+    clearTimeout(timer);
+    showWhereToLook(tell, options.keep, signalbox.url, addresses);
+    if (options.keep) await stopped;
+    return 0;
+  } catch (error) {
+    const logs = (service as Signalbox | null)?.logs().trimEnd().split("\n").slice(-30).join("\n");
+    console.error(
+      `\n${tell.style("red", "The demonstration failed.")} ${error instanceof Error ? error.message : String(error)}`,
+    );
+    if (logs) console.error(`\nThe last lines of Signalbox's log:\n${logs}`);
+    return 1;
+  } finally {
+    clearTimeout(timer);
+    await endAll();
+  }
+}
+
+process.exit(await main());

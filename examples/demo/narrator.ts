@@ -1,0 +1,65 @@
+import { styleText } from "node:util";
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Tells what happens, with the time since the start in front. Colours only where a person watches. */
+export class Narrator {
+  readonly #out: NodeJS.WriteStream;
+  readonly #colours: boolean;
+  readonly #start = performance.now();
+
+  constructor(out: NodeJS.WriteStream) {
+    this.#out = out;
+    this.#colours = out.isTTY === true && (out.hasColors?.() ?? true);
+  }
+
+  title(text: string, about: string): void {
+    this.#write(`\n${this.style("bold", text)}\n${this.style("dim", about)}\n`);
+  }
+
+  heading(text: string): void {
+    this.#write(`\n${this.style(["bold", "cyan"], text)}\n`);
+  }
+
+  /** `who` acts or speaks; `note` is for those who want to know more. */
+  say(who: string, text: string, note = ""): void {
+    const seconds = ((performance.now() - this.#start) / 1000).toFixed(2).padStart(6);
+    const aside = note === "" ? "" : this.style("dim", `  ${note}`);
+    this.#write(`${this.style("dim", `${seconds} s`)}  ${this.style("green", who.padEnd(10))} ${text}${aside}\n`);
+  }
+
+  /** Indented, behind a bar, for what somebody else wrote. */
+  quote(text: string): void {
+    const width = Math.max(40, Math.min(100, this.#out.columns ?? 100) - 14);
+    for (const line of text.split("\n").flatMap((one) => wrapped(one, width))) {
+      this.#write(`${" ".repeat(10)}${this.style("dim", "│")} ${line}\n`);
+    }
+  }
+
+  plain(text = ""): void {
+    this.#write(`${text}\n`);
+  }
+
+  style(style: Style, text: string): string {
+    return this.#colours ? styleText(style, text, { validateStream: false }) : text;
+  }
+
+  #write(text: string): void {
+    this.#out.write(text);
+  }
+}
+
+/** Broken at spaces; a longer word stands on a line of its own. */
+export function wrapped(line: string, width: number): string[] {
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.split(" ")) {
+    if (current !== "" && current.length + 1 + word.length > width) {
+      lines.push(current);
+      current = word;
+    } else {
+      current = current === "" ? word : `${current} ${word}`;
+    }
+  }
+  return [...lines, current];
+}

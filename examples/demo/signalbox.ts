@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Signalbox {
+  readonly url: string;
+  readonly grpcPort: number;
+  readonly folder: string;
+  /** Standard output and standard error so far. */
+  logs(): string;
+  get<T>(path: string): Promise<T>;
+  post<T>(path: string, body?: string, headers?: Record<string, string>): Promise<{ status: number; body: T }>;
+  /** Ends the process and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/** Starts the service as its own process on the embedded defaults, in a temporary folder, and waits until it serves. */
+export async function startSignalbox(
+  settings: Record<string, string>,
+  started: (service: Signalbox) => void,
+): Promise<Signalbox> {
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-demo-"));
+  const port = await portOr(8000);
+  const grpcPort = await portOr(9090);
+  const main = join(import.meta.dirname, "../../runtime/main.ts");
+  const inherited = Object.fromEntries(
+    ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  );
+  const child = spawn(process.execPath, "Deno" in globalThis ? ["run", "-A", "--quiet", main] : [main], {
+    // A folder of its own: a `.env` beside the sources belongs to somebody's real service.
+    cwd: folder,
+    env: { ...inherited, ...settings, PORT: String(port), GRPC_PORT: String(grpcPort), DATA_DIR: join(folder, "data") },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const service = new Child(child, `http://127.0.0.1:${port}`, grpcPort, folder);
+  started(service);
+  await service.serves();
+  return service;
+}
+
+class Child implements Signalbox {
+  readonly url: string;
+  readonly grpcPort: number;
+  readonly folder: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<void>;
+  readonly #written: string[] = [];
+  #exit: string | null = null;
+
+  constructor(child: ChildProcess, url: string, grpcPort: number, folder: string) {
+    this.#child = child;
+    this.url = url;
+    this.grpcPort = grpcPort;
+    this.folder = folder;
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => this.#written.push(text));
+    this.#ended = new Promise((done) => {
+      child.once("error", (error) => this.#written.push(`${error.message}\n`));
+      child.once("close", (code, signal) => {
+        this.#exit = signal ? `signal ${signal}` : `exit code ${code}`;
+        done();
+      });
+    });
+    process.once("exit", () => this.#cleanUp());
+  }
+
+  async serves(): Promise<void> {
+    while (this.#exit === null) {
+      const response = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
+      await response?.body?.cancel();
+      if (response?.status === 200) return;
+      await sleep(25);
+    }
+    throw new Error(`Signalbox ended before it served (${this.#exit}).`);
+  }
+
+  logs(): string {
+    return this.#written.join("");
+  }
+
+  async get<T>(path: string): Promise<T> {
+    const response = await fetch(this.url + path, { signal: AbortSignal.timeout(10_000) });
+    if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  async post<T>(path: string, body?: string, headers: Record<string, string> = {}): Promise<{ status: number; body: T }> {
+    const response = await fetch(this.url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`POST ${path} answered ${response.status}: ${text}`);
+    return { status: response.status, body: JSON.parse(text) as T };
+  }
+
+  async stop(): Promise<void> {
+    if (this.#exit === null) {
+      this.#child.kill("SIGTERM");
+      await Promise.race([this.#ended, sleep(8000, undefined, { ref: false })]);
+    }
+    this.#cleanUp();
+    await this.#ended;
+  }
+
+  #cleanUp(): void {
+    if (this.#exit === null) this.#child.kill("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** The port that people expect where it is free, else any. */
+async function portOr(usual: number): Promise<number> {
+  return (await tryPort(usual)) ?? (await tryPort(0)) ?? 0;
+}
+
+const tryPort = (port: number): Promise<number | null> =>
+  new Promise((done) => {
+    const server = createServer();
+    server.once("error", () => done(null));
+    server.listen(port, "127.0.0.1", () => {
+      const taken = (server.address() as AddressInfo).port;
+      server.close(() => done(taken));
+    });
+  });
