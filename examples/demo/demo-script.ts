@@ -1,7 +1,7 @@
 import { allText, type ChatRequest, type Reply, textOf } from "./chat.ts";
 
 interface Finding {
-  /** Id of the task, or words that a prompt for it contains. */
+  /** Id of the task, its name, or words of its description. */
   readonly task: RegExp;
   readonly heading: string;
   readonly lines: readonly string[];
@@ -9,7 +9,7 @@ interface Finding {
 
 const findings: readonly Finding[] = [
   {
-    task: /triage_initial_intent|triage|initial intent|understand issue intent/i,
+    task: /triage|initial.intent|what the issue asks for/i,
     heading: "Triage",
     lines: [
       "**What is asked:** the reporter wants “{title}” solved for everybody, not worked around once.",
@@ -19,7 +19,7 @@ const findings: readonly Finding[] = [
     ],
   },
   {
-    task: /tech_discovery_review|technical feasibility|tech(nical)? discovery|feasib/i,
+    task: /tech(nical)?.discovery|feasib/i,
     heading: "Technical review",
     lines: [
       "**Feasible:** yes, without a change of the public interface.",
@@ -29,7 +29,7 @@ const findings: readonly Finding[] = [
     ],
   },
   {
-    task: /code_quality_audit|code quality|code review/i,
+    task: /code.quality|code.review|quality of th(e|is) change/i,
     heading: "Code review",
     lines: [
       "**Reads well:** the change “{title}” does one thing.",
@@ -37,7 +37,7 @@ const findings: readonly Finding[] = [
     ],
   },
   {
-    task: /quality_verification|test deployment|quality check|verif/i,
+    task: /quality.verification|testing|must be tested/i,
     heading: "Quality check",
     lines: [
       "**To verify for “{title}”:** the steps of the description, one wrong input, and the same again after a restart.",
@@ -45,14 +45,32 @@ const findings: readonly Finding[] = [
     ],
   },
   {
-    task: /customer_uat_sync|customer communication|uat/i,
+    task: /customer/i,
     heading: "For the reporter",
     lines: ["There is news on “{title}”. Please try it on the test system, and say here whether it does what you need."],
   },
   {
-    task: /technical_grooming|prepare for implementation|grooming/i,
+    task: /grooming|for implementation/i,
     heading: "Ready for work?",
     lines: ["“{title}” splits into a test that fails, the fix, and a note in the changelog."],
+  },
+  {
+    task: /interpretation|acceptance criteria/i,
+    heading: "Acceptance criteria",
+    lines: [
+      "Given the steps of “{title}”, when they are followed, then what the reporter expected happens.",
+      "It still does after a reload.",
+    ],
+  },
+  {
+    task: /dev(elopment)?.environment/i,
+    heading: "Environment",
+    lines: ["For “{title}” the usual checkout will do: install, migrate, load the sample data, start."],
+  },
+  {
+    task: /implementation|developer/i,
+    heading: "Implementation",
+    lines: ["“{title}” needs a test that fails first; the change itself belongs where that test points."],
   },
 ];
 
@@ -74,9 +92,13 @@ export function demoScript(request: ChatRequest): Reply {
   return { content: [`### ${finding.heading}`, "", ...lines, "", signature].join("\n") };
 }
 
-/** The task is named by the system prompt, or by what the user message says of it; the earliest words found decide. */
+/**
+ * The task is what the user message says behind `Task:`; without that, what the prompts speak of. Where several fit, the
+ * words found first decide.
+ */
 function recognise(request: ChatRequest): Finding {
-  for (const text of [allText(request, "system"), allText(request, "user")]) {
+  const user = allText(request, "user");
+  for (const text of [/^Task: .*\n?.*/m.exec(user)?.[0] ?? "", allText(request, "system"), user]) {
     const found = findings
       .map((finding) => ({ finding, at: text.search(finding.task) }))
       .filter(({ at }) => at >= 0)

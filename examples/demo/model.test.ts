@@ -46,21 +46,28 @@ describe("the demonstration script", () => {
   });
 
   test.each([
-    ["tech_discovery_review", "Technical review"],
-    ["Review the technical feasibility of this.", "Technical review"],
-    ["code_quality_audit", "Code review"],
-    ["quality_verification", "Quality check"],
-    ["customer_uat_sync", "For the reporter"],
+    ["triage_initial_intent", "Triage"],
+    ["Task: Triage: initial intent\nUnderstand what the issue asks for.", "Triage"],
+    ["Task: Technical discovery\nJudge the technical feasibility of the issue.", "Technical review"],
+    ["Task: Interpretation of intent\nClarify the requirements.", "Acceptance criteria"],
+    ["Task: Technical grooming\nPrepare the issue for implementation", "Ready for work?"],
+    ["Task: Development environment\nSay what a development environment needs.", "Environment"],
+    ["Task: Implementation\nWrite the code that the issue asks for.", "Implementation"],
+    ["Task: Code quality audit\nReview the quality of the change.", "Code review"],
+    ["Task: Quality verification\nPlan and judge the testing of the change.", "Quality check"],
+    ["Task: Customer acceptance\nWrite what the customer should know.", "For the reporter"],
     ["something else", "Note"],
-  ])("recognises %s", (system, heading) => {
+  ])("recognises %j", (task, heading) => {
+    const system = task.startsWith("Task") ? "You judge feasibility and code quality." : task;
+    const user = `${task.startsWith("Task") ? task : ""}\n\nTitle: X`;
     const reply = demoScript({
       model: "m",
       messages: [
         { role: "system", content: system },
-        { role: "user", content: "Title: X" },
+        { role: "user", content: user },
       ],
     });
-    expect(reply.content).toContain(`### ${heading}`);
+    expect(reply.content).toContain(`### ${heading}\n`);
     expect(reply.content).toContain("“X”");
   });
 });

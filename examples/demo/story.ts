@@ -114,7 +114,7 @@ async function deliver({ tell, signalbox, payload, secret }: Stage, delivery: st
 
 /** Tells every step of an execution once it is done, until the execution has ended. */
 async function follow(tell: Narrator, signalbox: Signalbox, id: string): Promise<void> {
-  let told = 0;
+  let told = -1;
   let introduced = false;
   while (true) {
     const run = await signalbox.get<Execution>(`/api/task-executions/${id}`);
