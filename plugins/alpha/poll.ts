@@ -4,7 +4,7 @@ import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
 import { at, timeAt } from "./json.ts";
 import type { OwnEdits } from "./own-edits.ts";
-import { cursorOf, seconds } from "./poll-cursor.ts";
+import { cursorOf, type Position, seconds } from "./poll-cursor.ts";
 import { type Budget, type Item, readList } from "./poll-list.ts";
 import * as shapes from "./shapes.ts";
 
@@ -35,10 +35,10 @@ export async function poll(
   const told: Told[] = [];
   for (const comment of comments.items) told.push(...toldComment(comment, cursor.comments.from, full_name, known));
   for (const issue of issues.items) {
-    if (!at(issue, "pull_request")) told.push(...toldItem("issues", "issue", issue, cursor.issues.from, full_name));
+    if (!at(issue, "pull_request")) told.push(...toldItem("issues", "issue", issue, cursor.issues, full_name));
     else
       told.push(
-        ...toldItem("pull_request", "pull_request", await pull(client, repository, issue, signal), cursor.issues.from, full_name),
+        ...toldItem("pull_request", "pull_request", await pull(client, repository, issue, signal), cursor.issues, full_name),
       );
   }
   const commented = new Set(comments.items.map((comment) => `${issueOf(comment)} ${seconds(comment.updated_at)}`));
@@ -62,13 +62,14 @@ async function pull(client: Client, repository: Repository, issue: Item, signal:
 }
 
 /** New since `from`: opened. Closed since: closed. Neither: edited, by nobody knows whom. */
-function toldItem(event: string, member: string, item: Item, from: string, full_name: string): Told[] {
-  const since = seconds(from);
+function toldItem(event: string, member: string, item: Item, start: Position, full_name: string): Told[] {
+  const since = seconds(start.from);
+  const known = start.seen.some((name) => name.startsWith(`${at(item, "number")}:`));
   const created = timeAt(item, "created_at");
   const closed = timeAt(item, "closed_at");
   const repository = { full_name };
   const events: Told[] = [];
-  if (created && seconds(created) >= since) {
+  if (created && seconds(created) >= since && !known) {
     events.push(tell(event, { action: "opened", [member]: item, repository, sender: login(at(item, "user")) }, created));
   }
   if (closed && seconds(closed) >= since) {

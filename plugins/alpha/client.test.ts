@@ -1,0 +1,202 @@
+import { spawnSync } from "node:child_process";
+import { mark } from "@signalbox/sdk";
+import { callOf, setUp } from "@signalbox/sdk/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { clients } from "./client.ts";
+import { commentBody, findComment, longest } from "./comments.ts";
+import { failureOf } from "./failure.ts";
+import alpha from "./index.ts";
+import { pageOf } from "./paging.ts";
+import { settings } from "./settings.ts";
+import { type AlphaTracker, startTracker } from "./test-tracker.ts";
+
+const log = () => {};
+const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
+const address = { owner: "octo", repo: "app", issue_number: 1 };
+let tracker: AlphaTracker;
+beforeEach(async () => {
+  tracker = await startTracker();
+  tracker.addIssue(1, "2026-01-01T00:00:00Z");
+});
+afterEach(() => tracker.close());
+const connection = () => settings.parse({ token: "test-token-1", api_url: `${tracker.url}/` });
+const open = async () => {
+  const { sources, tools } = await setUp(alpha);
+  if (!sources?.alpha || !tools?.get_issue) throw new Error("alpha is not complete");
+  return { source: sources.alpha, getIssue: tools.get_issue };
+};
+
+describe("requests", () => {
+  test("a read is repeated at 5xx, a write is not", async () => {
+    const { source } = await open();
+    tracker.fault({ kind: "status", status: 503, times: 2 });
+    expect(await source.account(callOf(connection()))).toBe("signalbox-bot");
+    expect(tracker.requests).toHaveLength(3);
+    tracker.fault({ kind: "status", status: 503, times: 1 });
+    await expect(
+      source.deliver({ subject: { project: "octo/app", issue: "1" }, body: "x" }, callOf(connection())),
+    ).rejects.toMatchObject({ code: "unavailable" });
+    expect(tracker.requests).toHaveLength(4);
+  });
+
+  test("a rate limit longer than the deadline is told with the wait", async () => {
+    const { source } = await open();
+    tracker.fault({ kind: "status", status: 429, headers: { "retry-after": "30" } });
+    const started = performance.now();
+    await expect(source.check(callOf(connection(), { deadline_ms: 200 }))).rejects.toMatchObject({
+      code: "rate_limited",
+      retry_after_ms: 30_000,
+    });
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  test("an app's token has no account, and passes the check", async () => {
+    tracker.app = true;
+    const { source } = await open();
+    expect(await source.account(callOf(connection()))).toBeNull();
+    await source.check(callOf(connection()));
+    expect(tracker.requests.at(-1)?.path).toBe("/rate_limit");
+  });
+
+  test("without a token nothing is asked", async () => {
+    const { source } = await open();
+    const bare = settings.parse({ api_url: tracker.url });
+    await expect(source.check(callOf(bare))).rejects.toMatchObject({ code: "not_configured", retryable: false });
+    expect(tracker.requests).toHaveLength(0);
+  });
+
+  test("a refusal of the host's fetch is handed on as it is, untried", async () => {
+    let asked = 0;
+    const refusing = () => {
+      asked += 1;
+      throw Object.assign(new Error("api.example is not granted"), {
+        name: "PluginError",
+        code: "not_configured",
+        retryable: false,
+      });
+    };
+    const client = clients({ fetch: refusing as never, log })(connection());
+    await expect(client.read("GET /user", {}, settings as never, AbortSignal.timeout(1000))).rejects.toMatchObject({
+      code: "not_configured",
+      retryable: false,
+    });
+    expect(asked).toBe(1);
+  });
+
+  test("comments flow freely at a server of one's own", async () => {
+    const { source } = await open();
+    const started = performance.now();
+    const post = { subject: { project: "octo/app", issue: "1" }, body: "x" };
+    await Promise.all(Array.from({ length: 200 }, () => source.deliver(post, callOf(connection()))));
+    expect(performance.now() - started).toBeLessThan(2000);
+    expect(tracker.comments(post.subject)).toHaveLength(200);
+  });
+
+  test("writes at the public platform keep its pace", async () => {
+    const times: number[] = [];
+    const counting = async () => {
+      times.push(performance.now());
+      return Response.json({ id: times.length, html_url: "u" }, { status: 201 });
+    };
+    const { sources } = await setUp(alpha, { capabilities: { fetch: counting, log } });
+    const deliver = () =>
+      sources?.alpha?.deliver(
+        { subject: { project: "octo/app", issue: "1" }, body: "x" },
+        callOf(settings.parse({ token: "paced" })),
+      );
+    await Promise.all([deliver(), deliver()]);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(2900);
+  });
+
+  test("nothing of it keeps a process alive", () => {
+    const script = `
+      import { callOf, setUp } from "@signalbox/sdk/testing";
+      import alpha from ${JSON.stringify(new URL("index.ts", import.meta.url).href)};
+      const fetch = async () => Response.json({ id: 1, html_url: "u", login: "x" });
+      const { sources } = await setUp(alpha, { capabilities: { fetch, log: () => {} } });
+      const connection = sources.alpha.connection.parse({ token: "t" });
+      await sources.alpha.deliver({ subject: { project: "o/r", issue: "1" }, body: "x" }, callOf(connection, { deadline_ms: 60_000 }));
+      console.log(await sources.alpha.account(callOf(connection, { deadline_ms: 60_000 })));`;
+    const started = performance.now();
+    const ended = spawnSync("node", ["--input-type=module", "-e", script], {
+      cwd: import.meta.dirname,
+      timeout: 9000,
+      encoding: "utf8",
+    });
+    expect(ended.stdout.trim(), ended.stderr).toBe("x");
+    expect(performance.now() - started).toBeLessThan(4000);
+  }, 10_000);
+});
+
+describe("failureOf", () => {
+  const of = (status: number, headers: Record<string, string> = {}, message = "no") =>
+    failureOf(Object.assign(new Error(message), { status, response: { headers } }), "GET /x", ["s3cret"]);
+
+  test.for([
+    [400, "invalid_input"],
+    [401, "unauthorized"],
+    [403, "unauthorized"],
+    [404, "not_found"],
+    [409, "conflict"],
+    [410, "not_found"],
+    [418, "failed"],
+    [422, "invalid_input"],
+    [429, "rate_limited"],
+    [500, "unavailable"],
+    [503, "unavailable"],
+  ] as const)("%i is %s", ([status, code]) => expect(of(status)).toMatchObject({ code }));
+
+  test("reads every way of saying how long", () => {
+    expect(of(403, { "retry-after": "7" })).toMatchObject({ code: "rate_limited", retry_after_ms: 7000 });
+    expect(of(403, {}, "You have exceeded a secondary rate limit")).toMatchObject({
+      code: "rate_limited",
+      retry_after_ms: 60_000,
+    });
+    const date = new Date(Date.now() + 20_000).toUTCString();
+    expect(of(429, { "retry-after": date }).retry_after_ms).toBeGreaterThan(15_000);
+    const reset = String(Math.floor(Date.now() / 1000) + 100);
+    expect(of(403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset }).retry_after_ms).toBeGreaterThan(95_000);
+    expect(of(429).retry_after_ms).toBeUndefined();
+    expect(of(401, {}, "token s3cret is bad").message).toBe("alpha answered 401 to GET /x: token [redacted] is bad");
+  });
+});
+
+describe("comments", () => {
+  test("a comment that is too long is cut, says so, and is found", () => {
+    const body = commentBody(`${"ä😀".repeat(40_000)}`, "key-1");
+    expect(body.length).toBeLessThanOrEqual(longest);
+    expect(body.isWellFormed()).toBe(true);
+    expect(body).toMatch(/^<!-- signalbox:key-1 -->\n> \*\*Cut off\.\*\* This text has 120000 characters/);
+    expect(commentBody("short", "k")).toBe(mark("short", "k"));
+  });
+
+  test("find reads the newest pages first", async () => {
+    for (let count = 0; count < 450; count++) tracker.addComment(1, count === 390 ? mark("here", "key-9") : `${count}`);
+    const client = clients({ fetch, log })(connection());
+    expect(await findComment(client, address, "key-9", AbortSignal.timeout(5000))).toMatchObject({
+      url: expect.stringContaining("issuecomment"),
+    });
+    expect(tracker.requests.map((request) => request.query.get("page"))).toEqual(["1", "5", "4"]);
+    expect(await findComment(client, address, "key-8", AbortSignal.timeout(5000))).toBeNull();
+  });
+
+  test("get_issue shows the last 30 comments, oldest first, without the marker", async () => {
+    for (let count = 0; count < 65; count++) tracker.addComment(1, mark(`note ${count}`, "k"), undefined, "eve");
+    const { getIssue } = await open();
+    const read = await getIssue.run({ issue: "octo/app#1" }, callOf(connection()) as never);
+    expect(read.comments).toHaveLength(30);
+    expect(read.comments[0]).toEqual({ author: "eve", body: "note 35" });
+    expect(read.comments.at(-1)).toEqual({ author: "eve", body: "note 64" });
+  });
+
+  test("pageOf reads Link headers", () => {
+    const link = '<https://h/x?per_page=100&page=2>; rel="next", <https://h/x?page=17&per_page=100>; rel="last"';
+    expect([pageOf(link, "next"), pageOf(link, "last"), pageOf(link, "prev"), pageOf("", "next"), pageOf("<", "next")]).toEqual([
+      2,
+      17,
+      null,
+      null,
+      null,
+    ]);
+  });
+});

@@ -1,0 +1,120 @@
+import { existsSync, readFileSync } from "node:fs";
+import { callOf, setUp } from "@signalbox/sdk/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import alpha from "./index.ts";
+import { type AlphaTracker, type Seen, startTracker } from "./test-tracker.ts";
+
+const file = new URL("../../../shared/contracts/alpha.openapi.json", import.meta.url);
+const there = existsSync(file);
+if (!there && process.env.REQUIRE_SERVICES === "1")
+  throw new Error(`${file.pathname} is missing, and REQUIRE_SERVICES=1 asks for it`);
+if (!there) console.warn(`skipped: the platform's contract is not at ${file.pathname}`);
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: object;
+}
+interface Operation {
+  readonly parameters?: readonly ({ $ref: string } | Parameter)[];
+  readonly requestBody?: { content: { "application/json": { schema: { properties: object } } } };
+}
+interface Contract {
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { parameters: Record<string, Parameter> };
+}
+const schemaOf = (schema: object) => z.fromJSONSchema(schema as never, { defaultTarget: "openapi-3.0" });
+
+/** What is wrong with a request by the platform's own description; the fewer names in braces, the better a path fits. */
+function faultsOf(contract: Contract, { method, path, query, body, headers }: Seen): string[] {
+  const parts = path.split("/");
+  const fits = (template: string) => {
+    const names = template.split("/");
+    return names.length === parts.length && names.every((name, index) => name.startsWith("{") || name === parts[index]);
+  };
+  const template = Object.keys(contract.paths)
+    .filter(fits)
+    .sort((a, b) => a.split("{").length - b.split("{").length)[0];
+  const operation = template && contract.paths[template]?.[method.toLowerCase()];
+  if (!template || !operation) return [`${method} ${path} is not in the contract`];
+  const parameters = (operation.parameters ?? []).map((entry) =>
+    "$ref" in entry ? (contract.components.parameters[entry.$ref.split("/").at(-1) ?? ""] as Parameter) : entry,
+  );
+  const sent = new Map([...query].map(([name, value]) => [name, { in: "query", value }]));
+  template.split("/").forEach((name, index) => {
+    if (name.startsWith("{")) sent.set(name.slice(1, -1), { in: "path", value: decodeURIComponent(parts[index] ?? "") });
+  });
+  const faults: string[] = [];
+  for (const [name, { in: place, value }] of sent) {
+    const known = parameters.find((parameter) => parameter.name === name && parameter.in === place);
+    if (!known) faults.push(`${place} parameter ${name} is not in the contract`);
+    else if (![value, Number(value)].some((candidate) => schemaOf(known.schema).safeParse(candidate).success))
+      faults.push(`${name}=${value}`);
+  }
+  for (const { name, required } of parameters) if (required && !sent.has(name)) faults.push(`parameter ${name} is missing`);
+  const schema = operation.requestBody?.content["application/json"].schema;
+  if (schema) {
+    const parsed = schemaOf(schema).safeParse(body);
+    if (!parsed.success) faults.push(z.prettifyError(parsed.error));
+    faults.push(
+      ...Object.keys(body as object)
+        .filter((name) => !(name in schema.properties))
+        .map((name) => `body member ${name} is not in the contract`),
+    );
+    if (!headers["content-type"]?.startsWith("application/json")) faults.push(`content-type ${headers["content-type"]}`);
+  } else if (body !== undefined) faults.push("a body where the contract has none");
+  return faults;
+}
+
+describe.skipIf(!there)("every request is one of the platform's contract", () => {
+  let tracker: AlphaTracker;
+  let contract: Contract;
+  beforeAll(async () => {
+    contract = JSON.parse(readFileSync(file, "utf8"));
+    tracker = await startTracker();
+    tracker.addIssue(12, "2026-01-01T00:00:00Z");
+    tracker.addIssue(13, "2026-01-01T00:00:00Z", { pull_request: {} });
+    for (let count = 0; count < 120; count++) tracker.addComment(12, `Comment ${count}`);
+  });
+  afterAll(() => tracker.close());
+
+  test("of all methods and tools", async () => {
+    const { sources, tools } = await setUp(alpha);
+    const source = sources?.alpha;
+    if (!source?.poll || !tools) throw new Error("alpha has no source, no poll or no tools");
+    const connection = source.connection.parse({ token: "test-token-1", api_url: tracker.url });
+    const subject = { project: "octo/app", issue: "12" };
+    await source.account(callOf(connection));
+    await source.deliver({ subject, body: "Hello" }, callOf(connection));
+    await source.find({ subject, body: "Hello" }, callOf(connection));
+    await source.poll({ project: "octo/app", since: "2025-12-31T00:00:00.123Z", cursor: null }, callOf(connection));
+    tracker.app = true;
+    await source.check(callOf(connection));
+    const at = { issue: "12", project: "octo/app" };
+    await tools.add_comment?.run({ ...at, body: "x" }, callOf(connection));
+    await tools.update_description?.run({ ...at, description: "x" }, callOf(connection));
+    await tools.get_issue?.run(at, callOf(connection));
+    const label = { project: "octo/app", name: "bug", color: "#FF0000", description: "A fault" };
+    for (const _ of [1, 2]) await tools.create_label?.run(label, callOf(connection));
+    const asked = new Set(tracker.requests.map((request) => `${request.method} ${request.path.replace(/\d+/, "n")}`));
+    expect(asked.size).toBe(11);
+    for (const request of tracker.requests) expect(faultsOf(contract, request), `${request.method} ${request.path}`).toEqual([]);
+  });
+
+  test("and one that is not would be seen", () => {
+    const request = {
+      method: "POST",
+      path: "/repos/o/r/issues/12/comments",
+      query: new URLSearchParams(),
+      headers: { "content-type": "application/json" },
+      body: { body: "x" },
+    };
+    expect(faultsOf(contract, request)).toEqual([]);
+    expect(faultsOf(contract, { ...request, body: { text: "x" } })).toHaveLength(2);
+    expect(faultsOf(contract, { ...request, path: "/repos/o/r/issues/twelve/comments" })).toEqual(["issue_number=twelve"]);
+    expect(faultsOf(contract, { ...request, path: "/repos/o/r/issue/12/comments" })).toHaveLength(1);
+    expect(faultsOf(contract, { ...request, query: new URLSearchParams("draft=1") })).toHaveLength(1);
+  });
+});

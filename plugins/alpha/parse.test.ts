@@ -1,0 +1,141 @@
+import webhooks from "@octokit/webhooks-examples" with { type: "json" };
+import { mark, type WebhookPayload } from "@signalbox/sdk";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parse } from "./parse.ts";
+
+const ok = (event: ReturnType<typeof parse>) => {
+  for (const text of [event.text, event.event_name, event.action, event.actor, event.delivery_id, event.subject?.project]) {
+    if (text) expect(text.isWellFormed() && !text.includes("\0")).toBe(true);
+  }
+};
+const names = [
+  "issues",
+  "issue_comment",
+  "pull_request",
+  "pull_request_review",
+  "deployment_status",
+  "__proto__",
+  "constructor",
+  "star",
+];
+const of = (event: string, payload: unknown) => parse({ headers: { "x-alpha-event": event }, payload } as WebhookPayload);
+
+describe("parse", () => {
+  test("any JSON is read", () => {
+    const strange = fc.jsonValue({ stringUnit: "binary", maxDepth: 4 });
+    fc.assert(
+      fc.property(fc.constantFrom(...names), strange, (name, payload) => ok(of(name, payload))),
+      { numRuns: 500 },
+    );
+  });
+
+  test("anything at the members that are read", () => {
+    const any = fc.oneof(fc.jsonValue({ stringUnit: "binary" }), fc.constant("\0\ud800"), fc.integer());
+    const user = fc.oneof(any, fc.record({ login: any }));
+    const item = fc.oneof(
+      any,
+      fc.record(
+        {
+          number: any,
+          title: any,
+          body: any,
+          state: any,
+          user,
+          labels: fc.oneof(any, fc.array(fc.record({ name: any }))),
+          head: fc.record({ ref: any }),
+          created_at: any,
+          updated_at: any,
+        },
+        { requiredKeys: [] },
+      ),
+    );
+    const payload = fc.record(
+      {
+        action: any,
+        issue: item,
+        pull_request: item,
+        comment: item,
+        review: item,
+        repository: fc.oneof(any, fc.record({ full_name: any })),
+        sender: user,
+        deployment_status: item,
+        deployment: any,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...names), payload, (name, body) => ok(of(name, body))),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("every example of the platform", () => {
+    let subjects = 0;
+    for (const { name, examples } of webhooks as unknown as { name: string; examples: object[] }[]) {
+      for (const payload of examples) {
+        const event = of(name, payload);
+        ok(event);
+        expect(event.lacks, `${name} ${JSON.stringify(payload).slice(0, 200)}`).toBeNull();
+        expect(event.event_name).toBe(name);
+        if (["issues", "issue_comment", "pull_request", "pull_request_review"].includes(name)) {
+          expect(event.subject?.project).toMatch(/^[\w.-]+\/[\w.-]+$/);
+          expect(event.actor).toBeTruthy();
+          expect(event.occurred_at).toBeTruthy();
+          expect(event.text).toMatch(/^# (Issue|Pull request) #\d+: \S/);
+          subjects += 1;
+        }
+      }
+    }
+    expect(subjects).toBeGreaterThan(50);
+  });
+
+  test("a payload with __proto__ lends nothing", () => {
+    const payload = JSON.parse('{"__proto__": {"action": "opened", "issue": {"number": 1}, "repository": {"full_name": "o/r"}}}');
+    expect(of("issues", payload)).toMatchObject({ lacks: "issue.number", subject: null, action: null });
+  });
+
+  test.for([
+    ["issues", { action: "opened" }, "issue.number"],
+    ["issues", { action: "opened", issue: { number: "12" }, repository: { full_name: "o/r" } }, "issue.number"],
+    ["issues", { action: "opened", issue: { number: 12 } }, "repository.full_name"],
+    ["issues", { issue: { number: 12 }, repository: { full_name: "o/r" } }, "action"],
+    ["pull_request", { action: "opened", issue: { number: 12 }, repository: { full_name: "o/r" } }, "pull_request.number"],
+    ["issue_comment", { action: "created", issue: { number: 12 }, repository: { full_name: "o/r" } }, "comment.body"],
+    ["star", [], null],
+  ] as const)("%s %j lacks %s", ([event, payload, lacks]) => expect(of(event, payload).lacks).toBe(lacks));
+
+  test("an edit of a description is no comment of ours, a review of ours is", () => {
+    const body = mark("x", "k");
+    expect(of("issues", { issue: { body } }).marked).toBe(false);
+    expect(of("pull_request_review", { review: { body } }).marked).toBe(true);
+  });
+
+  test("the author of an issue did not close it", () => {
+    const issue = { number: 1, user: { login: "ann" } };
+    expect(of("issues", { action: "closed", issue, sender: { login: "bob" } }).actor).toBe("bob");
+    expect(of("issues", { action: "closed", issue, sender: null }).actor).toBeNull();
+    expect(of("issues", { action: "closed", issue }).actor).toBe("ann");
+  });
+
+  test("the neutral headers win", () => {
+    const headers = { "x-alpha-event": "issues", "x-github-event": "star", "x-alpha-delivery": "a", "x-github-delivery": "b" };
+    expect(parse({ headers, payload: {} })).toMatchObject({ event_name: "issues", delivery_id: "a" });
+    expect(parse({ headers: { "x-github-event": " star ", "x-github-delivery": "b" }, payload: {} })).toMatchObject({
+      event_name: "star",
+      delivery_id: "b",
+    });
+  });
+
+  test("25 MB are read within a second", () => {
+    const issue = {
+      number: 1,
+      title: "x",
+      body: "\0".repeat(24 << 20),
+      labels: Array.from({ length: 100_000 }, () => ({ name: "l" })),
+    };
+    const started = performance.now();
+    expect(of("issues", { action: "opened", issue, repository: { full_name: "o/r" } }).text.length).toBeLessThan(100_000);
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,119 @@
+import { callOf, setUp } from "@signalbox/sdk/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import alpha from "./index.ts";
+import { parse } from "./parse.ts";
+import { settings } from "./settings.ts";
+import { type AlphaTracker, startTracker } from "./test-tracker.ts";
+
+const since = "2026-01-01T00:00:00.500Z";
+let tracker: AlphaTracker;
+let cursor: string | null;
+let poll: () => Promise<string[]>;
+let edit: (description: string) => Promise<unknown>;
+beforeEach(async () => {
+  tracker = await startTracker();
+  cursor = null;
+  const { sources, tools } = await setUp(alpha);
+  const connection = settings.parse({ token: "test-token-1", api_url: tracker.url });
+  poll = async () => {
+    const polled = await sources?.alpha?.poll?.({ project: "octo/app", since, cursor }, callOf(connection));
+    if (!polled) throw new Error("alpha cannot be polled");
+    cursor = polled.cursor;
+    return polled.events.map((event) => {
+      const read = parse(event);
+      expect(read.lacks).toBeNull();
+      expect(read.delivery_id).toBe(`poll:${read.change_key}`);
+      return `${read.event_name} ${read.action} ${read.subject?.issue} ${read.actor}`;
+    });
+  };
+  edit = async (description) =>
+    tools?.update_description?.run({ issue: 1, project: "octo/app", description }, callOf(connection) as never);
+});
+afterEach(() => tracker.close());
+const at = (minute: number, second = 0) => new Date(Date.UTC(2026, 0, 1, 10, minute, second)).toISOString().replace(".000", "");
+
+describe("poll", () => {
+  test("tells of new issues, comments and pull requests once", async () => {
+    tracker.addIssue(1, at(0));
+    tracker.addIssue(2, at(1), { pull_request: {} });
+    tracker.pulls.push({
+      number: 2,
+      title: "PR",
+      state: "open",
+      created_at: at(1),
+      updated_at: at(1),
+      user: { login: "bob" },
+      head: { ref: "fix" },
+    });
+    tracker.addComment(1, "Hello", at(2), "eve");
+    expect(await poll()).toEqual(["issues opened 1 ann", "pull_request opened 2 bob", "issue_comment created 1 eve"]);
+    expect(await poll()).toEqual([]);
+    tracker.addIssue(3, at(2));
+    expect(await poll(), "in the second that was read already").toEqual(["issues opened 3 ann"]);
+  });
+
+  test("what is older than `since` is not new; what was closed since is closed, by whom the list says", async () => {
+    tracker.addIssue(1, "2025-12-01T00:00:00Z", {
+      updated_at: at(1),
+      closed_at: at(1),
+      state: "closed",
+      closed_by: { login: "eve" },
+    });
+    tracker.addIssue(2, "2025-12-01T00:00:00Z", { updated_at: at(2) });
+    tracker.addIssue(3, "2025-12-01T00:00:00Z");
+    tracker.addIssue(4, at(3), { updated_at: at(4), closed_at: at(4), state: "closed" });
+    expect(await poll()).toEqual(["issues closed 1 eve", "issues edited 2 null", "issues opened 4 ann", "issues closed 4 null"]);
+  });
+
+  test("a comment is not also an edit of its issue, nor is an edit of our own", async () => {
+    const issue = tracker.addIssue(1, at(0));
+    await poll();
+    tracker.addComment(1, "Hello", at(5), "eve");
+    issue.updated_at = at(5, 1);
+    expect(await poll()).toEqual(["issue_comment created 1 eve"]);
+    await edit("Better words.");
+    expect(await poll()).toEqual([]);
+    issue.updated_at = new Date(Date.now() + 60_000).toISOString();
+    expect(await poll()).toEqual(["issues edited 1 null"]);
+  });
+
+  test("thousands of changes come in portions, none lost and none twice", async () => {
+    const many = Array.from({ length: 4500 }, (_, index) => index + 1);
+    // 300 of each second: more than a page.
+    for (const number of many) tracker.addIssue(number, at(0, Math.floor(number / 300)));
+    const told: string[] = [];
+    for (let count = 0; count < 5; count++) told.push(...(await poll()));
+    expect(told.toSorted()).toEqual(many.map((number) => `issues opened ${number} ann`).toSorted());
+    expect(
+      Math.max(...[1, 2].map((page) => tracker.requests.filter((request) => request.query.get("page") === String(page)).length)),
+    ).toBeGreaterThan(5);
+  }, 20_000);
+
+  test("an issue changed between two portions is still new", async () => {
+    for (let number = 1; number <= 1100; number++) tracker.addIssue(number, at(0, Math.floor(number / 50)));
+    const first = await poll();
+    expect(first.length).toBeLessThan(1100);
+    const late = tracker.issues.at(-1);
+    if (late) late.updated_at = at(30);
+    expect(await poll()).toContain("issues opened 1100 ann");
+  }, 20_000);
+
+  test("a cursor that cannot be read starts again", async () => {
+    tracker.addIssue(1, at(0));
+    for (cursor of ["rubbish", "{}", '{"v":9}']) expect(await poll()).toEqual(["issues opened 1 ann"]);
+  });
+
+  test("the webhook of the same change has the same key", async () => {
+    tracker.addIssue(1, at(0), { closed_at: at(1), updated_at: at(1), state: "closed" });
+    const repository = { full_name: "Octo/App" };
+    const webhook = (action: string, issue: object) =>
+      parse({ headers: { "x-github-event": "issues" }, payload: { action, issue: issue as never, repository } });
+    const { sources } = await setUp(alpha);
+    const connection = settings.parse({ token: "test-token-1", api_url: tracker.url });
+    const polled = await sources?.alpha?.poll?.({ project: "octo/app", since, cursor: null }, callOf(connection));
+    expect(polled?.events.map((event) => parse(event).change_key)).toEqual([
+      webhook("opened", { number: 1 }).change_key,
+      webhook("closed", { number: 1, closed_at: "2026-01-01T10:01:00Z" }).change_key,
+    ]);
+  });
+});

@@ -1,0 +1,155 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import type { Call, Post, Posted, Source, SourceEvent, WebhookPayload } from "../../contract.ts";
+import { PluginError } from "../../errors.ts";
+import { carriesMarker, mark, markerOf } from "../../marker.ts";
+import { definePlugin, type Plugin, tool } from "../../plugin.ts";
+import type { SourceFixtures, ToolFixtures } from "../fixtures.ts";
+import { startSampleTracker } from "./tracker.ts";
+
+const settings = z.object({ token: z.string(), url: z.url(), secret: z.string().optional() });
+type Settings = z.output<typeof settings>;
+type Fetch = typeof globalThis.fetch;
+const answer = z.object({ id: z.number().optional(), login: z.string().optional(), comments: z.array(z.string()).optional() });
+
+/** One request, its failures told as the contract wants them. */
+async function ask(
+  fetch: Fetch,
+  { connection, signal }: Call<Settings>,
+  path: string,
+  body?: string,
+): Promise<z.output<typeof answer>> {
+  let response: Response;
+  let read: unknown;
+  try {
+    response = await fetch(`${connection.url}${path}`, {
+      signal,
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify({ body }) }),
+    });
+    if (response.ok) read = await response.json();
+  } catch {
+    throw new PluginError(signal.aborted ? "timeout" : "unavailable", `${path} did not answer`);
+  }
+  const wait = Number(response.headers.get("retry-after"));
+  if (response.status === 401) throw new PluginError("unauthorized", "the token was refused");
+  if (response.status === 429) throw new PluginError("rate_limited", "too many requests", { retry_after_ms: wait * 1000 });
+  if (!response.ok) throw new PluginError("unavailable", `${path} answered ${response.status}`);
+  return answer.parse(read);
+}
+
+const text = (value: unknown): string | null =>
+  typeof value === "string" && value.trim() ? value.replaceAll("\0", " ").toWellFormed().trim() : null;
+const member = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+
+function parse({ headers, payload }: WebhookPayload): SourceEvent {
+  const id = text(member(headers, "x-id"));
+  const body = text(member(payload, "comment")) ?? "";
+  return {
+    delivery_id: id && id.length <= 200 ? id : null,
+    event_name: "comment",
+    action: null,
+    subject: null,
+    actor: text(member(payload, "by")),
+    text: body,
+    marked: carriesMarker(body),
+    occurred_at: null,
+    lacks: null,
+  };
+}
+
+export function sampleSource(fetch: Fetch): Source<typeof settings> {
+  const find = async (_: Post, call: Call<Settings>): Promise<Posted | null> => {
+    const { comments = [] } = await ask(fetch, call, "/comments");
+    const index = comments.findIndex((comment) => markerOf(comment) === call.key);
+    return index < 0 ? null : { id: String(index + 1), url: `${call.connection.url}/${index + 1}` };
+  };
+  return {
+    about: "A sample.",
+    connection: settings,
+    secrets: ["token", "secret"],
+    required: ["token"],
+    verify: ({ headers, body }, { secret }) => {
+      if (!secret) return { ok: true };
+      const good = createHmac("sha256", secret).update(body).digest();
+      const sent = /^[0-9a-f]{64}$/.test(headers["x-sign"] ?? "") ? Buffer.from(headers["x-sign"] ?? "", "hex") : null;
+      return sent && timingSafeEqual(sent, good) ? { ok: true } : { ok: false, reason: "x-sign is wrong" };
+    },
+    parse,
+    account: async (call) => (await ask(fetch, call, "/me")).login ?? null,
+    check: async (call) => void (await ask(fetch, call, "/me")),
+    deliver: async ({ body }, call) => {
+      const { id } = await ask(fetch, call, "/comments", mark(body, call.key));
+      return { id: String(id), url: `${call.connection.url}/${id}` };
+    },
+    find,
+  };
+}
+
+/** The sample, with some of its members replaced: how the suites are shown plugins that are wrong. */
+export const samplePlugin = (
+  change: (source: Source<typeof settings>, fetch: Fetch) => Partial<Source<typeof settings>> = () => ({}),
+): Plugin =>
+  definePlugin({
+    id: "sample",
+    version: "1.0.0",
+    sdk: "^0.1.0",
+    config: z.object({}),
+    needs: ["fetch", "log"],
+    setup: ({ fetch }) => {
+      const source = sampleSource(fetch);
+      return { sources: { sample: { ...source, ...change(source, fetch) } } };
+    },
+  });
+
+export const sampleFixtures: SourceFixtures = {
+  connection: (url) => ({ token: "sample-token-1", url }),
+  signature: {
+    settings: { secret: "sample-secret-1" },
+    sign: (body) => ({ "x-sign": createHmac("sha256", "sample-secret-1").update(body).digest("hex") }),
+    covers_body: true,
+  },
+  golden: [{ name: "a comment", headers: {}, payload: { comment: "Hi", by: "ann" }, expect: { text: "Hi", actor: "ann" } }],
+  delivery_header: "x-id",
+  comment_event: (body) => ({ headers: {}, payload: { comment: body } }),
+  subject: { project: "p", issue: "1" },
+  tracker: startSampleTracker,
+};
+
+const input = z.object({ body: z.string().min(1).describe("What to write.") });
+const output = z.object({ id: z.string() });
+type Write = ReturnType<typeof tool<typeof input, typeof output, Settings>>;
+
+export const sampleTools = (change: (write: Write, fetch: Fetch) => Partial<Write> = () => ({})): Plugin =>
+  definePlugin({
+    id: "sample",
+    version: "1.0.0",
+    sdk: "^0.1.0",
+    config: z.object({}),
+    needs: ["fetch"],
+    setup: ({ fetch }) => {
+      const source = sampleSource(fetch);
+      const subject = { project: "p", issue: "1" };
+      const write: Write = tool({
+        about: "Write a comment.",
+        effect: "write",
+        input,
+        output,
+        run: async ({ body }, call) => ({ id: (await source.deliver({ subject, body }, call)).id }),
+        find: async ({ body }, call) => {
+          const found = await source.find({ subject, body }, call);
+          return found && { id: found.id };
+        },
+      });
+      return { tools: { write: { ...write, ...change(write, fetch) } } };
+    },
+  });
+
+export const sampleToolFixtures: ToolFixtures = {
+  connection: sampleFixtures.connection,
+  secrets: ["sample-token-1"],
+  tracker: startSampleTracker,
+  tools: { write: { inputs: [{ body: "Hello" }], refused: [{}, { body: 1 }] } },
+};

@@ -1,0 +1,247 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { PluginError } from "../errors.ts";
+import { fakeCapabilities, setUp, type TestCase, testSource, testTools } from "./index.ts";
+import { sampleFixtures, samplePlugin, sampleToolFixtures, sampleTools } from "./sample/plugin.ts";
+
+/** Names of the cases that fail. */
+async function failures(cases: readonly TestCase[]): Promise<string[]> {
+  const outcomes = await Promise.all(
+    cases.map(({ name, run }) =>
+      run().then(
+        () => [],
+        () => [name],
+      ),
+    ),
+  );
+  return outcomes.flat();
+}
+
+const sources = (change: Parameters<typeof samplePlugin>[0], at = "") =>
+  failures(testSource(samplePlugin(change), sampleFixtures).filter(({ name }) => name.includes(at)));
+const tools = (change: Parameters<typeof sampleTools>[0], at = "") =>
+  failures(testTools(sampleTools(change), sampleToolFixtures).filter(({ name }) => name.includes(at)));
+const memory = new Map<string, { id: string; url: string }>();
+
+const wrongSources: [string, Parameters<typeof samplePlugin>[0], string][] = [
+  ["lets every signature pass", () => ({ verify: () => ({ ok: true }) }), "flipped bit of the body"],
+  [
+    "lets an unsigned webhook pass",
+    (s) => ({ verify: (r, c) => (r.headers["x-sign"] ? s.verify(r, c) : { ok: true }) }),
+    "missing signature",
+  ],
+  ["refuses without a reason", () => ({ verify: () => ({ ok: false, reason: "" }) }), "missing signature"],
+  [
+    "shows the secret when it refuses",
+    (s) => ({ verify: async (r, c) => ((await s.verify(r, c)).ok ? { ok: true } : { ok: false, reason: `not ${c.secret}` }) }),
+    "missing signature",
+  ],
+  [
+    "throws on strange JSON",
+    (s) => ({ parse: (r) => ({ ...(s.parse(r) as object), actor: (r.payload as { by: string }).by.trim() || null }) as never }),
+    "strange JSON",
+  ],
+  [
+    "hands NUL on",
+    (s) => ({
+      parse: async (r) => ({
+        ...(await s.parse(r)),
+        text: JSON.stringify(r.payload).includes("\\u0000") ? "\0" : (await s.parse(r)).text,
+      }),
+    }),
+    "strange JSON",
+  ],
+  [
+    "changes the payload",
+    (s) => ({ parse: (r) => s.parse({ ...r, payload: Object.assign(r.payload as object, { seen: 1 }) }) }),
+    "reads a comment",
+  ],
+  [
+    "parses twice to two results",
+    (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), delivery_id: crypto.randomUUID() }) }),
+    "reads a comment",
+  ],
+  [
+    "keeps endless delivery ids",
+    (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), delivery_id: r.headers["x-id"]?.trim() || null }) }),
+    "delivery ids",
+  ],
+  [
+    "takes a quoted marker for its own",
+    (s) => ({
+      parse: async (r) => {
+        const e = await s.parse(r);
+        return { ...e, marked: e.text.includes("<!-- signalbox:") };
+      },
+    }),
+    "marker",
+  ],
+  ["does not know its marker", (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), marked: false }) }), "marker"],
+  ["finds nothing", () => ({ find: async () => null }), "which find finds"],
+  [
+    "finds whatever carries a marker",
+    (s) => ({
+      find: async (p, c) => {
+        await s.find(p, c);
+        return { id: "1", url: "u" };
+      },
+    }),
+    "which find finds",
+  ],
+  [
+    "remembers instead of looking",
+    (s) => ({
+      deliver: async (p, c) => {
+        const d = await s.deliver(p, c);
+        memory.set(c.key, d);
+        return d;
+      },
+      find: async (_, c) => memory.get(c.key) ?? null,
+    }),
+    "answer is lost (drop)",
+  ],
+  [
+    "repeats a post of unknown outcome",
+    (s) => ({ deliver: (p, c) => s.deliver(p, c).catch(() => s.deliver(p, c)) }),
+    "answer is lost (status)",
+  ],
+  [
+    "puts the token into its errors",
+    (s) => ({
+      deliver: (p, c) =>
+        s.deliver(p, c).catch((e) => {
+          throw new PluginError(e.code, `${e.message} ${c.connection.token}`, e);
+        }),
+    }),
+    "deliver at 503",
+  ],
+  [
+    "hides the token in a cause",
+    (s) => ({
+      check: (c) =>
+        s.check(c).catch((e) => {
+          throw new PluginError(e.code, e.message, { ...e, cause: { headers: c.connection } });
+        }),
+    }),
+    "check at 503",
+  ],
+  [
+    "throws plain errors",
+    (s) => ({
+      check: (c) =>
+        s.check(c).catch((e) => {
+          throw new Error(e.message);
+        }),
+    }),
+    "check at refused credentials",
+  ],
+  [
+    "ignores the deadline",
+    (s) => ({ find: (p, c) => s.find(p, { ...c, signal: AbortSignal.timeout(4000) }) }),
+    "find at no answer",
+  ],
+  [
+    "forgets how long to wait",
+    (s) => ({
+      deliver: (p, c) =>
+        s.deliver(p, c).catch((e) => {
+          throw new PluginError(e.code, e.message);
+        }),
+    }),
+    "deliver at 429 for an hour",
+  ],
+  ["names a secret that is no setting", () => ({ secrets: ["password" as never] }), "declares its connection"],
+];
+
+const wrongTools: [string, Parameters<typeof sampleTools>[0], string][] = [
+  ["cannot be found again", () => ({ find: async () => null }), "runs, input 1"],
+  [
+    "claims to be idempotent",
+    (t) => {
+      const { find: _, ...rest } = t;
+      return { ...rest, find: undefined as never, idempotent: true };
+    },
+    "runs, input 1",
+  ],
+  ["is a write without either", () => ({ find: undefined as never }), "declares itself"],
+  ["says read and writes", () => ({ effect: "read", find: undefined as never }), "runs, input 1"],
+  ["has no words for a parameter", () => ({ input: z.object({ body: z.string() }) as never }), "declares itself"],
+  [
+    "cannot be told as JSON Schema",
+    () => ({ input: z.object({ body: z.custom<string>().describe("x") }) as never }),
+    "declares itself",
+  ],
+  ["takes anything", () => ({ input: z.any() as never }), "refuses wrong input"],
+  [
+    "answers what its output does not know",
+    (t) => ({
+      run: async (i, c) => {
+        await t.run(i, c);
+        return {} as never;
+      },
+    }),
+    "runs, input 1",
+  ],
+  [
+    "repeats a write of unknown outcome",
+    (t) => ({
+      run: async (i, c) => {
+        try {
+          return await t.run(i, c);
+        } catch {
+          return await t.run(i, c);
+        }
+      },
+    }),
+    "does not repeat a write",
+  ],
+  [
+    "throws plain errors",
+    (t) => ({
+      run: async (i, c) => {
+        try {
+          return await t.run(i, c);
+        } catch (e) {
+          throw new Error(String(e));
+        }
+      },
+    }),
+    "at 503",
+  ],
+];
+
+describe("testSource", () => {
+  test("a right source passes every case", async () => expect(await sources(undefined)).toEqual([]), 30_000);
+  test.for(wrongSources)("a source that %s fails", { timeout: 30_000 }, async ([, change, at]) => {
+    expect(await sources(change, at)).not.toEqual([]);
+  });
+  test("a golden webhook that is read otherwise fails", async () => {
+    const golden = [{ name: "x", headers: {}, payload: { comment: "Hi" }, expect: { text: "Ho" } }];
+    expect(await failures(testSource(samplePlugin(), { ...sampleFixtures, golden }))).toEqual(["source sample: parse reads x"]);
+  }, 30_000);
+});
+
+describe("testTools", () => {
+  test("a right tool passes every case", async () => expect(await tools(undefined)).toEqual([]), 30_000);
+  test.for(wrongTools)("a tool that %s fails", { timeout: 30_000 }, async ([, change, at]) => {
+    expect(await tools(change, at)).not.toEqual([]);
+  });
+  test("a tool without a sample fails", async () => {
+    expect(await failures(testTools(sampleTools(), { tools: {} }))).toEqual(["tools of sample: every tool has a sample"]);
+  });
+});
+
+describe("setUp", () => {
+  test("hands out only what the plugin needs", async () => {
+    let given: string[] = [];
+    const plugin = {
+      ...sampleTools(),
+      setup: (context: object) => {
+        given = Object.keys(context);
+        return {};
+      },
+    };
+    await setUp(plugin, { capabilities: fakeCapabilities() });
+    expect(given).toEqual(["config", "fetch"]);
+  });
+});
