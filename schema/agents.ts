@@ -4,11 +4,12 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 export const roles = ["pm", "ta", "qa", "dev", "hub"] as const;
 export const trustLevels = ["default", "trusted", "privileged"] as const;
-export const trustLevel = z.enum(trustLevels);
+export const trustLevel = z.enum(trustLevels).meta({ id: "TrustLevel" });
+const roleId = z.enum(roles).meta({ id: "RoleId" });
 
 const persona = {
   name: text(200).describe("Display name."),
-  role_id: z.enum(roles).describe("pm: requirements; ta: architecture; qa: testing; dev: implementation; hub: orchestration."),
+  role_id: roleId.describe("pm: requirements; ta: architecture; qa: testing; dev: implementation; hub: orchestration."),
   description: prose(2_000).nullish().describe("Short description."),
   prompt: text(100_000).describe("Core system prompt."),
   context: prose(100_000).nullish().describe("Background, placed before the prompt."),

@@ -21,6 +21,9 @@ export const canonicalTrigger = z
   .max(128)
   .regex(/^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/, "must be a trigger name such as issue.created: lower-case words joined by dots");
 
+/** Id of a row, assigned by the service. */
+export const rowId = z.int().min(1).max(2_147_483_647);
+
 /** A single line or a paragraph that must not be empty. */
 export const text = (max: number) => z.string().trim().min(1, "must not be empty").max(max);
 /** A text of any length up to `max` characters, kept as it is. */

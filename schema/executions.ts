@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { slug, timestamp } from "./common.ts";
+import { rowId, slug, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 export const executionStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-export const executionState = z.enum(executionStates);
+export const executionState = z.enum(executionStates).meta({ id: "TaskExecutionState" });
 
 /** One run of one task for one event. */
 export const execution = z
@@ -12,7 +12,7 @@ export const execution = z
     task_id: z.string(),
     event_id: z.uuid().nullable(),
     agent_id: z.string().nullable().describe("The agent that ran it; null before it ran, and when the fallback prompt did."),
-    project_id: z.int().nullable(),
+    project_id: rowId.nullable(),
     source: z.string(),
     canonical_trigger: z.string(),
     subject: z.string().nullable().describe("The issue or pull request, for example alpha:octo/repo#12."),
@@ -38,8 +38,8 @@ export const stepStates = ["started", "succeeded", "failed", "dry_run"] as const
 export const step = z
   .object({
     seq: z.int(),
-    kind: z.enum(stepKinds),
-    state: z.enum(stepStates),
+    kind: z.enum(stepKinds).meta({ id: "StepKind" }),
+    state: z.enum(stepStates).meta({ id: "StepState" }),
     name: z.string().nullable().describe("The model, or the qualified name of the tool."),
     input: z.unknown().describe("prompt: the messages; tool: its parameters; post: the Markdown body."),
     output: z.unknown().describe("model: `{content, tool_calls}`; tool: its result; post: `{id, url}`."),
@@ -66,7 +66,7 @@ export const list = operation({
     state: executionState.optional(),
     task_id: slug.optional(),
     agent_id: slug.optional(),
-    project_id: z.int().optional(),
+    project_id: rowId.optional(),
     event_id: z.uuid().optional(),
   }),
   output: pageOf(execution),

@@ -14,5 +14,5 @@ export const get = operation({
     })
     .meta({ id: "Health" }),
   scope: "open",
-  problems: ["unavailable"],
+  alternative: { status: 503, when: (output) => output.status === "degraded" },
 });

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { canonicalTrigger, seeded, slug, sourceName, text, timestamp } from "./common.ts";
+import { canonicalTrigger, rowId, seeded, slug, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 /** source, event and action → canonical trigger. */
 export const sourceMapping = z
   .object({
-    id: z.int(),
+    id: rowId,
     source: sourceName,
     event_name: z.string(),
     action: z.string().nullable(),
@@ -16,10 +16,8 @@ export const sourceMapping = z
 
 /** canonical trigger → task. */
 export const triggerMapping = z
-  .object({ id: z.int(), canonical_trigger: canonicalTrigger, task_id: slug, created_at: timestamp })
+  .object({ id: rowId, canonical_trigger: canonicalTrigger, task_id: slug, created_at: timestamp })
   .meta({ id: "TriggerTaskMapping" });
-
-const id = z.int().min(1).max(2_147_483_647);
 
 export const listTriggers = operation({
   id: "triggers.list",
@@ -44,7 +42,7 @@ export const removeTrigger = operation({
   http: "DELETE /api/tasks/triggers/:id",
   rpc: "TaskService.DeleteTriggerMapping",
   about: "Delete a trigger-task mapping.",
-  input: z.object({ id }),
+  input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
 export const seedTriggers = operation({
@@ -82,7 +80,7 @@ export const removeSource = operation({
   http: "DELETE /api/tasks/sources/:id",
   rpc: "TaskService.DeleteSourceMapping",
   about: "Delete a source event mapping.",
-  input: z.object({ id }),
+  input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
 export const seedSources = operation({

@@ -8,7 +8,7 @@ import type { ProblemCode } from "./problem.ts";
  * Where a member of `input` travels over HTTP follows from `http`: a `:name` of the path is a path parameter;
  * the rest is the query of GET and DELETE, and the JSON body of POST and PUT.
  */
-export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType> {
+export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, S extends boolean = boolean> {
   /** `noun.verb`, for example `agents.create`: the `operationId`, and `signalbox agents create`. */
   readonly id: string;
   /** Method and path, for example `POST /api/agents/:id/capabilities`. */
@@ -28,7 +28,14 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   /** The output is a page: `{items, total}`. Over HTTP a plain array with `X-Total-Count`. */
   readonly list: boolean;
   /** gRPC: the output is one message of a server stream. */
-  readonly stream: boolean;
+  readonly stream: S;
+  /** HTTP only: some outputs are answered with another status, with the same body. */
+  readonly alternative: Alternative<O> | null;
+}
+
+export interface Alternative<O extends z.ZodType> {
+  readonly status: number;
+  readonly when: (output: z.output<O>) => boolean;
 }
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
@@ -36,8 +43,11 @@ export type Scope = "open" | "read" | "write" | "admin";
 export type Input<O extends Operation> = z.output<O["input"]>;
 export type Output<O extends Operation> = z.input<O["output"]>;
 
-type Declaration<I extends z.ZodObject, O extends z.ZodType> = Pick<Operation<I, O>, "id" | "http" | "about"> &
-  Partial<Pick<Operation<I, O>, "rpc" | "status" | "problems" | "scope" | "stream">> & { input?: I; output?: O };
+type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> = Pick<Operation<I, O>, "id" | "http" | "about"> &
+  Partial<Pick<Operation<I, O, S>, "rpc" | "status" | "problems" | "scope" | "stream" | "alternative">> & {
+    input?: I;
+    output?: O;
+  };
 
 const noInput = z.object({});
 /** The answer of an operation without one: 204 over HTTP, an empty message over gRPC. */
@@ -45,16 +55,17 @@ export const nothing = z.object({});
 export type Nothing = typeof nothing;
 
 /** Declares an operation. Defaults: POST and the rest need `write`, GET `read`; DELETE answers 204, everything else 200. */
-export function operation<I extends z.ZodObject = typeof noInput, O extends z.ZodType = Nothing>(
-  declared: Declaration<I, O>,
-): Operation<I, O> {
+export function operation<I extends z.ZodObject = typeof noInput, O extends z.ZodType = Nothing, const S extends boolean = false>(
+  declared: Declaration<I, O, S>,
+): Operation<I, O, S> {
   const method = declared.http.split(" ")[0] as HttpMethod;
   const output = declared.output ?? (nothing as unknown as O);
   return Object.freeze({
     rpc: null,
     problems: [],
     scope: method === "GET" ? "read" : "write",
-    stream: false,
+    stream: false as S,
+    alternative: null,
     ...declared,
     input: declared.input ?? (noInput as unknown as I),
     output,

@@ -3,7 +3,7 @@ import { timestamp } from "./common.ts";
 import { executionState } from "./executions.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
-export const outcomes = ["dispatched", "discarded"] as const;
+export const outcome = z.enum(["dispatched", "discarded"]).meta({ id: "EventOutcome" });
 
 export const webhookEvent = z
   .object({
@@ -16,7 +16,7 @@ export const webhookEvent = z
     actor: z.string().nullable(),
     subject: z.string().nullable(),
     canonical_triggers: z.array(z.string()),
-    outcome: z.enum(outcomes),
+    outcome,
     reason: z.string().nullable().describe("Why it was discarded."),
     replay_of: z.uuid().nullable(),
     received_at: timestamp,
@@ -29,7 +29,7 @@ export const executionRef = z.object({ id: z.uuid(), task_id: z.string() }).meta
 export const receipt = z
   .object({
     event_id: z.uuid(),
-    status: z.enum(["accepted", "discarded", "duplicate"]),
+    status: z.enum(["accepted", "discarded", "duplicate"]).meta({ id: "ReceiptStatus" }),
     canonical_trigger: z.string().nullish().describe("The first trigger that fired."),
     canonical_triggers: z.array(z.string()).optional(),
     executions: z.array(executionRef).optional(),
@@ -41,7 +41,7 @@ export const list = operation({
   http: "GET /api/webhook-events",
   rpc: "WebhookEventService.ListWebhookEvents",
   about: "List received webhook events, newest first.",
-  input: z.object({ ...paging, source: z.string().max(64).optional(), outcome: z.enum(outcomes).optional() }),
+  input: z.object({ ...paging, source: z.string().max(64).optional(), outcome: outcome.optional() }),
   output: pageOf(webhookEvent),
 });
 export const get = operation({
@@ -66,5 +66,6 @@ export const replay = operation({
   input: z.object({ id: z.uuid() }),
   output: receipt,
   status: 202,
+  alternative: { status: 200, when: (output) => output.status !== "accepted" },
   problems: ["not_found"],
 });

@@ -139,7 +139,7 @@ export interface Contributions {
 export interface Capabilities {
   /** Structured log line, prefixed with the plugin's id. */
   log(message: string, fields?: Readonly<Record<string, Json>>): void;
-  /** `fetch`, bound to the hosts that the plugin declares and those of its connections, with the call's deadline. */
+  /** `fetch`, bound to the hosts that the plugin declares and those of its connections, with the call's deadline. Sends a body at most once (see `fetchOnce`). */
   fetch: typeof globalThis.fetch;
 }
 export type Need = keyof Capabilities;

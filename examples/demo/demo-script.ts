@@ -119,5 +119,7 @@ function titleOf(request: ChatRequest): string {
     const title = /"title"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(textOf(message))?.[1];
     if (title) return JSON.parse(title) as string;
   }
-  return /^\W*title\W+(.+?)["\s]*$/im.exec(allText(request, "user"))?.[1] ?? "this issue";
+  const user = allText(request, "user");
+  const title = /^# .*#\d+: (.+)$/m.exec(user)?.[1] ?? /^title: *(.+)$/im.exec(user)?.[1];
+  return title?.trim() ?? "this issue";
 }

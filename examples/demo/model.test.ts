@@ -59,7 +59,7 @@ describe("the demonstration script", () => {
     ["something else", "Note"],
   ])("recognises %j", (task, heading) => {
     const system = task.startsWith("Task") ? "You judge feasibility and code quality." : task;
-    const user = `${task.startsWith("Task") ? task : ""}\n\nTitle: X`;
+    const user = `${task.startsWith("Task") ? task : ""}\n\n# Issue #12: X`;
     const reply = demoScript({
       model: "m",
       messages: [

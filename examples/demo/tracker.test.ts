@@ -12,7 +12,8 @@ const call = async (method: string, path: string, body?: unknown, token = "t0ken
   const response = await fetch(tracker.url + path, {
     method,
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    // A Blob, because Deno's fetch sends a text once more when the connection ends without an answer (denoland/deno#35610).
+    ...(body === undefined ? {} : { body: new Blob([JSON.stringify(body)]) }),
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
 };
@@ -123,7 +124,7 @@ describe("faults", () => {
     expect((await post()).status).toBe(502);
     tracker.fault({ method: "POST", path: "/comments$", nth: 1, after: true, how: "destroy" });
     await expect(post()).rejects.toThrow();
-    tracker.fault({ method: "GET", path: "/user$", how: "destroy" });
+    tracker.fault({ method: "GET", path: "/user$", how: "destroy", times: 2 });
     await expect(call("GET", "/user")).rejects.toThrow();
     tracker.fault({ method: "POST", path: "/comments$", after: true, how: "hang" });
     await expect(
@@ -135,7 +136,8 @@ describe("faults", () => {
       }),
     ).rejects.toThrow(/timeout/i);
     expect(tracker.comments("octo/app", 1)).toHaveLength(3);
-    expect(tracker.requests.map((request) => request.status)).toEqual([502, null, null, null]);
+    const statuses = tracker.requests.filter(({ method }) => method === "POST").map(({ status }) => status);
+    expect(statuses).toEqual([502, null, null]);
   });
 
   test("cut an answer in half, send rubbish, wait, and limit with a 403", async () => {

@@ -55,4 +55,5 @@ function advance(position: Position, page: readonly Item[], into: Item[]): Posit
 }
 
 /** State and number of comments too: an issue may be opened and closed within the second. */
-const nameOf = (item: Item): string => `${at(item, "number") ?? at(item, "id")}:${at(item, "state") ?? ""}:${at(item, "comments") ?? ""}`;
+const nameOf = (item: Item): string =>
+  `${at(item, "number") ?? at(item, "id")}:${at(item, "state") ?? ""}:${at(item, "comments") ?? ""}`;

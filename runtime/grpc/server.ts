@@ -8,7 +8,7 @@ import { stopped, stoppingKey } from "./routes.ts";
 import { Health } from "./well-known.ts";
 
 type Routes = (router: ConnectRouter) => void;
-type NodeHandler = ReturnType<typeof connectNodeAdapter>;
+export type NodeHandler = ReturnType<typeof connectNodeAdapter>;
 
 /** Requests only: 4 MiB each, what gRPC servers take by default. Answers are bounded by the page limits. */
 const readMaxBytes = 4 * 1024 * 1024;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Call, Capabilities, Contributions, Json, Need } from "../contract.ts";
+import { fetchOnce } from "../fetch-once.ts";
 import type { Plugin } from "../plugin.ts";
 
 export interface FakeCapabilities extends Capabilities {
@@ -15,7 +16,7 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     lines,
     log: (message: string, fields: Readonly<Record<string, Json>> = {}) =>
       void lines.push(JSON.stringify({ message, ...fields })),
-    fetch: (input, init) => globalThis.fetch(input, init),
+    fetch: fetchOnce((input, init) => globalThis.fetch(input, init)),
     ...given,
   };
 }

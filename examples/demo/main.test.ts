@@ -1,0 +1,68 @@
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const bin = join(root, "node_modules/.bin");
+const file = "examples/demo/main.ts";
+
+function demo(command: string, args: readonly string[]) {
+  // Two in a row must also work where the usual ports are taken: nothing here waits for them.
+  const child = spawn(join(bin, command), args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const ended = new Promise<{ code: number | null; output: string }>((done) =>
+    child.once("close", (code) => done({ code, output })),
+  );
+  return { child, ended, output: () => output };
+}
+
+const folders = (output: string): string[] => output.match(/signalbox-demo-\w+/g) ?? [];
+
+test.each([
+  ["node", [file]],
+  ["deno", ["run", "-A", file]],
+])("the demonstration ends well by itself on %s, and leaves nothing behind", { timeout: 90_000 }, async (command, args) => {
+  const { code, output } = await demo(command, args).ended;
+  expect(code, output).toBe(0);
+  for (const part of [
+    /answers 202 accepted after \d+ ms/,
+    /trigger issue\.created fires 2 tasks/,
+    /calls alpha\.get_issue/,
+    /acme\/webshop#42 at the tracker: 2 comments/,
+    /### Triage/,
+    /### Technical review/,
+    /Written by the scripted demonstration model/,
+    /answers 200 duplicate/,
+    /still 2 comments/,
+  ]) {
+    expect(output).toMatch(part);
+  }
+  expect(output).not.toContain("\u001b[");
+  expect(folders(output)).toHaveLength(1);
+  expect(readdirSync(tmpdir())).not.toContain(folders(output)[0]);
+});
+
+test("--keep leaves the service running until Ctrl-C, then ends it", { timeout: 90_000 }, async () => {
+  const run = demo("node", [file, "--keep"]);
+  while (!/Ctrl-C/.test(run.output())) {
+    if (run.child.exitCode !== null) throw new Error(run.output());
+    await sleep(50);
+  }
+  const url = /(http:\/\/[\d.:]+)\/docs/.exec(run.output())?.[1];
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+  expect((await fetch(`${url}/docs`)).status).toBe(200);
+  run.child.kill("SIGINT");
+  expect((await run.ended).code).toBe(0);
+  await expect(fetch(`${url}/health`)).rejects.toThrow();
+  expect(readdirSync(tmpdir())).not.toContain(folders(run.output())[0]);
+});
+
+test("another platform is refused, naming the one there is", async () => {
+  const { code, output } = await demo("node", [file, "--source", "beta"]).ended;
+  expect(code).toBe(2);
+  expect(output).toMatch(/--source beta: .* There is: alpha\./);
+});

@@ -1,0 +1,98 @@
+import type { Agent } from "../agents/queries.ts";
+import type { Queryable, Sql } from "../database/client.ts";
+
+/** An execution in the hands of a worker. */
+export interface Claimed {
+  readonly id: string;
+  readonly event_id: string | null;
+  readonly task_id: string;
+  readonly agent_id: string | null;
+  readonly project_id: number | null;
+  readonly source: string;
+  readonly slug: string;
+  readonly canonical_trigger: string;
+  readonly subject: string | null;
+  readonly project: string | null;
+  readonly issue: string | null;
+  readonly content: string;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly deaths: number;
+  readonly lease: string;
+}
+
+/**
+ * Takes up to `limit` executions that are due, oldest first. Of several on one subject the oldest only, and none while
+ * one of that subject runs; the unique index on running subjects is the guard between replicas.
+ */
+export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSeconds: number): Promise<Claimed[]> =>
+  sql<Claimed[]>`
+    with due as (
+      select x.id from task_executions x
+      where x.state = 'queued' and x.run_after <= now()
+        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running')
+        and not exists (
+          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
+            and (o.created_at, o.id) < (x.created_at, x.id))
+      order by x.created_at, x.id limit ${limit} for update skip locked
+    )
+    update task_executions e
+    set state = 'running', attempts = e.attempts + 1, started_at = coalesce(e.started_at, now()),
+      lease = ${worker} || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    from due where e.id = due.id
+    returning e.id, e.event_id, e.task_id, e.agent_id, e.project_id, e.source, e.slug, e.canonical_trigger, e.subject, e.project,
+      e.issue, e.content, e.attempts, e.failures, e.deaths, e.lease`;
+
+/** Milliseconds until the next queued execution is due; `null` while none waits. */
+export async function nextDue(sql: Sql): Promise<number | null> {
+  const [row] = await sql<{ wait: number | null }[]>`
+    select (extract(epoch from min(run_after) - now()) * 1000)::float8 as wait from task_executions where state = 'queued'`;
+  return row?.wait ?? null;
+}
+
+/** Keeps the executions of this worker; returns the ids that are still its own. */
+export async function renewLeases(
+  sql: Sql,
+  leases: readonly { id: string; lease: string }[],
+  leaseSeconds: number,
+): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`
+    update task_executions set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    where state = 'running' and (id, lease) in (
+      select * from unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]))
+    returning id`;
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Puts back what a dead worker held. `all`: also what has a lease left; right at the start of the only process. */
+export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
+  const result = await sql`
+    update task_executions set state = 'queued', deaths = deaths + 1, run_after = now(), lease = null, lease_expires_at = null
+    where state = 'running' and (${all} or lease_expires_at < now())`;
+  return result.count;
+}
+
+/** Gives an execution back untouched, for a clean stop. */
+export const giveBack = (sql: Sql, one: { id: string; lease: string }): Promise<unknown> =>
+  sql`update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null
+    where id = ${one.id} and lease = ${one.lease}`;
+
+/** The agent that `actor_id` names. Marks it as used, which is how equals share the work. */
+export async function useAgent(sql: Queryable, id: string): Promise<void> {
+  await sql`update agents set last_used_at = now() where id = ${id}`;
+}
+
+/** The agent with the highest share of the capabilities; equals by fewest running executions, then least recently used. */
+export async function matchAgent(sql: Queryable, required: readonly string[]): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select a.id from agents a
+    join lateral (select count(*) as score from agent_capabilities c where c.agent_id = a.id and c.capability = any(${required as string[]})) s on true
+    where s.score > 0
+    order by s.score desc,
+      (select count(*) from task_executions x where x.agent_id = a.id and x.state = 'running'),
+      a.last_used_at nulls first, a.id
+    limit 1`;
+  return row?.id;
+}
+
+export type { Agent };

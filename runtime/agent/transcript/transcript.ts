@@ -1,0 +1,72 @@
+import type { Queryable } from "../../database/client.ts";
+import { newId } from "../../ids.ts";
+import { storable } from "../../json.ts";
+import type { Claimed } from "../queries.ts";
+import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
+
+/** This worker no longer holds the execution: another one took it, or somebody cancelled it. Nothing may be done for it. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+type NewStep = Partial<StepRow> & Pick<StepRow, "kind" | "state">;
+
+/**
+ * What has happened in an execution, step by step, each a row before the next is begun. A run that dies is continued
+ * behind its last row. Every write is void when the lease is lost.
+ */
+export class Transcript {
+  readonly steps: StepRow[];
+  readonly #execution: Claimed;
+  readonly #write: (change: Change) => Promise<boolean>;
+  #pending: { steps: StepRow[]; settled: StepRow[] } = { steps: [], settled: [] };
+
+  constructor(execution: Claimed, steps: StepRow[], write: (change: Change) => Promise<boolean>) {
+    this.#execution = execution;
+    this.steps = steps;
+    this.#write = write;
+  }
+
+  /** Reads what earlier attempts left. A first attempt has nothing to read. */
+  static async open(sql: Queryable, execution: Claimed, write: (change: Change) => Promise<boolean>): Promise<Transcript> {
+    return new Transcript(execution, await loadSteps(sql, execution.id), write);
+  }
+
+  /** Adds a step. It is stored with the next `flush`, `patch` or `settle`. */
+  add(step: NewStep): StepRow {
+    const row: StepRow = {
+      ...{ name: null, key: null, input: null, output: null, error: null, agent_id: null, cost_usd: null },
+      ...{ prompt_tokens: 0, completion_tokens: 0, duration_ms: 0 },
+      ...storable(step),
+      id: newId(),
+      seq: this.steps.length,
+    };
+    this.steps.push(row);
+    this.#pending.steps.push(row);
+    return row;
+  }
+
+  /** Changes a step that is stored already, for example from `started` to `succeeded`. */
+  settle(step: StepRow, change: Partial<StepRow>): void {
+    Object.assign(step, storable(change));
+    if (!this.#pending.steps.includes(step)) this.#pending.settled.push(step);
+  }
+
+  /** Stores what was added and settled, and `patch` of the execution with it, in one statement. */
+  async flush(patch: Patch = {}): Promise<void> {
+    const { steps, settled } = this.#pending;
+    this.#pending = { steps: [], settled: [] };
+    const { id, lease } = this.#execution;
+    if (!(await this.#write({ id, lease, steps, settled, patch }))) throw new LeaseLost(`execution ${id} is no longer ours`);
+  }
+
+  /** Sums for the execution's own row. */
+  totals(): Required<Pick<Patch, "prompt_tokens" | "completion_tokens" | "tool_calls">> {
+    const sum = (name: "prompt_tokens" | "completion_tokens") => this.steps.reduce((total, step) => total + step[name], 0);
+    return {
+      prompt_tokens: sum("prompt_tokens"),
+      completion_tokens: sum("completion_tokens"),
+      tool_calls: this.steps.filter((step) => step.kind === "tool").length,
+    };
+  }
+}

@@ -1,0 +1,174 @@
+import type { Bus } from "../bus.ts";
+import { batch } from "../database/batch.ts";
+import { isUnavailable, isUniqueViolation } from "../database/client.ts";
+import { newId } from "../ids.ts";
+import { Failure, pause } from "./attempts.ts";
+import { type Claimed, claimExecutions, giveBack, nextDue, releaseExpired, renewLeases } from "./queries.ts";
+import { type RunDeps, runExecution } from "./run.ts";
+import { type Change, writeChanges } from "./transcript/queries.ts";
+import { LeaseLost, Transcript } from "./transcript/transcript.ts";
+
+export interface WorkerOptions extends RunDeps {
+  readonly bus: Bus;
+  readonly concurrency: number;
+  readonly leaseSeconds: number;
+  readonly retryLimit: number;
+  readonly retryDelaySeconds: number;
+  /** This is the only process on the database: what runs at the start was left by a dead one. */
+  readonly alone: boolean;
+  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+}
+
+export interface Worker {
+  /** Executions wait: look now. */
+  wake(): void;
+  /** Takes nothing more, lets what runs end for up to `drainMs`, and gives back the rest. */
+  stop(drainMs: number): Promise<void>;
+  readonly running: () => number;
+}
+
+/** After so many dead workers an execution is failed: it may be what kills them. */
+const mostDeaths = 5;
+/** Longest sleep between two looks at the queue: the net under wake-ups that got lost. */
+const sweepMs = 5_000;
+
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const { sql, log, bus } = options;
+  const self = newId();
+  const held = new Map<string, { execution: Claimed; abort: AbortController; done: Promise<void> }>();
+  const write = batch((changes: Change[]) => writeChanges(sql, changes), { maxItems: 64, concurrency: options.alone ? 1 : 4 });
+  const stopping = new AbortController();
+  let pending = true;
+  let rouse = () => {};
+  const wake = () => {
+    pending = true;
+    rouse();
+  };
+  bus.on("queue", wake);
+  bus.on("cancel", (id) => held.get(id)?.abort.abort(new LeaseLost("cancelled")));
+
+  const start = (execution: Claimed) => {
+    const abort = new AbortController();
+    const done = carryOut(execution, abort.signal, write, options).finally(() => {
+      held.delete(execution.id);
+      // Its subject is free, and so is its place.
+      wake();
+    });
+    held.set(execution.id, { execution, abort, done });
+  };
+
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      const free = options.concurrency - held.size;
+      pending = false;
+      let wait = sweepMs;
+      try {
+        const claimed = free > 0 ? await claimExecutions(sql, self, free, options.leaseSeconds) : [];
+        for (const execution of claimed) start(execution);
+        if (claimed.length > 0) continue;
+        if (free > 0) wait = Math.min(sweepMs, Math.max(20, (await nextDue(sql)) ?? sweepMs));
+      } catch (error) {
+        // Another replica claimed the same subject first: look again.
+        if (isUniqueViolation(error)) continue;
+        log.warn("the queue could not be read", { error });
+        wait = 1000;
+      }
+      if (!pending) {
+        await new Promise<void>((done) => {
+          const timer = setTimeout(done, wait);
+          rouse = () => {
+            clearTimeout(timer);
+            done();
+          };
+        });
+      }
+    }
+  };
+
+  const keep = async () => {
+    while (!stopping.signal.aborted || held.size > 0) {
+      await pause((options.leaseSeconds * 1000) / 3, keepGoing.signal).catch(() => {});
+      if (keepGoing.signal.aborted) return;
+      try {
+        const mine = [...held.values()].map(({ execution }) => execution);
+        const ours = mine.length > 0 ? await renewLeases(sql, mine, options.leaseSeconds) : new Set<string>();
+        for (const { id } of mine) if (!ours.has(id)) held.get(id)?.abort.abort(new LeaseLost("taken by another worker"));
+        if ((await releaseExpired(sql, false)) > 0) wake();
+      } catch (error) {
+        log.warn("leases could not be renewed", { error });
+      }
+    }
+  };
+
+  await releaseExpired(sql, options.alone);
+  const keepGoing = new AbortController();
+  const loops = Promise.all([loop(), keep()]);
+  return {
+    wake,
+    running: () => held.size,
+    stop: async (drainMs) => {
+      stopping.abort();
+      rouse();
+      const all = Promise.allSettled([...held.values()].map(({ done }) => done));
+      await Promise.race([all, new Promise((done) => setTimeout(done, drainMs).unref())]);
+      for (const { execution, abort } of held.values()) {
+        abort.abort(new LeaseLost("stopped"));
+        await giveBack(sql, execution).catch(() => {});
+      }
+      keepGoing.abort();
+      await loops;
+    },
+  };
+}
+
+/** One attempt at an execution, and what becomes of it. */
+async function carryOut(
+  execution: Claimed,
+  signal: AbortSignal,
+  write: (change: Change) => Promise<boolean>,
+  options: WorkerOptions,
+): Promise<void> {
+  const log = options.log.with({ execution: execution.id, task: execution.task_id });
+  let transcript: Transcript | undefined;
+  try {
+    // A first attempt has no transcript to read.
+    transcript =
+      execution.attempts > 1 ? await Transcript.open(options.sql, execution, write) : new Transcript(execution, [], write);
+    if (execution.deaths >= mostDeaths)
+      throw new Failure(`Its worker died ${execution.deaths} times while running it.`, { retryable: false });
+    await runExecution({ execution, transcript, signal }, { ...options, log });
+    log.info("execution succeeded", { attempts: execution.attempts });
+  } catch (error) {
+    if (error instanceof LeaseLost || signal.aborted)
+      return log.warn("execution let go", { reason: String(signal.reason ?? error) });
+    // Nothing can be recorded now; the lease runs out and the execution goes on behind its last step.
+    if (isUnavailable(error)) return log.warn("the database went away during an execution", { error });
+    await fail(execution, error, transcript, options).catch((second) =>
+      log.warn("the failure could not be recorded", { error: second }),
+    );
+  }
+}
+
+async function fail(
+  execution: Claimed,
+  error: unknown,
+  transcript: Transcript | undefined,
+  options: WorkerOptions,
+): Promise<void> {
+  const failure = error instanceof Failure ? error : null;
+  const message = failure?.message ?? "Something went wrong on our side; the service's log says what.";
+  const retry = failure?.retryable === true && execution.failures < options.retryLimit;
+  if (!failure) options.log.error("execution failed unexpectedly", { execution: execution.id, error });
+  const patch = retry
+    ? {
+        state: "queued" as const,
+        delay_ms: Math.max(options.retryDelaySeconds * 1000 * 2 ** execution.failures, failure.retryAfterMs ?? 0),
+      }
+    : { state: "failed" as const };
+  const last = transcript?.steps.at(-1);
+  if (last?.state === "started") transcript?.settle(last, { error: message });
+  await transcript?.flush({ ...transcript.totals(), ...patch, error: message, failures: execution.failures + 1 });
+  const context = { execution_id: execution.id, task_id: execution.task_id, error: message };
+  if (retry) options.log.warn("execution will be tried again", { ...context, after_ms: patch.delay_ms });
+  else options.watchdog("execution failed", context);
+}

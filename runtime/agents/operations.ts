@@ -1,0 +1,50 @@
+import * as agents from "@signalbox/schema/agents";
+import { problem } from "@signalbox/schema/problem";
+import { handle } from "../operations.ts";
+import { defaultAgents } from "./defaults.ts";
+import { deleteAgent, findAgent, insertAgent, listAgents, updateAgent } from "./queries.ts";
+import { hashSecret } from "./secret.ts";
+
+const absent = (id: string) => problem("not_found", `There is no agent "${id}".`);
+
+/** The members that are stored as they are, and the secret as its hash. */
+async function toRow<T extends { auth_secret?: string | undefined }>({ auth_secret, ...members }: T) {
+  const row = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Omit<T, "auth_secret">;
+  return auth_secret === undefined ? row : { ...row, auth_secret_hash: await hashSecret(auth_secret) };
+}
+
+const list = handle(agents.list, (page, { sql }) => listAgents(sql, page));
+
+const get = handle(agents.get, async ({ id }, { sql }) => {
+  const agent = await findAgent(sql, id);
+  if (!agent) throw absent(id);
+  return agent;
+});
+
+const create = handle(agents.create, async (input, { sql }) => {
+  const agent = await insertAgent(sql, await toRow(input));
+  if (!agent) throw problem("conflict", `id: an agent "${input.id}" exists already`, { field: "id" });
+  return agent;
+});
+
+const update = handle(agents.update, async ({ id, ...change }, { sql }) => {
+  const agent = await updateAgent(sql, id, await toRow(change));
+  if (!agent) throw absent(id);
+  return agent;
+});
+
+const remove = handle(agents.remove, async ({ id }, { sql }) => {
+  if (!(await deleteAgent(sql, id))) throw absent(id);
+  return {};
+});
+
+const seed = handle(agents.seed, async (_, { sql }) => {
+  let created = 0;
+  for (const agent of defaultAgents) {
+    const row = { ...agent, responsibilities: [...agent.responsibilities], constraints: [...agent.constraints] };
+    if (await insertAgent(sql, { ...row, trust_level: "default", auth_enabled: false })) created++;
+  }
+  return { created, skipped: defaultAgents.length - created };
+});
+
+export const agentOperations = [list, get, create, update, remove, seed];

@@ -1,0 +1,48 @@
+import type { agentChange, create, get } from "@signalbox/schema/agents";
+import type { Output } from "@signalbox/schema/operation";
+import type { z } from "zod";
+import type { Queryable } from "../database/client.ts";
+
+export type Agent = Output<typeof get>;
+type Stored = Omit<z.output<(typeof create)["input"]>, "auth_secret"> & { auth_secret_hash?: string };
+
+const columns = (sql: Queryable) => sql`
+  id, name, role_id, description, prompt, context, identity, responsibilities, constraints, communication_style,
+  model, temperature, allowed_tools, trust_level, auth_enabled, created_at, updated_at,
+  (select coalesce(array_agg(c.capability order by c.id), '{}') from agent_capabilities c where c.agent_id = agents.id) as capabilities`;
+
+export async function listAgents(
+  sql: Queryable,
+  page: { limit: number; offset: number },
+): Promise<{ items: Agent[]; total: number }> {
+  const items = await sql<
+    Agent[]
+  >`select ${columns(sql)} from agents order by created_at, id limit ${page.limit} offset ${page.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from agents`;
+  return { items, total: count.total };
+}
+
+export async function findAgent(sql: Queryable, id: string): Promise<Agent | undefined> {
+  const [agent] = await sql<Agent[]>`select ${columns(sql)} from agents where id = ${id}`;
+  return agent;
+}
+
+/** `undefined` where the id is taken. */
+export async function insertAgent(sql: Queryable, agent: Stored): Promise<Agent | undefined> {
+  const [row] = await sql<{ id: string }[]>`insert into agents ${sql(agent)} on conflict (id) do nothing returning id`;
+  return row && findAgent(sql, row.id);
+}
+
+export async function updateAgent(
+  sql: Queryable,
+  id: string,
+  change: Omit<z.output<typeof agentChange>, "id" | "auth_secret"> & { auth_secret_hash?: string },
+): Promise<Agent | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    update agents set ${sql({ ...change, updated_at: new Date().toISOString() })} where id = ${id} returning id`;
+  return row && findAgent(sql, row.id);
+}
+
+export async function deleteAgent(sql: Queryable, id: string): Promise<boolean> {
+  return (await sql`delete from agents where id = ${id}`).count > 0;
+}

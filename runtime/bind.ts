@@ -1,0 +1,30 @@
+import { agentOperations } from "./agents/operations.ts";
+import type { Bus } from "./bus.ts";
+import type { Inbox } from "./dispatch/inbox.ts";
+import type { Routing } from "./dispatch/routing.ts";
+import { eventOperations } from "./events/operations.ts";
+import { executionOperations } from "./executions/operations.ts";
+import { healthOperation, type Part } from "./health/operations.ts";
+import { mappingOperations } from "./mappings/operations.ts";
+import type { Bound } from "./operations.ts";
+import type { Connections } from "./plugins/connections.ts";
+import { taskOperations } from "./tasks/operations.ts";
+
+/** What operations need beside the database. */
+export interface Parts {
+  readonly bus: Bus;
+  readonly routing: Routing;
+  readonly inbox: Inbox;
+  readonly connections: Connections;
+  readonly parts: readonly Part[];
+}
+
+/** Every operation there is: what HTTP, gRPC and the generated files are made from. */
+export const bindAll = ({ bus, routing, inbox, connections, parts }: Parts): Bound[] => [
+  ...agentOperations,
+  ...taskOperations(bus, routing),
+  ...mappingOperations(bus),
+  ...executionOperations(bus),
+  ...eventOperations(inbox, connections.bySlug),
+  healthOperation(parts),
+];

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { z } from "zod";
+
+const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
+const yesNo = (fallback: boolean) =>
+  z
+    .enum(["true", "false", "1", "0", "yes", "no"])
+    .transform((word) => ["true", "1", "yes"].includes(word))
+    .default(fallback);
+const list = z
+  .string()
+  .transform((value) =>
+    value
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean),
+  )
+  .default([]);
+const address = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
+
+/** Every variable that the service reads: its schema, its default and what it is for. `configuration.md` is made from this. */
+export const variables = {
+  PORT: whole(8000, 0, 65535).describe("Port of the HTTP API and of the webhooks."),
+  GRPC_PORT: whole(9090, 0, 65535).describe("Port of the gRPC gateway (h2c)."),
+  HOST: z.string().optional().describe("Address to listen on. Without it 127.0.0.1 while no API key exists, else 0.0.0.0."),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// address" })
+    .optional()
+    .describe("PostgreSQL 15 or newer with pgvector. Without it the embedded database serves."),
+  DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
+  LLM_BASE_URL: address.optional().describe("OpenAI-compatible API, with its /v1."),
+  LLM_API_KEY: z.string().optional().describe("Key for it."),
+  LLM_MODEL: z.string().default("gpt-4o-mini").describe("Model of agents that name none."),
+  LLM_TIMEOUT_SECONDS: whole(120, 1, 3600).describe("Deadline of one LLM call."),
+  LLM_MAX_TOOL_ROUNDS: whole(5, 0, 100).describe("LLM requests with tools in one execution; one more without them follows."),
+  TRACKER_UPDATES_ENABLED: yesNo(true).describe("`false` turns every write at a tracker into a recorded dry run."),
+  WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Executions that one replica runs at the same time."),
+  SIGNALBOX_ROLE: z.enum(["all", "api", "worker"]).default("all").describe("`api` serves only, `worker` only runs executions."),
+  SIGNALBOX_PLUGINS: list.describe("Further plugins: package names or paths of modules, comma-separated."),
+  API_KEYS: list.describe("Keys that may do everything, comma-separated. Without any key the API is open on loopback."),
+  MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Largest body of the API."),
+  MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Largest body of a webhook."),
+  EXECUTION_RETRY_LIMIT: whole(2, 0, 100).describe("How often an execution that failed for a passing reason is tried again."),
+  EXECUTION_RETRY_DELAY_SECONDS: whole(5, 0, 86_400).describe("Wait before the first of these tries; doubles with each."),
+  EXECUTION_LEASE_SECONDS: whole(30, 2, 3600).describe(
+    "After this long without a sign of life a worker's executions go to another.",
+  ),
+  WATCHDOG_ENABLED: yesNo(false).describe("Keeps what the watchdog notices, for GET /api/watchdog."),
+  ALPHA_TOKEN: z.string().optional().describe("alpha: token with write permission on issues."),
+  ALPHA_API_URL: address.optional().describe("alpha: address of the API; default https://api.github.com."),
+  ALPHA_WEBHOOK_SECRET: z.string().optional().describe("alpha: secret of the webhook's signature."),
+} as const satisfies Record<string, z.ZodType>;
+
+export type Variable = keyof typeof variables;
+const schema = z.object(variables);
+type Parsed = Readonly<z.output<typeof schema>>;
+
+/** The parsed variables by their own names, and what is read from groups of them. */
+export interface Config extends Parsed {
+  /** Raw settings of a plugin's default connection, from `<ID>_<SETTING>`: `ALPHA_API_URL` is `api_url` of alpha. */
+  readonly connectionOf: (plugin: string) => Readonly<Record<string, string>>;
+  /** Standard error is a terminal, and nobody set NO_COLOR or CI. */
+  readonly terminal: boolean;
+}
+
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Reads `.env` (where present) and the environment, which wins. Throws a `ConfigError` with one line per problem. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env, file = ".env"): Config {
+  const stored = existsSync(file) ? (parseEnv(readFileSync(file, "utf8")) as Record<string, string>) : {};
+  const merged: Record<string, string> = {};
+  for (const [name, value] of [...Object.entries(stored), ...Object.entries(environment)]) {
+    // An empty variable is an unset one: compose files and CI systems pass those on.
+    if (value !== undefined && value.trim() !== "") merged[name] = value.trim();
+  }
+  const parsed = schema.safeParse(merged);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => {
+      const name = String(issue.path[0]);
+      return `${name}: ${issue.message}${isSecret(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`;
+    });
+    throw new ConfigError(lines.join("\n"));
+  }
+  return Object.freeze({
+    ...parsed.data,
+    connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
+    terminal: process.stderr.isTTY === true && !merged.CI,
+  });
+}
+
+/** Whether a variable's value must never be shown. */
+export const isSecret = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD|DATABASE_URL|REDIS_URL/.test(name);
+
+const withPrefix = (all: Record<string, string>, prefix: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(all)
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, value]) => [name.slice(prefix.length).toLowerCase(), value]),
+  );

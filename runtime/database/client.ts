@@ -1,0 +1,76 @@
+import postgres from "postgres";
+import type { Embedded } from "./embedded.ts";
+
+export type Sql = postgres.Sql<Record<string, never>>;
+/** What a query function takes: the pool, or a transaction of it. */
+export type Queryable = Sql | postgres.TransactionSql<Record<string, never>>;
+export type Row = postgres.Row;
+
+export interface Database {
+  readonly sql: Sql;
+  readonly kind: "postgres" | "embedded";
+  close(): Promise<void>;
+}
+
+const shared = {
+  onnotice: () => {},
+  // A row is the API's answer: timestamps as ISO 8601 in UTC, 64-bit counts as numbers.
+  types: {
+    timestamp: {
+      to: 1184,
+      from: [1184] as number[],
+      serialize: (value: Date | string) => (value instanceof Date ? value.toISOString() : value),
+      parse: (value: string) => new Date(value).toISOString(),
+    },
+    bigint: { to: 20, from: [20] as number[], serialize: String, parse: Number },
+  },
+};
+
+/** A pool on a PostgreSQL server. It reconnects by itself; a query on a dead connection fails and may be tried again. */
+export function connectPostgres(url: string, options: { max: number }): Database {
+  const sql = postgres(url, {
+    ...shared,
+    max: options.max,
+    connect_timeout: 10,
+    connection: { application_name: "signalbox", TimeZone: "UTC" },
+  }) as unknown as Sql;
+  return { sql, kind: "postgres", close: () => sql.end({ timeout: 5 }) };
+}
+
+/**
+ * The same client on the embedded database. It serves one session, so the pool is one connection, and nothing may
+ * query the pool while it holds a transaction: it would wait for itself.
+ */
+export function connectEmbedded(embedded: Embedded): Database {
+  const sql = postgres({
+    ...shared,
+    max: 1,
+    fetch_types: true,
+    // Undocumented but stable option of postgres.js: makes the stream that a connection speaks over.
+    socket: () => embedded.connect(),
+    connection: { application_name: "signalbox", TimeZone: "UTC" },
+  } as postgres.Options<Record<string, postgres.PostgresType>>) as unknown as Sql;
+  const close = async () => {
+    await sql.end({ timeout: 5 });
+    await embedded.close();
+  };
+  return { sql, kind: "embedded", close };
+}
+
+/** SQLSTATE of a failed query, for example 23505 for a broken unique constraint; `null` for any other error. */
+export const sqlState = (error: unknown): string | null => (error instanceof postgres.PostgresError ? error.code : null);
+export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === "23505";
+/** Name of the constraint that a query broke. */
+export const constraintOf = (error: unknown): string | null =>
+  error instanceof postgres.PostgresError ? (error.constraint_name ?? null) : null;
+
+const unavailable = new Set([
+  ...["CONNECT_TIMEOUT", "CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED"],
+  ...["ECONNREFUSED", "ECONNRESET", "EPIPE", "ENOTFOUND", "ETIMEDOUT", "EHOSTUNREACH"],
+  // shutting down, crashed, starting up, too many clients
+  ...["57P01", "57P02", "57P03", "53300"],
+]);
+
+/** Whether a query failed because the server could not be reached: it may be tried again later. */
+export const isUnavailable = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "code" in error && unavailable.has(String(error.code));

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, realpathSync, rmSync } from "node:fs";
+import { connect, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Duplex } from "node:stream";
+import { PGlite } from "@electric-sql/pglite";
+import { vector } from "@electric-sql/pglite-pgvector";
+
+/**
+ * PostgreSQL in this process, kept in a folder. It runs with fsync off: what was committed survives a kill -9 of the
+ * process, not a power cut.
+ */
+export interface Embedded {
+  /** A stream that speaks the PostgreSQL protocol. One at a time: there is one session. */
+  connect(): Duplex;
+  close(): Promise<void>;
+}
+
+export async function openEmbedded(folder: string): Promise<Embedded> {
+  mkdirSync(folder, { recursive: true });
+  const release = await claim(realpathSync(folder));
+  const database = await PGlite.create({ dataDir: join(folder, "pg"), extensions: { vector }, relaxedDurability: false });
+  return {
+    connect: () => new Wire(database),
+    close: async () => {
+      await database.close();
+      await release();
+    },
+  };
+}
+
+/**
+ * Makes sure that one process only has the folder open: two would destroy it. The claim is a Unix socket, because the
+ * kernel lets go of it however the process ends; a pid file would have to be believed.
+ */
+async function claim(folder: string): Promise<() => Promise<void>> {
+  const name = `signalbox-${createHash("sha256").update(folder).digest("hex").slice(0, 24)}`;
+  const path = process.platform === "win32" ? `\\\\.\\pipe\\${name}` : join(resolve(tmpdir()), `${name}.sock`);
+  if (await answers(path))
+    throw new Error(`DATA_DIR: ${folder} is in use by another Signalbox process. Stop it, or give this one its own DATA_DIR.`);
+  if (process.platform !== "win32") rmSync(path, { force: true });
+  const server: Server = createServer((socket) => socket.end());
+  await new Promise<void>((done, fail) => server.once("error", fail).listen(path, done));
+  server.unref();
+  return () => new Promise((done) => server.close(() => done()));
+}
+
+const answers = (path: string): Promise<boolean> =>
+  new Promise((done) => {
+    const socket = connect(path);
+    socket.once("connect", () => done(true)).once("error", () => done(false));
+    socket.once("connect", () => socket.destroy());
+  });
+
+/** Turns a byte stream of protocol messages into calls of PGlite. The first message has no type byte. */
+class Wire extends Duplex {
+  readonly #database: PGlite;
+  #pending: Buffer = Buffer.alloc(0);
+  #started = false;
+
+  constructor(database: PGlite) {
+    super();
+    this.#database = database;
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const messages = this.#takeWhole();
+    if (messages.length === 0) {
+      done();
+      return;
+    }
+    // Later, never within this call: the client must have finished its own write before it is handed the answer.
+    queueMicrotask(() => {
+      this.#database
+        .execProtocolRawStream(messages, { onRawData: (data) => void this.push(Buffer.from(data)) })
+        .then(() => done(), done);
+    });
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.push(null);
+    done();
+  }
+
+  /** All complete messages that have arrived, as one block. */
+  #takeWhole(): Buffer {
+    let end = 0;
+    while (true) {
+      const typeBytes = this.#started ? 1 : 0;
+      if (this.#pending.length < end + typeBytes + 4) break;
+      const length = typeBytes + this.#pending.readInt32BE(end + typeBytes);
+      if (this.#pending.length < end + length) break;
+      end += length;
+      this.#started = true;
+    }
+    const whole = this.#pending.subarray(0, end);
+    this.#pending = this.#pending.subarray(end);
+    return whole;
+  }
+}

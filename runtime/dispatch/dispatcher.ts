@@ -1,0 +1,140 @@
+import type { receipt } from "@signalbox/schema/webhooks";
+import type { SourceEvent } from "@signalbox/sdk";
+import type { z } from "zod";
+import { batch } from "../database/batch.ts";
+import type { Sql } from "../database/client.ts";
+import { newId } from "../ids.ts";
+import { storableText } from "../json.ts";
+import type { Log } from "../log.ts";
+import { type Arrival, findEarlier, insertArrivals, type NewEvent } from "./queries.ts";
+import type { Routing } from "./routing.ts";
+
+export type Receipt = z.output<typeof receipt>;
+
+/** A verified event, on its way in. */
+export interface Incoming {
+  readonly source: string;
+  /** Path segment of the webhook: the source's name or an integration's id. */
+  readonly slug: string;
+  readonly event: SourceEvent;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** Login of the account that Signalbox posts as, where it is known. */
+  readonly account: string | null;
+  readonly replayOf?: string;
+}
+
+/** Longest text that is handed to an agent, in characters. */
+const maxContent = 200_000;
+const shorten = (text: string) =>
+  text.length > maxContent ? `${text.slice(0, maxContent)}\n\n[cut: ${text.length} characters in all]` : text;
+
+export interface Dispatcher {
+  /** Decides what an event fires and stores all of it. Resolves once it is durable. */
+  accept(incoming: Incoming): Promise<Receipt>;
+}
+
+export function createDispatcher(options: {
+  sql: Sql;
+  routing: Routing;
+  log: Log;
+  wake: () => void;
+  concurrency: number;
+}): Dispatcher {
+  const { sql, routing, log, wake } = options;
+  const store = batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
+    maxItems: 64,
+    maxSize: 4_000_000,
+    sizeOf: ({ event }) => event.body.byteLength,
+    concurrency: options.concurrency,
+  });
+  return {
+    accept: async (incoming) => {
+      const arrival = decide(incoming, routing, log);
+      const earlier = await store(arrival);
+      if (earlier) return { event_id: earlier, status: "duplicate" };
+      if (arrival.executions.length > 0) wake();
+      return receiptOf(arrival);
+    },
+  };
+}
+
+/** `null` for each event that is new, else the id of the one before. */
+async function storeAll(sql: Sql, arrivals: readonly Arrival[]): Promise<(string | null)[]> {
+  const stored = await insertArrivals(sql, arrivals);
+  return Promise.all(
+    arrivals.map(async ({ event }) =>
+      stored.has(event.id) ? null : ((await findEarlier(sql, event)) ?? Promise.reject(lost(event))),
+    ),
+  );
+}
+
+const lost = (event: NewEvent) => new Error(`event ${event.id} was neither stored nor found`);
+
+function decide(incoming: Incoming, routing: Routing, log: Log): Arrival {
+  const { event, source } = incoming;
+  const reason = whyNot(incoming);
+  const mapping = reason ? undefined : routing.find(source, event.event_name, event.action);
+  const triggers = mapping ? [mapping.canonical_trigger] : [];
+  const executions = triggers.flatMap((canonical_trigger) => {
+    const { tasks, missing } = routing.tasksOf(canonical_trigger);
+    if (missing.length > 0) log.warn("trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
+    return tasks.map((task_id) => ({ id: newId(), task_id, canonical_trigger }));
+  });
+  const named = `${event.event_name || "(unnamed)"}${event.action ? `/${event.action}` : ""}`;
+  const unmapped = `no source event mapping for ${source} ${named}`;
+  return {
+    event: row(incoming, triggers, mapping ? null : (reason ?? unmapped)),
+    project: event.subject && storableText(event.subject.project),
+    issue: event.subject && storableText(event.subject.issue),
+    content: storableText(shorten(event.text)),
+    executions: unique(executions),
+  };
+}
+
+/** Why an event starts nothing, whatever the mappings say. */
+function whyNot({ event, account }: Incoming): string | null {
+  if (event.lacks) return `the payload lacks ${event.lacks}`;
+  if (event.marked) return "it carries the marker of something that Signalbox posted";
+  if (account !== null && event.actor === account) return `it was caused by ${account}, the account that Signalbox posts as`;
+  return null;
+}
+
+const unique = <T extends { task_id: string }>(executions: readonly T[]): T[] =>
+  [...new Map(executions.map((one) => [one.task_id, one] as const).reverse()).values()].reverse();
+
+function row(
+  { source, slug, event, headers, body, replayOf }: Incoming,
+  triggers: readonly string[],
+  reason: string | null,
+): NewEvent {
+  const text = (value: string | null) => value && storableText(value).slice(0, 500);
+  return {
+    id: newId(),
+    source,
+    slug,
+    delivery_id: replayOf ? null : text(event.delivery_id),
+    change_key: replayOf ? null : text(event.change_key ?? null),
+    event_name: text(event.event_name),
+    action: text(event.action),
+    actor: text(event.actor),
+    subject: event.subject && text(`${source}:${event.subject.project}#${event.subject.issue}`),
+    canonical_triggers: triggers,
+    outcome: reason === null ? "dispatched" : "discarded",
+    reason: text(reason),
+    replay_of: replayOf ?? null,
+    headers: JSON.stringify(headers),
+    body,
+  };
+}
+
+function receiptOf({ event, executions }: Arrival): Receipt {
+  if (event.outcome === "discarded") return { event_id: event.id, status: "discarded" };
+  return {
+    event_id: event.id,
+    status: "accepted",
+    canonical_trigger: event.canonical_triggers[0] ?? null,
+    canonical_triggers: [...event.canonical_triggers],
+    executions: executions.map(({ id, task_id }) => ({ id, task_id })),
+  };
+}

@@ -1,0 +1,77 @@
+import type { Queryable } from "../database/client.ts";
+
+export interface NewExecution {
+  readonly id: string;
+  readonly task_id: string;
+  readonly canonical_trigger: string;
+}
+
+/** An event as it is stored, with the executions that it fires. */
+export interface NewEvent {
+  readonly id: string;
+  readonly source: string;
+  readonly slug: string;
+  readonly delivery_id: string | null;
+  readonly change_key: string | null;
+  readonly event_name: string | null;
+  readonly action: string | null;
+  readonly actor: string | null;
+  readonly subject: string | null;
+  readonly canonical_triggers: readonly string[];
+  readonly outcome: "dispatched" | "discarded";
+  readonly reason: string | null;
+  readonly replay_of: string | null;
+  /** JSON of the headers that `parse` may need again. */
+  readonly headers: string;
+  readonly body: Uint8Array;
+}
+export interface Arrival {
+  readonly event: NewEvent;
+  readonly project: string | null;
+  readonly issue: string | null;
+  readonly content: string;
+  readonly executions: readonly NewExecution[];
+}
+
+/**
+ * Stores events and their executions in one statement, so that either both are there or neither. Returns the ids of the
+ * events that are new; an event with a known delivery or change is left out, and its executions with it.
+ */
+export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[]): Promise<Set<string>> {
+  const events = arrivals.map(({ event }) => ({ ...event, canonical_triggers: event.canonical_triggers as string[] }));
+  const executions = arrivals.flatMap(({ event, project, issue, content, executions: fired }) =>
+    fired.map((one) => ({
+      ...one,
+      event_id: event.id,
+      source: event.source,
+      slug: event.slug,
+      subject: event.subject,
+      project,
+      issue,
+      content,
+    })),
+  );
+  const insertEvents = sql`insert into webhook_events ${sql(events)} on conflict do nothing returning id`;
+  const rows =
+    executions.length === 0
+      ? await sql<{ id: string }[]>`${insertEvents}`
+      : await sql<{ id: string }[]>`
+          with stored as (${insertEvents}), fired as (
+            insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, project_id)
+            select x.*, (select p.id from projects p where p.source = x.source and p.source_project_id = x.project)
+            from json_to_recordset(${JSON.stringify(executions)}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
+              source text, slug text, subject text, project text, issue text, content text)
+            where x.event_id in (select id from stored)
+          )
+          select id from stored`;
+  return new Set(rows.map((row) => row.id));
+}
+
+/** The event that was stored before with the same delivery or change. */
+export async function findEarlier(sql: Queryable, event: NewEvent): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from webhook_events
+    where slug = ${event.slug} and (delivery_id = ${event.delivery_id} or change_key = ${event.change_key})
+    order by received_at limit 1`;
+  return row?.id;
+}

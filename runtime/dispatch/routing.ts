@@ -1,0 +1,43 @@
+import type { Bus } from "../bus.ts";
+import type { Sql } from "../database/client.ts";
+import type { Log } from "../log.ts";
+import { allSourceMappings, allTriggerMappings, type SourceMapping } from "../mappings/queries.ts";
+
+/** Which trigger an event stands for and which tasks it fires, answered from memory. */
+export interface Routing {
+  /** The mapping of an event: an exact action beats the mapping for any action. */
+  find(source: string, event: string, action: string | null): SourceMapping | undefined;
+  /** Ids of the existing tasks of a trigger, in the order of their mappings; missing ones in `missing`. */
+  tasksOf(trigger: string): { tasks: readonly string[]; missing: readonly string[] };
+  refresh(): Promise<void>;
+}
+
+type Triggers = Map<string, { tasks: string[]; missing: string[] }>;
+const none = { tasks: [], missing: [] } as const;
+
+/** Read once, and again whenever the mappings change on any replica; the sweep is for a notification that got lost. */
+export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs = 30_000): Promise<Routing & { close(): void }> {
+  let sources = new Map<string, SourceMapping>();
+  let triggers: Triggers = new Map();
+  const refresh = async () => {
+    const [mappings, tasks] = await Promise.all([allSourceMappings(sql), allTriggerMappings(sql)]);
+    sources = new Map(mappings.map((mapping) => [key(mapping.source, mapping.event_name, mapping.action), mapping]));
+    triggers = new Map();
+    for (const { canonical_trigger, task_id, task_exists } of tasks) {
+      const entry = triggers.get(canonical_trigger) ?? { tasks: [], missing: [] };
+      (task_exists ? entry.tasks : entry.missing).push(task_id);
+      triggers.set(canonical_trigger, entry);
+    }
+  };
+  bus.on("mappings", refresh);
+  await refresh();
+  const timer = setInterval(() => void refresh().catch((error) => log.warn("routing not refreshed", { error })), sweepMs);
+  return {
+    find: (source, event, action) => sources.get(key(source, event, action)) ?? sources.get(key(source, event, null)),
+    tasksOf: (trigger) => triggers.get(trigger) ?? none,
+    refresh,
+    close: () => clearInterval(timer),
+  };
+}
+
+const key = (source: string, event: string, action: string | null): string => JSON.stringify([source, event, action]);

@@ -1,0 +1,39 @@
+import { problem } from "@signalbox/schema/problem";
+import * as webhooks from "@signalbox/schema/webhooks";
+import type { Json } from "@signalbox/sdk";
+import type { Inbox } from "../dispatch/inbox.ts";
+import { storable } from "../json.ts";
+import { type Bound, handle } from "../operations.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { findEvent, listEvents, listExecutionsOfEvent } from "./queries.ts";
+
+const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
+const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
+
+export function eventOperations(
+  inbox: Inbox,
+  connectionBySlug: (slug: string) => Promise<Connection | undefined> | Connection | undefined,
+): Bound[] {
+  return [
+    handle(webhooks.list, (filter, { sql }) => listEvents(sql, filter)),
+    handle(webhooks.get, async ({ id }, { sql }) => {
+      const event = await findEvent(sql, id);
+      if (!event) throw absent(id);
+      const { headers: _, body, ...shown } = event;
+      return { ...shown, payload: storable(payloadOf(body)), executions: await listExecutionsOfEvent(sql, id) };
+    }),
+    handle(webhooks.replay, async ({ id }, { sql }) => {
+      const event = await findEvent(sql, id);
+      if (!event) throw absent(id);
+      const connection = await connectionBySlug(event.slug);
+      if (!connection) throw problem("not_found", `The webhook "${event.slug}" that it came in by is gone.`);
+      return inbox.take(
+        connection,
+        event.slug,
+        { headers: JSON.parse(event.headers), body: event.body },
+        payloadOf(event.body),
+        id,
+      );
+    }),
+  ];
+}

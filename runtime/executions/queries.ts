@@ -1,0 +1,69 @@
+import type { cancel, get } from "@signalbox/schema/executions";
+import type { Output } from "@signalbox/schema/operation";
+import type { Queryable } from "../database/client.ts";
+
+export type Execution = Output<typeof cancel>;
+export type Step = Output<typeof get>["transcript"][number];
+
+export interface ExecutionFilter {
+  readonly limit: number;
+  readonly offset: number;
+  readonly state?: string | undefined;
+  readonly task_id?: string | undefined;
+  readonly agent_id?: string | undefined;
+  readonly project_id?: number | undefined;
+  readonly event_id?: string | undefined;
+}
+
+const columns = (sql: Queryable) => sql`
+  id, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, attempts, result, result_url, error,
+  prompt_tokens, completion_tokens, tool_calls, created_at, started_at, finished_at,
+  (extract(epoch from finished_at - started_at) * 1000)::int as duration_ms`;
+
+export async function listExecutions(sql: Queryable, filter: ExecutionFilter): Promise<{ items: Execution[]; total: number }> {
+  const equal = (column: string, value: unknown) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value as string}`);
+  const where = sql`where true ${equal("state", filter.state)} ${equal("task_id", filter.task_id)} ${equal("agent_id", filter.agent_id)}
+    ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)}`;
+  const items = await sql<Execution[]>`
+    select ${columns(sql)} from task_executions ${where} order by created_at desc, id desc limit ${filter.limit} offset ${filter.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from task_executions ${where}`;
+  return { items, total: count.total };
+}
+
+export async function findExecution(sql: Queryable, id: string): Promise<Execution | undefined> {
+  const [execution] = await sql<Execution[]>`select ${columns(sql)} from task_executions where id = ${id}`;
+  return execution;
+}
+
+export const listSteps = (sql: Queryable, executionId: string): Promise<Step[]> =>
+  sql<Step[]>`
+    select seq, kind, state, name, input, output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at
+    from execution_steps where execution_id = ${executionId} order by seq`;
+
+/** `undefined` where it is neither queued nor running. */
+export async function cancelExecution(sql: Queryable, id: string): Promise<Execution | undefined> {
+  const [execution] = await sql<Execution[]>`
+    update task_executions set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null
+    where id = ${id} and state in ('queued', 'running') returning ${columns(sql)}`;
+  return execution;
+}
+
+/** The latest failed execution of a task. */
+export async function findFailedOfTask(sql: Queryable, taskId: string): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from task_executions where task_id = ${taskId} and state = 'failed' order by created_at desc, id desc limit 1`;
+  return row?.id;
+}
+
+export async function hasExecutionsOfTask(sql: Queryable, taskId: string): Promise<boolean> {
+  const rows = await sql`select 1 from task_executions where task_id = ${taskId} limit 1`;
+  return rows.length > 0;
+}
+
+/** Queues a failed execution again; it goes on behind the last step of its transcript. `undefined` where it has not failed. */
+export async function requeueFailed(sql: Queryable, id: string): Promise<Execution | undefined> {
+  const [execution] = await sql<Execution[]>`
+    update task_executions set state = 'queued', failures = 0, deaths = 0, run_after = now(), error = null, finished_at = null
+    where id = ${id} and state = 'failed' returning ${columns(sql)}`;
+  return execution;
+}

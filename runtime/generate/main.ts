@@ -1,0 +1,27 @@
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { bindAll, type Parts } from "../bind.ts";
+import { describe, info } from "../http/openapi.ts";
+import { version } from "../version.ts";
+import { configurationPage } from "./configuration.ts";
+import { generateProto } from "./proto.ts";
+
+/** Writes everything that is made from the operations and the configuration: `npm run generate`. */
+const folder = fileURLToPath(new URL("../../schema/gen/", import.meta.url));
+
+// Only the declarations are read: no handler runs, so none of what handlers need is there.
+const bound = bindAll(new Proxy({}, { get: () => new Proxy({}, { get: () => () => {} }) }) as Parts);
+const app = new OpenAPIHono();
+describe(app, bound, version);
+write("openapi.json", `${JSON.stringify(app.getOpenAPI31Document(info(version)), null, 2)}\n`);
+
+const { files, fieldNumbers } = generateProto(bound.map(({ op }) => op));
+for (const old of readdirSync(folder)) if (old.endsWith(".proto") && !(old in files)) rmSync(`${folder}${old}`);
+for (const [name, text] of Object.entries(files)) write(name, text);
+writeFileSync(fileURLToPath(new URL("../../schema/field-numbers.json", import.meta.url)), fieldNumbers);
+write("configuration.md", configurationPage());
+
+function write(name: string, text: string): void {
+  writeFileSync(`${folder}${name}`, text);
+}

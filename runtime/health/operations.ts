@@ -1,0 +1,30 @@
+import * as health from "@signalbox/schema/health";
+import { handle } from "../operations.ts";
+
+/** A part that the service needs to serve. `probe` rejects while it does not answer. */
+export interface Part {
+  readonly name: string;
+  readonly probe: () => Promise<unknown>;
+}
+
+const patienceMs = 3_000;
+
+export function healthOperation(parts: readonly Part[]) {
+  return handle(health.get, async () => {
+    const results = await Promise.all(parts.map(async ({ name, probe }) => ((await answers(probe)) ? null : name)));
+    const down = results.filter((name) => name !== null);
+    const timestamp = new Date().toISOString();
+    return down.length === 0 ? { status: "ok" as const, timestamp } : { status: "degraded" as const, timestamp, down };
+  });
+}
+
+function answers(probe: () => Promise<unknown>): Promise<boolean> {
+  const late = new Promise<boolean>((done) => setTimeout(() => done(false), patienceMs).unref());
+  return Promise.race([
+    probe().then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ]);
+}

@@ -1,0 +1,95 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { route } from "@signalbox/schema/operation";
+import { Problem, problem } from "@signalbox/schema/problem";
+import type { Context as HonoContext } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { isUnavailable } from "../database/client.ts";
+import type { Log } from "../log.ts";
+import { type Actor, type Bound, type Context, invoke } from "../operations.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { describe } from "./openapi.ts";
+import { placesOf, readInput } from "./request.ts";
+
+export interface HttpOptions {
+  readonly bound: readonly Bound[];
+  readonly authenticate: Authenticate;
+  readonly context: (request: Request, actor: Actor) => Context;
+  readonly maxBodyBytes: number;
+  readonly log: Log;
+  readonly version: string;
+}
+
+/** The HTTP projection: every operation a route, plus `/openapi.json`. */
+export function createApp(options: HttpOptions): OpenAPIHono {
+  const app = new OpenAPIHono();
+  app.use(async (c, next) => {
+    if (c.req.raw.url.includes("%")) refuseUndecodable(c);
+    await next();
+  });
+  for (const [path, group] of byPath(options.bound)) {
+    for (const bound of group) app.on(route(bound.op).method, path, endpoint(bound, options));
+    // Registered right behind the methods, so that `/api/tasks/seed` is never taken for the task "seed".
+    app.all(path, (c) => methodNotAllowed(c, group));
+  }
+  describe(app, options.bound, options.version);
+  app.notFound((c) =>
+    refuse(c, problem("not_found", `There is no ${c.req.path.slice(0, 200)} here; GET /openapi.json lists what there is.`)),
+  );
+  app.onError((error, c) => refuse(c, asProblem(error, c, options.log)));
+  return app;
+}
+
+function endpoint(bound: Bound, options: HttpOptions) {
+  const { op } = bound;
+  const places = placesOf(op);
+  return async (c: HonoContext): Promise<Response> => {
+    const actor = await options.authenticate({ authorization: c.req.header("authorization") }, op.scope);
+    const input = await readInput(c, op, places, options.maxBodyBytes);
+    const output = await invoke(bound, input, options.context(c.req.raw, actor));
+    if (op.status === 204) return c.body(null, 204);
+    const status = (op.alternative?.when(output) ? op.alternative.status : op.status) as ContentfulStatusCode;
+    if (!op.list) return c.json(output as object, status);
+    const page = output as { items: unknown[]; total: number };
+    c.header("X-Total-Count", String(page.total));
+    return c.json(page.items, status);
+  };
+}
+
+/** Operations by path, literal paths before those with parameters in the same place. */
+function byPath(bound: readonly Bound[]): [string, Bound[]][] {
+  const groups = Map.groupBy(bound, ({ op }) => route(op).path);
+  return [...groups].sort(([a], [b]) => (a.replaceAll(":", "~") < b.replaceAll(":", "~") ? -1 : 1));
+}
+
+function methodNotAllowed(c: HonoContext, group: readonly Bound[]): Response {
+  const allowed = [...new Set(group.map(({ op }) => route(op).method))].join(", ");
+  c.header("Allow", allowed);
+  return refuse(c, problem("method_not_allowed", `${c.req.path} takes ${allowed}, not ${c.req.method}.`));
+}
+
+function refuseUndecodable(c: HonoContext): void {
+  try {
+    decodeURIComponent(new URL(c.req.raw.url).pathname);
+  } catch {
+    throw problem("bad_request", "The path is not valid: a `%` in it must begin a UTF-8 escape such as %20.");
+  }
+}
+
+/** Answers with the one shape that errors have. */
+export function refuse(c: HonoContext, fault: Problem): Response {
+  if (fault.retryAfter !== undefined) c.header("Retry-After", String(Math.max(1, Math.ceil(fault.retryAfter))));
+  if (fault.code === "unauthenticated") c.header("WWW-Authenticate", "Bearer");
+  return c.json({ error: fault.message }, fault.status as ContentfulStatusCode);
+}
+
+/** What an error means for the caller. The text of an unforeseen one stays in the log. */
+export function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
+  if (error instanceof Problem) return error;
+  if (isUnavailable(error))
+    return problem("unavailable", "The database does not answer. Try again in a moment.", { retryAfter: 2 });
+  if (error instanceof HTTPException && error.status < 500)
+    return problem("bad_request", error.message || "The request is not valid.");
+  log.error("request failed", { method: c.req.method, path: c.req.path, error });
+  return problem("internal", "Something went wrong on our side; the service's log says what.");
+}

@@ -1,0 +1,32 @@
+import alpha from "@signalbox/plugin-alpha";
+import { ConfigError, readConfig } from "./config.ts";
+import { createLog } from "./log.ts";
+import { start } from "./service.ts";
+
+/** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
+async function main(): Promise<void> {
+  const config = readConfig();
+  const log = createLog({ pretty: config.terminal });
+  const service = await start(config, { builtIns: [alpha] }, log);
+  let stopping = false;
+  const stop = (signal: string) => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info("stopping", { signal });
+    service.stop().then(
+      () => process.exit(0),
+      (error) => {
+        log.error("the stop failed", { error });
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
+}
+
+main().catch((error) => {
+  // A wrong setting is the operator's: one line per problem, no stack.
+  const text = error instanceof ConfigError ? `The configuration is not valid:\n${error.message}` : (error?.stack ?? error);
+  process.stderr.write(`${text}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,53 @@
+import * as mappings from "@signalbox/schema/mappings";
+import { problem } from "@signalbox/schema/problem";
+import type { Bus } from "../bus.ts";
+import { type Bound, handle } from "../operations.ts";
+import { defaultSourceMappings, defaultTriggerMappings } from "./defaults.ts";
+import * as queries from "./queries.ts";
+
+/** The operations on both kinds of mappings. Every change is published before it is answered, so the next webhook sees it. */
+export function mappingOperations(bus: Bus): Bound[] {
+  const changed = () => bus.publish("mappings");
+  return [
+    handle(mappings.listTriggers, (page, { sql }) => queries.listTriggerMappings(sql, page)),
+    handle(mappings.createTrigger, async (input, { sql }) => {
+      const row = await queries.insertTriggerMapping(sql, input);
+      if (!row) throw problem("conflict", `${input.canonical_trigger} is mapped to the task "${input.task_id}" already.`);
+      await changed();
+      return row;
+    }),
+    handle(mappings.removeTrigger, async ({ id }, { sql }) => {
+      if (!(await queries.deleteTriggerMapping(sql, id))) throw problem("not_found", `There is no trigger-task mapping ${id}.`);
+      await changed();
+      return {};
+    }),
+    handle(mappings.seedTriggers, async (_, { sql }) => {
+      const rows = await Promise.all(defaultTriggerMappings.map((row) => queries.insertTriggerMapping(sql, row)));
+      await changed();
+      return tally(rows);
+    }),
+    handle(mappings.listSources, (page, { sql }) => queries.listSourceMappings(sql, page)),
+    handle(mappings.createSource, async (input, { sql }) => {
+      const row = await queries.insertSourceMapping(sql, input);
+      if (!row)
+        throw problem("conflict", `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is mapped already.`);
+      await changed();
+      return row;
+    }),
+    handle(mappings.removeSource, async ({ id }, { sql }) => {
+      if (!(await queries.deleteSourceMapping(sql, id))) throw problem("not_found", `There is no source event mapping ${id}.`);
+      await changed();
+      return {};
+    }),
+    handle(mappings.seedSources, async (_, { sql }) => {
+      const rows = await Promise.all(defaultSourceMappings.map((row) => queries.insertSourceMapping(sql, row)));
+      await changed();
+      return tally(rows);
+    }),
+  ];
+}
+
+const tally = (rows: readonly unknown[]) => {
+  const created = rows.filter(Boolean).length;
+  return { created, skipped: rows.length - created };
+};

@@ -1,0 +1,58 @@
+import type { createSource, createTrigger } from "@signalbox/schema/mappings";
+import type { Input, Output } from "@signalbox/schema/operation";
+import type { Queryable } from "../database/client.ts";
+
+export type SourceMapping = Output<typeof createSource>;
+export type TriggerMapping = Output<typeof createTrigger>;
+type Page = { limit: number; offset: number };
+
+export async function listSourceMappings(sql: Queryable, page: Page): Promise<{ items: SourceMapping[]; total: number }> {
+  const items = await sql<SourceMapping[]>`select * from source_mappings order by id limit ${page.limit} offset ${page.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from source_mappings`;
+  return { items, total: count.total };
+}
+
+export const allSourceMappings = (sql: Queryable): Promise<SourceMapping[]> =>
+  sql<SourceMapping[]>`select * from source_mappings order by id`;
+
+/** `undefined` where the same source, event and action are mapped. */
+export async function insertSourceMapping(
+  sql: Queryable,
+  mapping: Input<typeof createSource>,
+): Promise<SourceMapping | undefined> {
+  const [row] = await sql<SourceMapping[]>`
+    insert into source_mappings (source, event_name, action, canonical_trigger)
+    values (${mapping.source}, ${mapping.event_name}, ${mapping.action ?? null}, ${mapping.canonical_trigger})
+    on conflict (source, event_name, action) do nothing returning *`;
+  return row;
+}
+
+export async function deleteSourceMapping(sql: Queryable, id: number): Promise<boolean> {
+  return (await sql`delete from source_mappings where id = ${id}`).count > 0;
+}
+
+export async function listTriggerMappings(sql: Queryable, page: Page): Promise<{ items: TriggerMapping[]; total: number }> {
+  const items = await sql<TriggerMapping[]>`select * from trigger_mappings order by id limit ${page.limit} offset ${page.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from trigger_mappings`;
+  return { items, total: count.total };
+}
+
+/** Every trigger-task mapping, with whether its task exists. */
+export const allTriggerMappings = (sql: Queryable): Promise<(TriggerMapping & { task_exists: boolean })[]> =>
+  sql<(TriggerMapping & { task_exists: boolean })[]>`
+    select m.*, exists (select 1 from tasks t where t.id = m.task_id) as task_exists from trigger_mappings m order by m.id`;
+
+/** `undefined` where the trigger is mapped to this task. */
+export async function insertTriggerMapping(
+  sql: Queryable,
+  mapping: Input<typeof createTrigger>,
+): Promise<TriggerMapping | undefined> {
+  const [row] = await sql<TriggerMapping[]>`
+    insert into trigger_mappings (canonical_trigger, task_id) values (${mapping.canonical_trigger}, ${mapping.task_id})
+    on conflict (canonical_trigger, task_id) do nothing returning *`;
+  return row;
+}
+
+export async function deleteTriggerMapping(sql: Queryable, id: number): Promise<boolean> {
+  return (await sql`delete from trigger_mappings where id = ${id}`).count > 0;
+}

@@ -1,0 +1,56 @@
+import type { Log } from "../log.ts";
+import type { Connection } from "./connections.ts";
+
+/** Which account each connection posts as: how events that we caused ourselves are recognised. */
+export interface Accounts {
+  /** Login of the account; `null` while it is not known. Waits a moment at the most: a webhook is being answered. */
+  of(connection: Connection): Promise<string | null>;
+  close(): void;
+}
+
+const freshMs = 10 * 60_000;
+const retryMs = 15_000;
+const patienceMs = 60;
+
+interface Known {
+  login: string | null;
+  at: number;
+  asking: Promise<unknown> | null;
+}
+
+/** Asked once and remembered; a tracker that does not answer is asked again later, and the marker serves meanwhile. */
+export function createAccounts(log: Log): Accounts {
+  const known = new Map<string, Known>();
+  const stop = new AbortController();
+  const ask = (connection: Connection, entry: Known) => {
+    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
+    entry.asking = connection.source.source
+      .account({ signal, connection: connection.settings, key: "account" })
+      .then((login) => {
+        entry.login = login;
+        entry.at = Date.now();
+      })
+      .catch((error) => {
+        entry.at = Date.now() - freshMs + retryMs;
+        if (!stop.signal.aborted)
+          log.warn("the tracker did not tell which account we are", { source: connection.source.name, error: String(error) });
+      })
+      .finally(() => {
+        entry.asking = null;
+      });
+  };
+  return {
+    of: async (connection) => {
+      if (connection.missing.length > 0) return null;
+      const key = `${connection.source.name} ${connection.id}`;
+      const entry = known.get(key) ?? { login: null, at: 0, asking: null };
+      known.set(key, entry);
+      if (!entry.asking && Date.now() - entry.at > freshMs) ask(connection, entry);
+      if (entry.login === null && entry.asking && entry.at === 0) {
+        await Promise.race([entry.asking, new Promise((done) => setTimeout(done, patienceMs))]);
+      }
+      return entry.login;
+    },
+    close: () => stop.abort(),
+  };
+}

@@ -1,0 +1,66 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import type { Config } from "./config.ts";
+import type { Sql } from "./database/client.ts";
+import type { Inbox } from "./dispatch/inbox.ts";
+import { grpcRoutes } from "./grpc/routes.ts";
+import { connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
+import { createApp } from "./http/app.ts";
+import type { Authenticate } from "./http/authenticate.ts";
+import { mountDocs } from "./http/docs.ts";
+import { mountWebhooks } from "./http/webhook.ts";
+import type { Log } from "./log.ts";
+import type { Bound } from "./operations.ts";
+import { version } from "./version.ts";
+
+export interface ServeOptions {
+  readonly config: Config;
+  readonly bound: readonly Bound[];
+  readonly inbox: Inbox;
+  readonly sql: Sql;
+  readonly log: Log;
+  readonly authenticate: Authenticate;
+}
+
+/** Opens both ports on the projections of the same operations. */
+export async function serve({ config, bound, inbox, sql, log, authenticate }: ServeOptions) {
+  const app = createApp({
+    ...{ bound, authenticate, log, version },
+    context: (request, actor) => ({ sql, log, actor, signal: request.signal }),
+    maxBodyBytes: config.MAX_BODY_BYTES,
+  });
+  mountWebhooks(app, inbox, config.MAX_WEBHOOK_BYTES);
+  mountDocs(app);
+
+  const open = config.API_KEYS.length === 0;
+  const hostname = config.HOST ?? (open ? "127.0.0.1" : "0.0.0.0");
+  const routes = grpcRoutes(bound, { authenticate, sql, log });
+  const shutdown = new AbortController();
+  // The classes of the runtime stay as they are: on Deno its own server would refuse the replaced ones.
+  const fallback = getRequestListener((request) => app.fetch(request), { overrideGlobalObjects: false }) as NodeHandler;
+  const http = createServer(connectHandler({ routes, shutdownSignal: shutdown.signal, fallback }));
+  await new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
+  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT });
+  const port = (http.address() as AddressInfo).port;
+  log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);
+  if (open) {
+    const exposed = !["127.0.0.1", "localhost", "::1"].includes(hostname);
+    if (exposed)
+      log.warn(
+        `no API key is configured and HOST is ${hostname}: everybody who reaches this address may do everything; set API_KEYS`,
+      );
+    else log.info("no API key is configured: the API is open, on this machine only; set API_KEYS to serve others");
+  }
+  const close = async () => {
+    const closed = new Promise<void>((done) => http.close(() => done()));
+    http.closeIdleConnections();
+    shutdown.abort();
+    const grpcClosed = grpc.close();
+    const timer = setTimeout(() => http.closeAllConnections(), 5_000);
+    await closed;
+    clearTimeout(timer);
+    await grpcClosed;
+  };
+  return { port, grpcPort: grpc.port, close };
+}

@@ -1,0 +1,102 @@
+import type { Plugin } from "@signalbox/sdk";
+import { createLlm } from "./agent/llm.ts";
+import { startWorker } from "./agent/worker.ts";
+import { bindAll } from "./bind.ts";
+import { openBus } from "./bus.ts";
+import type { Config } from "./config.ts";
+import { migrate } from "./database/migrate.ts";
+import { openDatabase } from "./database/open.ts";
+import { createDispatcher } from "./dispatch/dispatcher.ts";
+import { createInbox } from "./dispatch/inbox.ts";
+import { openRouting } from "./dispatch/routing.ts";
+import { createAuthenticate } from "./http/authenticate.ts";
+import type { Log } from "./log.ts";
+import { createAccounts } from "./plugins/accounts.ts";
+import { connectionsOf } from "./plugins/connections.ts";
+import { createHost } from "./plugins/host.ts";
+import { loadPlugins } from "./plugins/load.ts";
+import { serve } from "./serve.ts";
+import { createWatchdog } from "./watchdog/watchdog.ts";
+
+export interface Service {
+  readonly port: number;
+  readonly grpcPort: number;
+  /** Drains and stops: no new work, running executions may end, the rest is given back. */
+  stop(): Promise<void>;
+}
+
+/** Longest wait for running executions at a stop; what is left is continued by another worker. */
+const drainMs = 25_000;
+
+/** Config → database → plugins → queue → HTTP and gRPC; the stop goes the other way round. */
+export async function start(config: Config, { builtIns }: { builtIns: readonly Plugin[] }, log: Log): Promise<Service> {
+  const database = await openDatabase(config, log);
+  const { sql } = database;
+  await migrate(database, log);
+  const bus = await openBus(database, log);
+  const watchdog = createWatchdog(sql, log, config.WATCHDOG_ENABLED);
+
+  const connections = connectionsOf(config);
+  const plugins = await loadPlugins({
+    builtIns,
+    extra: config.SIGNALBOX_PLUGINS,
+    configOf: config.connectionOf,
+    hostsOf: connections.hostsOf,
+    log,
+  });
+  const host = createHost(plugins.loaded, plugins.refused);
+  connections.use(host);
+  const accounts = createAccounts(log);
+
+  const routing = await openRouting(sql, bus, log);
+  const llm = config.LLM_BASE_URL
+    ? createLlm({ baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, timeoutMs: config.LLM_TIMEOUT_SECONDS * 1000 })
+    : null;
+  const worker =
+    config.SIGNALBOX_ROLE === "api"
+      ? null
+      : await startWorker({
+          ...{ sql, host, llm, log, bus },
+          defaultModel: config.LLM_MODEL,
+          maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,
+          trackerUpdates: config.TRACKER_UPDATES_ENABLED,
+          connectionFor: connections.forExecution,
+          concurrency: config.WORKER_CONCURRENCY,
+          leaseSeconds: config.EXECUTION_LEASE_SECONDS,
+          retryLimit: config.EXECUTION_RETRY_LIMIT,
+          retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
+          alone: database.kind === "embedded",
+          watchdog: (message, context) => watchdog("error", message, context),
+        });
+  const wake = () => {
+    // Other replicas are told only when this one cannot take it up at once.
+    if (worker && worker.running() < config.WORKER_CONCURRENCY) worker.wake();
+    else bus.publish("queue").catch((error) => log.warn("other replicas were not told", { error }));
+  };
+  const dispatcher = createDispatcher({ sql, routing, log, wake, concurrency: database.kind === "embedded" ? 1 : 4 });
+  const inbox = createInbox({
+    connectionBySlug: connections.bySlug,
+    accounts,
+    dispatcher,
+    log,
+    watchdog: (message, context) => watchdog("warn", message, context),
+  });
+
+  const bound = bindAll({ bus, routing, inbox, connections, parts: [{ name: "database", probe: () => sql`select 1` }] });
+  const server = await serve({ config, bound, inbox, sql, log, authenticate: createAuthenticate(config.API_KEYS) });
+  if (!llm)
+    log.warn(
+      "no LLM is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL) to an OpenAI-compatible API; until then executions fail and can be restarted",
+    );
+
+  const stop = async () => {
+    await server.close();
+    await worker?.stop(drainMs);
+    routing.close();
+    accounts.close();
+    await host.dispose();
+    await bus.close();
+    await database.close();
+  };
+  return { port: server.port, grpcPort: server.grpcPort, stop };
+}

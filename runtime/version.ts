@@ -1,0 +1,2 @@
+/** Version of the service; a test compares it with package.json. */
+export const version = "0.1.0";
