@@ -106,8 +106,9 @@ async function send<T>(
   const asked = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
   for (let count = 1; ; count++) {
     try {
-      const request = { signal } as NonNullable<Parameters_["request"]>;
-      const { data, headers } = await orAborted(signal, asked, () => octokit.request(route, { ...parameters, request }));
+      const { data, headers } = await orAborted(signal, asked, () =>
+        octokit.request(route, { ...parameters, request: { signal } }),
+      );
       return { data: read(shape, data, asked), link: headers.link ?? "" };
     } catch (error) {
       const failure = failureOf(error, asked, secrets);
@@ -117,7 +118,6 @@ async function send<T>(
     }
   }
 }
-type Parameters_ = NonNullable<globalThis.Parameters<Octokit["request"]>[1]>;
 
 /** Octokit hands on text where an answer was cut off or was not JSON: a proxy's page, a connection that broke. */
 function read<T>(shape: z.ZodType<T>, data: unknown, asked: string): T {
