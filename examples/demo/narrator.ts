@@ -32,7 +32,7 @@ export class Narrator {
   quote(text: string): void {
     const width = Math.max(40, Math.min(100, this.#out.columns ?? 100) - 14);
     for (const line of text.split("\n").flatMap((one) => wrapped(one, width))) {
-      this.#write(`${" ".repeat(10)}${this.style("dim", "│")} ${line}\n`);
+      this.#write(`${" ".repeat(10)}${this.style("dim", "│")} ${line}`.trimEnd().concat("\n"));
     }
   }
 
@@ -49,16 +49,17 @@ export class Narrator {
   }
 }
 
-/** Broken at spaces; a longer word stands on a line of its own. */
+/** Broken at spaces; the lines after the first of a list item stand under its text. A longer word has a line of its own. */
 export function wrapped(line: string, width: number): string[] {
+  const indent = " ".repeat(/^\s*(?:[-*]|\d+\.)\s+/.exec(line)?.[0].length ?? 0);
   const lines: string[] = [];
   let current = "";
-  for (const word of line.split(" ")) {
-    if (current !== "" && current.length + 1 + word.length > width) {
+  for (const [i, word] of line.split(" ").entries()) {
+    if (i > 0 && current.trim() !== "" && current.length + 1 + word.length > width) {
       lines.push(current);
-      current = word;
+      current = indent + word;
     } else {
-      current = current === "" ? word : `${current} ${word}`;
+      current = i === 0 ? word : `${current} ${word}`;
     }
   }
   return [...lines, current];

@@ -165,10 +165,10 @@ async function showComments(stage: Stage, expected: number): Promise<number> {
   const { tell, payload } = stage;
   const comments = await fetchComments(stage);
   tell.heading(`${payload.repository.full_name}#${payload.issue.number} at the tracker: ${comments.length} comments`);
-  for (const { body, user } of comments) {
+  for (const [i, { body, user }] of comments.entries()) {
+    if (i > 0) tell.plain();
     tell.say("tracker", `${user.login} wrote`);
     tell.quote(body.replace(/<!--[\s\S]*?-->/g, "").trim());
-    tell.plain();
   }
   if (comments.length !== expected)
     throw new Error(`There should be ${expected} comments, one per task; there are ${comments.length}.`);

@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { Narrator, wrapped } from "./narrator.ts";
+
+test("list items hang under their text", () => {
+  expect(wrapped("- one two three", 9)).toEqual(["- one two", "  three"]);
+  expect(wrapped("plain words here", 11)).toEqual(["plain words", "here"]);
+  expect(wrapped("", 10)).toEqual([""]);
+});
+
+test("no word is lost, and no line is too long that could be shorter", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1 }),
+      fc.integer({ min: 4, max: 40 }),
+      (words, width) => {
+        const lines = wrapped(words.join(" "), width);
+        expect(lines.join(" ")).toBe(words.join(" "));
+        for (const line of lines) expect(line.length <= width || !line.includes(" ")).toBe(true);
+      },
+    ),
+  );
+});
+
+test("colours only where a person watches", () => {
+  const told = (isTTY: boolean) => {
+    let text = "";
+    const tell = new Narrator({ isTTY, write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream);
+    tell.heading("Heading");
+    tell.say("tracker", "does something", "note");
+    return text;
+  };
+  expect(told(false)).toMatch(/^\nHeading\n +0\.0\d s {2}tracker {4}does something {2}note\n$/);
+  expect(told(true)).toContain("\u001b[1m");
+});
