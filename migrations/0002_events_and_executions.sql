@@ -18,7 +18,7 @@ create table webhook_events (
   received_at timestamptz(3) not null default now()
 );
 create unique index webhook_events_delivery on webhook_events (slug, delivery_id) where delivery_id is not null;
-create unique index webhook_events_change on webhook_events (slug, change_key) where change_key is not null;
+create index webhook_events_change on webhook_events (slug, change_key) where change_key is not null;
 create index webhook_events_received on webhook_events (received_at desc);
 
 create table task_executions (

@@ -47,6 +47,8 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const host = createHost(plugins.loaded, plugins.refused);
   connections.use(host);
   const accounts = createAccounts(log);
+  // Asked now, so that the first webhook need not wait for the answer.
+  for (const connection of connections.all()) void accounts.of(connection);
 
   const routing = await openRouting(sql, bus, log);
   const llm = config.LLM_BASE_URL

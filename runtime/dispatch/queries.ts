@@ -35,7 +35,7 @@ export interface Arrival {
 
 /**
  * Stores events and their executions in one statement, so that either both are there or neither. Returns the ids of the
- * events that are new; an event with a known delivery or change is left out, and its executions with it.
+ * events that are new; an event with a known delivery is left out, and its executions with it.
  */
 export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[]): Promise<Set<string>> {
   const events = arrivals.map(({ event }) => ({ ...event, canonical_triggers: event.canonical_triggers as string[] }));
@@ -67,11 +67,10 @@ export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[
   return new Set(rows.map((row) => row.id));
 }
 
-/** The event that was stored before with the same delivery or change. */
+/** The event that was stored before with the same delivery. */
 export async function findEarlier(sql: Queryable, event: NewEvent): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from webhook_events
-    where slug = ${event.slug} and (delivery_id = ${event.delivery_id} or change_key = ${event.change_key})
-    order by received_at limit 1`;
+    where slug = ${event.slug} and delivery_id = ${event.delivery_id}`;
   return row?.id;
 }

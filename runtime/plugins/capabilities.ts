@@ -1,5 +1,5 @@
 import type { Capabilities, Plugin } from "@signalbox/sdk";
-import { PluginError } from "@signalbox/sdk";
+import { fetchOnce, PluginError } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 
 /** Exactly what a plugin named in `needs`, bound to it. */
@@ -13,13 +13,15 @@ export function capabilitiesFor(plugin: Plugin, hosts: () => readonly string[], 
 
 /** `fetch` that reaches the declared hosts and those of the plugin's connections, and follows no redirect elsewhere. */
 function boundFetch(plugin: Plugin, hosts: () => readonly string[]): typeof globalThis.fetch {
+  // Looked up at each call, so that whoever replaces the global fetch is heeded.
+  const once = fetchOnce((input, init) => globalThis.fetch(input, init));
   const allowed = (url: URL) => plugin.hosts?.includes(url.host) || hosts().includes(url.host);
   return async (input, init) => {
     let url = new URL(input instanceof Request ? input.url : input);
     for (let hop = 0; ; hop++) {
       if (!allowed(url))
         throw new PluginError("failed", `The plugin ${plugin.id} may not reach ${url.host}: it is none of its hosts.`);
-      const response = await fetch(hop === 0 ? input : url, { ...init, redirect: "manual" });
+      const response = await once(hop === 0 ? input : url, { ...init, redirect: "manual" });
       const location = response.headers.get("location");
       const follow =
         [301, 302, 303, 307, 308].includes(response.status) && location && (init?.method ?? "GET") === "GET" && hop < 5;

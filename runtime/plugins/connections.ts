@@ -37,6 +37,8 @@ export interface Connections {
   forExecution(source: string): Promise<Connection | null>;
   /** Hosts that a plugin's `fetch` may reach because a connection of it names them. */
   hostsOf(plugin: string): readonly string[];
+  /** Those from the environment. */
+  all(): readonly Connection[];
   /** Called once, when the plugins are loaded. */
   use(host: Host): void;
 }
@@ -47,6 +49,7 @@ export function connectionsOf(config: Pick<Config, "connectionOf">): Connections
   return {
     bySlug: async (slug) => all.get(slug),
     forExecution: async (source) => all.get(source) ?? null,
+    all: () => [...all.values()],
     hostsOf: (plugin) => [...all.values()].filter((one) => one.source.plugin === plugin).flatMap((one) => hostsOf(one.settings)),
     use: (host) => {
       all = new Map(
