@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { z } from "zod";
+import { parseNetworks } from "./network/networks.ts";
 
 const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
 const yesNo = (fallback: boolean) =>
@@ -17,6 +18,10 @@ const list = z
       .filter(Boolean),
   )
   .default([]);
+const networks = list.refine(
+  (given) => given.every((one) => isNetwork(one)),
+  "must be networks such as 10.0.0.0/8 or fd00::/8, comma-separated",
+);
 const address = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
 
 /** Every variable that the service reads: its schema, its default and what it is for. `configuration.md` is made from this. */
@@ -46,6 +51,16 @@ export const variables = {
   EXECUTION_LEASE_SECONDS: whole(30, 2, 3600).describe(
     "After this long without a sign of life a worker's executions go to another.",
   ),
+  ENCRYPTION_KEY: list
+    .refine(
+      (keys) => keys.every(isEncryptionKey),
+      "must be 32 bytes as 64 hexadecimal digits or as base64; several comma-separated",
+    )
+    .describe(
+      "Encrypts stored credentials: 32 bytes as hex or base64. Several, comma-separated: the first encrypts, all decrypt.",
+    ),
+  TRUSTED_PROXIES: networks.describe("Networks of the proxies whose `X-Forwarded-For` is believed, comma-separated."),
+  ALLOW_PRIVATE_ADDRESSES: networks.describe("Networks that addresses given by users may lead to although they are not public."),
   WATCHDOG_ENABLED: yesNo(false).describe("Keeps what the watchdog notices, for GET /api/watchdog."),
   ALPHA_TOKEN: z.string().optional().describe("alpha: token with write permission on issues."),
   ALPHA_API_URL: address.optional().describe("alpha: address of the API; default https://api.github.com."),
@@ -93,6 +108,19 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
 /** Whether a variable's value must never be shown. */
 export const isSecret = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD|DATABASE_URL|REDIS_URL/.test(name);
+
+function isNetwork(text: string): boolean {
+  try {
+    parseNetworks([text]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** 32 bytes, as 64 hexadecimal digits or base64 (also its URL alphabet). */
+export const isEncryptionKey = (text: string): boolean =>
+  /^[0-9a-f]{64}$/i.test(text) || /^[A-Za-z0-9+/]{43}=?$|^[A-Za-z0-9_-]{43}=?$/.test(text);
 
 const withPrefix = (all: Record<string, string>, prefix: string): Record<string, string> =>
   Object.fromEntries(

@@ -11,6 +11,7 @@ import type { Authenticate } from "./http/authenticate.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountWebhooks } from "./http/webhook.ts";
 import type { Log } from "./log.ts";
+import { exposureOf } from "./network/exposure.ts";
 import type { Bound } from "./operations.ts";
 import { version } from "./version.ts";
 
@@ -33,8 +34,7 @@ export async function serve({ config, bound, inbox, sql, log, authenticate }: Se
   mountWebhooks(app, inbox, config.MAX_WEBHOOK_BYTES);
   mountDocs(app);
 
-  const open = config.API_KEYS.length === 0;
-  const hostname = config.HOST ?? (open ? "127.0.0.1" : "0.0.0.0");
+  const { hostname, open, local } = exposureOf(config);
   const routes = grpcRoutes(bound, { authenticate, sql, log });
   const shutdown = new AbortController();
   // The classes of the runtime stay as they are: on Deno its own server would refuse the replaced ones.
@@ -45,8 +45,7 @@ export async function serve({ config, bound, inbox, sql, log, authenticate }: Se
   const port = (http.address() as AddressInfo).port;
   log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);
   if (open) {
-    const exposed = !["127.0.0.1", "localhost", "::1"].includes(hostname);
-    if (exposed)
+    if (!local)
       log.warn(
         `no API key is configured and HOST is ${hostname}: everybody who reaches this address may do everything; set API_KEYS`,
       );

@@ -11,6 +11,8 @@ import { createInbox } from "./dispatch/inbox.ts";
 import { openRouting } from "./dispatch/routing.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
 import type { Log } from "./log.ts";
+import { exposureOf } from "./network/exposure.ts";
+import { createGuard } from "./network/guard.ts";
 import { createAccounts } from "./plugins/accounts.ts";
 import { connectionsOf } from "./plugins/connections.ts";
 import { createHost } from "./plugins/host.ts";
@@ -35,6 +37,9 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   await migrate(database, log);
   const bus = await openBus(database, log);
   const watchdog = createWatchdog(sql, log, config.WATCHDOG_ENABLED);
+
+  const { open, local } = exposureOf(config);
+  const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: open && local });
 
   const connections = connectionsOf(config);
   const plugins = await loadPlugins({
@@ -97,6 +102,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     routing.close();
     accounts.close();
     await host.dispose();
+    await guard.close();
     await bus.close();
     await database.close();
   };

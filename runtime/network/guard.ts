@@ -1,0 +1,133 @@
+import { lookup as systemLookup } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { Problem, problem } from "@signalbox/schema/problem";
+import { Agent, buildConnector, fetch as undiciFetch } from "undici";
+import { isLoopback, isPublic, parseAddress, parseNetworks } from "./networks.ts";
+
+export interface GuardOptions {
+  /** Networks (CIDR) that may be reached although they are not public: `ALLOW_PRIVATE_ADDRESSES`. */
+  readonly allowed: readonly string[];
+  /** Whether this machine's own addresses may be reached: while the service itself is on loopback only, without keys. */
+  readonly loopback: boolean | (() => boolean);
+  /** How names are resolved; the system's way by default. */
+  readonly lookup?: LookupFunction;
+}
+
+/** Keeps addresses that users gave from reaching what only this machine can reach. */
+export interface Guard {
+  /**
+   * For a form: refuses an address that `fetch` would refuse. Throws the problem `bad_request`, naming the address. A name
+   * that does not resolve now passes: it is checked again whenever it is fetched.
+   */
+  check(url: string): Promise<void>;
+  /**
+   * `fetch` that connects to nothing but permitted addresses. The name is resolved once for each connection, and the address
+   * that was checked is the one that is connected to, redirects included. Throws the problem `bad_request` for a refused one.
+   */
+  readonly fetch: typeof globalThis.fetch;
+  close(): Promise<void>;
+}
+
+/** How long `check` waits for a name server. */
+const checkMs = 2_000;
+
+export function createGuard(options: GuardOptions): Guard {
+  const allowed = parseNetworks(options.allowed);
+  const permits = (address: string) => {
+    const loopback = typeof options.loopback === "function" ? options.loopback() : options.loopback;
+    return isPublic(address) || allowed.has(address) || (loopback && isLoopback(address));
+  };
+  const lookup = checkedLookup(options.lookup ?? (systemLookup as LookupFunction), permits);
+  const connect = buildConnector({ lookup, timeout: 10_000, autoSelectFamily: true });
+  const agent = new Agent({
+    connect: (target, done) => {
+      // An address in place of a name is connected to without a lookup.
+      const literal = bare(target.hostname);
+      if (parseAddress(literal) && !permits(literal)) done(refusal(literal, literal), null);
+      else connect(target, done);
+    },
+  });
+  return {
+    check: (url) => check(url, permits, lookup),
+    fetch: async (input, init) => {
+      const request = input instanceof Request ? input : null;
+      const url = parse(request ? request.url : String(input));
+      try {
+        const answer = await undiciFetch(url, { ...(request && fromRequest(request)), ...init, dispatcher: agent } as never);
+        return answer as unknown as Response;
+      } catch (error) {
+        throw problemIn(error) ?? error;
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** The members of a `Request` of the runtime's own class, which undici's `fetch` does not know. */
+const fromRequest = (request: Request) => ({
+  method: request.method,
+  headers: Object.fromEntries(request.headers),
+  redirect: request.redirect,
+  signal: request.signal,
+  ...(request.body && { body: request.body, duplex: "half" }),
+});
+
+function problemIn(error: unknown): Problem | null {
+  for (let one = error; one instanceof Error; one = one.cause) if (one instanceof Problem) return one;
+  return null;
+}
+
+const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, "");
+
+function parse(text: string): URL {
+  const shown = JSON.stringify(text.slice(0, 200));
+  if (!URL.canParse(text)) throw problem("bad_request", `${shown} is not an address such as https://example.com/mcp.`);
+  const url = new URL(text);
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    throw problem("bad_request", `${shown} is not an http or https address.`);
+  if (url.username || url.password)
+    throw problem(
+      "bad_request",
+      `The address of ${url.host} carries a user name or password; send credentials in their own members.`,
+    );
+  return url;
+}
+
+async function check(text: string, permits: (address: string) => boolean, lookup: LookupFunction): Promise<void> {
+  const hostname = bare(parse(text).hostname);
+  if (parseAddress(hostname)) {
+    if (!permits(hostname)) throw refusal(hostname, hostname);
+    return;
+  }
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((done) => {
+    timer = setTimeout(done, checkMs);
+  });
+  const resolved = new Promise<void>((done, fail) => {
+    lookup(hostname, { all: true }, (error) => (error instanceof Problem ? fail(error) : done()));
+  });
+  await Promise.race([resolved, late]).finally(() => clearTimeout(timer));
+}
+
+/** Resolves a name and refuses it when one of its addresses is refused: a name with both kinds is a trick. */
+function checkedLookup(lookup: LookupFunction, permits: (address: string) => boolean): LookupFunction {
+  return (hostname, options, done) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return done(error, []);
+      const addresses = found as { address: string; family: number }[];
+      const refused = addresses.find(({ address }) => !permits(address));
+      if (refused) return done(refusal(hostname, refused.address), []);
+      const [first] = addresses;
+      if (options.all || !first) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
+  };
+}
+
+const refusal = (host: string, address: string): Problem => {
+  const what = host === address ? address : `${host} (${address})`;
+  return problem(
+    "bad_request",
+    `${what} is not a public address, so it is not contacted. To permit its network, add it to ALLOW_PRIVATE_ADDRESSES.`,
+  );
+};

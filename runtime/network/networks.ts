@@ -1,0 +1,61 @@
+import ipaddr from "ipaddr.js";
+
+/** A set of addresses, written in CIDR notation. */
+export interface Networks {
+  has(address: string): boolean;
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** Reads `10.0.0.0/8`, `fd00::/8` or a single address. Throws an Error that names what is not one. */
+export function parseNetworks(list: readonly string[]): Networks {
+  const networks = list.map(parseNetwork);
+  return {
+    has: (text) => {
+      const address = parseAddress(text);
+      return address !== null && networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
+    },
+  };
+}
+
+function parseNetwork(text: string): [Address, number] {
+  const wrong = new Error(`${JSON.stringify(text.slice(0, 100))} is not a network such as 10.0.0.0/8, fd00::/8 or 192.0.2.7`);
+  const [address = "", bits, ...rest] = text.trim().split("/");
+  if (rest.length > 0 || !isAddress(address) || (bits !== undefined && !/^\d{1,3}$/.test(bits))) throw wrong;
+  const base = ipaddr.parse(address);
+  const most = base.kind() === "ipv4" ? 32 : 128;
+  const given = bits === undefined ? most : Number(bits);
+  if (given > most) throw wrong;
+  // ::ffff:10.0.0.0/104 means 10.0.0.0/8: addresses are compared in their own family.
+  if (base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && given >= 96) return [base.toIPv4Address(), given - 96];
+  return [base, given];
+}
+
+/** Four-part decimal IPv4 only: the octal and hexadecimal spellings of `inet_aton` mean other things to other programs. */
+const isAddress = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+
+/** An address in its own family: `::ffff:10.0.0.1` is 10.0.0.1. `null` where the text is none. */
+export function parseAddress(text: string): Address | null {
+  return isAddress(text) ? ipaddr.process(text) : null;
+}
+
+/** Whether an address belongs to this machine. */
+export const isLoopback = (text: string): boolean => parseAddress(text)?.range() === "loopback";
+
+const globalUnicast = ipaddr.parseCIDR("2000::/3");
+
+/**
+ * Whether an address is one of the public internet, by the registries of special-purpose addresses (RFC 6890): not private,
+ * loopback, link-local (where clouds keep their metadata), unique-local, carrier-grade NAT, documentation, multicast …
+ */
+export function isPublic(text: string): boolean {
+  const address = parseAddress(text);
+  if (!address) return false;
+  if (address instanceof ipaddr.IPv4) return address.range() === "unicast" && !otherSpecial.has(text);
+  // NAT64 (RFC 6052) carries an IPv4 address, which is the one that is reached.
+  if (address.range() === "rfc6052") return isPublic(address.toByteArray().slice(12).join("."));
+  return address.range() === "unicast" && address.match(globalUnicast);
+}
+
+/** Special-purpose IPv4 networks that the library counts as ordinary. */
+const otherSpecial = parseNetworks(["192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"]);
