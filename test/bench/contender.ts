@@ -1,0 +1,42 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type ServiceOptions, startService } from "../harness/service.ts";
+
+/** Something that takes webhooks, in a process of its own. */
+export interface Contender {
+  readonly name: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Starts one of `limits.ts`. */
+export async function limit(name: string, ...args: string[]): Promise<Contender> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL("./limits.ts", import.meta.url)), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const port = await new Promise<number>((done, fail) => {
+    createInterface(child.stdout).once("line", (line) => done(Number(line)));
+    child.once("exit", (code) => fail(new Error(`${args[0]} ended with ${code}`)));
+  });
+  const close = () =>
+    new Promise<void>((done) => {
+      child.once("exit", () => done());
+      child.kill("SIGKILL");
+    });
+  return { name, port, close };
+}
+
+/** Starts Signalbox. */
+export async function signalbox(
+  name: string,
+  options: ServiceOptions,
+): Promise<Contender & { post(path: string, body?: unknown): Promise<unknown> }> {
+  const service = await startService(options);
+  return {
+    name,
+    port: Number(new URL(service.url).port),
+    close: () => service.close(),
+    post: (path, body) => service.post(path, body),
+  };
+}

@@ -1,0 +1,140 @@
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import postgres from "postgres";
+
+/**
+ * The limits that benchmarks compare with, each the least that could do the job: started as
+ * `node test/bench/limits.ts <kind> <secret> [database | model and tracker]`, prints its port.
+ */
+const [kind = "", secret = "", address = ""] = process.argv.slice(2);
+
+const verify = (body: Buffer, signature: string | null | undefined): boolean => {
+  const wanted = Buffer.from(`sha256=${createHmac("sha256", secret).update(body).digest("hex")}`);
+  const given = Buffer.from(signature ?? "");
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+};
+const ready = (port: number) => process.stdout.write(`${port}\n`);
+
+const read = async (request: AsyncIterable<Buffer>): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+};
+
+/** node:http and the signature; nothing is stored. */
+function nothingStored(): void {
+  const server = createServer(async (request, response) => {
+    const ok = verify(await read(request), request.headers["x-hub-signature-256"] as string);
+    response.writeHead(ok ? 202 : 401, { "content-type": "application/json" }).end('{"status":"accepted"}');
+  });
+  server.listen(0, "127.0.0.1", () => ready((server.address() as { port: number }).port));
+}
+
+/** Hono; the event is stored, alone or grouped with those that came meanwhile. */
+async function stored(grouped: boolean): Promise<void> {
+  const sql = postgres(address, { max: 10, onnotice: () => {} });
+  await sql`create table if not exists bench_events (id uuid primary key, delivery text unique, body bytea)`;
+  await sql`alter table bench_events alter column body set compression lz4`;
+  type Row = { id: string; delivery: string; body: Buffer };
+  const insert = (rows: Row[]) => sql`insert into bench_events ${sql(rows)} on conflict do nothing`;
+  const waiting: { row: Row; done: () => void }[] = [];
+  let busy = 0;
+  const flush = async () => {
+    while (waiting.length > 0 && busy < 4) {
+      const batch = waiting.splice(0, 64);
+      busy++;
+      insert(batch.map(({ row }) => row)).then(() => {
+        busy--;
+        for (const { done } of batch) done();
+        flush();
+      });
+    }
+  };
+  const app = new Hono();
+  app.post("/webhook/alpha", async (c) => {
+    const body = Buffer.from(await c.req.arrayBuffer());
+    if (!verify(body, c.req.header("x-hub-signature-256"))) return c.json({ error: "signature" }, 401);
+    const row = { id: randomUUID(), delivery: c.req.header("x-alpha-delivery") ?? "", body };
+    if (grouped) {
+      await new Promise<void>((done) => {
+        waiting.push({ row, done });
+        queueMicrotask(flush);
+      });
+    } else await insert([row]);
+    return c.json({ status: "accepted" }, 202);
+  });
+  serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1", overrideGlobalObjects: false }, ({ port }) => ready(port));
+}
+
+/** Verifies, answers, asks the model and posts the comment; nothing is stored. */
+function dispatchInProcess(): void {
+  const json = { "content-type": "application/json" };
+  const work = async (text: string) => {
+    const { issue, repository } = JSON.parse(text);
+    const messages = [{ role: "user", content: `${issue.title}\n${issue.body}` }];
+    const answer = await fetch(`${address}/v1/chat/completions`, {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify({ model: "m", messages }),
+    });
+    const { choices } = (await answer.json()) as { choices: { message: { content: string } }[] };
+    const comment = JSON.stringify({ body: choices[0]?.message.content });
+    const posted = await fetch(`${address}/repos/${repository.full_name}/issues/${issue.number}/comments`, {
+      method: "POST",
+      headers: json,
+      body: comment,
+    });
+    await posted.arrayBuffer();
+  };
+  const server = createServer(async (request, response) => {
+    const body = await read(request);
+    const ok = verify(body, request.headers["x-hub-signature-256"] as string);
+    response.writeHead(ok ? 202 : 401, json).end('{"status":"accepted"}');
+    if (ok) await work(body.toString("utf8"));
+  });
+  server.listen(0, "127.0.0.1", () => ready((server.address() as { port: number }).port));
+}
+
+/** The other side of the whole way: a model that answers after `secret` milliseconds, and a tracker that counts comments. */
+function otherSide(): void {
+  const delay = Number(secret);
+  let comments = 0;
+  const answer = JSON.stringify({
+    id: "x",
+    object: "chat.completion",
+    created: 0,
+    model: "m",
+    choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "A short comment on this issue." } }],
+    usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+  });
+  const server = createServer(async (request, response) => {
+    const json = { "content-type": "application/json" };
+    await read(request);
+    if (request.url === "/count") return response.writeHead(200, json).end(JSON.stringify({ comments, at: Date.now() }));
+    if (request.url?.endsWith("/chat/completions")) {
+      if (delay > 0) await new Promise((done) => setTimeout(done, delay));
+      return response.writeHead(200, json).end(answer);
+    }
+    if (request.url === "/user") return response.writeHead(200, json).end('{"login":"signalbox-bot"}');
+    if (request.method === "POST") {
+      comments++;
+      return response
+        .writeHead(201, json)
+        .end(`{"id":${comments},"html_url":"http://tracker/${comments}","url":"http://tracker/${comments}"}`);
+    }
+    return response.writeHead(200, json).end("[]");
+  });
+  server.listen(0, "127.0.0.1", () => ready((server.address() as { port: number }).port));
+}
+
+const kinds: Record<string, () => unknown> = {
+  "nothing-stored": nothingStored,
+  "single-insert": () => stored(false),
+  "grouped-insert": () => stored(true),
+  "in-process": dispatchInProcess,
+  "other-side": otherSide,
+};
+if (!kinds[kind]) throw new Error(`kind: one of ${Object.keys(kinds).join(", ")}`);
+kinds[kind]();

@@ -1,0 +1,108 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { connect, type Socket } from "node:net";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+
+/** What a load brought: requests per second, latency in milliseconds, and how the answers were. */
+export interface Load {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly statuses: Readonly<Record<string, number>>;
+}
+export interface LoadOptions {
+  readonly port: number;
+  readonly connections: number;
+  readonly requests: number;
+  readonly secret: string;
+  /** Makes the n-th request's payload; the same one each time where absent. */
+  readonly payload?: (n: number) => object;
+}
+
+const path = "/webhook/alpha";
+
+/**
+ * Sends signed webhooks over plain sockets, each connection one request at a time, each delivery with an id of its own.
+ * Requests are made before the clock starts: the load shares two cores with what it measures.
+ */
+export async function load(options: LoadOptions): Promise<Load> {
+  const make = requestMaker(options);
+  const requests = Array.from({ length: options.requests }, (_, n) => make(n));
+  const times: number[] = [];
+  const statuses: Record<string, number> = {};
+  const sockets = await Promise.all(Array.from({ length: options.connections }, () => open(options.port)));
+  let next = 0;
+  const began = performance.now();
+  await Promise.all(
+    sockets.map(async (socket) => {
+      const answers = reader(socket);
+      while (next < requests.length) {
+        const request = requests[next++] as Buffer;
+        const sent = performance.now();
+        socket.write(request);
+        const status = await answers();
+        times.push(performance.now() - sent);
+        statuses[status] = (statuses[status] ?? 0) + 1;
+      }
+    }),
+  );
+  const seconds = (performance.now() - began) / 1000;
+  for (const socket of sockets) socket.destroy();
+  times.sort((a, b) => a - b);
+  return { perSecond: options.requests / seconds, p50: at(times, 0.5), p99: at(times, 0.99), statuses };
+}
+
+export const at = (sorted: readonly number[], part: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+
+function requestMaker({ secret, payload }: LoadOptions): (n: number) => Buffer {
+  const fixed = payload ? null : body(issueOpened({ repo: "bench/app", number: 1 }), secret);
+  return (n) => {
+    const { bytes, signature } = fixed ?? body(payload?.(n) ?? {}, secret);
+    const head =
+      `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${bytes.length}\r\n` +
+      `X-Alpha-Event: issues\r\nX-Alpha-Delivery: ${randomUUID()}\r\nX-Hub-Signature-256: ${signature}\r\n\r\n`;
+    return Buffer.concat([Buffer.from(head), bytes]);
+  };
+}
+
+function body(payload: object, secret: string) {
+  const bytes = Buffer.from(JSON.stringify(payload));
+  return { bytes, signature: `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}` };
+}
+
+const open = (port: number): Promise<Socket> =>
+  new Promise((done, fail) => {
+    const socket = connect(port, "127.0.0.1", () => done(socket));
+    socket.setNoDelay(true);
+    socket.once("error", fail);
+  });
+
+/** Reads whole answers, with `Content-Length` or chunked, and gives their status. */
+function reader(socket: Socket): () => Promise<string> {
+  let pending = "";
+  let settle: ((status: string) => void) | null = null;
+  let broken: Error | null = null;
+  let fail: (error: Error) => void = () => {};
+  const end = () => {
+    broken = new Error("the server closed the connection");
+    fail(broken);
+  };
+  socket.on("data", (chunk) => {
+    pending += chunk.toString("latin1");
+    const head = pending.indexOf("\r\n\r\n");
+    if (head < 0) return;
+    const length = /content-length: (\d+)/i.exec(pending.slice(0, head))?.[1];
+    const whole = length ? pending.length >= head + 4 + Number(length) : pending.endsWith("0\r\n\r\n");
+    if (!whole) return;
+    const status = pending.slice(9, 12);
+    pending = "";
+    settle?.(status);
+  });
+  socket.on("close", end);
+  return () =>
+    new Promise((done, reject) => {
+      if (broken) return reject(broken);
+      settle = done;
+      fail = reject;
+    });
+}
