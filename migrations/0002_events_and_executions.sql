@@ -19,7 +19,6 @@ create table webhook_events (
 );
 create unique index webhook_events_delivery on webhook_events (slug, delivery_id) where delivery_id is not null;
 create index webhook_events_change on webhook_events (slug, change_key) where change_key is not null;
-create index webhook_events_received on webhook_events (received_at desc);
 
 create table task_executions (
   id uuid primary key,
@@ -62,7 +61,6 @@ create index task_executions_lease on task_executions (lease_expires_at) where s
 create index task_executions_task on task_executions (task_id, created_at desc);
 create index task_executions_agent on task_executions (agent_id, created_at desc);
 create index task_executions_project on task_executions (project_id, created_at desc) where project_id is not null;
-create index task_executions_created on task_executions (created_at desc);
 
 create table execution_steps (
   id uuid primary key,

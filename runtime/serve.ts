@@ -38,7 +38,9 @@ export async function serve({ config, bound, inbox, sql, log, authenticate }: Se
   const routes = grpcRoutes(bound, { authenticate, sql, log });
   const shutdown = new AbortController();
   // The classes of the runtime stay as they are: on Deno its own server would refuse the replaced ones.
-  const fallback = getRequestListener((request) => app.fetch(request), { overrideGlobalObjects: false }) as NodeHandler;
+  const fallback = getRequestListener((request, env) => app.fetch(request, env as object), {
+    overrideGlobalObjects: false,
+  }) as NodeHandler;
   const http = createServer(connectHandler({ routes, shutdownSignal: shutdown.signal, fallback }));
   await new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT });

@@ -52,7 +52,7 @@ export const get = operation({
   input: z.object({ id: z.uuid() }),
   output: webhookEvent
     .extend({
-      payload: z.unknown().describe("The payload as it came, parsed."),
+      payload: z.unknown().describe("The payload as it came, parsed; its text where it is nested too deep to be written again."),
       executions: z.array(executionRef.extend({ state: executionState })),
     })
     .meta({ id: "WebhookEventWithPayload" }),

@@ -2,13 +2,18 @@ import { problem } from "@signalbox/schema/problem";
 import * as webhooks from "@signalbox/schema/webhooks";
 import type { Json } from "@signalbox/sdk";
 import type { Inbox } from "../dispatch/inbox.ts";
-import { storable } from "../json.ts";
+import { depthOf, maxDepth, storable } from "../json.ts";
 import { type Bound, handle } from "../operations.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { findEvent, listEvents, listExecutionsOfEvent } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
 const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
+/** What can be written out again; a payload nested deeper than that is shown as its text. */
+const shown = (body: Uint8Array) => {
+  const text = Buffer.from(body).toString("utf8");
+  return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);
+};
 
 export function eventOperations(
   inbox: Inbox,
@@ -19,8 +24,8 @@ export function eventOperations(
     handle(webhooks.get, async ({ id }, { sql }) => {
       const event = await findEvent(sql, id);
       if (!event) throw absent(id);
-      const { headers: _, body, ...shown } = event;
-      return { ...shown, payload: storable(payloadOf(body)), executions: await listExecutionsOfEvent(sql, id) };
+      const { headers: _, body, ...members } = event;
+      return { ...members, payload: shown(body), executions: await listExecutionsOfEvent(sql, id) };
     }),
     handle(webhooks.replay, async ({ id }, { sql }) => {
       const event = await findEvent(sql, id);

@@ -18,7 +18,7 @@ export async function listEvents(sql: Queryable, filter: EventFilter): Promise<{
     where (${filter.source ?? null}::text is null or source = ${filter.source ?? null})
       and (${filter.outcome ?? null}::text is null or outcome = ${filter.outcome ?? null})`;
   const items = await sql<WebhookEvent[]>`
-    select ${columns(sql)} from webhook_events ${where} order by received_at desc, id desc limit ${filter.limit} offset ${filter.offset}`;
+    select ${columns(sql)} from webhook_events ${where} order by id desc limit ${filter.limit} offset ${filter.offset}`;
   const [count] = await sql<[{ total: number }]>`select count(*) as total from webhook_events ${where}`;
   return { items, total: count.total };
 }

@@ -25,7 +25,7 @@ export async function listExecutions(sql: Queryable, filter: ExecutionFilter): P
   const where = sql`where true ${equal("state", filter.state)} ${equal("task_id", filter.task_id)} ${equal("agent_id", filter.agent_id)}
     ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)}`;
   const items = await sql<Execution[]>`
-    select ${columns(sql)} from task_executions ${where} order by created_at desc, id desc limit ${filter.limit} offset ${filter.offset}`;
+    select ${columns(sql)} from task_executions ${where} order by id desc limit ${filter.limit} offset ${filter.offset}`;
   const [count] = await sql<[{ total: number }]>`select count(*) as total from task_executions ${where}`;
   return { items, total: count.total };
 }

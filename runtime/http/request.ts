@@ -69,14 +69,15 @@ async function readObject(c: HonoContext, places: Places, maxBytes: number): Pro
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Parses a JSON body. What is not JSON, not UTF-8 or nested too deep is refused by name. */
-export function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array, deepest = maxDepth): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     throw problem("bad_request", "The body is not valid JSON: it is not UTF-8.");
   }
-  if (depthOf(text) > maxDepth) throw problem("bad_request", `The body is nested more than ${maxDepth} levels deep.`);
+  if (Number.isFinite(deepest) && depthOf(text) > deepest)
+    throw problem("bad_request", `The body is nested more than ${deepest} levels deep.`);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -89,20 +90,26 @@ export function parseJson(bytes: Uint8Array): unknown {
 /** Reads at most `max` bytes of a request's body; more is refused before it is held in memory. */
 export async function readBody(request: Request, max: number): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
+  if (declared !== null && Number(declared) <= max) return new Uint8Array(await request.arrayBuffer());
+  return request.body ? collect(request.body as unknown as AsyncIterable<Uint8Array>, declared, max) : new Uint8Array(0);
+}
+
+/** The same from a stream of chunks. */
+export async function collect(
+  stream: AsyncIterable<Uint8Array>,
+  declared: string | null | undefined,
+  max: number,
+): Promise<Uint8Array> {
   const tooLarge = () => problem("too_large", `The body is larger than ${max} bytes.`);
-  if (declared !== null) {
-    if (Number(declared) > max) throw tooLarge();
-    return new Uint8Array(await request.arrayBuffer());
-  }
-  if (!request.body) return new Uint8Array(0);
+  if (declared && Number(declared) > max) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+  for await (const chunk of stream) {
     size += chunk.byteLength;
     if (size > max) throw tooLarge();
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, size);
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
 }
 
 /** Query and path carry text: a number or boolean is read as such where the schema wants one. */
