@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Config } from "./config.ts";
@@ -42,6 +42,7 @@ export async function serve({ config, bound, inbox, sql, log, authenticate }: Se
     overrideGlobalObjects: false,
   }) as NodeHandler;
   const http = createServer(connectHandler({ routes, shutdownSignal: shutdown.signal, fallback }));
+  const drain = drainOf(http);
   await new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT });
   const port = (http.address() as AddressInfo).port;
@@ -54,14 +55,36 @@ export async function serve({ config, bound, inbox, sql, log, authenticate }: Se
     else log.info("no API key is configured: the API is open, on this machine only; set API_KEYS to serve others");
   }
   const close = async () => {
-    const closed = new Promise<void>((done) => http.close(() => done()));
-    http.closeIdleConnections();
+    const closed = drain(5_000);
     shutdown.abort();
-    const grpcClosed = grpc.close();
-    const timer = setTimeout(() => http.closeAllConnections(), 5_000);
-    await closed;
-    clearTimeout(timer);
-    await grpcClosed;
+    await Promise.all([closed, grpc.close()]);
   };
   return { port, grpcPort: grpc.port, close };
+}
+
+/**
+ * Closes a server once the requests under way are answered, at the latest after `limitMs`. The server's own `close` also
+ * waits for connections that nothing was asked on yet, which clients open in advance.
+ */
+function drainOf(server: Server): (limitMs: number) => Promise<void> {
+  let underWay = 0;
+  let closing = false;
+  const closeIfIdle = () => {
+    if (closing && underWay === 0) server.closeAllConnections();
+  };
+  server.on("request", (_, response) => {
+    underWay++;
+    response.once("close", () => {
+      underWay--;
+      closeIfIdle();
+    });
+  });
+  return async (limitMs) => {
+    closing = true;
+    const closed = new Promise<void>((done) => server.close(() => done()));
+    closeIfIdle();
+    const timer = setTimeout(() => server.closeAllConnections(), limitMs);
+    await closed;
+    clearTimeout(timer);
+  };
 }
