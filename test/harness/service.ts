@@ -41,7 +41,7 @@ export interface Service extends JsonClient {
   logs(): string;
   /** Sends the signal, SIGKILL where none is named, and waits for the end. */
   kill(signal?: NodeJS.Signals): Promise<Exit>;
-  /** Asks it to end (SIGTERM) and waits. Throws where it has not ended within 20 seconds. */
+  /** Asks it to end (SIGTERM) and waits. Throws where it has not ended within 40 seconds. */
   stop(): Promise<Exit>;
   /** Starts it again on the same data and ports; stops it first where it still runs. */
   restart(env?: Readonly<Record<string, string>>): Promise<void>;
@@ -51,7 +51,8 @@ export interface Service extends JsonClient {
 }
 
 const startLimit = 60_000;
-const stopLimit = 20_000;
+/** Longer than the service drains. */
+const stopLimit = 40_000;
 const seeds = ["/api/agents/seed", "/api/tasks/seed", "/api/tasks/triggers/seed", "/api/tasks/sources/seed"];
 
 /** Starts the service and waits until `GET /health` answers 200. Where it ends before, throws with all that it wrote. */

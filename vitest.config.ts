@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+import { Totals } from "./test/totals-reporter.ts";
+
+export default defineConfig({
+  test: {
+    include: ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`),
+    // Most files start real services, each a process with a database: more at a time only wait for one another.
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    reporters: ["default", new Totals()],
+  },
+});
