@@ -25,7 +25,7 @@ test.each(databases())(
     expect((await service.webhook(issueOpened({ number: 5 }), { delivery: "d-5" })).body.status).toBe("duplicate");
 
     // A 64-bit number is a string in the JSON of protobuf.
-  const rpc = await service.post("/signalbox.api.v1.AgentService/ListAgents", { limit: 2 });
+    const rpc = await service.post("/signalbox.api.v1.AgentService/ListAgents", { limit: 2 });
     expect(rpc).toMatchObject({ status: 200, body: { items: [{ id: "pm_default" }, { id: "ta_default" }], total: "5" } });
     expect(await service.stop()).toMatchObject({ code: 0 });
   },
