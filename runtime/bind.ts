@@ -9,6 +9,8 @@ import { mappingOperations } from "./mappings/operations.ts";
 import type { Bound } from "./operations.ts";
 import type { Connections } from "./plugins/connections.ts";
 import { taskOperations } from "./tasks/operations.ts";
+import { toolExecutionOperations } from "./tool-executions/operations.ts";
+import { type ToolDeps, toolOperations } from "./tools/operations.ts";
 
 /** What operations need beside the database. */
 export interface Parts {
@@ -16,15 +18,18 @@ export interface Parts {
   readonly routing: Routing;
   readonly inbox: Inbox;
   readonly connections: Connections;
+  readonly tools: ToolDeps;
   readonly parts: readonly Part[];
 }
 
 /** Every operation there is: what HTTP, gRPC and the generated files are made from. */
-export const bindAll = ({ bus, routing, inbox, connections, parts }: Parts): Bound[] => [
+export const bindAll = ({ bus, routing, inbox, connections, tools, parts }: Parts): Bound[] => [
   ...agentOperations,
   ...taskOperations(bus, routing),
   ...mappingOperations(bus),
   ...executionOperations(bus),
   ...eventOperations(inbox, connections.bySlug),
+  ...toolOperations(tools),
+  ...toolExecutionOperations,
   healthOperation(parts),
 ];

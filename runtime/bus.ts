@@ -1,8 +1,8 @@
 import type { Database } from "./database/client.ts";
 import type { Log } from "./log.ts";
 
-/** What replicas tell each other. `mappings`: routing changed; `queue`: executions wait; `cancel`: one was cancelled. */
-export type Topic = "mappings" | "queue" | "cancel";
+/** What replicas tell each other. `mappings`: routing changed; `tools`: a tool or a tool server did; `queue`: executions wait; `cancel`: one was cancelled. */
+export type Topic = "mappings" | "tools" | "queue" | "cancel";
 type Listener = (payload: string) => void | Promise<void>;
 
 /**
@@ -33,7 +33,7 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
     ? null
     : await database.sql.listen(channel, hear, () => {
         // After a lost connection anything may have been missed.
-        for (const topic of ["mappings", "queue"] as const)
+        for (const topic of ["mappings", "tools", "queue"] as const)
           tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
       });
   return {

@@ -18,6 +18,7 @@ import { connectionsOf } from "./plugins/connections.ts";
 import { createHost } from "./plugins/host.ts";
 import { loadPlugins } from "./plugins/load.ts";
 import { serve } from "./serve.ts";
+import { openRegistry } from "./tools/registry.ts";
 import { createWatchdog } from "./watchdog/watchdog.ts";
 
 export interface Service {
@@ -56,6 +57,11 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   for (const connection of connections.all()) void accounts.of(connection);
 
   const routing = await openRouting(sql, bus, log);
+  const tools = await openRegistry({
+    ...{ host, sql, bus, log, fetch: guard.fetch },
+    builtIns: new Set(builtIns.map((plugin) => plugin.id)),
+    discovered: async () => [],
+  });
   const llm = config.LLM_BASE_URL
     ? createLlm({ baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, timeoutMs: config.LLM_TIMEOUT_SECONDS * 1000 })
     : null;
@@ -63,7 +69,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     config.SIGNALBOX_ROLE === "api"
       ? null
       : await startWorker({
-          ...{ sql, host, llm, log, bus },
+          ...{ sql, tools, llm, log, bus },
           defaultModel: config.LLM_MODEL,
           maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,
           trackerUpdates: config.TRACKER_UPDATES_ENABLED,
@@ -89,7 +95,15 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     watchdog: (message, context) => watchdog("warn", message, context),
   });
 
-  const bound = bindAll({ bus, routing, inbox, connections, parts: [{ name: "database", probe: () => sql`select 1` }] });
+  const bound = bindAll({
+    ...{ bus, routing, inbox, connections },
+    tools: {
+      ...{ registry: tools, bus, checkAddress: guard.check },
+      connectionOf: connections.forExecution,
+      trackerUpdates: config.TRACKER_UPDATES_ENABLED,
+    },
+    parts: [{ name: "database", probe: () => sql`select 1` }],
+  });
   const server = await serve({ config, bound, inbox, sql, log, authenticate: createAuthenticate(config.API_KEYS) });
   if (!llm)
     log.warn(
@@ -100,6 +114,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     await server.close();
     await worker?.stop(drainMs);
     routing.close();
+    tools.close();
     accounts.close();
     await host.dispose();
     await guard.close();

@@ -33,13 +33,14 @@ export const execution = z
 
 export const stepKinds = ["prompt", "model", "tool", "post"] as const;
 export const stepStates = ["started", "succeeded", "failed", "dry_run"] as const;
+export const stepState = z.enum(stepStates).meta({ id: "StepState" });
 
 /** One row of a transcript: the prompt, an answer of the model, a tool call, or the comment that was posted. */
 export const step = z
   .object({
     seq: z.int(),
     kind: z.enum(stepKinds).meta({ id: "StepKind" }),
-    state: z.enum(stepStates).meta({ id: "StepState" }),
+    state: stepState,
     name: z.string().nullable().describe("The model, or the qualified name of the tool."),
     input: z.unknown().describe("prompt: the messages; tool: its parameters; post: the Markdown body."),
     output: z.unknown().describe("model: `{content, tool_calls}`; tool: its result; post: `{id, url}`."),

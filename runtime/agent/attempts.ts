@@ -13,13 +13,17 @@ export class Failure extends Error {
 }
 
 /** Longest wait that another side may ask for within one call; more than that is left to the execution's own retries. */
-const longestWaitMs = 60_000;
+const usualLongestWaitMs = 60_000;
 
 /**
  * Calls up to three times while the failure is a passing one: after 1 s and 2 s with jitter, or after what the other side
  * asked for. Gives up at once when the signal is aborted.
  */
-export async function attempt<T>(call: (attempt: number) => Promise<T>, signal: AbortSignal, baseMs = 1000): Promise<T> {
+export async function attempt<T>(
+  call: (attempt: number) => Promise<T>,
+  signal: AbortSignal,
+  { baseMs = 1000, longestWaitMs = usualLongestWaitMs }: { baseMs?: number; longestWaitMs?: number | undefined } = {},
+): Promise<T> {
   for (let made = 1; ; made++) {
     try {
       return await call(made);

@@ -30,8 +30,11 @@ export interface ChatAnswer {
 }
 
 export interface Llm {
-  /** One request. Throws a `Failure` that says whether another try may work. */
-  chat(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>;
+  /**
+   * One request. With `onDelta` the answer's text is also handed over piece by piece while it is written. Throws a
+   * `Failure` that says whether another try may work; none may once a piece was handed over.
+   */
+  chat(request: ChatRequest, signal: AbortSignal, onDelta?: (text: string) => void): Promise<ChatAnswer>;
 }
 
 /** An LLM behind an OpenAI-compatible API. */

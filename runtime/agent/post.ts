@@ -1,6 +1,6 @@
 import type { Posted } from "@signalbox/sdk";
 import type { Run, RunDeps } from "./run.ts";
-import { settle } from "./tools.ts";
+import { settle } from "./settle.ts";
 
 /** Deadline of one call of a source's `deliver` or `find`. */
 const callMs = 90_000;

@@ -1,71 +1,87 @@
-import type { Connection } from "../plugins/connections.ts";
-import type { ToolEntry } from "../plugins/host.ts";
+import { functionName } from "../tools/function-name.ts";
+import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
+import { isBlind, runTool } from "../tools/run-tool.ts";
 import { Failure } from "./attempts.ts";
+import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { ToolCall } from "./llm.ts";
-import type { Run, RunDeps } from "./run.ts";
-import { readArguments, runTool } from "./tools.ts";
 import type { StepRow } from "./transcript/queries.ts";
-
-interface ToolStep {
-  readonly call: ToolCall;
-  /** `undefined` where the model names a function that was not offered. */
-  readonly tool: ToolEntry | undefined;
-  /** The step that an earlier attempt began and did not finish: its outcome is unknown. */
-  readonly before: StepRow | undefined;
-  readonly agentId: string | null;
-}
 
 /**
  * One tool call as one step. A write is stored as started before it goes out. What goes wrong for good is told to the
- * model; a passing failure that outlasts its tries ends the attempt.
+ * model; a passing failure that outlasts its tries ends an attempt that can be made again. `before` is the step that an
+ * earlier attempt began and did not finish: its outcome is unknown.
  */
-export async function callTool(run: Run, { call, tool, before, agentId }: ToolStep, deps: RunDeps): Promise<void> {
-  const { transcript, execution } = run;
-  const write = tool?.tool.effect === "write";
-  const step =
-    before ??
-    transcript.add({
-      kind: "tool",
-      state: "started",
-      name: tool?.qualifiedName ?? call.name,
-      agent_id: agentId,
-      input: call.arguments,
-    });
+export async function callTool(
+  talk: Conversation,
+  call: ToolCall,
+  before: StepRow | undefined,
+  deps: ConversationDeps,
+): Promise<StepRow> {
+  const { log, plan } = talk;
+  const offered = plan.tools.find((name) => functionName(name) === call.name);
+  const tool = offered === undefined ? undefined : deps.tools.get(offered);
+  const name = offered ?? call.name;
+  const step = before ?? log.add({ kind: "tool", state: "started", name, agent_id: plan.agent_id, input: call.arguments });
   const began = performance.now();
   const close = async (state: StepRow["state"], result: { output?: unknown; error?: string }) => {
-    transcript.settle(step, {
-      state,
-      output: result.output ?? null,
-      error: result.error ?? null,
-      duration_ms: Math.round(performance.now() - began),
-    });
-    await transcript.flush();
+    const duration_ms = Math.round(performance.now() - began);
+    log.settle(step, { state, output: result.output ?? null, error: result.error ?? null, duration_ms });
+    await log.flush();
+    return step;
   };
   try {
-    if (!tool) throw new Failure(`There is no function "${call.name}". Use one of those offered.`, { retryable: false });
-    const input = readArguments(tool, call.arguments, execution.project);
+    if (offered === undefined) throw told(`There is no function "${call.name}". Use one of those offered.`);
+    if (!tool) throw told(`The tool ${offered} is not there any more.`);
+    if (before && isBlind(tool)) {
+      throw told(
+        "This call was interrupted, and whether it took effect is not known. It was not repeated; look before you call it again.",
+      );
+    }
+    const input = readArguments(tool, call.arguments, talk.project);
     step.input = input;
-    if (write && !deps.trackerUpdates) return await close("dry_run", { output: { dry_run: true } });
-    const connection = await connectionOf(run, tool, agentId, deps);
-    const key = `${execution.id}.${step.seq}`;
+    if (tool.effect === "write" && !deps.trackerUpdates) return await close("dry_run", { output: { dry_run: true } });
+    const connection = await settingsFor(talk, tool);
+    const key = `${talk.id}.${step.seq}`;
     step.key = key;
-    if (write && !before) await transcript.flush();
-    const output = await runTool(tool, input, { connection, key, signal: run.signal }, before !== undefined);
-    await close("succeeded", { output });
+    if (tool.effect === "write" && !before) await log.flush();
+    const output = await runTool(tool, input, { connection, key, signal: talk.signal }, before !== undefined);
+    return await close("succeeded", { output });
   } catch (error) {
-    run.signal.throwIfAborted();
-    if (!(error instanceof Failure) || error.retryable) throw error;
-    await close("failed", { error: error.message });
+    talk.signal.throwIfAborted();
+    if (!(error instanceof Failure) || (error.retryable && talk.resumable)) throw error;
+    return await close("failed", { error: error.message });
   }
 }
 
-async function connectionOf(run: Run, tool: ToolEntry, agentId: string | null, deps: RunDeps): Promise<Connection | null> {
-  if (!tool.source) return null;
-  const connection = await deps.connectionFor(tool.source.name, run.execution, agentId);
-  if (!connection || connection.missing.length > 0) {
-    throw new Failure(`${tool.source.name} is not configured; it lacks: ${connection?.missing.join(", ") ?? "everything"}.`, {
-      retryable: false,
-    });
+/** A failure that is the model's to deal with. */
+const told = (message: string) => new Failure(message, { retryable: false });
+
+/** What a tool is called with: the model's arguments, and the event's project where the tool takes one and none is named. */
+function readArguments(tool: RegisteredTool, text: string, project: string | null): Parameters {
+  let given: unknown;
+  try {
+    given = JSON.parse(text.trim() === "" ? "{}" : text);
+  } catch {
+    throw told("The arguments are not valid JSON.");
   }
-  return connection;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw told("The arguments must be a JSON object.");
+  try {
+    return tool.parse(withProject(tool, given as Parameters, project));
+  } catch (error) {
+    if (error instanceof BadParameter) throw told(`The argument ${error.path || "list"} is not valid: ${error.message}`);
+    throw error;
+  }
+}
+
+function withProject(tool: RegisteredTool, given: Parameters, project: string | null): Parameters {
+  if (project === null || !tool.takesProject) return given;
+  const named = given.project;
+  return named === undefined || named === null || named === "" ? { ...given, project } : given;
+}
+
+async function settingsFor(talk: Conversation, tool: RegisteredTool): Promise<Record<string, unknown>> {
+  if (!tool.source) return {};
+  const connection = await talk.connectionOf(tool.source.name);
+  if (connection && connection.missing.length === 0) return connection.settings as Record<string, unknown>;
+  throw told(`${tool.source.name} is not configured; it lacks: ${connection?.missing.join(", ") ?? "everything"}.`);
 }

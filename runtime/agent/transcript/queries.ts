@@ -97,3 +97,13 @@ export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[
   sql<StepRow[]>`
     select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
+
+/** Stores steps that belong to no execution, or what changed of them. */
+export async function saveSteps(sql: Queryable, chatId: string | null, steps: readonly StepRow[]): Promise<void> {
+  await sql`
+    insert into execution_steps (id, chat_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
+    select s.id, ${chatId}::uuid, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms
+    from json_to_recordset(${JSON.stringify(steps)}::text::json) as s (${sql.unsafe(stepTypes)})
+    on conflict (id) do update set state = excluded.state, key = excluded.key, input = excluded.input, output = excluded.output,
+      error = excluded.error, duration_ms = excluded.duration_ms`;
+}

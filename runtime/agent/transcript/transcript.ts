@@ -1,6 +1,7 @@
 import type { Queryable } from "../../database/client.ts";
 import { newId } from "../../ids.ts";
 import { storable } from "../../json.ts";
+import type { NewStep, StepLog } from "../conversation.ts";
 import type { Claimed } from "../queries.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
 
@@ -9,13 +10,11 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-type NewStep = Partial<StepRow> & Pick<StepRow, "kind" | "state">;
-
 /**
  * What has happened in an execution, step by step, each a row before the next is begun. A run that dies is continued
  * behind its last row. Every write is void when the lease is lost.
  */
-export class Transcript {
+export class Transcript implements StepLog {
   readonly steps: StepRow[];
   readonly #execution: Claimed;
   readonly #write: (change: Change) => Promise<boolean>;

@@ -1,0 +1,42 @@
+import type { Queryable } from "../../database/client.ts";
+import { newId } from "../../ids.ts";
+import { storable } from "../../json.ts";
+import type { NewStep, StepLog } from "../conversation.ts";
+import { type StepRow, saveSteps } from "./queries.ts";
+
+/** Steps outside of any execution: of a chat, or one direct call of a tool. Nobody continues them; they are kept as a record. */
+export class LooseLog implements StepLog {
+  readonly steps: StepRow[] = [];
+  readonly #sql: Queryable;
+  readonly #chatId: string | null;
+  readonly #unsaved = new Set<StepRow>();
+
+  constructor(sql: Queryable, chatId: string | null) {
+    this.#sql = sql;
+    this.#chatId = chatId;
+  }
+
+  add(step: NewStep): StepRow {
+    const row: StepRow = {
+      ...{ name: null, key: null, input: null, output: null, error: null, agent_id: null, cost_usd: null },
+      ...{ prompt_tokens: 0, completion_tokens: 0, duration_ms: 0 },
+      ...storable(step),
+      id: newId(),
+      seq: this.steps.length,
+    };
+    this.steps.push(row);
+    this.#unsaved.add(row);
+    return row;
+  }
+
+  settle(step: StepRow, change: Partial<StepRow>): void {
+    Object.assign(step, storable(change));
+    this.#unsaved.add(step);
+  }
+
+  async flush(): Promise<void> {
+    const steps = [...this.#unsaved];
+    this.#unsaved.clear();
+    if (steps.length > 0) await saveSteps(this.#sql, this.#chatId, steps);
+  }
+}

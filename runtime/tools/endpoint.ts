@@ -1,0 +1,62 @@
+import { Failure } from "../agent/attempts.ts";
+import { depthOf, maxDepth } from "../json.ts";
+import { readText } from "../network/read-text.ts";
+import type { Parameters, ToolUse } from "./registered-tool.ts";
+
+/** Deadline of one call, its answer included. */
+const callMs = 30_000;
+/** Longest answer that is read, bytes. */
+const longest = 1_048_576;
+
+type Fetch = typeof globalThis.fetch;
+
+/**
+ * POSTs the parameters to a tool's endpoint and gives its answer: JSON where it says so, else text. What goes wrong is
+ * never tried again here: the endpoint may have acted, and only the model, or whoever called, knows what that would mean.
+ */
+export async function callEndpoint(fetch: Fetch, endpoint: string, input: Parameters, use: ToolUse): Promise<unknown> {
+  const timeout = AbortSignal.timeout(callMs);
+  const signal = AbortSignal.any([use.signal, timeout]);
+  try {
+    const response = await fetch(endpoint, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/*;q=0.9", "idempotency-key": use.key },
+      body: JSON.stringify(input),
+      // Following one would send the parameters to where nobody meant them to go.
+      redirect: "manual",
+      signal,
+    });
+    const text = await readText(response, longest);
+    if (text === null) throw failure(`answered more than ${longest} bytes`);
+    if (!response.ok) throw failure(`answered ${response.status}: ${text.slice(0, 300) || "(no text)"}`);
+    return read(text, response.headers.get("content-type") ?? "");
+  } catch (error) {
+    use.signal.throwIfAborted();
+    if (error instanceof Failure) throw error;
+    if (timeout.aborted) throw failure(`did not answer within ${callMs / 1000} s; whether it acted is not known`);
+    throw failure(`could not be reached: ${reason(error)}`, error);
+  }
+}
+
+const failure = (what: string, cause?: unknown) => new Failure(`The tool's endpoint ${what}.`, { retryable: false, cause });
+
+function read(text: string, type: string): unknown {
+  if (text === "") return null;
+  if (!/^application\/([\w.+-]+\+)?json\b/i.test(type)) return text;
+  if (depthOf(text) > maxDepth) throw failure(`answered JSON nested more than ${maxDepth} levels deep`);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw failure("said that it answers JSON, but did not");
+  }
+}
+
+/** `fetch` hides what happened in the error's cause. */
+function reason(error: unknown): string {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    const code = (one as { code?: unknown }).code;
+    if (typeof code === "string" && !(one.cause instanceof Error)) return `${code}: ${one.message}`.slice(0, 300);
+    if (!(one.cause instanceof Error)) return one.message.slice(0, 300);
+  }
+  return "the connection failed";
+}

@@ -1,0 +1,23 @@
+import { createHash } from "node:crypto";
+
+/** What OpenAI-compatible APIs take as the name of a function. */
+const longest = 64;
+const valid = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * The name under which the model is offered a tool: `alpha__add_comment` for `alpha.add_comment`, because function names
+ * may not hold a dot. One that would be too long or ambiguous is shortened, and told apart by a hash of the whole.
+ */
+export function functionName(qualifiedName: string): string {
+  const dot = qualifiedName.indexOf(".");
+  const [provider, name] = [qualifiedName.slice(0, dot), qualifiedName.slice(dot + 1)];
+  const plain = `${provider}__${name}`;
+  const ambiguous = provider.includes("__") || provider.endsWith("_") || name.startsWith("_");
+  return valid.test(plain) && !ambiguous ? plain : withHash(plain, qualifiedName, longest);
+}
+
+/** `text` in at most `max` permitted characters, ending with a hash of `whole`. */
+export function withHash(text: string, whole: string, max: number): string {
+  const hash = createHash("sha256").update(whole).digest("hex").slice(0, 8);
+  return `${text.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, max - hash.length - 1)}_${hash}`;
+}

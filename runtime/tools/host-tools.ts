@@ -1,0 +1,35 @@
+import type { Host, ToolEntry } from "../plugins/host.ts";
+import { BadParameter, type RegisteredTool } from "./registered-tool.ts";
+
+/** The tools of the loaded plugins. `builtIns`: ids of those that come with the service. */
+export const hostTools = (host: Pick<Host, "tools">, builtIns: ReadonlySet<string>): RegisteredTool[] =>
+  [...host.tools.values()].map((entry) => fromEntry(entry, builtIns.has(entry.provider)));
+
+function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
+  const { tool } = entry;
+  const { find } = tool;
+  return {
+    qualifiedName: entry.qualifiedName,
+    provider: entry.provider,
+    name: entry.name,
+    origin: builtIn ? "builtin" : "plugin",
+    about: tool.about,
+    category: tool.category ?? null,
+    parameters: entry.parameters,
+    effect: tool.effect,
+    idempotent: tool.idempotent === true,
+    source: entry.source,
+    takesProject: "project" in tool.input.shape,
+    endpoint: null,
+    agentId: null,
+    available: true,
+    parse: (given) => {
+      const parsed = tool.input.safeParse(given);
+      if (parsed.success) return parsed.data;
+      const [issue] = parsed.error.issues;
+      throw new BadParameter(issue?.path.join(".") ?? "", issue?.message ?? "is not valid");
+    },
+    run: async (input, use) => tool.output.parse(await tool.run(input, use)),
+    find: find ? (input, use) => find(input, use) : null,
+  };
+}

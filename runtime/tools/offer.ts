@@ -1,0 +1,53 @@
+import { sources } from "@signalbox/schema/common";
+import { functionName } from "./function-name.ts";
+import type { RegisteredTool } from "./registered-tool.ts";
+
+/** Most functions that OpenAI takes in one request. */
+const most = 128;
+
+export interface Offer {
+  /** The source of the event; null outside of events: every provider's tools. */
+  readonly source: string | null;
+  readonly agentId: string | null;
+  /** What the agent is allowed by name or `provider.*`; null: no rule of its own. */
+  readonly allowed: readonly string[] | null;
+}
+
+/**
+ * The tools offered to an agent: those that `allowed_tools` names, else those of the event's source and of every provider
+ * that is not a source. Of more than a request may hold the last are left out; the registry has its own order for that.
+ */
+export function offeredTools(
+  all: Iterable<RegisteredTool>,
+  isSource: (provider: string) => boolean,
+  offer: Offer,
+): RegisteredTool[] {
+  const { source, agentId, allowed } = offer;
+  const names = new Set<string>();
+  const fits = (tool: RegisteredTool) =>
+    allowed
+      ? allowed.includes(tool.qualifiedName) || allowed.includes(`${tool.provider}.*`)
+      : source === null || tool.provider === source || !isSource(tool.provider);
+  const offered: RegisteredTool[] = [];
+  for (const tool of all) {
+    if (offered.length === most) break;
+    const name = functionName(tool.qualifiedName);
+    if (!tool.available || (tool.agentId !== null && tool.agentId !== agentId) || !fits(tool) || names.has(name)) continue;
+    names.add(name);
+    offered.push(tool);
+  }
+  return offered;
+}
+
+/** Whether a provider is one of the built-in sources, its plugin loaded or not. */
+export const isBuiltInSource = (provider: string): boolean => (sources as readonly string[]).includes(provider);
+
+/** As the model is told of it. */
+export const toFunction = (tool: RegisteredTool) => ({
+  name: functionName(tool.qualifiedName),
+  description: tool.about.slice(0, longestAbout),
+  parameters: tool.parameters,
+});
+
+/** Some APIs refuse a longer description. */
+const longestAbout = 1_024;

@@ -1,0 +1,87 @@
+import { Problem, problem } from "@signalbox/schema/problem";
+import * as tools from "@signalbox/schema/tools";
+import type { Bus } from "../bus.ts";
+import { type Bound, handle } from "../operations.ts";
+import { defaultTools } from "./defaults.ts";
+import { type ExecuteDeps, executeTool } from "./execute.ts";
+import { deleteTool, insertTools, type ToolChange, updateTool } from "./queries.ts";
+import type { ListedTool, ToolRegistry } from "./registry.ts";
+
+export interface ToolDeps extends ExecuteDeps {
+  readonly registry: ToolRegistry;
+  readonly bus: Bus;
+  /** Throws the problem `bad_request` for an address that would not be contacted. */
+  readonly checkAddress: (url: string) => Promise<void>;
+}
+
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** The operations on tools. Every change is published before it is answered, so the next run sees it. */
+export function toolOperations({ registry, bus, checkAddress, ...deps }: ToolDeps): Bound[] {
+  const changed = () => bus.publish("tools");
+  const find = (name: string) => registry.listed().find((one) => one.qualified_name === name);
+  const stored = (name: string): ListedTool => {
+    const tool = find(name);
+    if (tool?.stored) return tool;
+    throw problem(
+      "not_found",
+      tool ? `${name} is not stored; POST /api/tools stores another description of it.` : `There is no tool "${name}".`,
+    );
+  };
+  const checkEndpoint = async (name: string, endpoint: string | null | undefined) => {
+    if (endpoint === null || endpoint === undefined) return;
+    const tool = registry.get(name);
+    if (tool && tool.origin !== "database")
+      throw problem("conflict", `endpoint: ${name} is run by its provider; leave the endpoint out to describe it anew`, {
+        field: "endpoint",
+      });
+    const { protocol, hostname } = new URL(endpoint);
+    if (protocol !== "https:" && !loopback.test(hostname))
+      throw problem("bad_request", "endpoint: must be an https address; http is for this machine itself only", {
+        field: "endpoint",
+      });
+    await checkAddress(endpoint).catch((error) => {
+      throw error instanceof Problem ? problem(error.code, `endpoint: ${error.message}`, { field: "endpoint" }) : error;
+    });
+  };
+  return [
+    handle(tools.list, async ({ limit, offset }) => {
+      const all = registry.listed();
+      return { items: all.slice(offset, offset + limit), total: all.length };
+    }),
+    handle(tools.create, async ({ provider, name, ...given }, { sql }) => {
+      const qualifiedName = `${provider}.${name}`;
+      await checkEndpoint(qualifiedName, given.endpoint);
+      const { description = null, category = null, parameters = null, endpoint = null } = given;
+      const created = await insertTools(sql, [{ provider, name, description, category, parameters, endpoint }]);
+      if (created === 0) throw problem("conflict", `name: a tool "${qualifiedName}" is stored already`, { field: "name" });
+      await changed();
+      return stored(qualifiedName);
+    }),
+    handle(tools.seed, async (_, { sql }) => {
+      const created = await insertTools(sql, defaultTools);
+      await changed();
+      return { created, skipped: defaultTools.length - created };
+    }),
+    handle(tools.update, async ({ qualified_name, ...given }, { sql }) => {
+      const { provider, name } = stored(qualified_name);
+      await checkEndpoint(qualified_name, given.endpoint);
+      const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ToolChange;
+      if (!(await updateTool(sql, { provider, name }, change)))
+        throw problem("not_found", `There is no tool "${qualified_name}".`);
+      await changed();
+      return stored(qualified_name);
+    }),
+    handle(tools.remove, async ({ qualified_name }, { sql }) => {
+      if (!(await deleteTool(sql, stored(qualified_name)))) throw problem("not_found", `There is no tool "${qualified_name}".`);
+      await changed();
+      return {};
+    }),
+    handle(tools.execute, async ({ qualified_name, parameters }, context) => {
+      const tool = registry.get(qualified_name);
+      if (tool) return executeTool(tool, parameters, context, deps);
+      if (!find(qualified_name)) throw problem("not_found", `There is no tool "${qualified_name}".`);
+      throw problem("unavailable", `${qualified_name} has no endpoint, and no loaded plugin or MCP server provides it.`);
+    }),
+  ];
+}

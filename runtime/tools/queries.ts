@@ -1,0 +1,45 @@
+import type { Queryable, Sql } from "../database/client.ts";
+import type { ParameterMap } from "./parameters.ts";
+
+/** A stored tool. A null member is the provider's own. */
+export interface ToolRow {
+  readonly provider: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly category: string | null;
+  readonly parameters: ParameterMap | null;
+  readonly endpoint: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+export type NewTool = Omit<ToolRow, "created_at" | "updated_at">;
+export type ToolChange = Partial<Pick<ToolRow, "description" | "category" | "parameters" | "endpoint">>;
+
+export const allTools = (sql: Queryable): Promise<ToolRow[]> => sql<ToolRow[]>`select * from tools order by provider, name`;
+
+const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
+
+/** Stores tools; those whose name is taken are left alone. How many were stored. */
+export async function insertTools(sql: Sql, tools: readonly NewTool[]): Promise<number> {
+  const result = await sql`
+    insert into tools (provider, name, description, category, parameters, endpoint)
+    select provider, name, description, category, parameters, endpoint
+    from json_to_recordset(${JSON.stringify(tools)}::text::json)
+      as t (provider text, name text, description text, category text, parameters json, endpoint text)
+    on conflict (provider, name) do nothing`;
+  return result.count;
+}
+
+/** Whether there was such a row. */
+export async function updateTool(sql: Queryable, key: { provider: string; name: string }, change: ToolChange): Promise<boolean> {
+  const { parameters, ...members } = change;
+  const result = await sql`
+    update tools set ${sql({ ...members, updated_at: new Date().toISOString() })}
+      ${parameters === undefined ? sql`` : sql`, parameters = ${json(parameters)}::text::json`}
+    where provider = ${key.provider} and name = ${key.name}`;
+  return result.count > 0;
+}
+
+export async function deleteTool(sql: Queryable, key: { provider: string; name: string }): Promise<boolean> {
+  return (await sql`delete from tools where provider = ${key.provider} and name = ${key.name}`).count > 0;
+}

@@ -1,0 +1,168 @@
+import type { tool as toolEntity } from "@signalbox/schema/tools";
+import type { z } from "zod";
+import type { Bus } from "../bus.ts";
+import type { Sql } from "../database/client.ts";
+import type { Log } from "../log.ts";
+import type { Host } from "../plugins/host.ts";
+import { callEndpoint } from "./endpoint.ts";
+import { hostTools } from "./host-tools.ts";
+import { isBuiltInSource, type Offer, offeredTools } from "./offer.ts";
+import { checkParameters, parametersOf, schemaOf } from "./parameters.ts";
+import { allTools, type ToolRow } from "./queries.ts";
+import type { RegisteredTool } from "./registered-tool.ts";
+
+export type ListedTool = z.output<typeof toolEntity>;
+
+/** Every tool there is, answered from memory. */
+export interface ToolRegistry {
+  /** One that can be run. */
+  get(qualifiedName: string): RegisteredTool | undefined;
+  /** What an agent is offered. */
+  offered(offer: Offer): RegisteredTool[];
+  /** As the API lists them, by qualified name; with those that nobody runs. */
+  listed(): readonly ListedTool[];
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+export interface RegistryOptions {
+  readonly host: Pick<Host, "tools" | "sources">;
+  /** Ids of the plugins that come with the service. */
+  readonly builtIns: ReadonlySet<string>;
+  /** Tools that are found at run time, in the order in which they are to be offered. */
+  readonly discovered: () => Promise<readonly RegisteredTool[]>;
+  /** Reaches only what user-given addresses may reach. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly sweepMs?: number;
+}
+
+/** Read at start, and again whenever a tool changes on any replica; the sweep is for a notification that got lost. */
+export async function openRegistry(options: RegistryOptions): Promise<ToolRegistry> {
+  const { host, sql, bus, log } = options;
+  let tools = new Map<string, RegisteredTool>();
+  let listed: readonly ListedTool[] = [];
+  const isSource = (provider: string) => host.sources.has(provider) || isBuiltInSource(provider);
+  const load = async () => {
+    const rows = await allTools(sql);
+    const found = join(hostTools(host, options.builtIns), rows, await options.discovered(), options.fetch);
+    listed = listing(found, rows);
+    tools = found;
+  };
+  // One after the other, so that an older answer never replaces a newer one.
+  let last: Promise<void> = Promise.resolve();
+  const refresh = () => {
+    last = last.catch(() => {}).then(load);
+    return last;
+  };
+  bus.on("tools", refresh);
+  await refresh();
+  const timer = setInterval(
+    () => void refresh().catch((error) => log.warn("tools not refreshed", { error })),
+    options.sweepMs ?? 30_000,
+  );
+  return {
+    get: (qualifiedName) => tools.get(qualifiedName),
+    offered: (offer) => offeredTools(tools.values(), isSource, offer),
+    listed: () => listed,
+    refresh,
+    close: () => clearInterval(timer),
+  };
+}
+
+/** By qualified name, in the order in which they are offered: plugins' first, then the database's, then discovered ones. */
+function join(
+  own: readonly RegisteredTool[],
+  rows: readonly ToolRow[],
+  discovered: readonly RegisteredTool[],
+  fetch: typeof globalThis.fetch,
+): Map<string, RegisteredTool> {
+  const provided = new Map<string, RegisteredTool>();
+  for (const tool of [...own, ...discovered]) if (!provided.has(tool.qualifiedName)) provided.set(tool.qualifiedName, tool);
+  const stored = new Map(rows.map((row) => [nameOf(row), row]));
+  const endpoints = rows.filter((row) => row.endpoint !== null && !provided.has(nameOf(row)));
+  const described = (tool: RegisteredTool) => redescribed(tool, stored.get(tool.qualifiedName));
+  const all = [
+    ...own.map(described),
+    ...endpoints.map((row) => endpointTool(row, row.endpoint as string, fetch)),
+    ...discovered.filter((tool) => provided.get(tool.qualifiedName) === tool).map(described),
+  ];
+  return new Map(all.map((tool) => [tool.qualifiedName, tool]));
+}
+
+export const nameOf = (row: { provider: string; name: string }): string => `${row.provider}.${row.name}`;
+
+/** The same tool in other words. */
+const redescribed = (tool: RegisteredTool, row: ToolRow | undefined): RegisteredTool =>
+  row === undefined
+    ? tool
+    : {
+        ...tool,
+        about: row.description ?? tool.about,
+        category: row.category ?? tool.category,
+        parameters: row.parameters ? schemaOf(row.parameters) : tool.parameters,
+      };
+
+function endpointTool(row: ToolRow, endpoint: string, fetch: typeof globalThis.fetch): RegisteredTool {
+  const parameters = schemaOf(row.parameters);
+  return {
+    qualifiedName: nameOf(row),
+    provider: row.provider,
+    name: row.name,
+    origin: "database",
+    about: row.description ?? "",
+    category: row.category,
+    parameters,
+    // What it does is not known, so the worst is assumed.
+    effect: "write",
+    idempotent: false,
+    source: null,
+    takesProject: row.parameters !== null && Object.hasOwn(row.parameters, "project"),
+    endpoint,
+    agentId: null,
+    available: true,
+    parse: (given) => checkParameters(parameters, given),
+    run: (input, use) => callEndpoint(fetch, endpoint, input, use),
+    find: null,
+  };
+}
+
+function listing(tools: ReadonlyMap<string, RegisteredTool>, rows: readonly ToolRow[]): ListedTool[] {
+  const stored = new Map(rows.map((row) => [nameOf(row), row]));
+  const idle = rows.filter((row) => !tools.has(nameOf(row))).map(idleTool);
+  const running = [...tools.values()].map((tool) => {
+    const row = stored.get(tool.qualifiedName);
+    return {
+      qualified_name: tool.qualifiedName,
+      name: tool.name,
+      provider: tool.provider,
+      description: tool.about,
+      category: tool.category,
+      parameters: row?.parameters ?? parametersOf(tool.parameters),
+      origin: tool.origin,
+      endpoint: tool.endpoint,
+      agent_id: tool.agentId,
+      stored: row !== undefined,
+      created_at: row?.created_at ?? null,
+      updated_at: row?.updated_at ?? null,
+    };
+  });
+  return [...running, ...idle].sort((a, b) => (a.qualified_name < b.qualified_name ? -1 : 1));
+}
+
+const idleTool = (row: ToolRow): ListedTool => ({
+  qualified_name: nameOf(row),
+  name: row.name,
+  provider: row.provider,
+  description: row.description ?? "",
+  category: row.category,
+  parameters: row.parameters ?? {},
+  origin: "database",
+  endpoint: row.endpoint,
+  agent_id: null,
+  stored: true,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+});
