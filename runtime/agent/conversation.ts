@@ -66,7 +66,8 @@ export async function converse(talk: Conversation, deps: ConversationDeps): Prom
     for (const [i, call] of tool_calls.entries()) {
       const done = toolStepsAfter(talk.log, answer)[i];
       if (done && done.state !== "started") continue;
-      talk.onToolCall?.(await callTool(talk, call, done, deps));
+      const step = await callTool(talk, call, done, deps);
+      talk.onToolCall?.(step);
     }
   }
 }
