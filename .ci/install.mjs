@@ -1,22 +1,36 @@
 // Installs what is missing before `npm run demo`, `npm test` and `npm start`, so that each works on a fresh clone.
 // Plain JavaScript: it runs on whatever Node the machine has.
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 
 const installed = "node_modules/.package-lock.json";
-const upToDate =
-  existsSync(installed) &&
-  statSync(installed).mtimeMs >= statSync("package-lock.json").mtimeMs - 1000 &&
-  existsSync("node_modules/@signalbox/sdk");
-if (!upToDate && !sameAsLock()) {
-  process.stderr.write("Installing packages (once, about a minute) ...\n");
-  execFileSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { stdio: "inherit" });
-}
+if (!existsSync(installed) || !existsSync("node_modules/.bin/node") || !sameAsLock()) install();
 
-// A checkout touches package-lock.json without changing it.
+/** Every package of the lock stands there in its version; those for other platforms need not. */
 function sameAsLock() {
-  if (!existsSync(installed)) return false;
   const read = (file) => JSON.parse(readFileSync(file, "utf8")).packages;
   const [lock, tree] = [read("package-lock.json"), read(installed)];
-  return Object.entries(tree).every(([path, entry]) => lock[path]?.version === entry.version);
+  const wanted = Object.entries(lock).filter(([path]) => path.startsWith("node_modules/") || path.includes("/node_modules/"));
+  return wanted.every(([path, { version, link, optional }]) =>
+    tree[path] ? tree[path].version === version && tree[path].link === link : optional,
+  );
+}
+
+function install() {
+  process.stderr.write("Installing packages (once, about a minute) ...\n");
+  const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+  const first = npm(["ci", ...quiet], "pipe");
+  if (first.status === 0) return;
+  // `npm ci` is stricter about the lock than it need be: it also wants the packages for other platforms to be known.
+  process.stderr.write("npm ci refused package-lock.json; trying npm install, which leaves the file as it is ...\n");
+  if (npm(["install", "--no-save", ...quiet], "inherit").status === 0) return;
+  process.stderr.write(`npm ci had said:\n${first.stderr}\n`);
+  process.exit(1);
+}
+
+/** The npm that runs this script, where one does. */
+function npm(args, stderr) {
+  const self = process.env.npm_execpath;
+  const [command, ...before] = self?.endsWith(".js") ? [process.execPath, self] : ["npm"];
+  return spawnSync(command, [...before, ...args], { stdio: ["ignore", "inherit", stderr], encoding: "utf8" });
 }

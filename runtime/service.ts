@@ -4,6 +4,7 @@ import { startWorker } from "./agent/worker.ts";
 import { bindAll } from "./bind.ts";
 import { openBus } from "./bus.ts";
 import type { Config } from "./config.ts";
+import { ping } from "./database/client.ts";
 import { migrate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
@@ -102,7 +103,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       connectionOf: connections.forExecution,
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
-    parts: [{ name: "database", probe: () => sql`select 1` }],
+    parts: [{ name: "database", probe: () => ping(sql) }],
   });
   const server = await serve({ config, bound, inbox, sql, log, authenticate: createAuthenticate(config.API_KEYS) });
   if (!llm)

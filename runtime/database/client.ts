@@ -64,6 +64,9 @@ export const isUniqueViolation = (error: unknown): boolean => sqlState(error) ==
 export const constraintOf = (error: unknown): string | null =>
   error instanceof postgres.PostgresError ? (error.constraint_name ?? null) : null;
 
+/** Rejects while the database does not answer. */
+export const ping = (sql: Queryable): Promise<unknown> => sql`select 1`;
+
 const unavailable = new Set([
   ...["CONNECT_TIMEOUT", "CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED"],
   ...["ECONNREFUSED", "ECONNRESET", "EPIPE", "ENOTFOUND", "ETIMEDOUT", "EHOSTUNREACH"],

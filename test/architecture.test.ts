@@ -1,0 +1,180 @@
+import { describe, expect, test } from "vitest";
+import { readSource, type Source } from "./architecture/source.ts";
+import { cycles, files, isTest, sources, textOf } from "./architecture/tree.ts";
+
+const topLevel = [
+  ...["runtime", "plugins", "sdk", "schema", "migrations", "examples", "test", ".ci"],
+  ...["package.json", "package-lock.json", "tsconfig.json", "tsup.config.ts", "vitest.config.ts", "biome.json"],
+  ...["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"],
+  ...["Dockerfile", "compose.yaml", ".dockerignore", ".gitignore", ".env.example"],
+];
+const transports = ["http", "grpc", "mcp", "cli"];
+/** The packages that one file of the runtime stands for. */
+const wrapped = ["postgres", "ioredis", "openai"];
+/** Functions that may be longer than 50 lines, and why. */
+const longFunctions: Readonly<Record<string, string>> = {
+  "runtime/service.ts start": "the composition root: one list of what there is, in the order in which it starts",
+};
+
+const code = sources.filter(({ path }) => !isTest(path));
+const within = (folder: string, all: readonly Source[] = code) => all.filter(({ path }) => path.startsWith(`${folder}/`));
+const packageOf = (from: string) =>
+  from
+    .split("/")
+    .slice(0, from.startsWith("@") ? 2 : 1)
+    .join("/");
+/** `path: import` of the imports for which `allowed` does not hold. */
+const badImports = (all: readonly Source[], allowed: (from: string, file: string | null, source: Source) => boolean) =>
+  all.flatMap((source) =>
+    source.imports.filter(({ from, file }) => !allowed(from, file, source)).map(({ from }) => `${source.path}: ${from}`),
+  );
+
+describe("who may import whom", () => {
+  test("schema: zod only", () => {
+    expect(badImports(within("schema"), (from, file) => from === "zod" || inFolder(file, "schema"))).toEqual([]);
+  });
+  test("sdk: schema and zod", () => {
+    const allowed = (from: string, file: string | null) =>
+      inFolder(file, "sdk") || ["zod", "@signalbox/schema"].includes(packageOf(from)) || from.startsWith("node:");
+    expect(badImports(within("sdk", sources), (from, file) => allowed(from, file) || from === "vitest")).toEqual([]);
+  });
+  test("plugins and examples: the sdk and their own packages; never the runtime, never one another", () => {
+    const outside = [...within("plugins", sources), ...within("examples", sources)];
+    const allowed = (from: string, file: string | null, source: Source) =>
+      file === null
+        ? !/^@signalbox\//.test(from) || ["@signalbox/sdk", "@signalbox/schema"].includes(packageOf(from)) || !isRuntime(from)
+        : inFolder(file, source.path.split("/").slice(0, 2).join("/"));
+    const strict = (from: string, file: string | null, source: Source) =>
+      allowed(from, file, source) && !(from.startsWith("@signalbox/plugin-") && !isTest(source.path));
+    expect(badImports(outside, strict)).toEqual([]);
+  });
+  test("a folder of the runtime that is no transport imports none", () => {
+    const nouns = within("runtime").filter(({ path }) => {
+      const [, folder = "", inner] = path.split("/");
+      return inner !== undefined && ![...transports, "generate"].includes(folder);
+    });
+    const isTransport = (file: string | null) => transports.some((name) => inFolder(file, `runtime/${name}`));
+    expect(badImports(nouns, (_, file) => !isTransport(file))).toEqual([]);
+  });
+  test("a transport imports no noun's operations or queries", () => {
+    const all = transports.flatMap((name) => within(`runtime/${name}`));
+    const own = (file: string, source: Source) => file.startsWith(source.path.split("/").slice(0, 2).join("/"));
+    expect(
+      badImports(all, (_, file, source) => !file || own(file, source) || !/^runtime\/.+\/(operations|queries)\.ts$/.test(file)),
+    ).toEqual([]);
+  });
+  test("the runtime imports nothing of examples and test", () => {
+    const all = [...within("runtime", sources), ...within("plugins", sources), ...within("sdk", sources)];
+    expect(badImports(all, (_, file) => !inFolder(file, "examples") && !inFolder(file, "test"))).toEqual([]);
+  });
+  test.each(wrapped)("one file of the runtime imports %s", (name) => {
+    const users = within("runtime").filter(({ imports }) => imports.some(({ from }) => packageOf(from) === name));
+    expect(users.map(({ path }) => path).slice(1)).toEqual([]);
+  });
+  test("no circles", () => {
+    expect(cycles(sources)).toEqual([]);
+  });
+});
+
+describe("what stands where", () => {
+  test("SQL only in queries.ts and database/", () => {
+    const elsewhere = within("runtime").filter(
+      ({ path }) => !/\/queries\.ts$|\/[a-z-]+-queries\.ts$|^runtime\/database\//.test(path),
+    );
+    expect(elsewhere.flatMap(({ path, sql }) => sql.map((line) => `${path}:${line}`))).toEqual([]);
+  });
+  test("only config.ts reads the environment", () => {
+    const others = [...within("runtime"), ...within("sdk"), ...within("schema"), ...within("plugins")];
+    const readers = others.filter(({ path }) => path !== "runtime/config.ts");
+    expect(readers.flatMap(({ path, environment }) => environment.map((line) => `${path}:${line}`))).toEqual([]);
+  });
+  test("the top level", () => {
+    const found = new Set(files.map((path) => path.split("/")[0] as string));
+    expect([...found].filter((name) => !topLevel.includes(name))).toEqual([]);
+  });
+  test("no folders for what has no name", () => {
+    const bad = /(^|\/)(utils?|helpers?|services?|common|misc|lib|shared)\//;
+    expect(files.filter((path) => bad.test(path))).toEqual([]);
+  });
+  test("migrations have a number each", () => {
+    const names = files.filter((path) => path.startsWith("migrations/") && path.endsWith(".sql")).map((path) => path.slice(11));
+    expect(names.filter((name) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(name))).toEqual([]);
+    expect(new Set(names.map((name) => name.slice(0, 4))).size).toBe(names.length);
+  });
+  test("nothing tells of the machine it was written on", () => {
+    const self = "test/architecture.test.ts";
+    const place =
+      /(?<![\w.$}-])\/(?:work|root|home\/\w+|Users\/\w+)\/|verdaccio|artifactory|npmmirror|"resolved": "(?!https:\/\/registry\.npmjs\.org\/)http/;
+    expect(files.filter((path) => path !== self && place.test(textOf(path)))).toEqual([]);
+  });
+  test("one version", () => {
+    const { version } = JSON.parse(textOf("package.json")) as { version: string };
+    expect(textOf("runtime/version.ts")).toContain(`version = "${version}"`);
+    const sdk = JSON.parse(textOf("sdk/package.json")) as { version: string };
+    expect(textOf("sdk/plugin.ts")).toContain(`SDK_VERSION = "${sdk.version}"`);
+  });
+});
+
+describe("how files are written", () => {
+  test("400 lines at most; the median at 120 or less", () => {
+    const sizes = sources.map(({ lines }) => lines).sort((a, b) => a - b);
+    const median = sizes[Math.floor(sizes.length / 2)] ?? 0;
+    const soft = sources.filter(({ lines }) => lines > 250).map(({ path, lines }) => `${path} ${lines}`);
+    console.log(`${sizes.length} files, median ${median} lines, longest ${sizes.at(-1)}; over 250: ${soft.join(", ") || "none"}`);
+    expect(sources.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([]);
+    expect(median).toBeLessThanOrEqual(120);
+  });
+  test("functions of 50 lines at most, inner ones counted for themselves", () => {
+    const long = sources.flatMap(({ path, functions }) =>
+      functions
+        .filter(({ name, lines }) => lines > 50 && !longFunctions[`${path} ${name}`])
+        .map(({ name, lines }) => `${path} ${name}: ${lines}`),
+    );
+    expect(long).toEqual([]);
+  });
+  test("kebab-case names", () => {
+    const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.config|\.d)?\.[cm]?[tj]s$/;
+    const bad = files.filter((path) => /\.[cm]?[tj]sx?$/.test(path) && !name.test(path.slice(path.lastIndexOf("/") + 1)));
+    expect(bad).toEqual([]);
+  });
+  test("no barrels but the entries of the sdk", () => {
+    const entries = ["sdk/index.ts", "sdk/testing/index.ts"];
+    expect(sources.filter(({ path, isBarrel }) => isBarrel && !entries.includes(path)).map(({ path }) => path)).toEqual([]);
+  });
+  test("named exports only, except a plugin's entry", () => {
+    const may = (path: string) =>
+      /^plugins\/[^/]+\/index\.ts$|^[a-z]+\.config\.ts$/.test(path) || textOf(path).includes("definePlugin(");
+    expect(sources.filter(({ path, hasDefaultExport }) => hasDefaultExport && !may(path)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("the reader of sources sees", () => {
+  const read = (text: string, path = "runtime/x/y.ts") => readSource(path, text);
+  test("imports, of types and of values, static and dynamic", () => {
+    const { imports } = read('import type { A } from "../a.ts"; export { b } from "./b.ts"; const c = await import("postgres");');
+    expect(imports).toEqual([
+      { from: "../a.ts", file: "runtime/a.ts", typeOnly: true },
+      { from: "./b.ts", file: "runtime/x/b.ts", typeOnly: false },
+      { from: "postgres", file: null, typeOnly: false },
+    ]);
+  });
+  test("SQL and the environment", () => {
+    expect(read("const a = sql`\n select 1`;\nawait sql.unsafe(text);\nconst b = html`<p>`;").sql).toEqual([1, 3]);
+    expect(read("const { a } = process.env;\nDeno.env.get('x');").environment).toEqual([1, 2]);
+  });
+  test("long functions, barrels, default exports and circles", () => {
+    const body = "  let x = 1;\n".repeat(50);
+    expect(read(`function f() {\n${body}}\n`).functions).toEqual([{ name: "f", lines: 52 }]);
+    expect(read(`const g = () => {\n  const h = () => {\n${body}  };\n};\n`).functions[0]).toEqual({ name: "g", lines: 3 });
+    expect([read('export * from "./a.ts"; const x = 1;'), read("export const x = 1;")].map((one) => one.isBarrel)).toEqual([
+      true,
+      false,
+    ]);
+    expect(read("export default function f() {}").hasDefaultExport).toBe(true);
+    const [a, b] = [read('import "./b.ts";', "r/a.ts"), read('import "./a.ts";', "r/b.ts")];
+    expect(cycles([a, b])).toEqual(["r/a.ts → r/b.ts → r/a.ts"]);
+  });
+});
+
+const inFolder = (file: string | null, folder: string): boolean => file?.startsWith(`${folder}/`) === true;
+const isRuntime = (from: string): boolean => /^(signalbox|@signalbox\/runtime)/.test(from);

@@ -1,0 +1,96 @@
+import { posix } from "node:path";
+import ts from "@typescript/typescript6";
+
+export interface Import {
+  /** As written. */
+  readonly from: string;
+  /** Path of the file in this repository; null for a package. */
+  readonly file: string | null;
+  readonly typeOnly: boolean;
+}
+
+/** What the rules of the house look at in one TypeScript file. */
+export interface Source {
+  readonly path: string;
+  readonly lines: number;
+  readonly imports: readonly Import[];
+  readonly functions: readonly { readonly name: string; readonly lines: number }[];
+  readonly hasDefaultExport: boolean;
+  /** It has nothing but `export … from`, or an `export *`. */
+  readonly isBarrel: boolean;
+  /** Lines with SQL in them. */
+  readonly sql: readonly number[];
+  /** Lines that read the environment. */
+  readonly environment: readonly number[];
+}
+
+const statement =
+  /^\s*(select|insert into|update|delete from|with|create|alter|drop|truncate|listen|notify|begin|commit|rollback)\b/i;
+
+export function readSource(path: string, text: string): Source {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const lineOf = (node: ts.Node) => file.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+  const height = (node: ts.Node) => file.getLineAndCharacterOfPosition(node.getEnd()).line + 2 - lineOf(node);
+  const functions: { name: string; lines: number }[] = [];
+  const sql: number[] = [];
+  const environment: number[] = [];
+  const imports: Import[] = [];
+  const visit = (node: ts.Node): void => {
+    const found = importOf(node, path);
+    if (found) imports.push(found);
+    if (ts.isFunctionLike(node) && "body" in node && node.body) functions.push({ name: nameOf(node), lines: own(node, height) });
+    if (isSql(node)) sql.push(lineOf(node));
+    if (ts.isPropertyAccessExpression(node) && /^(process|Deno|import\.meta)\.env$/.test(node.getText()))
+      environment.push(lineOf(node));
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  const exported = file.statements.filter(ts.isExportDeclaration);
+  return {
+    ...{ path, imports, functions, sql, environment },
+    lines: text.split("\n").length - (text.endsWith("\n") ? 1 : 0),
+    hasDefaultExport: file.statements.some(isDefaultExport),
+    isBarrel:
+      (exported.length > 0 && exported.length === file.statements.length && exported.every((one) => one.moduleSpecifier)) ||
+      exported.some((one) => one.moduleSpecifier && !one.exportClause && !one.isTypeOnly),
+  };
+}
+
+function importOf(node: ts.Node, path: string): Import | null {
+  const declared = ts.isImportDeclaration(node) || ts.isExportDeclaration(node);
+  const called = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
+  const target = declared ? node.moduleSpecifier : called ? node.arguments[0] : undefined;
+  if (!target || !ts.isStringLiteral(target)) return null;
+  const typeOnly = ts.isImportDeclaration(node)
+    ? node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
+    : ts.isExportDeclaration(node) && node.isTypeOnly;
+  const from = target.text;
+  return { from, file: from.startsWith(".") ? posix.join(posix.dirname(path), from) : null, typeOnly };
+}
+
+/** Lines of a function, those of functions within it counted for themselves. */
+function own(node: ts.Node, height: (node: ts.Node) => number): number {
+  let lines = height(node);
+  const without = (child: ts.Node): void => {
+    if (ts.isFunctionLike(child) && "body" in child && child.body) lines -= height(child) - 1;
+    else ts.forEachChild(child, without);
+  };
+  ts.forEachChild(node, without);
+  return lines;
+}
+
+function nameOf(node: ts.SignatureDeclaration): string {
+  if (node.name) return node.name.getText();
+  return ts.isVariableDeclaration(node.parent) ? node.parent.name.getText() : "(anonymous)";
+}
+
+/** A tagged template that begins like a statement, or text handed to the driver as it is. */
+function isSql(node: ts.Node): boolean {
+  if (ts.isTaggedTemplateExpression(node))
+    return !node.tag.getText().startsWith("String") && statement.test(node.template.getText().slice(1));
+  return ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === "unsafe";
+}
+
+const isDefaultExport = (node: ts.Statement): boolean =>
+  ts.isExportAssignment(node) ||
+  (ts.canHaveModifiers(node) && (ts.getModifiers(node) ?? []).some((one) => one.kind === ts.SyntaxKind.DefaultKeyword));

@@ -1,0 +1,41 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readSource, type Source } from "./source.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Files of the repository: tracked, or new and not ignored. */
+export const files: readonly string[] = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+  maxBuffer: 1 << 26,
+})
+  .split("\n")
+  .filter((path) => path !== "" && existsSync(join(root, path)));
+
+export const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
+
+export const sources: readonly Source[] = files
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => readSource(path, textOf(path)));
+
+export const isTest = (path: string): boolean => /\.test\.ts$|(^|\/)(test|testing)\//.test(path) || /(^|\/)test-/.test(path);
+
+/** The circles that imports of values make, each as the files on it. */
+export function cycles(all: readonly Source[]): string[] {
+  const next = new Map(
+    all.map(({ path, imports }) => [path, imports.flatMap(({ file, typeOnly }) => (typeOnly ? [] : (file ?? [])))]),
+  );
+  const done = new Set<string>();
+  const found: string[] = [];
+  const walk = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) found.push([...trail.slice(start), path].join(" → "));
+    if (start >= 0 || done.has(path)) return;
+    for (const one of next.get(path) ?? []) walk(one, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of next.keys()) walk(path, []);
+  return found;
+}
