@@ -1,5 +1,7 @@
 import { agentOperations } from "./agents/operations.ts";
+import { auditOperations } from "./audit/operations.ts";
 import type { Bus } from "./bus.ts";
+import { capabilityOperations } from "./capabilities/operations.ts";
 import type { Inbox } from "./dispatch/inbox.ts";
 import type { Routing } from "./dispatch/routing.ts";
 import { eventOperations } from "./events/operations.ts";
@@ -8,9 +10,12 @@ import { healthOperation, type Part } from "./health/operations.ts";
 import { mappingOperations } from "./mappings/operations.ts";
 import type { Bound } from "./operations.ts";
 import type { Connections } from "./plugins/connections.ts";
+import { projectOperations } from "./projects/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
 import { toolExecutionOperations } from "./tool-executions/operations.ts";
 import { type ToolDeps, toolOperations } from "./tools/operations.ts";
+import { usageOperation } from "./usage/operations.ts";
+import { watchdogOperation } from "./watchdog/operations.ts";
 
 /** What operations need beside the database. */
 export interface Parts {
@@ -20,16 +25,22 @@ export interface Parts {
   readonly connections: Connections;
   readonly tools: ToolDeps;
   readonly parts: readonly Part[];
+  readonly watchdogEnabled: boolean;
 }
 
 /** Every operation there is: what HTTP, gRPC and the generated files are made from. */
-export const bindAll = ({ bus, routing, inbox, connections, tools, parts }: Parts): Bound[] => [
+export const bindAll = ({ bus, routing, inbox, connections, tools, parts, watchdogEnabled }: Parts): Bound[] => [
   ...agentOperations,
+  ...capabilityOperations,
+  ...auditOperations,
+  ...projectOperations(async () => []),
   ...taskOperations(bus, routing),
   ...mappingOperations(bus),
   ...executionOperations(bus),
   ...eventOperations(inbox, connections.bySlug),
   ...toolOperations(tools),
   ...toolExecutionOperations,
+  usageOperation,
+  watchdogOperation(watchdogEnabled),
   healthOperation(parts),
 ];

@@ -104,6 +104,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
     parts: [{ name: "database", probe: () => ping(sql) }],
+    watchdogEnabled: config.WATCHDOG_ENABLED,
   });
   const server = await serve({ config, bound, inbox, sql, log, authenticate: createAuthenticate(config.API_KEYS) });
   if (!llm)

@@ -1,5 +1,5 @@
 import type { Agent } from "../agents/queries.ts";
-import type { Queryable, Sql } from "../database/client.ts";
+import type { Sql } from "../database/client.ts";
 
 /** An execution in the hands of a worker. */
 export interface Claimed {
@@ -77,22 +77,34 @@ export const giveBack = (sql: Sql, one: { id: string; lease: string }): Promise<
   sql`update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null
     where id = ${one.id} and lease = ${one.lease}`;
 
-/** The agent that `actor_id` names. Marks it as used, which is how equals share the work. */
-export async function useAgent(sql: Queryable, id: string): Promise<void> {
-  await sql`update agents set last_used_at = now() where id = ${id}`;
-}
+/** Any number will do, as long as every replica takes the same one. */
+const selection = 7_160_414;
 
-/** The agent with the highest share of the capabilities; equals by fewest running executions, then least recently used. */
-export async function matchAgent(sql: Queryable, required: readonly string[]): Promise<string | undefined> {
-  const [row] = await sql<{ id: string }[]>`
-    select a.id from agents a
-    join lateral (select count(*) as score from agent_capabilities c where c.agent_id = a.id and c.capability = any(${required as string[]})) s on true
-    where s.score > 0
-    order by s.score desc,
-      (select count(*) from task_executions x where x.agent_id = a.id and x.state = 'running'),
-      a.last_used_at nulls first, a.id
-    limit 1`;
-  return row?.id;
-}
+/**
+ * Chooses the agent with the highest share of the capabilities for an execution; equals by fewest running executions, then
+ * least recently used. The choice is marked at once, and one is made at a time, so that equals share also what comes in
+ * together. `undefined` where nobody has any of them.
+ */
+export const chooseAgent = (sql: Sql, execution: Claimed, required: readonly string[]): Promise<string | undefined> =>
+  sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${selection})`;
+    const [row] = await tx<{ id: string }[]>`
+      with chosen as (
+        select a.id from agents a
+        join lateral (select count(*) as score from agent_capabilities c where c.agent_id = a.id and c.capability = any(${required as string[]})) s on true
+        where s.score > 0
+        order by s.score desc,
+          (select count(*) from task_executions x where x.agent_id = a.id and x.state = 'running' and x.id <> ${execution.id}),
+          a.last_used_at nulls first, a.id
+        limit 1
+      ), used as (
+        update agents set last_used_at = clock_timestamp() where id in (select id from chosen)
+      ), assigned as (
+        update task_executions set agent_id = (select id from chosen)
+        where id = ${execution.id} and lease = ${execution.lease} and exists (select 1 from chosen)
+      )
+      select id from chosen`;
+    return row?.id;
+  });
 
 export type { Agent };

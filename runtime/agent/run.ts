@@ -8,7 +8,7 @@ import { Failure } from "./attempts.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
-import { type Claimed, matchAgent, useAgent } from "./queries.ts";
+import { type Claimed, chooseAgent } from "./queries.ts";
 import type { Transcript } from "./transcript/transcript.ts";
 
 /** What a run needs. */
@@ -47,14 +47,14 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<void> {
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
   const task = await findTask(deps.sql, execution.task_id);
   if (!task) throw new Failure(`The task "${execution.task_id}" does not exist any more.`, { retryable: false });
-  const matched = task.required_capabilities.length > 0 ? await matchAgent(deps.sql, task.required_capabilities) : undefined;
+  const required = task.required_capabilities;
+  const matched = required.length > 0 ? await chooseAgent(deps.sql, execution, required) : undefined;
   const agent = (await findAgent(deps.sql, matched ?? task.actor_id)) ?? null;
   if (!agent && !task.actor_fallback?.trim()) {
     throw new Failure(`The agent "${task.actor_id}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
       retryable: false,
     });
   }
-  if (agent && task.required_capabilities.length > 0) await useAgent(deps.sql, agent.id);
   const plan: Plan = {
     agent_id: agent?.id ?? null,
     model: agent?.model ?? deps.defaultModel,

@@ -21,7 +21,11 @@ const get = handle(agents.get, async ({ id }, { sql }) => {
   return agent;
 });
 
+/** Segments of paths below /api/agents: an agent of that name could not be reached. */
+const reserved = ["seed", "capabilities"];
+
 const create = handle(agents.create, async (input, { sql }) => {
+  if (reserved.includes(input.id)) throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
   const agent = await insertAgent(sql, await toRow(input));
   if (!agent) throw problem("conflict", `id: an agent "${input.id}" exists already`, { field: "id" });
   return agent;

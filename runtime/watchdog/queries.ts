@@ -1,4 +1,6 @@
-import type { Sql } from "../database/client.ts";
+import type { Output } from "@signalbox/schema/operation";
+import type { list } from "@signalbox/schema/watchdog";
+import type { Queryable, Sql } from "../database/client.ts";
 
 export type WatchdogLevel = "info" | "warn" | "error";
 
@@ -9,4 +11,21 @@ export async function insertEntry(
   context: Record<string, unknown>,
 ): Promise<void> {
   await sql`insert into watchdog_logs (level, message, context) values (${level}, ${message}, ${JSON.stringify(context)}::text::jsonb)`;
+}
+
+export type WatchdogEntry = Output<typeof list>["items"][number];
+
+export async function listEntries(
+  sql: Queryable,
+  filter: { limit: number; offset: number; level?: WatchdogLevel | undefined; search?: string | undefined },
+): Promise<{ items: WatchdogEntry[]; total: number }> {
+  const level = filter.level === undefined ? sql`` : sql`and level = ${filter.level}`;
+  // The text is what is looked for, not a pattern.
+  const pattern = `%${(filter.search ?? "").replace(/[\\%_]/g, "\\$&")}%`;
+  const search = filter.search ? sql`and message ilike ${pattern}` : sql``;
+  const where = sql`where true ${level} ${search}`;
+  const items = await sql<WatchdogEntry[]>`
+    select id, level, message, context, created_at from watchdog_logs ${where} order by id desc limit ${filter.limit} offset ${filter.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from watchdog_logs ${where}`;
+  return { items, total: count.total };
 }

@@ -59,10 +59,12 @@ export class Transcript implements StepLog {
     if (!(await this.#write({ id, lease, steps, settled, patch }))) throw new LeaseLost(`execution ${id} is no longer ours`);
   }
 
-  /** Sums for the execution's own row. */
-  totals(): Required<Pick<Patch, "prompt_tokens" | "completion_tokens" | "tool_calls">> {
+  /** What the execution's own row says of its steps: sums, and the agent that the prompt was made for. */
+  totals(): Pick<Patch, "agent_id" | "prompt_tokens" | "completion_tokens" | "tool_calls"> {
+    const [prompt] = this.steps;
     const sum = (name: "prompt_tokens" | "completion_tokens") => this.steps.reduce((total, step) => total + step[name], 0);
     return {
+      ...(prompt && { agent_id: prompt.agent_id }),
       prompt_tokens: sum("prompt_tokens"),
       completion_tokens: sum("completion_tokens"),
       tool_calls: this.steps.filter((step) => step.kind === "tool").length,

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { claimExecutions, giveBack, releaseExpired } from "../agent/queries.ts";
+import { type Patch, type StepRow, writeChanges } from "../agent/transcript/queries.ts";
+import { agentOperations } from "../agents/operations.ts";
+import { cancelExecution, requeueFailed } from "../executions/queries.ts";
+import { type Door, openDoor } from "../http/testing/door.ts";
+import { newId } from "../ids.ts";
+import { usageOperation } from "../usage/operations.ts";
+import { auditOperations } from "./operations.ts";
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor(() => [...agentOperations, ...auditOperations, usageOperation]);
+  await door.post("/api/agents", { id: "worker", name: "Worker", role_id: "dev", prompt: "p" });
+  await door.post("/api/agents", { id: "idle", name: "Idle", role_id: "dev", prompt: "p" });
+}, 60_000);
+afterAll(() => door?.close());
+beforeEach(async () => {
+  await door.sql`delete from execution_steps`;
+  await door.sql`delete from task_executions`;
+});
+
+async function queue(task_id: string): Promise<string> {
+  const id = newId();
+  await door.sql`insert into task_executions (id, task_id, source, slug, canonical_trigger, content)
+    values (${id}, ${task_id}, 'alpha', 'alpha', 'issue.created', 'text')`;
+  return id;
+}
+
+/** Claims the only queued execution; what is then written goes through the worker's own statement. */
+async function claim() {
+  await door.sql`update task_executions set run_after = now() where state = 'queued'`;
+  const [execution] = await claimExecutions(door.sql, newId(), 1, 30);
+  if (!execution) throw new Error("nothing to claim");
+  const write = (steps: Partial<StepRow>[], patch: Patch) =>
+    writeChanges(door.sql, [{ ...execution, steps: steps.map(step), settled: [], patch: { agent_id: "worker", ...patch } }]);
+  return { execution, write };
+}
+
+const step = (given: Partial<StepRow>): StepRow => ({
+  ...{ id: newId(), seq: 0, kind: "model", state: "succeeded", name: null, key: null, input: null, output: null, error: null },
+  ...{ agent_id: "worker", prompt_tokens: 0, completion_tokens: 0, cost_usd: null, duration_ms: 5 },
+  ...given,
+});
+
+const steps = [
+  { seq: 0, kind: "prompt", name: "never shown" },
+  { seq: 1, name: "gpt", prompt_tokens: 100, completion_tokens: 20, duration_ms: 70 },
+  { seq: 2, kind: "tool", name: "alpha.get_issue", state: "failed", error: "no such issue" },
+  { seq: 3, name: "gpt", prompt_tokens: 150, completion_tokens: 30 },
+  { seq: 4, kind: "post", name: "alpha", state: "dry_run" },
+] as const satisfies Partial<StepRow>[];
+
+interface Entry {
+  id: string;
+  event: string;
+  detail: string | null;
+}
+const shown = (entries: Entry[]) => entries.map(({ event, detail }) => [event, detail]);
+const audit = async (query = "") => (await door.get(`/api/agents/worker/audit${query}`)).body as Entry[];
+
+describe("GET /api/agents/:id/audit", () => {
+  test("an execution that succeeds: every round, call and post, newest first", async () => {
+    const id = await queue("triage");
+    const { write } = await claim();
+    await write([...steps], { state: "succeeded", result: "Done." });
+    const answer = await door.get("/api/agents/worker/audit");
+    expect([answer.status, answer.total]).toEqual([200, 6]);
+    expect(shown(answer.body)).toEqual([
+      ["execution.succeeded", "triage"],
+      ["answer.posted", "alpha: dry_run"],
+      ["model.called", "gpt"],
+      ["tool.called", "alpha.get_issue: failed: no such issue"],
+      ["model.called", "gpt"],
+      ["execution.started", "triage"],
+    ]);
+    const [end, , , , first] = answer.body;
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    const base = { agent_id: "worker", execution_id: id, created_at: time };
+    expect(first).toEqual({
+      ...{ ...base, id: expect.any(String), event: "model.called", detail: "gpt" },
+      ...{ prompt_tokens: 100, completion_tokens: 20, duration_ms: 70 },
+    });
+    expect(end).toMatchObject({ ...base, prompt_tokens: 0, completion_tokens: 0, duration_ms: expect.any(Number) });
+    expect(answer.body.reduce((sum: number, one: { prompt_tokens: number }) => sum + one.prompt_tokens, 0)).toBe(250);
+  });
+
+  test("pages fit together, and ids never change", async () => {
+    for (const task of ["one", "two", "three"]) {
+      await queue(task);
+      await (await claim()).write([...steps], { state: "succeeded" });
+    }
+    const all = await audit();
+    expect(new Set(all.map((one) => one.id)).size).toBe(18);
+    const pages = [];
+    for (let offset = 0; offset < 18; offset += 5) pages.push(...(await audit(`?limit=5&offset=${offset}`)));
+    expect(pages).toEqual(all);
+  });
+
+  test("a failure keeps its entry and its id through a restart", async () => {
+    const id = await queue("flaky");
+    await (await claim()).write([], { state: "failed", error: "the model said 500", failures: 1 });
+    const failed = (await audit())[0];
+    expect(failed).toMatchObject({ event: "execution.failed", detail: "the model said 500" });
+    await requeueFailed(door.sql, id);
+    expect(shown(await audit())).toEqual([
+      ["execution.restarted", null],
+      ["execution.failed", "the model said 500"],
+      ["execution.started", "flaky"],
+    ]);
+    await (await claim()).write([], { state: "failed", error: "again", failures: 1 });
+    await requeueFailed(door.sql, id);
+    await (await claim()).write([], { state: "succeeded", error: null });
+    const after = await audit();
+    expect(shown(after)).toEqual([
+      ["execution.succeeded", "flaky"],
+      ["execution.restarted", null],
+      ["execution.failed", "again"],
+      ["execution.restarted", null],
+      ["execution.failed", "the model said 500"],
+      ["execution.started", "flaky"],
+    ]);
+    expect(after[4]?.id).toBe(failed?.id);
+    expect((await door.get("/api/agents/worker/audit")).total).toBe(6);
+  });
+
+  test("retries, a clean stop, a dead worker and a cancellation", async () => {
+    const id = await queue("hard");
+    await (await claim()).write([], { state: "queued", error: "busy", failures: 1, delay_ms: 0 });
+    await giveBack(door.sql, (await claim()).execution);
+    await claim();
+    await releaseExpired(door.sql, true);
+    await claim();
+    await cancelExecution(door.sql, id);
+    expect(shown(await audit())).toEqual([
+      ["execution.cancelled", "hard"],
+      ["execution.interrupted", null],
+      ["execution.interrupted", null],
+      ["execution.retried", "busy"],
+      ["execution.started", "hard"],
+    ]);
+  });
+
+  test("what happened outside of a task has no execution", async () => {
+    const { id, agent_id, seq, kind, state, name } = step({ name: "gpt" });
+    await door.sql`insert into execution_steps ${door.sql({ id, agent_id, seq, kind, state, name })}`;
+    expect(await audit()).toMatchObject([{ id, execution_id: null, event: "model.called" }]);
+    expect((await door.get("/api/agents/worker/audit-trail")).body).toEqual([]);
+  });
+});
+
+test("audit-trail: executions oldest first, their entries oldest first", async () => {
+  const first = await queue("one");
+  await (await claim()).write([...steps], { state: "succeeded" });
+  const second = await queue("two");
+  await (await claim()).write([], { state: "failed", error: "no" });
+  const { status, total, body } = await door.get("/api/agents/worker/audit-trail");
+  expect([status, total]).toEqual([200, 2]);
+  expect(body.map((one: { execution_id: string; state: string }) => [one.execution_id, one.state])).toEqual([
+    [first, "succeeded"],
+    [second, "failed"],
+  ]);
+  expect(body[0].entries.map((one: Entry) => one.event)).toEqual([
+    ...["execution.started", "model.called", "tool.called", "model.called", "answer.posted", "execution.succeeded"],
+  ]);
+  const flat = body.flatMap((one: { entries: Entry[] }) => one.entries).map((one: Entry) => one.id);
+  expect(flat.toSorted()).toEqual((await audit()).map((one) => one.id).toSorted());
+  const page = await door.get("/api/agents/worker/audit-trail?limit=1&offset=1");
+  expect([page.total, page.body[0].execution_id]).toEqual([2, second]);
+});
+
+describe("sums", () => {
+  test("of an agent and of the service", async () => {
+    await queue("one");
+    const one = await claim();
+    await door.sql`update task_executions set started_at = now() - interval '2 seconds'`;
+    await one.write([...steps], { state: "succeeded" });
+    await queue("two");
+    await (await claim()).write([{ seq: 0, kind: "tool", name: "alpha.x" }], { state: "failed", error: "no" });
+    await queue("three");
+    await claim();
+    await queue("four");
+    const stats = await door.get("/api/agents/worker/usage-stats");
+    expect(stats).toMatchObject({
+      status: 200,
+      body: {
+        ...{ agent_id: "worker", tasks: { total: 2, succeeded: 1, failed: 1 }, tool_calls: 2 },
+        tokens: { prompt: 250, completion: 50, total: 300 },
+      },
+    });
+    expect(stats.body.avg_duration_ms).toBeGreaterThanOrEqual(1000);
+    expect(stats.body.avg_duration_ms).toBeLessThan(10_000);
+    expect(await door.get("/api/usage")).toMatchObject({
+      status: 200,
+      body: {
+        tokens: { prompt: 250, completion: 50, total: 300 },
+        tasks: { total: 4, succeeded: 1, failed: 1, running: 1, queued: 1 },
+        tool_calls: { total: 2, failed: 1 },
+      },
+    });
+  });
+
+  test("of nothing", async () => {
+    expect((await door.get("/api/agents/idle/usage-stats")).body).toEqual({
+      ...{ agent_id: "idle", tasks: { total: 0, succeeded: 0, failed: 0 }, tool_calls: 0, avg_duration_ms: null },
+      tokens: { prompt: 0, completion: 0, total: 0 },
+    });
+    expect((await door.get("/api/usage")).body.tokens).toEqual({ prompt: 0, completion: 0, total: 0 });
+  });
+});
+
+test.each(["audit", "audit-trail", "usage-stats"])("%s of an unknown agent is 404, of an impossible id 400", async (what) => {
+  expect(await door.get(`/api/agents/nobody/${what}`)).toMatchObject({
+    status: 404,
+    body: { error: expect.stringContaining("nobody") },
+  });
+  expect((await door.get(`/api/agents/No-Body/${what}`)).status).toBe(400);
+});
+
+test.each(["audit", "audit-trail"])("%s refuses a bad page", async (what) => {
+  expect((await door.get(`/api/agents/worker/${what}?limit=none`)).status).toBe(400);
+});

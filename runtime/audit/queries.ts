@@ -1,0 +1,87 @@
+import type { listEntries, listTrails, usageStats } from "@signalbox/schema/audit";
+import type { Output } from "@signalbox/schema/operation";
+import type { Queryable } from "../database/client.ts";
+
+export type AuditEntry = Output<typeof listEntries>["items"][number];
+export type AuditTrail = Output<typeof listTrails>["items"][number];
+export type UsageStats = Output<typeof usageStats>;
+
+/**
+ * There is no audit log: what happened stands in executions, their steps and their history, and the entries are read from
+ * there. An entry's id is made of what never changes, so a failure keeps its id when a restart moves it to the history.
+ *
+ * `first`: entries of each kind that are needed, so that an agent with a long past is not read whole.
+ */
+const entries = (sql: Queryable, where: { agent: string; execution?: readonly string[] }, first: number | null) => {
+  const of = (id: string) => (where.execution ? sql`and ${sql(id)} = any(${where.execution as string[]})` : sql``);
+  const newest = (column: string) => (first === null ? sql`` : sql`order by ${sql(column)} desc limit ${first}`);
+  const mine = sql`agent_id = ${where.agent}`;
+  const nothing = sql`0 as prompt_tokens, 0 as completion_tokens`;
+  return sql`
+    (select id || '.started' as id, agent_id, id as execution_id, 'execution.started' as event, task_id as detail,
+      ${nothing}, null::int as duration_ms, started_at as created_at, 0 as rank, 0 as seq
+    from task_executions where ${mine} and started_at is not null ${of("id")} ${newest("started_at")})
+    union all
+    (select id || '.' || state || '.' || attempts, agent_id, id, 'execution.' || state, case when state = 'failed' then error else task_id end,
+      ${nothing}, (extract(epoch from finished_at - started_at) * 1000)::int, finished_at, 2, attempts
+    from task_executions where ${mine} and finished_at is not null and state in ('succeeded', 'failed', 'cancelled') ${of("id")} ${newest("finished_at")})
+    union all
+    (select execution_id || substr(event, 10) || '.' || attempts, agent_id, execution_id, event, detail,
+      ${nothing}, duration_ms, created_at, case when event = 'execution.restarted' then 3 else 2 end, attempts
+    from execution_history where ${mine} ${of("execution_id")} ${newest("created_at")})
+    union all
+    (select id::text, agent_id, execution_id,
+      case kind when 'model' then 'model.called' when 'tool' then 'tool.called' else 'answer.posted' end,
+      concat_ws(': ', name, case when kind <> 'model' then state end, error),
+      prompt_tokens, completion_tokens, duration_ms, created_at, 1, seq
+    from execution_steps where ${mine} and kind <> 'prompt' ${of("execution_id")} ${newest("created_at")})`;
+};
+const members = (sql: Queryable) =>
+  sql`id, agent_id, execution_id, event, detail, prompt_tokens, completion_tokens, duration_ms, created_at`;
+
+export async function listAuditEntries(
+  sql: Queryable,
+  { id, limit, offset }: { id: string; limit: number; offset: number },
+): Promise<{ items: AuditEntry[]; total: number }> {
+  const items = await sql<AuditEntry[]>`
+    select ${members(sql)} from (${entries(sql, { agent: id }, limit + offset)}) e
+    order by created_at desc, rank desc, seq desc, id limit ${limit} offset ${offset}`;
+  const [count] = await sql<[{ total: number }]>`
+    select (select count(started_at) + count(*) filter (where finished_at is not null and state in ('succeeded', 'failed', 'cancelled'))
+        from task_executions where agent_id = ${id})
+      + (select count(*) from execution_history where agent_id = ${id})
+      + (select count(*) from execution_steps where agent_id = ${id} and kind <> 'prompt') as total`;
+  return { items, total: count.total };
+}
+
+/** The agent's executions, oldest first, each with its entries, oldest first. */
+export async function listAuditTrails(
+  sql: Queryable,
+  { id, limit, offset }: { id: string; limit: number; offset: number },
+): Promise<{ items: AuditTrail[]; total: number }> {
+  const executions = await sql<Omit<AuditTrail, "entries">[]>`
+    select id as execution_id, task_id, state from task_executions where agent_id = ${id}
+    order by created_at, id limit ${limit} offset ${offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from task_executions where agent_id = ${id}`;
+  const ids = executions.map((one) => one.execution_id);
+  const rows = await sql<AuditEntry[]>`
+    select ${members(sql)} from (${entries(sql, { agent: id, execution: ids }, null)}) e order by created_at, rank, seq, id`;
+  const byExecution = Map.groupBy(rows, (row) => row.execution_id);
+  const items = executions.map((one) => ({ ...one, entries: byExecution.get(one.execution_id) ?? [] }));
+  return { items, total: count.total };
+}
+
+export async function sumAgent(sql: Queryable, id: string): Promise<UsageStats> {
+  const [tasks] = await sql<[{ total: number; succeeded: number; failed: number; avg_duration_ms: number | null }]>`
+    select count(*) as total, count(*) filter (where state = 'succeeded') as succeeded, count(*) filter (where state = 'failed') as failed,
+      round((avg(extract(epoch from finished_at - started_at) * 1000) filter (where state in ('succeeded', 'failed')))::numeric, 1)::float8
+        as avg_duration_ms
+    from task_executions where agent_id = ${id}`;
+  const [steps] = await sql<[{ prompt: number; completion: number; tool_calls: number }]>`
+    select coalesce(sum(prompt_tokens), 0)::bigint as prompt, coalesce(sum(completion_tokens), 0)::bigint as completion,
+      count(*) filter (where kind = 'tool') as tool_calls
+    from execution_steps where agent_id = ${id} and kind <> 'prompt'`;
+  const { avg_duration_ms, ...counts } = tasks;
+  const { tool_calls, prompt, completion } = steps;
+  return { agent_id: id, tasks: counts, tokens: { prompt, completion, total: prompt + completion }, tool_calls, avg_duration_ms };
+}

@@ -1,0 +1,64 @@
+import { problem } from "@signalbox/schema/problem";
+import * as projects from "@signalbox/schema/projects";
+import { findAgent } from "../agents/queries.ts";
+import { isUniqueViolation, type Queryable } from "../database/client.ts";
+import { listExecutions } from "../executions/queries.ts";
+import { type Bound, handle } from "../operations.ts";
+import { findTasks } from "../tasks/queries.ts";
+import type { Project, WorkflowContext } from "./queries.ts";
+import * as queries from "./queries.ts";
+
+const absent = (id: number) => problem("not_found", `There is no project ${id}.`);
+const taken = () =>
+  problem("conflict", "source_project_id: the source has a project of that id already", { field: "source_project_id" });
+
+/** The latest memories of a project, newest first. */
+export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;
+
+export function projectOperations(memoriesOf: MemoriesOf): Bound[] {
+  return [
+    handle(projects.list, (page, { sql }) => queries.listProjects(sql, page)),
+    handle(projects.get, async ({ id }, { sql }) => (await queries.findProject(sql, id)) ?? Promise.reject(absent(id))),
+    handle(projects.create, async (input, { sql }) => (await queries.insertProject(sql, input)) ?? Promise.reject(taken())),
+    handle(projects.update, async ({ id, ...change }, { sql }) => {
+      const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+      try {
+        return (await queries.updateProject(sql, id, known)) ?? Promise.reject(absent(id));
+      } catch (error) {
+        throw isUniqueViolation(error) ? taken() : error;
+      }
+    }),
+    handle(projects.remove, async ({ id }, { sql }) => {
+      if (!(await queries.deleteProject(sql, id))) throw absent(id);
+      return {};
+    }),
+    handle(projects.getWorkflowContext, async ({ id }, { sql }) => {
+      const project = await queries.findProject(sql, id);
+      if (!project) throw absent(id);
+      return contextOf(sql, project, memoriesOf);
+    }),
+  ];
+}
+
+async function contextOf(sql: Queryable, project: Project, memoriesOf: MemoriesOf): Promise<WorkflowContext> {
+  const triggered = await queries.listTriggersOf(sql, project.source);
+  const tasks = await findTasks(sql, [...new Set(triggered.flatMap((one) => one.task_ids))]);
+  const required = tasks.flatMap((task) => task.required_capabilities);
+  const agentIds = await queries.listAgentIds(
+    sql,
+    tasks.map((task) => task.actor_id),
+    required,
+  );
+  const agents = await Promise.all(agentIds.map((one) => findAgent(sql, one.id)));
+  const recent = await listExecutions(sql, { limit: 20, offset: 0, project_id: project.id });
+  return {
+    project,
+    agents: agents.filter((agent) => agent !== undefined),
+    triggers: triggered.map(({ canonical_trigger, task_ids }) => ({
+      canonical_trigger,
+      tasks: task_ids.flatMap((id) => tasks.find((task) => task.id === id) ?? []),
+    })),
+    recent_executions: recent.items,
+    memories: await memoriesOf(sql, project.id, 50),
+  };
+}

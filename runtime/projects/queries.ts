@@ -1,0 +1,67 @@
+import type { Input, Output } from "@signalbox/schema/operation";
+import type { create, getWorkflowContext, update } from "@signalbox/schema/projects";
+import type { Queryable } from "../database/client.ts";
+
+export type WorkflowContext = Output<typeof getWorkflowContext>;
+export type Project = Output<typeof create>;
+type Triggered = { canonical_trigger: string; task_ids: string[] };
+
+const columns = (sql: Queryable) => sql`id, name, description, source, source_project_id, created_at, updated_at`;
+
+export async function listProjects(
+  sql: Queryable,
+  page: { limit: number; offset: number },
+): Promise<{ items: Project[]; total: number }> {
+  const items = await sql<Project[]>`
+    select ${columns(sql)} from projects order by id limit ${page.limit} offset ${page.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from projects`;
+  return { items, total: count.total };
+}
+
+export async function findProject(sql: Queryable, id: number): Promise<Project | undefined> {
+  const [project] = await sql<Project[]>`select ${columns(sql)} from projects where id = ${id}`;
+  return project;
+}
+
+/** `undefined` where the source has a project of that id. */
+export async function insertProject(sql: Queryable, project: Input<typeof create>): Promise<Project | undefined> {
+  const [row] = await sql<Project[]>`
+    insert into projects ${sql(project)} on conflict (source, source_project_id) do nothing returning ${columns(sql)}`;
+  return row;
+}
+
+/** Throws a unique violation where the source has a project of that id. */
+export async function updateProject(
+  sql: Queryable,
+  id: number,
+  change: Omit<Input<typeof update>, "id">,
+): Promise<Project | undefined> {
+  const [row] = await sql<Project[]>`
+    update projects set ${sql({ ...change, updated_at: new Date().toISOString() })} where id = ${id} returning ${columns(sql)}`;
+  return row;
+}
+
+export async function deleteProject(sql: Queryable, id: number): Promise<boolean> {
+  return (await sql`delete from projects where id = ${id}`).count > 0;
+}
+
+/** What the events of a source stand for, each with its tasks that exist, in the order of their mappings. */
+export const listTriggersOf = (sql: Queryable, source: string): Promise<Triggered[]> =>
+  sql<Triggered[]>`
+    select m.canonical_trigger, array(
+      select t.id from trigger_mappings x join tasks t on t.id = x.task_id
+      where x.canonical_trigger = m.canonical_trigger order by x.id) as task_ids
+    from (select canonical_trigger, min(id) as first from source_mappings where source = ${source} group by 1) m
+    order by m.first`;
+
+/** Agents with one of these ids or one of these capabilities. */
+export const listAgentIds = (
+  sql: Queryable,
+  ids: readonly string[],
+  capabilities: readonly string[],
+): Promise<{ id: string }[]> =>
+  sql<{ id: string }[]>`
+    select a.id from agents a
+    where a.id = any(${ids as string[]})
+      or exists (select 1 from agent_capabilities c where c.agent_id = a.id and c.capability = any(${capabilities as string[]}))
+    order by a.created_at, a.id`;

@@ -1,0 +1,5 @@
+import * as usage from "@signalbox/schema/usage";
+import { handle } from "../operations.ts";
+import { sumAll } from "./queries.ts";
+
+export const usageOperation = handle(usage.get, (_, { sql }) => sumAll(sql));

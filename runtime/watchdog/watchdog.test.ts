@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Door, openDoor, quiet } from "../http/testing/door.ts";
+import { watchdogOperation } from "./operations.ts";
+import { insertEntry } from "./queries.ts";
+import { createWatchdog } from "./watchdog.ts";
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor(() => [watchdogOperation(true)]);
+  await insertEntry(door.sql, "info", "Started", {});
+  await insertEntry(door.sql, "error", "execution failed: 100% sure", { execution_id: "x1", nested: { deep: [1] } });
+  await insertEntry(door.sql, "warn", "a filter FAILED on a payload", {});
+}, 60_000);
+afterAll(() => door?.close());
+
+const messages = async (query: string) =>
+  (await door.get(`/api/watchdog${query}`)).body.map((one: { message: string }) => one.message);
+
+test("entries newest first, with what they are about", async () => {
+  const { status, total, body } = await door.get("/api/watchdog");
+  expect([status, total]).toEqual([200, 3]);
+  expect(body[1]).toEqual({
+    id: expect.any(Number),
+    level: "error",
+    message: "execution failed: 100% sure",
+    context: { execution_id: "x1", nested: { deep: [1] } },
+    created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+  });
+  expect(body.map((one: { level: string }) => one.level)).toEqual(["warn", "error", "info"]);
+});
+
+test("level, search, limit and offset", async () => {
+  expect(await messages("?level=info")).toEqual(["Started"]);
+  expect(await messages("?search=failed")).toEqual(["a filter FAILED on a payload", "execution failed: 100% sure"]);
+  expect(await messages("?search=failed&level=error")).toEqual(["execution failed: 100% sure"]);
+  expect(await messages("?search=100%25")).toEqual(["execution failed: 100% sure"]);
+  // Neither is a pattern.
+  expect(await messages("?search=100%25%25")).toEqual([]);
+  expect(await messages("?search=Star_ed")).toEqual([]);
+  const page = await door.get("/api/watchdog?limit=1&offset=1");
+  expect([page.total, page.body.length, page.body[0].level]).toEqual([3, 1, "error"]);
+});
+
+test.each(["level=fatal", "limit=0", "limit=1001", "offset=-1", "search=a&search=b"])("?%s is 400", async (query) => {
+  expect((await door.get(`/api/watchdog?${query}`)).status).toBe(400);
+});
+
+test("disabled it keeps nothing, and says so by name", async () => {
+  const disabled = await openDoor(() => [watchdogOperation(false)]);
+  try {
+    createWatchdog(disabled.sql, quiet, false)("error", "unheard");
+    const answer = await disabled.get("/api/watchdog");
+    expect(answer).toMatchObject({ status: 503, body: { error: expect.stringContaining("WATCHDOG_ENABLED") } });
+    expect(await disabled.sql`select 1 from watchdog_logs`).toHaveLength(0);
+  } finally {
+    await disabled.close();
+  }
+}, 60_000);
