@@ -42,6 +42,8 @@ export interface Reply {
   readonly truncate?: boolean;
   /** 200 with a body that is not what was asked for. */
   readonly rubbish?: boolean;
+  /** 200 with this JSON in place of a completion. */
+  readonly raw?: unknown;
   /** Counted from the texts where absent. */
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
 }

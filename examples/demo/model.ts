@@ -112,6 +112,7 @@ async function answer(request: ChatRequest, reply: Reply, number: number): Promi
   if (reply.delayMs) await sleep(reply.delayMs);
   if (reply.hang) return new Response(null, { headers: { "x-misbehave": "hang" } });
   if (reply.status && reply.status !== 200) return failure(reply.status, reply.content ?? undefined, reply.headers);
+  if (reply.raw !== undefined) return Response.json(reply.raw);
   return completion(request, reply, number);
 }
 

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { type Operation, route } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
@@ -104,13 +105,17 @@ export async function collect(
   if (declared && Number(declared) > max) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of stream) {
+  for await (const chunk of keptOpen(stream)) {
     size += chunk.byteLength;
     if (size > max) throw tooLarge();
     chunks.push(chunk);
   }
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
 }
+
+/** A request's stream that is left early must not be destroyed: its connection would neither be read on nor closed. */
+const keptOpen = (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
+  stream instanceof Readable ? stream.iterator({ destroyOnReturn: false }) : stream;
 
 /** Query and path carry text: a number or boolean is read as such where the schema wants one. */
 function fromText(schema: z.ZodType | undefined, value: string): unknown {
