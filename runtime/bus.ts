@@ -1,8 +1,20 @@
 import type { Database } from "./database/client.ts";
 import type { Log } from "./log.ts";
 
-/** What replicas tell each other. `mappings`: routing changed; `tools`: a tool or a tool server did; `queue`: executions wait; `cancel`: one was cancelled. */
-export type Topic = "mappings" | "tools" | "queue" | "cancel";
+/** What replicas tell each other. */
+export type Topic =
+  /** Routing changed. */
+  | "mappings"
+  /** A tool or a tool server changed. */
+  | "tools"
+  /** Executions wait for a worker. */
+  | "queue"
+  /** An execution was cancelled; its id. */
+  | "cancel"
+  /** Executions wait for connected agents. */
+  | "gateway"
+  /** An external agent connected or left. */
+  | "streams";
 type Listener = (payload: string) => void | Promise<void>;
 
 /**

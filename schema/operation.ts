@@ -11,8 +11,8 @@ import type { ProblemCode } from "./problem.ts";
 export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, S extends boolean = boolean> {
   /** `noun.verb`, for example `agents.create`: the `operationId`, and `signalbox agents create`. */
   readonly id: string;
-  /** Method and path, for example `POST /api/agents/:id/capabilities`. */
-  readonly http: `${HttpMethod} /${string}`;
+  /** Method and path, for example `POST /api/agents/:id/capabilities`. `null`: not offered over HTTP. */
+  readonly http: `${HttpMethod} /${string}` | null;
   /** Service and method, for example `AgentService.CreateAgent`. `null`: not offered over gRPC. */
   readonly rpc: `${string}.${string}` | null;
   /** One sentence for the reference, starting with a verb. */
@@ -58,7 +58,7 @@ export type Nothing = typeof nothing;
 export function operation<I extends z.ZodObject = typeof noInput, O extends z.ZodType = Nothing, const S extends boolean = false>(
   declared: Declaration<I, O, S>,
 ): Operation<I, O, S> {
-  const method = declared.http.split(" ")[0] as HttpMethod;
+  const { method } = route(declared);
   const output = declared.output ?? (nothing as unknown as O);
   return Object.freeze({
     rpc: null,
@@ -89,8 +89,8 @@ export const paging = {
   offset: z.int().min(0).max(1_000_000_000).default(0).describe("How many items to pass over."),
 };
 
-/** Method and path parameters of an operation. */
+/** Method, path and path parameters of an operation; of one without HTTP, those of a POST to nowhere. */
 export function route(op: Pick<Operation, "http">): { method: HttpMethod; path: string; params: string[] } {
-  const [method, path] = op.http.split(" ") as [HttpMethod, string];
+  const [method, path] = (op.http ?? "POST ").split(" ") as [HttpMethod, string];
   return { method, path, params: [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string) };
 }

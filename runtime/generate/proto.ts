@@ -32,7 +32,7 @@ function printPackage(pkg: PackageModel): string {
     ...pkg.services.map((service) => {
       const rpcs = service.rpcs.map(({ name, op, request, response }) => {
         const output = `${op.stream ? "stream " : ""}${shortName(response.name)}`;
-        return `${comment([op.about, `HTTP: ${op.http}`].join("\n"))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
+        return `${comment([op.about, ...(op.http ? [`HTTP: ${op.http}`] : [])].join("\n"))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
       });
       return block(`service ${service.name}`, rpcs);
     }),

@@ -27,12 +27,13 @@ export function createApp(options: HttpOptions): OpenAPIHono {
     if (c.req.raw.url.includes("%")) refuseUndecodable(c);
     await next();
   });
-  for (const [path, group] of byPath(options.bound)) {
-    for (const bound of group) app.on(route(bound.op).method, path, endpoint(bound, options));
+  const bound = options.bound.filter(({ op }) => op.http !== null);
+  for (const [path, group] of byPath(bound)) {
+    for (const one of group) app.on(route(one.op).method, path, endpoint(one, options));
     // Registered right behind the methods, so that `/api/tasks/seed` is never taken for the task "seed".
     app.all(path, (c) => methodNotAllowed(c, group));
   }
-  describe(app, options.bound, options.version);
+  describe(app, bound, options.version);
   app.notFound((c) =>
     refuse(c, problem("not_found", `There is no ${c.req.path.slice(0, 200)} here; GET /openapi.json lists what there is.`)),
   );

@@ -10,24 +10,31 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
+<<<<<<< HEAD
+=======
+/** What identifies an execution to write to: its id, and the lease that it is held by. */
+export type Held = Pick<Claimed, "id" | "lease">;
+type NewStep = Partial<StepRow> & Pick<StepRow, "kind" | "state">;
+
+>>>>>>> a8358d1 (Gateway for external agents: sessions, rate limits, task streams (not bound yet))
 /**
  * What has happened in an execution, step by step, each a row before the next is begun. A run that dies is continued
  * behind its last row. Every write is void when the lease is lost.
  */
 export class Transcript implements StepLog {
   readonly steps: StepRow[];
-  readonly #execution: Claimed;
+  readonly #execution: Held;
   readonly #write: (change: Change) => Promise<boolean>;
   #pending: { steps: StepRow[]; settled: StepRow[] } = { steps: [], settled: [] };
 
-  constructor(execution: Claimed, steps: StepRow[], write: (change: Change) => Promise<boolean>) {
+  constructor(execution: Held, steps: StepRow[], write: (change: Change) => Promise<boolean>) {
     this.#execution = execution;
     this.steps = steps;
     this.#write = write;
   }
 
   /** Reads what earlier attempts left. A first attempt has nothing to read. */
-  static async open(sql: Queryable, execution: Claimed, write: (change: Change) => Promise<boolean>): Promise<Transcript> {
+  static async open(sql: Queryable, execution: Held, write: (change: Change) => Promise<boolean>): Promise<Transcript> {
     return new Transcript(execution, await loadSteps(sql, execution.id), write);
   }
 

@@ -1,0 +1,41 @@
+import { problem } from "@signalbox/schema/problem";
+import { type RateLimiterAbstract, RateLimiterRes } from "rate-limiter-flexible";
+import type { GatewayAgent } from "./queries.ts";
+
+type TrustLevel = GatewayAgent["trust_level"];
+
+export interface Limits {
+  perMinute(level: TrustLevel): number;
+  /** Counts one call; throws `rate_limited` with the time to wait. */
+  count(agentId: string, level: TrustLevel): Promise<void>;
+  /** Throws `rate_limited` while too many wrong secrets were sent for this agent. */
+  beforeSecret(agentId: string): Promise<void>;
+  wrongSecret(agentId: string): Promise<void>;
+}
+
+/** So many wrong secrets in a quarter of an hour; then nothing more is tried until it is over. */
+export const wrongSecrets = { points: 10, seconds: 900 };
+
+/** `make` gives a counter that all replicas share: in Redis, or in the database. */
+export function createLimits(perMinute: Readonly<Record<TrustLevel, number>>, make: (prefix: string, points: number, seconds: number) => RateLimiterAbstract): Limits {
+  const levels = new Map((Object.keys(perMinute) as TrustLevel[]).map((level) => [level, make(`calls_${level}`, perMinute[level], 60)]));
+  const secrets = make("wrong_secrets", wrongSecrets.points, wrongSecrets.seconds);
+  return {
+    perMinute: (level) => perMinute[level],
+    count: async (agentId, level) => {
+      await levels.get(level)?.consume(agentId).catch(refuse(`The agent "${agentId}" made more than ${perMinute[level]} calls in a minute.`));
+    },
+    beforeSecret: async (agentId) => {
+      const used = await secrets.get(agentId);
+      if (used && used.consumedPoints >= wrongSecrets.points) {
+        throw problem("rate_limited", "Too many wrong secrets were sent for this agent.", { retryAfter: used.msBeforeNext / 1000 });
+      }
+    },
+    wrongSecret: async (agentId) => void (await secrets.consume(agentId).catch(() => {})),
+  };
+}
+
+const refuse = (message: string) => (reason: unknown) => {
+  if (reason instanceof RateLimiterRes) throw problem("rate_limited", message, { retryAfter: reason.msBeforeNext / 1000 });
+  throw reason;
+};

@@ -1,0 +1,41 @@
+import * as gateway from "@signalbox/schema/gateway";
+import type { Bus } from "../bus.ts";
+import { type Bound, handle } from "../operations.ts";
+import type { Limits } from "./limits.ts";
+import { renewSession, renewTasks } from "./queries.ts";
+import { register, requireSession, sessionSeconds } from "./sessions.ts";
+import type { TaskStreams } from "./tasks.ts";
+
+export interface GatewayParts {
+  readonly bus: Bus;
+  readonly limits: Limits;
+  readonly streams: TaskStreams;
+  readonly leaseSeconds: number;
+}
+
+/** What external agents call: registration, tasks, heartbeat. */
+export function gatewayOperations({ limits, streams, leaseSeconds }: GatewayParts): Bound[] {
+  return [
+    handle(gateway.register, (input, { sql }) => register(sql, limits, input)),
+    handle(gateway.heartbeat, async ({ session_id }, { sql }) => {
+      const session = await requireSession(sql, limits, session_id);
+      const expires_at = await renewSession(sql, session.id_hash, sessionSeconds);
+      await renewTasks(sql, session.id_hash, leaseSeconds);
+      return { expires_at: expires_at ?? session.expires_at };
+    }),
+    handle(gateway.receiveTasks, async function* ({ session_id, max_in_flight }, { sql, signal }) {
+      const session = await requireSession(sql, limits, session_id);
+      yield* streams.receive(session, max_in_flight, signal);
+    }),
+    handle(gateway.completeTask, async ({ session_id, execution_id, result }, { sql }) => {
+      const session = await requireSession(sql, limits, session_id);
+      await streams.complete(session, execution_id, result);
+      return {};
+    }),
+    handle(gateway.failTask, async ({ session_id, execution_id, error, retryable }, { sql }) => {
+      const session = await requireSession(sql, limits, session_id);
+      await streams.fail(session, execution_id, error, retryable);
+      return {};
+    }),
+  ];
+}
