@@ -6,6 +6,7 @@ import type { Inbox } from "./dispatch/inbox.ts";
 import type { Routing } from "./dispatch/routing.ts";
 import { eventOperations } from "./events/operations.ts";
 import { executionOperations } from "./executions/operations.ts";
+import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
 import { healthOperation, type Part } from "./health/operations.ts";
 import { mappingOperations } from "./mappings/operations.ts";
 import type { Bound } from "./operations.ts";
@@ -24,23 +25,25 @@ export interface Parts {
   readonly inbox: Inbox;
   readonly connections: Connections;
   readonly tools: ToolDeps;
-  readonly parts: readonly Part[];
+  readonly gateway: GatewayParts;
+  readonly health: readonly Part[];
   readonly watchdogEnabled: boolean;
 }
 
 /** Every operation there is: what HTTP, gRPC and the generated files are made from. */
-export const bindAll = ({ bus, routing, inbox, connections, tools, parts, watchdogEnabled }: Parts): Bound[] => [
+export const bindAll = (parts: Parts): Bound[] => [
   ...agentOperations,
   ...capabilityOperations,
   ...auditOperations,
   ...projectOperations(async () => []),
-  ...taskOperations(bus, routing),
-  ...mappingOperations(bus),
-  ...executionOperations(bus),
-  ...eventOperations(inbox, connections.bySlug),
-  ...toolOperations(tools),
+  ...taskOperations(parts.bus, parts.routing),
+  ...mappingOperations(parts.bus),
+  ...executionOperations(parts.bus),
+  ...eventOperations(parts.inbox, parts.connections.bySlug),
+  ...toolOperations(parts.tools),
   ...toolExecutionOperations,
   usageOperation,
-  watchdogOperation(watchdogEnabled),
-  healthOperation(parts),
+  watchdogOperation(parts.watchdogEnabled),
+  ...gatewayOperations(parts.gateway),
+  healthOperation(parts.health),
 ];

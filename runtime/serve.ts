@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import type { Config } from "./config.ts";
+import { type Config, ConfigError } from "./config.ts";
 import type { Sql } from "./database/client.ts";
 import type { Inbox } from "./dispatch/inbox.ts";
 import { grpcRoutes } from "./grpc/routes.ts";
@@ -44,7 +45,7 @@ export async function serve({ config, bound, inbox, sql, log, authenticate }: Se
   const http = createServer(connectHandler({ routes, shutdownSignal: shutdown.signal, fallback }));
   const drain = drainOf(http);
   await new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
-  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT });
+  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ...tlsOf(config) });
   const port = (http.address() as AddressInfo).port;
   log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);
   if (open) {
@@ -87,4 +88,11 @@ function drainOf(server: Server): (limitMs: number) => Promise<void> {
     await closed;
     clearTimeout(timer);
   };
+}
+
+/** The certificate of the gRPC port, where both files are named. */
+function tlsOf({ GRPC_TLS_CERT: cert, GRPC_TLS_KEY: key }: Config) {
+  if (!cert && !key) return {};
+  if (!cert || !key) throw new ConfigError("GRPC_TLS_CERT and GRPC_TLS_KEY: set both or neither");
+  return { tls: { cert: readFileSync(cert), key: readFileSync(key) } };
 }

@@ -10,6 +10,10 @@ import { openDatabase } from "./database/open.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { createInbox } from "./dispatch/inbox.ts";
 import { openRouting } from "./dispatch/routing.ts";
+import { watchConnected } from "./gateway/connected.ts";
+import { databaseCounters } from "./gateway/counters.ts";
+import { createLimits } from "./gateway/limits.ts";
+import { createTaskStreams } from "./gateway/tasks.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
 import type { Log } from "./log.ts";
 import { exposureOf } from "./network/exposure.ts";
@@ -66,6 +70,9 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const llm = config.LLM_BASE_URL
     ? createLlm({ baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, timeoutMs: config.LLM_TIMEOUT_SECONDS * 1000 })
     : null;
+  const connected = await watchConnected(sql, bus, log);
+  const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
+  const retries = { retryLimit: config.EXECUTION_RETRY_LIMIT, retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS };
   const worker =
     config.SIGNALBOX_ROLE === "api"
       ? null
@@ -76,9 +83,8 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
           trackerUpdates: config.TRACKER_UPDATES_ENABLED,
           connectionFor: connections.forExecution,
           concurrency: config.WORKER_CONCURRENCY,
-          leaseSeconds: config.EXECUTION_LEASE_SECONDS,
-          retryLimit: config.EXECUTION_RETRY_LIMIT,
-          retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
+          ...{ leaseSeconds, ...retries },
+          connected: connected.has,
           alone: database.kind === "embedded",
           watchdog: (message, context) => watchdog("error", message, context),
         });
@@ -103,7 +109,15 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       connectionOf: connections.forExecution,
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
-    parts: [{ name: "database", probe: () => ping(sql) }],
+    gateway: {
+      ...{ bus, leaseSeconds },
+      limits: createLimits(
+        { default: config.RATE_LIMIT_DEFAULT, trusted: config.RATE_LIMIT_TRUSTED, privileged: config.RATE_LIMIT_PRIVILEGED },
+        databaseCounters(sql),
+      ),
+      streams: createTaskStreams({ sql, bus, log, leaseSeconds, ...retries }),
+    },
+    health: [{ name: "database", probe: () => ping(sql) }],
     watchdogEnabled: config.WATCHDOG_ENABLED,
   });
   const server = await serve({ config, bound, inbox, sql, log, authenticate: createAuthenticate(config.API_KEYS) });
@@ -117,6 +131,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     await worker?.stop(drainMs);
     routing.close();
     tools.close();
+    connected.close();
     accounts.close();
     await host.dispose();
     await guard.close();

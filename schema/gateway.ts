@@ -1,5 +1,5 @@
-import { trustLevel } from "./agents.ts";
 import { z } from "zod";
+import { trustLevel } from "./agents.ts";
 import { rowId, slug, timestamp } from "./common.ts";
 import { operation } from "./operation.ts";
 
@@ -14,7 +14,11 @@ export const register = operation({
   input: z.object({
     agent_id: slug,
     secret: z.string().max(1_000).default("").describe("The agent's `auth_secret`, where `auth_enabled`."),
-    capabilities: z.array(z.string().trim().min(1).max(100)).max(100).default([]).describe("Labels that are added to the agent's own."),
+    capabilities: z
+      .array(z.string().trim().min(1).max(100))
+      .max(100)
+      .default([])
+      .describe("Labels that are added to the agent's own."),
     version: z.string().max(100).default("").describe("Version of the connecting program; kept for the operator."),
   }),
   output: z.object({
@@ -43,7 +47,12 @@ export const receiveTasks = operation({
   about: "Receive the executions meant for the agent, in place of the LLM. A stream that ends gives back what is not completed.",
   input: z.object({
     session_id: sessionId,
-    max_in_flight: z.int().min(0).max(1_000).default(1).describe("At most this many tasks not yet completed or failed; 0 counts as 1."),
+    max_in_flight: z
+      .int()
+      .min(0)
+      .max(1_000)
+      .default(1)
+      .describe("At most this many tasks not yet completed or failed; 0 counts as 1."),
   }),
   output: z.object({
     execution_id: z.uuid(),

@@ -18,6 +18,8 @@ export interface Claimed {
   readonly attempts: number;
   readonly failures: number;
   readonly deaths: number;
+  /** How often a connected agent had it without finishing it. */
+  readonly handovers: number;
   readonly lease: string;
 }
 
@@ -29,7 +31,7 @@ export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSe
   sql<Claimed[]>`
     with due as (
       select x.id from task_executions x
-      where x.state = 'queued' and x.run_after <= now()
+      where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
         and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running')
         and not exists (
           select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
@@ -37,16 +39,17 @@ export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSe
       order by x.created_at, x.id limit ${limit} for update skip locked
     )
     update task_executions e
-    set state = 'running', attempts = e.attempts + 1, started_at = coalesce(e.started_at, now()),
+    set state = 'running', attempts = e.attempts + 1, offered_to = null, started_at = coalesce(e.started_at, now()),
       lease = ${worker} || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
     from due where e.id = due.id
     returning e.id, e.event_id, e.task_id, e.agent_id, e.project_id, e.source, e.slug, e.canonical_trigger, e.subject, e.project,
-      e.issue, e.content, e.attempts, e.failures, e.deaths, e.lease`;
+      e.issue, e.content, e.attempts, e.failures, e.deaths, e.handovers, e.lease`;
 
 /** Milliseconds until the next queued execution is due; `null` while none waits. */
 export async function nextDue(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
-    select (extract(epoch from min(run_after) - now()) * 1000)::float8 as wait from task_executions where state = 'queued'`;
+    select (extract(epoch from min(greatest(run_after, offered_until)) - now()) * 1000)::float8 as wait
+    from task_executions where state = 'queued'`;
   return row?.wait ?? null;
 }
 
@@ -67,7 +70,7 @@ export async function renewLeases(
 /** Puts back what a dead worker held. `all`: also what has a lease left; right at the start of the only process. */
 export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
   const result = await sql`
-    update task_executions set state = 'queued', deaths = deaths + 1, run_after = now(), lease = null, lease_expires_at = null
+    update task_executions set state = 'queued', deaths = deaths + 1, run_after = now(), lease = null, lease_expires_at = null, stream_id = null
     where state = 'running' and (${all} or lease_expires_at < now())`;
   return result.count;
 }

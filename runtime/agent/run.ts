@@ -18,8 +18,15 @@ export interface RunDeps extends ConversationDeps {
   readonly defaultModel: string;
   /** The connection in whose name an execution writes. */
   readonly connectionFor: (source: string, execution: Claimed, agentId: string | null) => Promise<Connection | null>;
+  /** Whether an external agent of this id is connected and receives tasks. */
+  readonly connected: (agentId: string) => boolean;
   readonly log: Log;
 }
+
+/** A connected agent that does not take up what it is offered within this time leaves it to the LLM. */
+const offerSeconds = 10;
+/** After so many connected agents that did not finish it, an execution goes to the LLM. */
+const mostHandovers = 2;
 
 export interface Run {
   readonly execution: Claimed;
@@ -31,9 +38,14 @@ export interface Run {
  * Runs an execution to its end: select the agent, compose the prompt, ask the model and run the tools it calls, post the
  * answer. Continues behind the last step of the transcript.
  */
-export async function runExecution(run: Run, deps: RunDeps): Promise<void> {
+export async function runExecution(run: Run, deps: RunDeps): Promise<"done" | "offered"> {
   const { transcript } = run;
   const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(run, deps));
+  if (isForConnected(run, plan, deps)) {
+    const offered_to = plan.agent_id as string;
+    await transcript.flush({ state: "queued", agent_id: offered_to, offered_to, offered_seconds: offerSeconds });
+    return "offered";
+  }
   const { execution, signal } = run;
   const talk = {
     ...{ id: execution.id, plan, log: transcript, signal, project: execution.project, resumable: true },
@@ -42,6 +54,16 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<void> {
   const answer = (await converse(talk, deps)).trim();
   const url = answer === "" ? null : await postAnswer(run, plan.agent_id, answer, deps);
   await transcript.flush({ ...transcript.totals(), state: "succeeded", result: answer, result_url: url, error: null });
+  return "done";
+}
+
+/** Nobody has begun to answer, the agent is connected, and it was not offered in vain before. */
+function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDeps): boolean {
+  const untouched = transcript.steps.every((step) => step.kind === "prompt");
+  const offeredBefore = execution.attempts > 1 && execution.handovers === 0 && execution.failures === 0 && execution.deaths === 0;
+  return (
+    untouched && !offeredBefore && plan.agent_id !== null && execution.handovers < mostHandovers && deps.connected(plan.agent_id)
+  );
 }
 
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {

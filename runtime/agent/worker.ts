@@ -136,8 +136,9 @@ async function carryOut(
       execution.attempts > 1 ? await Transcript.open(options.sql, execution, write) : new Transcript(execution, [], write);
     if (execution.deaths >= mostDeaths)
       throw new Failure(`Its worker died ${execution.deaths} times while running it.`, { retryable: false });
-    await runExecution({ execution, transcript, signal }, { ...options, log });
-    log.info("execution succeeded", { attempts: execution.attempts });
+    const outcome = await runExecution({ execution, transcript, signal }, { ...options, log });
+    if (outcome === "offered") await options.bus.publish("gateway");
+    else log.info("execution succeeded", { attempts: execution.attempts });
   } catch (error) {
     if (error instanceof LeaseLost || signal.aborted)
       return log.warn("execution let go", { reason: String(signal.reason ?? error) });
@@ -167,7 +168,8 @@ async function fail(
     : { state: "failed" as const };
   const last = transcript?.steps.at(-1);
   if (last?.state === "started") transcript?.settle(last, { error: message });
-  await transcript?.flush({ ...transcript.totals(), ...patch, error: message, failures: execution.failures + 1 });
+  const agent_id = transcript?.steps[0]?.agent_id ?? null;
+  await transcript?.flush({ ...transcript.totals(), ...patch, agent_id, error: message, failures: execution.failures + 1 });
   const context = { execution_id: execution.id, task_id: execution.task_id, error: message };
   if (retry) options.log.warn("execution will be tried again", { ...context, after_ms: patch.delay_ms });
   else options.watchdog("execution failed", context);

@@ -12,5 +12,13 @@ export function databaseCounters(sql: Sql): MakeCounter {
     },
   };
   return (keyPrefix, points, duration) =>
-    new RateLimiterPostgres({ storeClient: client, storeType: "pool", tableName: "rate_limits", tableCreated: true, keyPrefix, points, duration });
+    new RateLimiterPostgres({
+      storeClient: client,
+      storeType: "pool",
+      tableName: "rate_limits",
+      tableCreated: true,
+      keyPrefix,
+      points,
+      duration,
+    });
 }

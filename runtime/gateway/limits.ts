@@ -17,18 +17,28 @@ export interface Limits {
 export const wrongSecrets = { points: 10, seconds: 900 };
 
 /** `make` gives a counter that all replicas share: in Redis, or in the database. */
-export function createLimits(perMinute: Readonly<Record<TrustLevel, number>>, make: (prefix: string, points: number, seconds: number) => RateLimiterAbstract): Limits {
-  const levels = new Map((Object.keys(perMinute) as TrustLevel[]).map((level) => [level, make(`calls_${level}`, perMinute[level], 60)]));
+export function createLimits(
+  perMinute: Readonly<Record<TrustLevel, number>>,
+  make: (prefix: string, points: number, seconds: number) => RateLimiterAbstract,
+): Limits {
+  const levels = new Map(
+    (Object.keys(perMinute) as TrustLevel[]).map((level) => [level, make(`calls_${level}`, perMinute[level], 60)]),
+  );
   const secrets = make("wrong_secrets", wrongSecrets.points, wrongSecrets.seconds);
   return {
     perMinute: (level) => perMinute[level],
     count: async (agentId, level) => {
-      await levels.get(level)?.consume(agentId).catch(refuse(`The agent "${agentId}" made more than ${perMinute[level]} calls in a minute.`));
+      await levels
+        .get(level)
+        ?.consume(agentId)
+        .catch(refuse(`The agent "${agentId}" made more than ${perMinute[level]} calls in a minute.`));
     },
     beforeSecret: async (agentId) => {
       const used = await secrets.get(agentId);
       if (used && used.consumedPoints >= wrongSecrets.points) {
-        throw problem("rate_limited", "Too many wrong secrets were sent for this agent.", { retryAfter: used.msBeforeNext / 1000 });
+        throw problem("rate_limited", "Too many wrong secrets were sent for this agent.", {
+          retryAfter: used.msBeforeNext / 1000,
+        });
       }
     },
     wrongSecret: async (agentId) => void (await secrets.consume(agentId).catch(() => {})),

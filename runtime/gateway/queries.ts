@@ -53,7 +53,11 @@ export async function renewSession(sql: Queryable, idHash: string, seconds: numb
   return row?.expires_at;
 }
 
-export async function insertStream(sql: Queryable, stream: { id: string; agent_id: string; session_hash: string }, seconds: number): Promise<void> {
+export async function insertStream(
+  sql: Queryable,
+  stream: { id: string; agent_id: string; session_hash: string },
+  seconds: number,
+): Promise<void> {
   await sql`delete from agent_streams where expires_at < now()`;
   await sql`insert into agent_streams ${sql({ ...stream, expires_at: new Date(Date.now() + seconds * 1000).toISOString() })}`;
 }
@@ -79,7 +83,13 @@ export interface HandedOver {
 }
 
 /** Takes executions that are offered to an agent, for one of its streams. Their plan is the first step of the transcript. */
-export const takeOffered = (sql: Sql, agentId: string, streamId: string, limit: number, leaseSeconds: number): Promise<HandedOver[]> =>
+export const takeOffered = (
+  sql: Sql,
+  agentId: string,
+  streamId: string,
+  limit: number,
+  leaseSeconds: number,
+): Promise<HandedOver[]> =>
   sql<HandedOver[]>`
     with due as (
       select x.id from task_executions x
@@ -124,6 +134,8 @@ export async function findHeld(sql: Queryable, sessionHash: string, executionId:
 }
 
 export const countOfStream = async (sql: Queryable, streamId: string): Promise<number> => {
-  const [row] = await sql<[{ held: number }]>`select count(*) as held from task_executions where state = 'running' and stream_id = ${streamId}`;
+  const [row] = await sql<
+    [{ held: number }]
+  >`select count(*) as held from task_executions where state = 'running' and stream_id = ${streamId}`;
   return row.held;
 };

@@ -44,7 +44,8 @@ export async function register(sql: Sql, limits: Limits, input: Registration) {
 /** The session of a call, counted against the agent's rate limit. */
 export async function requireSession(sql: Sql, limits: Limits, sessionId: string): Promise<Session> {
   const session = await findSession(sql, hashOf(sessionId));
-  if (!session) throw problem("unauthenticated", "The session is unknown, has expired or was revoked. Call RegisterAgent for a new one.");
+  if (!session)
+    throw problem("unauthenticated", "The session is unknown, has expired or was revoked. Call RegisterAgent for a new one.");
   await limits.count(session.agent_id, session.trust_level);
   return session;
 }

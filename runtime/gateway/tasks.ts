@@ -72,7 +72,9 @@ export function createTaskStreams(options: StreamOptions): TaskStreams {
       }
     } finally {
       streams.delete(wake);
-      const released = await queries.releaseStream(sql, id).catch((error) => log.warn("a stream's tasks were not given back; their leases will end", { error }));
+      const released = await queries
+        .releaseStream(sql, id)
+        .catch((error) => log.warn("a stream's tasks were not given back; their leases will end", { error }));
       await bus.publish("streams").catch(() => {});
       if (released) await bus.publish("queue").catch(() => {});
     }
@@ -81,9 +83,13 @@ export function createTaskStreams(options: StreamOptions): TaskStreams {
   const held = async (session: queries.Session, executionId: string) => {
     const task = await queries.findHeld(sql, session.id_hash, executionId);
     if (!task) {
-      throw problem("not_found", `This session holds no execution ${executionId}: it was completed, given back, or its lease has ended.`, {
-        field: "execution_id",
-      });
+      throw problem(
+        "not_found",
+        `This session holds no execution ${executionId}: it was completed, given back, or its lease has ended.`,
+        {
+          field: "execution_id",
+        },
+      );
     }
     const write = async (change: Parameters<typeof writeChanges>[1][number]) => (await writeChanges(sql, [change]))[0] === true;
     return { task, transcript: await Transcript.open(sql, task, write) };
@@ -94,7 +100,13 @@ export function createTaskStreams(options: StreamOptions): TaskStreams {
     complete: async (session, executionId, result) => {
       const { task, transcript } = await held(session, executionId);
       // As if the LLM had answered: whoever takes the execution up next finds the answer and posts it.
-      transcript.add({ kind: "model", state: "succeeded", name: `agent:${session.agent_id}`, agent_id: session.agent_id, output: { content: result, tool_calls: [] } });
+      transcript.add({
+        kind: "model",
+        state: "succeeded",
+        name: `agent:${session.agent_id}`,
+        agent_id: session.agent_id,
+        output: { content: result, tool_calls: [] },
+      });
       await transcript.flush({ state: "queued" }).catch(refuseLate(task.id));
       await bus.publish("queue");
       await bus.publish("gateway");
@@ -105,7 +117,9 @@ export function createTaskStreams(options: StreamOptions): TaskStreams {
       const patch = again
         ? { state: "queued" as const, delay_ms: options.retryDelaySeconds * 1000 * 2 ** task.failures }
         : { state: "failed" as const };
-      await transcript.flush({ ...patch, error: `${session.agent_id}: ${error}`, failures: task.failures + 1 }).catch(refuseLate(task.id));
+      await transcript
+        .flush({ ...patch, error: `${session.agent_id}: ${error}`, failures: task.failures + 1 })
+        .catch(refuseLate(task.id));
       await bus.publish("queue");
       await bus.publish("gateway");
     },
@@ -117,7 +131,11 @@ const refuseLate = (id: string) => () => {
 };
 
 const asReceived = (one: queries.HandedOver): Received => {
-  const text = (role: string) => one.plan.messages.filter((message) => message.role === role).map((message) => message.content).join("\n\n");
+  const text = (role: string) =>
+    one.plan.messages
+      .filter((message) => message.role === role)
+      .map((message) => message.content)
+      .join("\n\n");
   return {
     execution_id: one.id,
     task_id: one.task_id,

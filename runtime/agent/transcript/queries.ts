@@ -31,6 +31,9 @@ export interface Patch {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
   readonly tool_calls?: number;
+  /** With the state `queued`: the connected agent that may take it up, for so many seconds, before the LLM does. */
+  readonly offered_to?: string;
+  readonly offered_seconds?: number;
 }
 export interface Change {
   readonly id: string;
@@ -43,7 +46,7 @@ export interface Change {
 const stepTypes =
   "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int";
 const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int";
+  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, offered_to text, offered_seconds float8";
 
 /**
  * Writes the changes of many executions in one statement and says which of them were still held by their lease.
@@ -84,6 +87,8 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
         prompt_tokens = coalesce(g.prompt_tokens, e.prompt_tokens), completion_tokens = coalesce(g.completion_tokens, e.completion_tokens),
         tool_calls = coalesce(g.tool_calls, e.tool_calls),
         finished_at = case when g.state in ('succeeded', 'failed') then now() else e.finished_at end,
+        offered_to = g.offered_to, offered_until = now() + make_interval(secs => g.offered_seconds),
+        stream_id = case when g.state is null then e.stream_id end,
         lease = case when g.state is null then e.lease end,
         lease_expires_at = case when g.state is null then e.lease_expires_at end
       from given g where e.id = g.id and e.id in (select id from held)

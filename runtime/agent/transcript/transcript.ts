@@ -10,13 +10,9 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-<<<<<<< HEAD
-=======
 /** What identifies an execution to write to: its id, and the lease that it is held by. */
 export type Held = Pick<Claimed, "id" | "lease">;
-type NewStep = Partial<StepRow> & Pick<StepRow, "kind" | "state">;
 
->>>>>>> a8358d1 (Gateway for external agents: sessions, rate limits, task streams (not bound yet))
 /**
  * What has happened in an execution, step by step, each a row before the next is begun. A run that dies is continued
  * behind its last row. Every write is void when the lease is lost.
