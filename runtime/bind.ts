@@ -9,6 +9,8 @@ import { executionOperations } from "./executions/operations.ts";
 import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
 import { healthOperation, type Part } from "./health/operations.ts";
 import { mappingOperations } from "./mappings/operations.ts";
+import type { Memory } from "./memory/open.ts";
+import { memoryOperations } from "./memory/operations.ts";
 import type { Bound } from "./operations.ts";
 import type { Connections } from "./plugins/connections.ts";
 import { projectOperations } from "./projects/operations.ts";
@@ -26,6 +28,7 @@ export interface Parts {
   readonly connections: Connections;
   readonly tools: ToolDeps;
   readonly gateway: GatewayParts;
+  readonly memory: Memory;
   readonly health: readonly Part[];
   readonly watchdogEnabled: boolean;
 }
@@ -35,13 +38,14 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...agentOperations,
   ...capabilityOperations,
   ...auditOperations,
-  ...projectOperations(async () => []),
+  ...projectOperations(async (_, project_id, limit) => (await parts.memory.list({ project_id }, { limit, offset: 0 })).items),
   ...taskOperations(parts.bus, parts.routing),
   ...mappingOperations(parts.bus),
   ...executionOperations(parts.bus),
   ...eventOperations(parts.inbox, parts.connections.bySlug),
   ...toolOperations(parts.tools),
   ...toolExecutionOperations,
+  ...memoryOperations(parts.memory),
   usageOperation,
   watchdogOperation(parts.watchdogEnabled),
   ...gatewayOperations(parts.gateway),

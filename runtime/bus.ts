@@ -11,6 +11,8 @@ export type Topic =
   | "queue"
   /** An execution was cancelled; its id. */
   | "cancel"
+  /** The first memory is there. */
+  | "memory"
   /** Executions wait for connected agents. */
   | "gateway"
   /** An external agent connected or left. */

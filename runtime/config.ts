@@ -39,6 +39,26 @@ export const variables = {
   LLM_MODEL: z.string().default("gpt-4o-mini").describe("Model of agents that name none."),
   LLM_TIMEOUT_SECONDS: whole(120, 1, 3600).describe("Deadline of one LLM call."),
   LLM_MAX_TOOL_ROUNDS: whole(5, 0, 100).describe("LLM requests with tools in one execution; one more without them follows."),
+  EMBEDDING_PROVIDER: z
+    .enum(["proxy", "local"])
+    .optional()
+    .describe(
+      "`proxy`: the LLM's API makes the vectors; `local`: feature hashing, without a model. By default `proxy` where LLM_BASE_URL is set.",
+    ),
+  EMBEDDING_MODEL: z.string().default("text-embedding-3-small").describe("Embedding model of the LLM's API."),
+  EMBEDDING_DIMENSION: whole(1536, 1, 16_000).describe("Length of the vectors; must be what the embedding model makes."),
+  MEMORY_SEARCH_LIMIT: whole(10, 0, 100).describe("Most memories that are put into a prompt."),
+  MEMORY_TOP_K: whole(10, 1, 1000).describe("Results of a memory search that names no limit."),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// address" })
+    .optional()
+    .describe("Redis for short-term memories and rate limits. Without it redis://127.0.0.1:6379 is tried once at the start."),
+  REDIS_MEMORY_TTL: whole(3600, 1, 315_360_000).describe("Lifetime of short-term memories that name none, seconds."),
+  PGVECTOR_DISTANCE_METRIC: z.enum(["cosine", "l2", "ip"]).default("cosine").describe("How the distance of vectors is measured."),
+  PGVECTOR_INDEX: z.enum(["hnsw", "ivfflat"]).default("hnsw").describe("Index on the vectors."),
+  PGVECTOR_IVFFLAT_PROBES: whole(10, 1, 32_768).describe(
+    "ivfflat: lists that a search looks into; more find more and take longer.",
+  ),
   TRACKER_UPDATES_ENABLED: yesNo(true).describe("`false` turns every write at a tracker into a recorded dry run."),
   WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Executions that one replica runs at the same time."),
   SIGNALBOX_ROLE: z.enum(["all", "api", "worker"]).default("all").describe("`api` serves only, `worker` only runs executions."),

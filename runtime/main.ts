@@ -1,4 +1,6 @@
 import alpha from "@signalbox/plugin-alpha";
+import memoryPgvector from "@signalbox/plugin-memory-pgvector";
+import memoryRedis from "@signalbox/plugin-memory-redis";
 import { ConfigError, readConfig } from "./config.ts";
 import { createLog } from "./log.ts";
 import { start } from "./service.ts";
@@ -7,7 +9,7 @@ import { start } from "./service.ts";
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog({ pretty: config.terminal });
-  const service = await start(config, { builtIns: [alpha] }, log);
+  const service = await start(config, { builtIns: [alpha, memoryPgvector, memoryRedis] }, log);
   let stopping = false;
   const stop = (signal: string) => {
     if (stopping) process.exit(1);

@@ -16,6 +16,8 @@ import { createLimits } from "./gateway/limits.ts";
 import { createTaskStreams } from "./gateway/tasks.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
 import type { Log } from "./log.ts";
+import { openMemory } from "./memory/open.ts";
+import { prepareMemory, storesFrom } from "./memory/prepare.ts";
 import { exposureOf } from "./network/exposure.ts";
 import { createGuard } from "./network/guard.ts";
 import { createAccounts } from "./plugins/accounts.ts";
@@ -47,9 +49,13 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const { open, local } = exposureOf(config);
   const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: open && local });
 
+  const ground = await prepareMemory(config, database, log);
+  const { redis } = ground;
   const connections = connectionsOf(config);
   const plugins = await loadPlugins({
-    builtIns,
+    // Without a Redis its plugins have nothing to work on.
+    builtIns: builtIns.filter((plugin) => redis || !plugin.needs.includes("redis")),
+    grants: ground.grants,
     extra: config.SIGNALBOX_PLUGINS,
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
@@ -60,6 +66,16 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const accounts = createAccounts(log);
   // Asked now, so that the first webhook need not wait for the answer.
   for (const connection of connections.all()) void accounts.of(connection);
+
+  const memory = await openMemory({
+    ...{ sql, bus, log },
+    ...ground,
+    stores: storesFrom(host, redis !== null),
+    topK: config.MEMORY_TOP_K,
+    promptLimit: config.MEMORY_SEARCH_LIMIT,
+    shortTtlSeconds: config.REDIS_MEMORY_TTL,
+    warn: (message, context) => watchdog("warn", message, context),
+  });
 
   const routing = await openRouting(sql, bus, log);
   const tools = await openRegistry({
@@ -78,6 +94,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       ? null
       : await startWorker({
           ...{ sql, tools, llm, log, bus },
+          recall: memory.recall,
           defaultModel: config.LLM_MODEL,
           maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,
           trackerUpdates: config.TRACKER_UPDATES_ENABLED,
@@ -103,7 +120,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   });
 
   const bound = bindAll({
-    ...{ bus, routing, inbox, connections },
+    ...{ bus, routing, inbox, connections, memory },
     tools: {
       ...{ registry: tools, bus, checkAddress: guard.check },
       connectionOf: connections.forExecution,
@@ -117,7 +134,10 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       ),
       streams: createTaskStreams({ sql, bus, log, leaseSeconds, ...retries }),
     },
-    health: [{ name: "database", probe: () => ping(sql) }],
+    health: [
+      { name: "database", probe: () => ping(sql) },
+      ...(redis ? [{ name: "redis", probe: () => redis.call("PING") }] : []),
+    ],
     watchdogEnabled: config.WATCHDOG_ENABLED,
   });
   const server = await serve({ config, bound, inbox, sql, log, authenticate: createAuthenticate(config.API_KEYS) });
@@ -133,7 +153,9 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     tools.close();
     connected.close();
     accounts.close();
+    await memory.close();
     await host.dispose();
+    await redis?.close();
     await guard.close();
     await bus.close();
     await database.close();

@@ -31,6 +31,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly stream: S;
   /** HTTP only: some outputs are answered with another status, with the same body. */
   readonly alternative: Alternative<O> | null;
+  /** HTTP only: the last path parameter may be any text, even one that stands literally in the path of another operation. */
+  readonly opaque: boolean;
 }
 
 export interface Alternative<O extends z.ZodType> {
@@ -44,7 +46,7 @@ export type Input<O extends Operation> = z.output<O["input"]>;
 export type Output<O extends Operation> = z.input<O["output"]>;
 
 type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> = Pick<Operation<I, O>, "id" | "http" | "about"> &
-  Partial<Pick<Operation<I, O, S>, "rpc" | "status" | "problems" | "scope" | "stream" | "alternative">> & {
+  Partial<Pick<Operation<I, O, S>, "rpc" | "status" | "problems" | "scope" | "stream" | "alternative" | "opaque">> & {
     input?: I;
     output?: O;
   };
@@ -66,6 +68,7 @@ export function operation<I extends z.ZodObject = typeof noInput, O extends z.Zo
     scope: method === "GET" ? "read" : "write",
     stream: false as S,
     alternative: null,
+    opaque: false,
     ...declared,
     input: declared.input ?? (noInput as unknown as I),
     output,

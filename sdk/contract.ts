@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { MemoryBackend, RedisAccess, SqlAccess, Vectors } from "./memory.ts";
 
 /**
  * What crosses the boundary between the host and a plugin. All of it is JSON, except bytes (a `Uint8Array` in one
@@ -131,6 +132,7 @@ export interface Contributions {
   readonly sources?: Readonly<Record<string, Source<any>>>;
   // biome-ignore lint/suspicious/noExplicitAny: as above, for the tools' inputs and outputs
   readonly tools?: Readonly<Record<string, Tool<any, any, any>>>;
+  readonly memories?: Readonly<Record<string, MemoryBackend>>;
   /** Called once on a clean stop, in reverse order of setup. */
   dispose?(): Maybe<void>;
 }
@@ -141,6 +143,12 @@ export interface Capabilities {
   log(message: string, fields?: Readonly<Record<string, Json>>): void;
   /** `fetch`, bound to the hosts that the plugin declares and those of its connections, with the call's deadline. Sends a body at most once (see `fetchOnce`). */
   fetch: typeof globalThis.fetch;
+  /** The host's database. Built-in plugins only. */
+  sql: SqlAccess;
+  /** The host's Redis; where there is none, a plugin that needs it is not set up. Built-in plugins only. */
+  redis: RedisAccess;
+  /** Length, metric and model of the vectors that memories are found by. */
+  vectors: Vectors;
 }
 export type Need = keyof Capabilities;
 export type SetupContext<C, N extends Need> = Readonly<Pick<Capabilities, N> & { config: C }>;

@@ -5,10 +5,16 @@ export class Failure extends Error {
   readonly retryable: boolean;
   /** Wait that the other side asked for, milliseconds. */
   readonly retryAfterMs: number | undefined;
-  constructor(message: string, options: { retryable: boolean; retryAfterMs?: number | undefined; cause?: unknown }) {
+  /** HTTP status that the other side answered with, where it answered. */
+  readonly status: number | undefined;
+  constructor(
+    message: string,
+    options: { retryable: boolean; retryAfterMs?: number | undefined; status?: number; cause?: unknown },
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
+    this.status = options.status;
   }
 }
 

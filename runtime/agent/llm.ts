@@ -37,6 +37,52 @@ export interface Llm {
   chat(request: ChatRequest, signal: AbortSignal, onDelta?: (text: string) => void): Promise<ChatAnswer>;
 }
 
+/** Vectors of texts, in their order. Throws a `Failure` that says whether another try may work. */
+export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<number[][]>;
+
+/** An embedding model behind an OpenAI-compatible API. */
+export function createEmbed(options: { baseUrl: string; apiKey: string | undefined; model: string; dimension: number }): Embed {
+  const client = new OpenAI({ baseURL: options.baseUrl, apiKey: options.apiKey ?? "none", maxRetries: 0 });
+  // Asked for only where the model's own length is another one: many models and proxies refuse the parameter.
+  let shorten = false;
+  const call = async (texts: readonly string[], signal: AbortSignal): Promise<number[][]> => {
+    try {
+      const { model, dimension } = options;
+      const answer = await client.embeddings.create(
+        { model, input: [...texts], encoding_format: "float", ...(shorten && { dimensions: dimension }) },
+        { signal },
+      );
+      return readVectors(answer as unknown as { data?: unknown }, texts.length);
+    } catch (error) {
+      throw classify(error);
+    }
+  };
+  return async (texts, signal) => {
+    const fits = (vectors: number[][]) => vectors.every((vector) => vector.length === options.dimension);
+    const vectors = await call(texts, signal);
+    if (fits(vectors)) return vectors;
+    shorten = !shorten;
+    const again = await call(texts, signal).catch(() => vectors);
+    if (fits(again)) return again;
+    const length = vectors[0]?.length;
+    const message = `EMBEDDING_DIMENSION is ${options.dimension}, but ${options.model} makes vectors of ${length}: set EMBEDDING_DIMENSION=${length}.`;
+    throw new Failure(message, { retryable: true });
+  };
+}
+
+function readVectors(answer: { data?: unknown }, count: number): number[][] {
+  const data = Array.isArray(answer?.data) ? (answer.data as { index?: unknown; embedding?: unknown }[]) : [];
+  const vectors = new Array<number[] | undefined>(count);
+  for (const [i, one] of data.entries()) {
+    const { embedding } = one ?? {};
+    const valid = Array.isArray(embedding) && embedding.length > 0 && embedding.every((value) => Number.isFinite(value));
+    if (valid) vectors[typeof one.index === "number" ? one.index : i] = embedding as number[];
+  }
+  const whole = vectors.filter((vector) => vector !== undefined);
+  if (whole.length === count && vectors.length === count) return whole;
+  throw new Failure(`The embedding model answered ${whole.length} vectors for ${count} texts.`, { retryable: true });
+}
+
 /** An LLM behind an OpenAI-compatible API. */
 export function createLlm(options: { baseUrl: string; apiKey: string | undefined; timeoutMs: number }): Llm {
   // Retries are ours: they belong to the execution's rules, not to the client's.
@@ -126,7 +172,7 @@ function classify(error: unknown): unknown {
     const status = error.status ?? 0;
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
     const message = `The LLM answered ${status}: ${error.message.slice(0, 300)}`;
-    return new Failure(message, { retryable, retryAfterMs: retryAfter(error.headers?.get("retry-after")), cause: error });
+    return new Failure(message, { retryable, status, retryAfterMs: retryAfter(error.headers?.get("retry-after")), cause: error });
   }
   // Not JSON, or cut off in the middle.
   if (error instanceof SyntaxError || error instanceof TypeError)

@@ -1,6 +1,7 @@
 import { findAgent } from "../agents/queries.ts";
 import type { Sql } from "../database/client.ts";
 import type { Log } from "../log.ts";
+import type { Recall } from "../memory/recall.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { findTask } from "../tasks/queries.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
@@ -15,6 +16,8 @@ import type { Transcript } from "./transcript/transcript.ts";
 export interface RunDeps extends ConversationDeps {
   readonly sql: Sql;
   readonly tools: ToolRegistry;
+  /** The memories that a prompt is told. */
+  readonly recall: Recall;
   readonly defaultModel: string;
   /** The connection in whose name an execution writes. */
   readonly connectionFor: (source: string, execution: Claimed, agentId: string | null) => Promise<Connection | null>;
@@ -77,11 +80,13 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
       retryable: false,
     });
   }
+  const { id: execution_id, project_id } = execution;
+  const memories = await deps.recall(execution.content, { execution_id, agent_id: agent?.id ?? null, project_id });
   const plan: Plan = {
     agent_id: agent?.id ?? null,
     model: agent?.model ?? deps.defaultModel,
     temperature: agent?.temperature ?? null,
-    messages: [{ role: "system", content: systemPrompt(agent, task) }, taskPrompt(task, execution)],
+    messages: [{ role: "system", content: systemPrompt(agent, task, memories) }, taskPrompt(task, execution)],
     tools: deps.tools
       .offered({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })
       .map(nameOf),

@@ -31,7 +31,8 @@ export function createApp(options: HttpOptions): OpenAPIHono {
   for (const [path, group] of byPath(bound)) {
     for (const one of group) app.on(route(one.op).method, path, endpoint(one, options));
     // Registered right behind the methods, so that `/api/tasks/seed` is never taken for the task "seed".
-    app.all(path, (c) => methodNotAllowed(c, group));
+    const beyond = opaqueMethods(path, options.bound);
+    app.all(path, (c, next) => (beyond.has(c.req.method) ? next() : methodNotAllowed(c, group)));
   }
   describe(app, bound, options.version);
   app.notFound((c) =>
@@ -61,6 +62,13 @@ function endpoint(bound: Bound, options: HttpOptions) {
 function byPath(bound: readonly Bound[]): [string, Bound[]][] {
   const groups = Map.groupBy(bound, ({ op }) => route(op).path);
   return [...groups].sort(([a], [b]) => (a.replaceAll(":", "~") < b.replaceAll(":", "~") ? -1 : 1));
+}
+
+/** Methods that an operation with an opaque last parameter takes at a literal path: DELETE of the memory called "search". */
+function opaqueMethods(path: string, bound: readonly Bound[]): Set<string> {
+  const routes = bound.filter(({ op }) => op.opaque).map(({ op }) => route(op));
+  const same = (pattern: string) => pattern !== path && pattern.replace(/:\w+$/, "") === path.replace(/[^/:]+$/, "");
+  return new Set(routes.filter((one) => same(one.path)).map((one) => one.method));
 }
 
 function methodNotAllowed(c: HonoContext, group: readonly Bound[]): Response {

@@ -24,10 +24,13 @@ export class Refusal extends Error {
 }
 
 /** The capabilities that this host hands out. */
-export const capabilityNames: readonly string[] = ["log", "fetch"];
+export const capabilityNames: readonly string[] = ["log", "fetch", "vectors"];
 
-/** Decides whether a module's default export may be set up. `taken` are the ids of plugins admitted before it. */
-export function admit(value: unknown, taken: ReadonlySet<string>): Plugin {
+/**
+ * Decides whether a module's default export may be set up. `taken` are the ids of plugins admitted before it, `offered`
+ * the capabilities that it may ask for.
+ */
+export function admit(value: unknown, taken: ReadonlySet<string>, offered: readonly string[] = capabilityNames): Plugin {
   // Symbol.for, not instanceof: an installed plugin carries its own copy of the sdk.
   const stamp = typeof value === "object" && value !== null ? (value as Plugin)[PLUGIN] : undefined;
   if (!stamp) throw new Refusal("NOT_A_PLUGIN", "Expected the default export to be the result of definePlugin(); it is not.");
@@ -49,12 +52,9 @@ export function admit(value: unknown, taken: ReadonlySet<string>): Plugin {
   }
   if (taken.has(plugin.id))
     throw new Refusal("DUPLICATE_ID", `Expected an id of its own; "${plugin.id}" is taken by a plugin loaded before.`);
-  const unknown = plugin.needs.filter((need) => !capabilityNames.includes(need));
+  const unknown = plugin.needs.filter((need) => !offered.includes(need));
   if (unknown.length > 0) {
-    throw new Refusal(
-      "UNKNOWN_NEED",
-      `This host offers ${capabilityNames.join(", ")}; ${plugin.id} also needs ${unknown.join(", ")}.`,
-    );
+    throw new Refusal("UNKNOWN_NEED", `This host offers ${offered.join(", ")}; ${plugin.id} also needs ${unknown.join(", ")}.`);
   }
   return plugin;
 }

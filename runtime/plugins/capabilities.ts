@@ -2,9 +2,18 @@ import type { Capabilities, Plugin } from "@signalbox/sdk";
 import { fetchOnce, PluginError } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 
+/** What the host has beside the capabilities that are made for each plugin. */
+export type Grants = Partial<Pick<Capabilities, "sql" | "redis" | "vectors">>;
+
 /** Exactly what a plugin named in `needs`, bound to it. */
-export function capabilitiesFor(plugin: Plugin, hosts: () => readonly string[], log: Log): Partial<Capabilities> {
-  const all: Capabilities = {
+export function capabilitiesFor(
+  plugin: Plugin,
+  hosts: () => readonly string[],
+  log: Log,
+  grants: Grants = {},
+): Partial<Capabilities> {
+  const all: Partial<Capabilities> = {
+    ...grants,
     log: (message, fields) => log.info(message, { plugin: plugin.id, ...fields }),
     fetch: boundFetch(plugin, hosts),
   };

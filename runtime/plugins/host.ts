@@ -1,4 +1,4 @@
-import type { Call, Contributions, Source, Tool } from "@signalbox/sdk";
+import type { Call, Contributions, MemoryBackend, Source, Tool } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Loaded, Refused } from "./load.ts";
 
@@ -25,6 +25,8 @@ export interface ToolEntry {
 export interface Host {
   readonly sources: ReadonlyMap<string, SourceEntry>;
   readonly tools: ReadonlyMap<string, ToolEntry>;
+  /** Stores of memories, by name. */
+  readonly memories: ReadonlyMap<string, MemoryBackend>;
   readonly refused: readonly Refused[];
   dispose(): Promise<void>;
 }
@@ -32,16 +34,18 @@ export interface Host {
 export function createHost(loaded: readonly Loaded[], refused: readonly Refused[]): Host {
   const sources = new Map<string, SourceEntry>();
   const tools = new Map<string, ToolEntry>();
+  const memories = new Map<string, MemoryBackend>();
   for (const { plugin, contributions } of loaded) {
     for (const [name, source] of Object.entries(contributions.sources ?? {})) {
       sources.set(name, { name, plugin: plugin.id, version: plugin.version, source });
     }
+    for (const [name, backend] of Object.entries(contributions.memories ?? {})) memories.set(name, backend);
     for (const entry of toolsOf(plugin.id, contributions, sources)) tools.set(entry.qualifiedName, entry);
   }
   const dispose = async () => {
     for (const { contributions } of [...loaded].reverse()) await contributions.dispose?.();
   };
-  return { sources, tools, refused, dispose };
+  return { sources, tools, memories, refused, dispose };
 }
 
 function toolsOf(provider: string, contributions: Contributions, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {

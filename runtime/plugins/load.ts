@@ -3,8 +3,8 @@ import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Contributions, Plugin } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
-import { admit, Refusal } from "./admit.ts";
-import { capabilitiesFor } from "./capabilities.ts";
+import { admit, capabilityNames, Refusal } from "./admit.ts";
+import { capabilitiesFor, type Grants } from "./capabilities.ts";
 
 export interface Loaded {
   readonly plugin: Plugin;
@@ -23,6 +23,8 @@ export interface LoadOptions {
   readonly configOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Hosts of a plugin's connections, for its `fetch`. */
   readonly hostsOf: (plugin: string) => readonly string[];
+  /** What the host has beside; the database and Redis are handed to built-ins only. */
+  readonly grants?: Grants;
   readonly log: Log;
   readonly setupMs?: number;
 }
@@ -32,12 +34,13 @@ export async function loadPlugins(options: LoadOptions): Promise<{ loaded: Loade
   const taken = new Set<string>();
   const admitted: Plugin[] = [];
   const refused: Refused[] = [];
-  const take = (value: unknown) => {
-    const plugin = admit(value, taken);
+  const take = (value: unknown, offered = capabilityNames) => {
+    const plugin = admit(value, taken, offered);
     taken.add(plugin.id);
     admitted.push(plugin);
   };
-  for (const plugin of options.builtIns) take(plugin);
+  const everything = [...new Set([...capabilityNames, ...Object.keys(options.grants ?? {})])];
+  for (const plugin of options.builtIns) take(plugin, everything);
   for (const name of options.extra) {
     try {
       take((await importPlugin(name)).default);
@@ -63,7 +66,7 @@ async function setUp(plugin: Plugin, options: LoadOptions): Promise<Contribution
     const [issue] = config.error.issues;
     throw new Refusal("BAD_CONFIG", `${plugin.id}: its setting ${issue?.path.join(".")} is not valid: ${issue?.message}`);
   }
-  const capabilities = capabilitiesFor(plugin, () => options.hostsOf(plugin.id), options.log);
+  const capabilities = capabilitiesFor(plugin, () => options.hostsOf(plugin.id), options.log, options.grants);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = options.setupMs ?? 10_000;
   const late = new Promise<never>((_, fail) => {
@@ -86,7 +89,7 @@ function check(plugin: Plugin, contributions: Contributions): void {
   const bad = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin.id}: ${what}`);
   if (typeof contributions !== "object" || contributions === null)
     throw bad("expected setup to return an object of contributions.");
-  for (const kind of ["sources", "tools"] as const) {
+  for (const kind of ["sources", "tools", "memories"] as const) {
     for (const key of Object.keys(contributions[kind] ?? {})) {
       if (!name.test(key)) throw bad(`expected names in ${kind} like add_comment; "${key}" is not one.`);
     }

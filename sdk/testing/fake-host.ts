@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Call, Capabilities, Contributions, Json, Need } from "../contract.ts";
 import { fetchOnce } from "../fetch-once.ts";
+import type { Metric, Vectors } from "../memory.ts";
 import type { Plugin } from "../plugin.ts";
 
 export interface FakeCapabilities extends Capabilities {
@@ -17,14 +18,29 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     log: (message: string, fields: Readonly<Record<string, Json>> = {}) =>
       void lines.push(JSON.stringify({ message, ...fields })),
     fetch: fetchOnce((input, init) => globalThis.fetch(input, init)),
+    sql: { query: () => absent("sql"), transaction: () => absent("sql") },
+    redis: { prefix: "test:", call: () => absent("redis"), script: () => absent("redis") },
+    vectors: testVectors(8),
     ...given,
   };
 }
 
+const absent = (name: string): Promise<never> =>
+  Promise.reject(new Error(`This test has no ${name}: hand one in with fakeCapabilities({ ${name} })`));
+
+/** Vectors of so many dimensions, compared by their angle. */
+export const testVectors = (dimension: number, metric: Metric = "cosine"): Vectors => ({
+  ...{ dimension, metric },
+  model: "test",
+  type: `vector(${dimension})`,
+  operator: metric === "cosine" ? "<=>" : metric === "l2" ? "<->" : "<#>",
+  tune: () => ({ text: "select 1", parameters: [] }),
+});
+
 /** Sets a plugin up as the host does: config parsed by its schema, and no capability that it does not need. */
 export async function setUp(
   plugin: Plugin,
-  given: { config?: Record<string, unknown> | undefined; capabilities?: Capabilities } = {},
+  given: { config?: Record<string, unknown> | undefined; capabilities?: Partial<Capabilities> } = {},
 ): Promise<Contributions> {
   const capabilities = given.capabilities ?? fakeCapabilities();
   const config = plugin.config.parse(given.config ?? {});

@@ -1,0 +1,43 @@
+import {
+  type MemoryBackend,
+  type MemoryHit,
+  type SqlAccess,
+  type StoredMemory,
+  similarityOf,
+  type Vectors,
+} from "@signalbox/sdk";
+import * as queries from "./queries.ts";
+
+type Found = StoredMemory & { distance: number | null; rank?: number };
+
+export function pgvectorBackend(sql: SqlAccess, vectors: Vectors): MemoryBackend {
+  const hit = ({ distance, rank, ...memory }: Found): MemoryHit => ({
+    ...memory,
+    similarity: distance === null ? null : similarityOf(vectors.metric, distance),
+    rank: rank ?? null,
+  });
+  return {
+    about: "The table memories in PostgreSQL: vectors by pgvector, words by the English full-text index.",
+    put: async (memory) => (await sql.query(queries.insertMemory(memory, vectors))).length > 0,
+    get: async (key) => (await sql.query<StoredMemory>(queries.findMemory(key)))[0] ?? null,
+    delete: async (key) => (await sql.query<{ alive: boolean }>(queries.deleteMemory(key)))[0]?.alive ?? false,
+    list: async (filter, page) => {
+      const [items, [count]] = await Promise.all([
+        sql.query<StoredMemory>(queries.listMemories(filter, page)),
+        sql.query<{ total: number }>(queries.countMemories(filter)),
+      ]);
+      return { items, total: count?.total ?? 0 };
+    },
+    nearest: async (vector, filter, limit) => {
+      const search = queries.nearestMemories(vector, filter, limit, vectors);
+      return (await sql.transaction<Found>([vectors.tune(limit), search])).map(hit);
+    },
+    match: async (query, filter, limit) =>
+      (await sql.query<Found>(queries.matchMemories(query, filter, limit, vectors))).map(hit),
+    unembedded: (limit) => sql.query(queries.listUnembedded(limit)),
+    embed: async (entries) => void (entries.length > 0 && (await sql.query(queries.embedMemories(entries, vectors)))),
+    forgetVectors: async () => void (await sql.query(queries.forgetVectors)),
+    sweep: async () => (await sql.query(queries.sweepMemories)).length,
+    check: async () => void (await sql.query(queries.probe)),
+  };
+}

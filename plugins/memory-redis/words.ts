@@ -1,0 +1,80 @@
+import { stemmer } from "stemmer";
+
+/** Words that say nothing about a text; as PostgreSQL's English configuration has them. */
+const stopWords = new Set(
+  "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its itself they them their theirs themselves what which who whom this that these those am is are was were be been being have has had having do does did doing a an the and but if or because as until while of at by for with about against between into through during before after above below to from up down in out on off over under again further then once here there when where why how all any both each few more most other some such no nor not only own same so than too very s t can will just don should now".split(
+    " ",
+  ),
+);
+
+/** Stems of the words of a text in their order; stop words leave a gap. */
+export const stemsOf = (text: string): (string | null)[] =>
+  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => (stopWords.has(word) ? null : stemmer(word)));
+
+/** What must occur: alternatives of clauses that must all hold. A clause is a phrase of one or more stems. */
+interface Clause {
+  readonly stems: readonly (string | null)[];
+  readonly wanted: boolean;
+}
+
+/** Web search syntax: words, "phrases", `or`, and `-` before what must not occur. */
+export function parseWords(text: string): Clause[][] {
+  const alternatives: Clause[][] = [[]];
+  for (const [, minus, phrase, word] of text.matchAll(/(-?)(?:"([^"]*)"?|([^\s"]+))/gu)) {
+    if (!minus && word?.toLowerCase() === "or") {
+      alternatives.push([]);
+      continue;
+    }
+    const stems = trim(stemsOf(phrase ?? word ?? ""));
+    if (stems.length > 0) alternatives.at(-1)?.push({ stems, wanted: !minus });
+  }
+  return alternatives.filter((clauses) => clauses.length > 0);
+}
+
+function trim(stems: (string | null)[]): (string | null)[] {
+  const first = stems.findIndex((stem) => stem !== null);
+  return first === -1 ? [] : stems.slice(first, stems.findLastIndex((stem) => stem !== null) + 1);
+}
+
+/** How well a text matches, above 0 and up to 1; `null`: not at all. */
+export type Scorer = (content: string) => number | null;
+
+/** Every word of one alternative must occur. */
+export function scoreAll(query: string): Scorer {
+  const alternatives = parseWords(query);
+  return (content) => {
+    const stems = stemsOf(content);
+    const fits = alternatives.filter((clauses) =>
+      clauses.every(({ stems: phrase, wanted }) => occurs(stems, phrase) > 0 === wanted),
+    );
+    if (fits.length === 0) return null;
+    const hits = fits.flat().reduce((sum, { stems: phrase, wanted }) => sum + (wanted ? occurs(stems, phrase) : 0), 0);
+    return squash(hits, stems.length);
+  };
+}
+
+/** Whatever occurs counts; texts that have every word stand before the others. */
+export function scoreAny(query: string): Scorer {
+  const wanted = new Set(stemsOf(query).filter((stem) => stem !== null));
+  return (content) => {
+    const stems = stemsOf(content);
+    const hits = stems.filter((stem) => stem !== null && wanted.has(stem));
+    if (hits.length === 0) return null;
+    const distinct = new Set(hits).size;
+    return (distinct === wanted.size ? 0.5 : 0) + squash((hits.length * distinct) / wanted.size, stems.length) / 2;
+  };
+}
+
+/** 0 to 1; long texts weigh less. */
+function squash(hits: number, length: number): number {
+  const rank = hits / (1 + Math.log(1 + length));
+  return rank / (1 + rank);
+}
+
+/** How often a phrase occurs; a gap in it stands for any one word. */
+function occurs(stems: readonly (string | null)[], phrase: readonly (string | null)[]): number {
+  let count = 0;
+  for (let i = 0; i + phrase.length <= stems.length; i++)
+    if (phrase.every((stem, j) => stem === null || stem === stems[i + j])) count++;
+  return count;
+}

@@ -1,0 +1,17 @@
+import type { SqlAccess, Statement } from "@signalbox/sdk";
+import type { Queryable, Sql } from "./client.ts";
+
+/** The capability `sql`: the pool behind a plugin's statements. */
+export function sqlAccess(sql: Sql): SqlAccess {
+  const run = (on: Queryable, { text, parameters }: Statement) =>
+    // Prepared, so that a statement takes one round trip instead of two.
+    on.unsafe(text, parameters as never[], { prepare: parameters.length > 0 });
+  return {
+    query: async <Row>(statement: Statement) => [...(await run(sql, statement))] as Row[],
+    transaction: async <Row>(statements: readonly Statement[]) =>
+      sql.begin(async (transaction) => {
+        const results = await Promise.all(statements.map((statement) => run(transaction, statement)));
+        return [...(results.at(-1) ?? [])] as Row[];
+      }) as Promise<Row[]>,
+  };
+}

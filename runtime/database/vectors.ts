@@ -1,0 +1,117 @@
+import type { Metric, Statement, Vectors } from "@signalbox/sdk";
+import type { Log } from "../log.ts";
+import type { Database, Queryable } from "./client.ts";
+
+export interface VectorOptions {
+  readonly dimension: number;
+  readonly model: string;
+  readonly metric: Metric;
+  readonly index: "hnsw" | "ivfflat";
+  readonly probes: number;
+}
+
+const operators = { cosine: "<=>", l2: "<->", ip: "<#>" } as const;
+/** pgvector's indexes hold up to so many dimensions; `halfvec`, of half the precision, twice as many. */
+const widestVector = 2000;
+const widestHalfvec = 4000;
+/** Under so many rows an ivfflat index would be trained on too little, and an exact search is quick. */
+const fewestForIvfflat = 1000;
+const lock = 7_160_414;
+
+/**
+ * Makes the column `embedding` and its index on tables, as they are configured. Replicas that start together take turns:
+ * by polling, because building an index concurrently would wait for a replica that waits for the lock.
+ */
+export async function openVectors(
+  database: Database,
+  tables: readonly string[],
+  options: VectorOptions,
+  log: Log,
+): Promise<Vectors & { prepare(): Promise<void> }> {
+  const [row] = await database.sql<
+    { version: string }[]
+  >`select extversion as version from pg_extension where extname = 'vector'`;
+  const version = row?.version ?? "0";
+  const known = at(version, 0, 7) && options.dimension > widestVector ? "halfvec" : "vector";
+  const indexable = options.dimension <= (known === "halfvec" ? widestHalfvec : widestVector);
+  const iterative = at(version, 0, 8);
+  if (!iterative)
+    log.warn("pgvector is older than 0.8: searches with a filter may find less than there is; upgrade it", { version });
+  if (!indexable)
+    log.warn("vectors are too long for an index: every search reads all of them", { dimension: options.dimension, version });
+  const type = `${known}(${options.dimension})`;
+  const kind = indexable ? options.index : null;
+  const prepare = () =>
+    takingTurns(database, (sql) => prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log));
+  await prepare();
+  const { dimension, metric, model } = options;
+  return { dimension, metric, model, type, operator: operators[metric], tune: tuning(options, kind, iterative), prepare };
+}
+
+const at = (version: string, major: number, minor: number): boolean => {
+  const [a = 0, b = 0] = version.split(".").map(Number);
+  return a > major || (a === major && b >= minor);
+};
+
+/**
+ * Settings of one search. Without iterative scans a filter starves an approximate search: the index gives its candidates
+ * before the filter sees them. Plans are made for the values at hand, because which index is best depends on the filter.
+ */
+function tuning(options: VectorOptions, kind: "hnsw" | "ivfflat" | null, iterative: boolean): (limit: number) => Statement {
+  return (limit) => {
+    const settings: [string, string][] = [["plan_cache_mode", "force_custom_plan"]];
+    if (kind === "hnsw") settings.push(["hnsw.ef_search", String(Math.min(1000, Math.max(100, limit * 2)))]);
+    if (kind === "ivfflat") settings.push(["ivfflat.probes", String(options.probes)], ["random_page_cost", "1.1"]);
+    if (kind && iterative) settings.push([`${kind}.iterative_scan`, "relaxed_order"]);
+    const calls = settings.map(([name, value]) => `set_config('${name}', '${value}', true)`);
+    return { text: `select ${calls.join(", ")}`, parameters: [] };
+  };
+}
+
+type Prepared = VectorOptions & { kind: "hnsw" | "ivfflat" | null; known: "vector" | "halfvec"; type: string };
+
+async function prepareTables(sql: Queryable, database: Database["kind"], tables: readonly string[], want: Prepared, log: Log) {
+  for (const table of tables) {
+    await sql.unsafe(`alter table ${table} add column if not exists embedding ${want.type}`);
+    const name = want.kind && `${table}_embedding_${want.kind}_${want.metric}`;
+    const indexes = await sql<{ name: string; valid: boolean }[]>`
+      select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+      where i.indrelid = ${table}::regclass and c.relname like ${`${table}\\_embedding\\_%`}`;
+    const made = indexes.find((index) => index.name === name);
+    const [count] = await sql<
+      [{ rows: number }]
+    >`select count(*) as rows from (select 1 from ${sql(table)} where embedding is not null limit 1000000) counted`;
+    const rows = count.rows;
+    if (name && !made?.valid && (want.kind === "hnsw" || rows >= fewestForIvfflat)) {
+      if (made) await sql.unsafe(`drop index ${name}`);
+      if (rows > 1000) log.info("building the vector index", { table, rows, index: name });
+      // Elsewhere than in the embedded database others write meanwhile, and must not wait.
+      const concurrently = database === "postgres" ? "concurrently" : "";
+      const settings = want.kind === "ivfflat" ? ` with (lists = ${Math.ceil(Math.max(rows / 1000, 10))})` : "";
+      const operators = `${want.known}_${want.metric}_ops`;
+      await sql.unsafe(
+        `create index ${concurrently} if not exists ${name} on ${table} using ${want.kind} (embedding ${operators})${settings}`,
+      );
+    }
+    for (const old of indexes) if (old.name !== name) await sql.unsafe(`drop index if exists ${old.name}`);
+  }
+}
+
+/** Holds a lock that one session has at a time, without a statement that waits for it. */
+async function takingTurns<T>(database: Database, work: (sql: Queryable) => Promise<T>): Promise<T> {
+  const sql = await database.sql.reserve();
+  try {
+    for (;;) {
+      const [row] = await sql<[{ mine: boolean }]>`select pg_try_advisory_lock(${lock}) as mine`;
+      if (row.mine) break;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    try {
+      return await work(sql);
+    } finally {
+      await sql`select pg_advisory_unlock(${lock})`;
+    }
+  } finally {
+    sql.release();
+  }
+}

@@ -1,0 +1,94 @@
+import { Failure } from "../agent/attempts.ts";
+import type { Embed } from "../agent/llm.ts";
+import { batch } from "../database/batch.ts";
+import { hashEmbedding, localModel } from "./local-embedding.ts";
+
+export interface Embedder {
+  /** Names the provider and the model: vectors of different models are not comparable. */
+  readonly model: string;
+  readonly dimension: number;
+  /** Vectors of many texts, in their order. Throws while the model cannot be reached. */
+  embedAll(texts: readonly string[], signal: AbortSignal): Promise<number[][]>;
+  /** The vector of one text; those asked for at the same time travel together. `null` where it takes too long or fails. */
+  embedSoon(text: string): Promise<number[] | null>;
+  /** The vector of a query. Throws a `Failure` while the model cannot be reached. */
+  embedQuery(text: string): Promise<number[]>;
+  /** The model failed a moment ago; it is better not to wait for it. */
+  readonly resting: () => boolean;
+}
+
+/** Characters of a text that are embedded: more than models take is cut off anyway. */
+const longestText = 24_000;
+const shortestText = 1_000;
+const batchSize = 64;
+/** Longest that a creation waits for its vector. */
+const soonMs = 5_000;
+const queryMs = 10_000;
+/** After a failure nobody waits for the model for so long. */
+const restMs = 5_000;
+const keptQueries = 200;
+
+export const localEmbedder = (dimension: number): Embedder =>
+  createEmbedder(`${localModel}`, dimension, async (texts) => texts.map((text) => hashEmbedding(text, dimension)));
+
+export function createEmbedder(model: string, dimension: number, embed: Embed): Embedder {
+  let restUntil = 0;
+  const resting = () => Date.now() < restUntil;
+  const guarded = async (texts: readonly string[], signal: AbortSignal): Promise<number[][]> => {
+    try {
+      const vectors = await embedOrShorten(embed, texts, signal);
+      restUntil = 0;
+      return vectors;
+    } catch (error) {
+      restUntil = Date.now() + restMs;
+      throw error;
+    }
+  };
+  const together = batch((texts: string[]) => guarded(texts, AbortSignal.timeout(soonMs)), {
+    maxItems: batchSize,
+    concurrency: 4,
+  });
+  const queries = new Map<string, Promise<number[]>>();
+  return {
+    model,
+    dimension,
+    resting,
+    embedAll: async (texts, signal) => {
+      const vectors: number[][] = [];
+      for (let i = 0; i < texts.length; i += batchSize) vectors.push(...(await guarded(texts.slice(i, i + batchSize), signal)));
+      return vectors;
+    },
+    embedSoon: (text) => (resting() ? Promise.resolve(null) : together(text).catch(() => null)),
+    embedQuery: (text) => {
+      const known = queries.get(text);
+      if (known) return known;
+      const asked = guarded([text], AbortSignal.timeout(queryMs)).then(([vector]) => vector as number[]);
+      queries.set(text, asked);
+      asked.catch(() => queries.delete(text));
+      // The tasks of one event ask the same; the oldest question makes way.
+      if (queries.size > keptQueries) queries.delete(queries.keys().next().value as string);
+      return asked;
+    },
+  };
+}
+
+/** A text that the model refuses is shortened until it takes it, without spoiling the others of its batch. */
+async function embedOrShorten(embed: Embed, texts: readonly string[], signal: AbortSignal): Promise<number[][]> {
+  try {
+    return await embed(
+      texts.map((text) => text.slice(0, longestText).toWellFormed()),
+      signal,
+    );
+  } catch (error) {
+    if (!(error instanceof Failure) || ![400, 413, 422].includes(error.status ?? 0)) throw error;
+    if (texts.length > 1) {
+      const vectors: number[][] = [];
+      for (const text of texts) vectors.push(...(await embedOrShorten(embed, [text], signal)));
+      return vectors;
+    }
+    const [text = ""] = texts;
+    const length = Math.min(text.length, longestText);
+    if (length <= shortestText) throw error;
+    return embedOrShorten(embed, [text.slice(0, Math.ceil(length / 2))], signal);
+  }
+}

@@ -1,0 +1,157 @@
+import { problem } from "@signalbox/schema/problem";
+import {
+  type MemoryFilter,
+  type MemoryHit,
+  type MemoryScope,
+  type StoredMemory,
+  similarityOf,
+  type Vectors,
+} from "@signalbox/sdk";
+import { Failure } from "../agent/attempts.ts";
+import type { Sql } from "../database/client.ts";
+import type { Log } from "../log.ts";
+import type { Embedder } from "./embedder.ts";
+import { fuse } from "./fuse.ts";
+import { type Chunk, type ChunkFilter, matchChunks, nearestChunks } from "./queries.ts";
+import { type Store, type Stores, using } from "./stores.ts";
+
+export interface FindDeps {
+  readonly sql: Sql;
+  readonly stores: Stores;
+  readonly embedder: Embedder;
+  readonly vectors: Vectors;
+  readonly log: Log;
+}
+
+/** A memory or a document chunk that a search found. */
+export interface Found extends Omit<StoredMemory, "task_id" | "updated_at"> {
+  /** 0 to 1. By the vector where there is one, else by the words. */
+  readonly similarity: number;
+  /** Where it comes from, as a prompt says it. */
+  readonly source: string;
+}
+
+export interface Query {
+  readonly text: string;
+  readonly mode: "semantic" | "keyword" | "hybrid";
+  /** The text is prose, not words that must all occur. */
+  readonly prose?: boolean;
+  readonly limit: number;
+  readonly filter: MemoryFilter;
+}
+
+/** Best first. Throws a `bad_gateway` where only the vector could find and the embedder is down. */
+export async function find(deps: FindDeps, query: Query): Promise<Found[]> {
+  const vector = await vectorOf(deps, query);
+  const nearest = vector && query.mode !== "keyword" ? byVector(deps, query, vector) : null;
+  const matched = query.mode === "semantic" ? null : byWords(deps, query, vector);
+  const [close, worded] = await Promise.all([nearest, matched]);
+  if (close && worded) return fuse(close, worded, query.limit);
+  return (close ?? worded ?? []).slice(0, query.limit);
+}
+
+async function vectorOf({ embedder, log }: FindDeps, query: Query): Promise<readonly number[] | null> {
+  if (query.mode === "keyword" || (query.mode === "hybrid" && embedder.resting())) return null;
+  try {
+    return await embedder.embedQuery(query.text);
+  } catch (error) {
+    const reason = error instanceof Failure ? error.message : "The embedder failed.";
+    if (query.mode === "semantic") {
+      const way = "Search with mode keyword or hybrid, or try again later.";
+      throw problem("bad_gateway", `The query could not be embedded: ${reason} ${way}`, { cause: error });
+    }
+    log.warn("a search went without vectors", { error: reason });
+    return null;
+  }
+}
+
+async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readonly number[]): Promise<Found[]> {
+  const chunks = chunkFilter(filter);
+  const [memories, documents] = await Promise.all([
+    inStores(deps, filter, (store) => using(store, (backend) => backend.nearest(vector, filter, limit))),
+    chunks ? nearestChunks(deps.sql, vector, chunks, limit, deps.vectors) : [],
+  ]);
+  return [...memories.map(asFound), ...documents.map((chunk) => chunkFound(chunk, deps.vectors))].sort(closest).slice(0, limit);
+}
+
+async function byWords(deps: FindDeps, query: Query, vector: readonly number[] | null): Promise<Found[]> {
+  const { filter, limit, text, mode } = query;
+  const words = { text, vector, words: mode === "hybrid" || query.prose ? ("any" as const) : ("all" as const) };
+  const chunks = chunkFilter(filter);
+  const [memories, documents] = await Promise.all([
+    inStores(deps, filter, (store) => using(store, (backend) => backend.match(words, filter, limit))),
+    chunks ? matchChunks(deps.sql, words, chunks, limit, deps.vectors) : [],
+  ]);
+  const ranked = [
+    ...memories.map((memory) => ({ rank: memory.rank ?? 0, found: asFound(memory) })),
+    ...documents.map((chunk) => ({ rank: chunk.rank ?? 0, found: chunkFound(chunk, deps.vectors) })),
+  ];
+  return ranked
+    .sort((a, b) => b.rank - a.rank || (a.found.id < b.found.id ? 1 : -1))
+    .slice(0, limit)
+    .map(({ found }) => found);
+}
+
+/** Every store that may hold what is asked for. One that is away is passed over, unless it alone could answer. */
+export async function inStores<T>(
+  { stores, log }: Pick<FindDeps, "stores" | "log">,
+  filter: MemoryFilter,
+  ask: (store: Store) => Promise<T[]>,
+): Promise<T[]> {
+  const short = filter.some((match) => match.scope === undefined || match.scope === "task");
+  const onlyShort = filter.length > 0 && filter.every((match) => match.scope === "task");
+  const asked = stores.all.filter((store) => store === stores.long || short);
+  const results = await Promise.allSettled(asked.map(ask));
+  return results.flatMap((result, i) => {
+    if (result.status === "fulfilled") return result.value;
+    if (asked[i] === stores.long || onlyShort) throw result.reason;
+    log.warn("short-term memories were left out", { error: String(result.reason) });
+    return [];
+  });
+}
+
+const closest = (a: Found, b: Found): number => b.similarity - a.similarity || (a.id < b.id ? 1 : -1);
+
+const sources: Readonly<Record<MemoryScope, string>> = {
+  task: "this task",
+  agent: "your own memory",
+  project: "the project's memory",
+  organizational: "the organisation's memory",
+};
+
+const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: MemoryHit): Found => ({
+  ...memory,
+  similarity: similarity ?? Math.min(1, Math.max(0, rank ?? 0)),
+  source: `${sources[memory.scope]}, ${memory.key}`,
+});
+
+function chunkFound(chunk: Chunk, vectors: Vectors): Found {
+  const { id, content, project_id, created_at, metadata } = chunk;
+  const text = (name: string) => (typeof metadata[name] === "string" ? (metadata[name] as string) : undefined);
+  const place = text("url") ?? `${chunk.source}/${text("title") ?? id}`;
+  return {
+    ...{ id, content, project_id, created_at, agent_id: null },
+    key: `${place}#chunk-${chunk.chunk_index}`,
+    scope: project_id === null ? "organizational" : "project",
+    similarity: chunk.distance === null ? Math.min(1, chunk.rank ?? 0) : similarityOf(vectors.metric, chunk.distance),
+    source: `document ${[text("title"), text("url")].filter(Boolean).join(", ") || place}`,
+  };
+}
+
+/** Documents have neither agent nor task: they are the organisation's, or those of their source's project. */
+export function chunkFilter(filter: MemoryFilter): ChunkFilter | null {
+  const open = filter.filter(
+    (match) =>
+      match.agent_id === undefined &&
+      match.task_id === undefined &&
+      (match.scope === undefined || match.scope === "project" || match.scope === "organizational"),
+  );
+  if (open.some((match) => match.scope === undefined && match.project_id === undefined)) return { projects: "all" };
+  const projects = open.flatMap((match) =>
+    match.scope !== "organizational" && typeof match.project_id === "number" ? [match.project_id] : [],
+  );
+  const shared = open.some((match) => match.scope === "organizational" && match.project_id === undefined);
+  const anyProject = open.some((match) => match.scope === "project" && match.project_id === undefined);
+  if (anyProject) return { projects: "any", shared };
+  return projects.length > 0 || shared ? { projects, shared } : null;
+}

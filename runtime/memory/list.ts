@@ -1,0 +1,59 @@
+import type { MemoryMatch, StoredMemory } from "@signalbox/sdk";
+import type { Log } from "../log.ts";
+import { type Stores, using } from "./stores.ts";
+
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** One page of the memories of both stores, newest first. */
+export async function listMemories(
+  { stores, log }: { stores: Stores; log: Log },
+  match: MemoryMatch,
+  page: Page,
+): Promise<{ items: StoredMemory[]; total: number }> {
+  const filter = [match];
+  const { long, short } = stores;
+  const wantsShort = match.scope === undefined || match.scope === "task";
+  if (short === long || !wantsShort) return using(long, (backend) => backend.list(filter, page));
+  const upTo = page.offset + page.limit;
+  const recent = await using(short, (backend) => backend.list(filter, { limit: upTo, offset: 0 })).catch((error) => {
+    // Nothing else could hold them.
+    if (match.scope === "task") throw error;
+    log.warn("short-term memories were left out of a list", { error: String(error) });
+    return { items: [], total: 0 };
+  });
+  // However the two interleave, so many of the long-term ones stand before the page.
+  const start = Math.max(0, page.offset - recent.items.length);
+  const rest = await using(long, (backend) => backend.list(filter, { limit: upTo - start, offset: start }));
+  const items = merge(recent.items, rest.items, page.offset - start, page.limit);
+  return { items, total: recent.total + rest.total };
+}
+
+/** Merges two lists that are newest first, passes over `skip` and takes `limit`. */
+export function merge<T extends Pick<StoredMemory, "created_at" | "id">>(
+  a: readonly T[],
+  b: readonly T[],
+  skip: number,
+  limit: number,
+): T[] {
+  const merged: T[] = [];
+  let i = 0;
+  let j = 0;
+  while (merged.length < skip + limit && (i < a.length || j < b.length)) {
+    const left = a[i];
+    const right = b[j];
+    if (left && (!right || newer(left, right))) {
+      merged.push(left);
+      i++;
+    } else if (right) {
+      merged.push(right);
+      j++;
+    }
+  }
+  return merged.slice(skip);
+}
+
+const newer = (a: Pick<StoredMemory, "created_at" | "id">, b: Pick<StoredMemory, "created_at" | "id">): boolean =>
+  a.created_at === b.created_at ? a.id > b.id : a.created_at > b.created_at;

@@ -1,0 +1,57 @@
+import type { MemoryMatch, StoredMemory, Vectors } from "@signalbox/sdk";
+import type { Bus } from "../bus.ts";
+import type { Sql } from "../database/client.ts";
+import type { Log } from "../log.ts";
+import type { Embedder } from "./embedder.ts";
+import { type Found, find, type Query } from "./find.ts";
+import { createKeep, type Keep } from "./keep.ts";
+import { listMemories, type Page } from "./list.ts";
+import { startMaintenance } from "./maintain.ts";
+import { createRecall, type Recall, watchOccupied } from "./recall.ts";
+import type { Stores } from "./stores.ts";
+
+export interface MemoryOptions {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly stores: Stores;
+  readonly embedder: Embedder;
+  readonly vectors: Vectors;
+  /** Results of a search that names no limit. */
+  readonly topK: number;
+  /** Memories in a prompt. */
+  readonly promptLimit: number;
+  readonly shortTtlSeconds: number;
+  readonly warn: (message: string, context: Record<string, unknown>) => void;
+}
+
+/** What HTTP, gRPC and the prompts do with memories. */
+export interface Memory extends Keep {
+  list(match: MemoryMatch, page: Page): Promise<{ items: StoredMemory[]; total: number }>;
+  search(query: Omit<Query, "limit"> & { limit?: number }): Promise<Found[]>;
+  readonly recall: Recall;
+  close(): Promise<void>;
+}
+
+export async function openMemory(options: MemoryOptions): Promise<Memory> {
+  const { sql, bus, log } = options;
+  const occupied = await watchOccupied(sql, bus, (error) => log.warn("could not look whether there are memories", { error }));
+  const maintenance = startMaintenance(options);
+  const keep = createKeep({
+    ...options,
+    stored: (waits) => {
+      occupied.note();
+      if (waits) maintenance.wake();
+    },
+  });
+  return {
+    ...keep,
+    list: (match, page) => listMemories(options, match, page),
+    search: ({ limit = options.topK, ...query }) => find(options, { ...query, limit }),
+    recall: createRecall(options, { limit: options.promptLimit, occupied, warn: options.warn }),
+    close: async () => {
+      occupied.close();
+      await maintenance.stop();
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import * as memory from "@signalbox/schema/memory";
+import type { MemoryMatch } from "@signalbox/sdk";
+import { type Bound, handle } from "../operations.ts";
+import type { Memory } from "./open.ts";
+
+type Filter = { [Name in "scope" | "agent_id" | "project_id"]?: MemoryMatch[Name] | undefined };
+
+/** The members that were given. */
+const matchOf = ({ scope, agent_id, project_id }: Filter): MemoryMatch => ({
+  ...(scope !== undefined && { scope }),
+  ...(agent_id !== undefined && { agent_id }),
+  ...(project_id !== undefined && { project_id }),
+});
+
+export function memoryOperations(service: Memory): Bound[] {
+  return [
+    handle(memory.search, async ({ query, mode, limit, ...filter }) => {
+      const items = await service.search({ text: query, mode, filter: [matchOf(filter)], ...(limit !== undefined && { limit }) });
+      return { items, total: items.length };
+    }),
+    handle(memory.list, ({ limit, offset, ...filter }) => service.list(matchOf(filter), { limit, offset })),
+    handle(memory.get, ({ key }) => service.get(key)),
+    handle(memory.create, (input) => service.create(input)),
+    handle(memory.remove, async ({ key }) => {
+      await service.remove(key);
+      return {};
+    }),
+  ];
+}

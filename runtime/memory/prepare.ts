@@ -1,0 +1,76 @@
+import type { RedisAccess, SqlAccess, Vectors } from "@signalbox/sdk";
+import { createEmbed } from "../agent/llm.ts";
+import { type Config, ConfigError } from "../config.ts";
+import { sqlAccess } from "../database/access.ts";
+import type { Database } from "../database/client.ts";
+import { openVectors } from "../database/vectors.ts";
+import type { Log } from "../log.ts";
+import type { Host } from "../plugins/host.ts";
+import { openRedis, type Redis } from "../redis/client.ts";
+import { createEmbedder, type Embedder, localEmbedder } from "./embedder.ts";
+import { checkModel } from "./settings.ts";
+import { type Stores, storesOf } from "./stores.ts";
+
+/** What has to be there before the memory plugins are set up. */
+export interface Ground {
+  readonly embedder: Embedder;
+  readonly vectors: Vectors;
+  readonly redis: Redis | null;
+  /** Capabilities that built-in plugins may ask for beside those of everybody. */
+  readonly grants: { readonly sql: SqlAccess; readonly vectors: Vectors; readonly redis?: RedisAccess };
+}
+
+export type MemoryConfig = Pick<
+  Config,
+  | "LLM_BASE_URL"
+  | "LLM_API_KEY"
+  | "EMBEDDING_PROVIDER"
+  | "EMBEDDING_MODEL"
+  | "EMBEDDING_DIMENSION"
+  | "PGVECTOR_DISTANCE_METRIC"
+  | "PGVECTOR_INDEX"
+  | "PGVECTOR_IVFFLAT_PROBES"
+  | "REDIS_URL"
+>;
+
+/** Tables with a column `embedding`. */
+export const vectorTables = ["memories", "document_chunks"] as const;
+
+export async function prepareMemory(config: MemoryConfig, database: Database, log: Log): Promise<Ground> {
+  const embedder = embedderOf(config);
+  const { installation } = await checkModel(database.sql, embedder.model, embedder.dimension);
+  const vectors = await openVectors(database, vectorTables, vectorOptions(config, embedder), log);
+  const redis = await openRedis(config.REDIS_URL, `signalbox:${installation.slice(0, 8)}:`, log);
+  return { embedder, vectors, redis, grants: { sql: sqlAccess(database.sql), vectors, ...(redis && { redis }) } };
+}
+
+export const vectorOptions = (config: MemoryConfig, { model, dimension }: Pick<Embedder, "model" | "dimension">) => ({
+  ...{ model, dimension },
+  metric: config.PGVECTOR_DISTANCE_METRIC,
+  index: config.PGVECTOR_INDEX,
+  probes: config.PGVECTOR_IVFFLAT_PROBES,
+});
+
+export function embedderOf(config: MemoryConfig): Embedder {
+  const provider = config.EMBEDDING_PROVIDER ?? (config.LLM_BASE_URL ? "proxy" : "local");
+  const dimension = config.EMBEDDING_DIMENSION;
+  if (provider === "local") return localEmbedder(dimension);
+  if (!config.LLM_BASE_URL) throw new ConfigError("EMBEDDING_PROVIDER: proxy needs LLM_BASE_URL; set it, or use local");
+  const model = config.EMBEDDING_MODEL;
+  return createEmbedder(
+    `proxy/${model}`,
+    dimension,
+    createEmbed({ baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, model, dimension }),
+  );
+}
+
+/** The stores that the plugins brought: long-term on pgvector, short-term on Redis where there is one. */
+export function storesFrom(host: Host, withRedis: boolean): Stores {
+  const named = (name: string) => {
+    const backend = host.memories.get(name);
+    if (!backend) throw new Error(`No plugin contributes the memory store ${name}.`);
+    return { name, backend };
+  };
+  const long = named("pgvector");
+  return storesOf(long, withRedis ? named("redis") : long);
+}

@@ -1,0 +1,207 @@
+import type { Vectors, WordQuery } from "@signalbox/sdk";
+import type { Queryable, Sql } from "../database/client.ts";
+
+/** Who holds a key. */
+export interface KeyRow {
+  readonly key: string;
+  readonly id: string;
+  readonly store: string;
+  /** Nobody holds it any more: its time is over, or its creation died. */
+  readonly free: boolean;
+  /** The memory is being written at this moment. */
+  readonly pending: boolean;
+}
+
+/** Longest that a creation may take before another one may suspect it dead. */
+export const pendingMs = 30_000;
+
+export interface Reservation {
+  readonly key: string;
+  readonly id: string;
+  readonly store: string;
+  /** Lifetime of the memory; `null`: for ever. */
+  readonly ttl_ms: number | null;
+}
+
+const whilePending = (sql: Queryable) => sql`now() + ${pendingMs}::int * interval '1 millisecond'`;
+
+/** Takes a key that nobody has, or whose memory has expired. `false`: it is taken. */
+export async function reserveKey(sql: Queryable, { key, id, store }: Reservation): Promise<boolean> {
+  const rows = await sql`
+    insert into memory_keys (key, id, store, pending_until) values (${key}, ${id}, ${store}, ${whilePending(sql)})
+    on conflict (key) do update set id = excluded.id, store = excluded.store, pending_until = excluded.pending_until, expires_at = null
+    where memory_keys.expires_at <= now() returning key`;
+  return rows.length > 0;
+}
+
+/** Takes a key over from a memory that is gone; `false` where somebody else was quicker. */
+export async function takeKey(sql: Queryable, from: string, { key, id, store }: Reservation): Promise<boolean> {
+  const rows = await sql`
+    update memory_keys set id = ${id}, store = ${store}, pending_until = ${whilePending(sql)}, expires_at = null
+    where key = ${key} and id = ${from} and (pending_until is null or pending_until <= now()) returning key`;
+  return rows.length > 0;
+}
+
+export async function findKey(sql: Queryable, key: string): Promise<KeyRow | undefined> {
+  const [row] = await sql<KeyRow[]>`
+    select key, id, store, coalesce(expires_at <= now(), false) as free, coalesce(pending_until > now(), false) as pending
+    from memory_keys where key = ${key}`;
+  return row;
+}
+
+/** The memories are written: their keys are theirs until they end. Answers which still were. */
+export const confirmKeys = (sql: Queryable, all: readonly Pick<Reservation, "id" | "ttl_ms">[]): Promise<{ id: string }[]> =>
+  sql<{ id: string }[]>`
+    update memory_keys k set pending_until = null, expires_at = now() + e.ttl_ms * interval '1 millisecond'
+    from jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) e (id uuid, ttl_ms bigint) where k.id = e.id returning k.id`;
+
+/** Whether the memory was written is not known: the next who asks for the key looks. */
+export const suspectKey = async (sql: Queryable, key: string, id: string): Promise<void> =>
+  void (await sql`update memory_keys set pending_until = now() where key = ${key} and id = ${id}`);
+
+export const releaseKey = async (sql: Queryable, key: string, id: string): Promise<void> =>
+  void (await sql`delete from memory_keys where key = ${key} and id = ${id}`);
+
+export async function sweepKeys(sql: Queryable): Promise<number> {
+  const rows = await sql`
+    delete from memory_keys where key in (select key from memory_keys where expires_at <= now() limit 1000 for update skip locked)`;
+  return rows.count;
+}
+
+/** Which of the rows that a memory refers to exist. */
+export async function findReferences(
+  sql: Queryable,
+  agentId: string | null,
+  projectId: number | null,
+): Promise<{ agent: boolean; project: boolean }> {
+  const [row] = await sql<[{ agent: boolean; project: boolean }]>`
+    select (${agentId}::text is null or exists (select 1 from agents where id = ${agentId})) as agent,
+      (${projectId}::int is null or exists (select 1 from projects where id = ${projectId})) as project`;
+  return row;
+}
+
+/** Whether anything is stored that a search could find. */
+export async function anythingStored(sql: Queryable): Promise<boolean> {
+  const [row] = await sql<[{ some: boolean }]>`
+    select exists (select 1 from memory_keys) or exists (select 1 from document_chunks) as some`;
+  return row.some;
+}
+
+export interface Chunk {
+  readonly id: string;
+  readonly content: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly chunk_index: number;
+  readonly source: string;
+  readonly project_id: number | null;
+  readonly created_at: string;
+  readonly distance: number | null;
+  readonly rank?: number;
+}
+/** Which chunks: all; or those of some or any projects, and those of none where `shared`. */
+export type ChunkFilter =
+  | { readonly projects: "all" }
+  | { readonly projects: "any" | readonly number[]; readonly shared: boolean };
+
+const asText = (vector: readonly number[]): string => `[${vector.join(",")}]`;
+
+function ofSources(sql: Queryable, filter: ChunkFilter) {
+  if (filter.projects === "all") return sql`true`;
+  const ofProjects =
+    filter.projects === "any" ? sql`project_id is not null` : sql`project_id = any(${[...filter.projects]}::int[])`;
+  return sql`c.knowledge_source_id = any(array(select id from knowledge_sources where ${ofProjects} or (${filter.shared} and project_id is null)))`;
+}
+
+export async function nearestChunks(
+  sql: Sql,
+  vector: readonly number[],
+  filter: ChunkFilter,
+  limit: number,
+  vectors: Vectors,
+): Promise<Chunk[]> {
+  const distance = (tx: Queryable) =>
+    tx`c.embedding ${tx.unsafe(vectors.operator)} ${asText(vector)}::${tx.unsafe(vectors.type)}`;
+  return sql.begin(async (tx) => {
+    const [, rows] = await Promise.all([
+      tx.unsafe(vectors.tune(limit).text),
+      tx<Chunk[]>`
+        with found as materialized (
+          select c.id, c.knowledge_source_id, c.content, c.metadata, c.chunk_index, c.created_at, ${distance(tx)} as distance
+          from document_chunks c where c.embedding is not null and ${ofSources(tx, filter)} order by ${distance(tx)} limit ${limit})
+        select f.id, f.content, f.metadata, f.chunk_index, f.created_at, f.distance, s.name as source, s.project_id
+        from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`,
+    ]);
+    return [...rows];
+  }) as Promise<Chunk[]>;
+}
+
+/** Most chunks that are ranked for one query of common words. */
+const mostRanked = 1000;
+
+export function matchChunks(
+  sql: Queryable,
+  query: WordQuery,
+  filter: ChunkFilter,
+  limit: number,
+  vectors: Vectors,
+): Promise<Chunk[]> {
+  const all = query.words === "all";
+  const distance = query.vector
+    ? sql`c.embedding ${sql.unsafe(vectors.operator)} ${asText(query.vector)}::${sql.unsafe(vectors.type)}`
+    : sql`null::float8`;
+  const those = (wanted: string) => sql`
+    (select c.id from document_chunks c where c.words @@ (select ${sql(wanted)} from q) and ${ofSources(sql, filter)} limit ${mostRanked})`;
+  const rank = all
+    ? sql`ts_rank_cd(c.words, q.strict, 33)::float8`
+    : sql`(c.words @@ q.strict)::int * 0.5 + ts_rank_cd(c.words, q.loose, 33)::float8 / 2`;
+  return sql<Chunk[]>`
+    with q as materialized (
+      select websearch_to_tsquery('english', ${query.text}) as strict,
+        (select coalesce(string_agg(quote_literal(lexeme), ' | '), '')::tsquery from unnest(to_tsvector('english', ${query.text}))) as loose)
+    select c.id, c.content, c.metadata, c.chunk_index, c.created_at, s.name as source, s.project_id, ${rank} as rank, ${distance} as distance
+    from (${all ? those("strict") : sql`${those("strict")} union ${those("loose")}`}) candidates
+      join document_chunks c using (id) join knowledge_sources s on s.id = c.knowledge_source_id, q
+    order by rank desc, c.id limit ${limit}`;
+}
+
+export const listUnembeddedChunks = (sql: Queryable, limit: number): Promise<{ id: string; content: string }[]> =>
+  sql<
+    { id: string; content: string }[]
+  >`select id, content from document_chunks where embedding is null order by id limit ${limit}`;
+
+export const embedChunks = async (
+  sql: Queryable,
+  entries: readonly { id: string; embedding: readonly number[] }[],
+  vectors: Vectors,
+): Promise<void> =>
+  void (await sql`
+    update document_chunks c set embedding = e.vector::${sql.unsafe(vectors.type)}
+    from jsonb_to_recordset(${JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: asText(embedding) })))}::text::jsonb)
+      e (id uuid, vector text) where c.id = e.id`);
+
+export interface EmbeddingSettings {
+  readonly installation: string;
+  readonly model: string | null;
+  readonly dimension: number | null;
+}
+
+export async function findSettings(sql: Queryable): Promise<EmbeddingSettings> {
+  const [row] = await sql<[EmbeddingSettings]>`select installation, model, dimension from embedding_settings`;
+  return row;
+}
+
+/** Remembers the model of the vectors, unless another replica has said which one it is. */
+export const adoptModel = async (sql: Queryable, model: string, dimension: number): Promise<void> =>
+  void (await sql`update embedding_settings set model = ${model}, dimension = ${dimension} where model is null`);
+
+/** Takes a lease or keeps one's own; `false` while another replica has it. */
+export async function holdLease(sql: Queryable, name: string, holder: string, seconds: number): Promise<boolean> {
+  const rows = await sql`
+    insert into memory_leases (name, holder, expires_at) values (${name}, ${holder}, now() + make_interval(secs => ${seconds}))
+    on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at
+    where memory_leases.holder = ${holder} or memory_leases.expires_at <= now() returning name`;
+  return rows.length > 0;
+}
+
+export const dropLease = async (sql: Queryable, name: string, holder: string): Promise<void> =>
+  void (await sql`delete from memory_leases where name = ${name} and holder = ${holder}`);

@@ -1,0 +1,23 @@
+import { ConfigError } from "../config.ts";
+import type { Sql } from "../database/client.ts";
+import { adoptModel, findSettings } from "./queries.ts";
+
+/** What the stored vectors were made by, and this installation's name in services that it shares with others. */
+export interface Settings {
+  readonly installation: string;
+}
+
+/**
+ * Makes sure that the configured model is the one that made the stored vectors: vectors of two models cannot be compared.
+ * Throws a `ConfigError` that names the way out.
+ */
+export async function checkModel(sql: Sql, model: string, dimension: number): Promise<Settings> {
+  await adoptModel(sql, model, dimension);
+  const stored = await findSettings(sql);
+  if (stored.model === model && stored.dimension === dimension) return stored;
+  const was = `${stored.model} with ${stored.dimension} dimensions`;
+  throw new ConfigError(
+    `EMBEDDING_MODEL, EMBEDDING_DIMENSION, EMBEDDING_PROVIDER: the stored memories were embedded by ${was}, configured is ${model} with ${dimension}. ` +
+      "Stop the service and run `signalbox reembed` to embed them anew, or set these back.",
+  );
+}

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { PluginError, type RedisAccess, type RedisReply } from "@signalbox/sdk";
+import { Redis as Client, ReplyError } from "ioredis";
+import type { Log } from "../log.ts";
+
+export interface Redis extends RedisAccess {
+  /** Where it is, without credentials. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/** Longest wait for an answer. Redis answers within a millisecond or is in trouble. */
+const commandMs = 1_000;
+const connectMs = 2_000;
+/** Where Redis stands when nobody says. */
+const local = "redis://127.0.0.1:6379";
+
+/**
+ * The Redis that `REDIS_URL` names: required, though the start does not wait for it. Without the variable the local
+ * address is tried once, and `null` says that nothing serves there.
+ */
+export async function openRedis(url: string | undefined, prefix: string, log: Log): Promise<Redis | null> {
+  const client = connect(url ?? local);
+  const address = addressOf(url ?? local);
+  let up = false;
+  const note = (now: boolean, error?: unknown) => {
+    if (up !== now)
+      log[now ? "info" : "warn"](now ? "redis answers" : "redis is away", {
+        address,
+        ...(error ? { error: String(error) } : {}),
+      });
+    up = now;
+  };
+  client.on("ready", () => note(true));
+  client.on("close", () => note(false));
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.ping();
+  } catch (error) {
+    if (url === undefined) {
+      client.disconnect();
+      log.info("no redis: short-term memories are kept in the database; set REDIS_URL to use one", { tried: address });
+      return null;
+    }
+    log.error("REDIS_URL: redis does not answer; short-term memories fail until it does", { address, error: String(error) });
+  }
+  return access(client, prefix, address);
+}
+
+const connect = (url: string): Client =>
+  new Client(url, {
+    lazyConnect: true,
+    connectTimeout: connectMs,
+    commandTimeout: commandMs,
+    // What cannot be sent now fails now: a caller that waits for a dead Redis would only pile up.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: (times) => Math.min(2000, 50 * 2 ** Math.min(times, 6)),
+    keepAlive: 10_000,
+  });
+
+function access(client: Client, prefix: string, address: string): Redis {
+  const guarded = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      if (
+        error instanceof ReplyError &&
+        !/^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|OOM|NOAUTH|WRONGPASS)/.test(String((error as Error).message))
+      )
+        throw error;
+      throw new PluginError("unavailable", `Redis at ${address} does not answer.`, { cause: error });
+    }
+  };
+  const sent = new Map<string, string>();
+  const script = async (source: string, keys: readonly string[], args: readonly (string | number)[]) => {
+    const digest = sent.get(source) ?? createHash("sha1").update(source).digest("hex");
+    sent.set(source, digest);
+    try {
+      return (await client.evalsha(digest, keys.length, ...keys, ...args.map(String))) as RedisReply;
+    } catch (error) {
+      // A restarted Redis has forgotten it.
+      if (!String(error).includes("NOSCRIPT")) throw error;
+      return (await client.eval(source, keys.length, ...keys, ...args.map(String))) as RedisReply;
+    }
+  };
+  return {
+    prefix,
+    address,
+    call: (command, ...args) => guarded(async () => (await client.call(command, ...args.map(String))) as RedisReply),
+    script: (source, keys, args) => guarded(() => script(source, keys, args)),
+    close: async () => client.disconnect(),
+  };
+}
+
+function addressOf(url: string): string {
+  try {
+    return new URL(url).host;
+  } catch {
+    return "REDIS_URL";
+  }
+}
