@@ -90,6 +90,18 @@ export const variables = {
   ALPHA_TOKEN: z.string().optional().describe("alpha: token with write permission on issues."),
   ALPHA_API_URL: address.optional().describe("alpha: address of the API; default https://api.github.com."),
   ALPHA_WEBHOOK_SECRET: z.string().optional().describe("alpha: secret of the webhook's signature."),
+  BETA_URL: address.optional().describe("beta: address of the server; default https://gitlab.com."),
+  BETA_TOKEN: z.string().optional().describe("beta: token with the scope api; webhooks must carry it while no secret is set."),
+  BETA_WEBHOOK_SECRET: z.string().optional().describe("beta: secret token of the webhook."),
+  GAMMA_URL: address.optional().describe("gamma: address of the site."),
+  GAMMA_EMAIL: z.string().optional().describe("gamma: e-mail of the account; Server: user name, where the token is a password."),
+  GAMMA_API_TOKEN: z.string().optional().describe("gamma: API token of the account; Server: personal access token."),
+  GAMMA_IS_CLOUD: yesNo(true).describe("gamma: `false` for Server and Data Center."),
+  GAMMA_WEBHOOK_SECRET: z.string().optional().describe("gamma: secret of the webhook's signature."),
+  DELTA_API_URL: address.optional().describe("delta: address of the API; default https://api.plane.so."),
+  DELTA_API_KEY: z.string().optional().describe("delta: API key of the account; webhooks may carry it in X-API-Key."),
+  DELTA_WORKSPACE_SLUG: z.string().optional().describe("delta: slug of the workspace."),
+  DELTA_WEBHOOK_SECRET: z.string().optional().describe("delta: secret of the webhook's signature."),
 } as const satisfies Record<string, z.ZodType>;
 
 export type Variable = keyof typeof variables;

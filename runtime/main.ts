@@ -1,4 +1,7 @@
 import alpha from "@signalbox/plugin-alpha";
+import beta from "@signalbox/plugin-beta";
+import delta from "@signalbox/plugin-delta";
+import gamma from "@signalbox/plugin-gamma";
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import memoryRedis from "@signalbox/plugin-memory-redis";
 import { ConfigError, readConfig } from "./config.ts";
@@ -9,7 +12,7 @@ import { start } from "./service.ts";
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog({ pretty: config.terminal });
-  const service = await start(config, { builtIns: [alpha, memoryPgvector, memoryRedis] }, log);
+  const service = await start(config, { builtIns: [alpha, beta, gamma, delta, memoryPgvector, memoryRedis] }, log);
   let stopping = false;
   const stop = (signal: string) => {
     if (stopping) process.exit(1);

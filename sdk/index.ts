@@ -1,7 +1,13 @@
 export type * from "./contract.ts";
 export { PluginError, type PluginErrorCode, type PluginErrorShape } from "./errors.ts";
 export { fetchOnce } from "./fetch-once.ts";
+export { type HttpAnswer, type HttpClient, type HttpRequest, type HttpSettings, httpClient } from "./http-client.ts";
+export { errorOfFetch, errorOfStatus, redact, retryAfter } from "./http-errors.ts";
+export { hasInvisibleMarker, invisibleMarker, withoutInvisibleMarker } from "./invisible-marker.ts";
+export { at, clean, cut, has, textAt, timeAt } from "./json.ts";
 export { carriesMarker, mark, markerOf, unmark } from "./marker.ts";
 export type * from "./memory.ts";
+export { Pace, pause } from "./pace.ts";
 export { CONTRACT, definePlugin, PLUGIN, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
+export { headerOf, isHmacSha256, isSameSecret } from "./secrets.ts";
 export { distanceOf, similarityOf } from "./vector.ts";

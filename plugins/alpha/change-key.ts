@@ -1,5 +1,5 @@
+import { at, timeAt } from "@signalbox/sdk";
 import { isNumber, isProject } from "./address.ts";
-import { at, timeAt } from "./json.ts";
 
 /**
  * What changed, spelled so that the webhook and the poll of one change come to the same. Repository names are

@@ -1,7 +1,6 @@
-import { mark, markerOf, type Posted } from "@signalbox/sdk";
+import { clean, cut, mark, markerOf, type Posted } from "@signalbox/sdk";
 import type { Address } from "./address.ts";
 import type { Client } from "./client.ts";
-import { clean, cut } from "./json.ts";
 import { pageOf } from "./paging.ts";
 import * as shapes from "./shapes.ts";
 

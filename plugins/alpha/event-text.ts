@@ -1,5 +1,4 @@
-import { unmark } from "@signalbox/sdk";
-import { at, textAt } from "./json.ts";
+import { at, textAt, unmark } from "@signalbox/sdk";
 
 /** The platform's own limit for a body; what is longer did not come from it. */
 const longest = 65_536;

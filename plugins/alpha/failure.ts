@@ -1,5 +1,4 @@
-import { PluginError, type PluginErrorCode, type PluginErrorShape } from "@signalbox/sdk";
-import { at } from "./json.ts";
+import { at, PluginError, type PluginErrorCode, type PluginErrorShape } from "@signalbox/sdk";
 
 const codes: Readonly<Record<number, PluginErrorCode>> = {
   400: "invalid_input",

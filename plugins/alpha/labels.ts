@@ -1,8 +1,7 @@
-import { PluginError } from "@signalbox/sdk";
+import { clean, PluginError } from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Repository } from "./address.ts";
 import type { Client } from "./client.ts";
-import { clean } from "./json.ts";
 import { pageOf } from "./paging.ts";
 import * as shapes from "./shapes.ts";
 

@@ -1,8 +1,17 @@
-import { carriesMarker, type SourceEvent, type Subject, type WebhookPayload } from "@signalbox/sdk";
+import {
+  at,
+  carriesMarker,
+  clean,
+  has,
+  type SourceEvent,
+  type Subject,
+  textAt,
+  timeAt,
+  type WebhookPayload,
+} from "@signalbox/sdk";
 import { isNumber, isProject } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import { eventText } from "./event-text.ts";
-import { at, clean, has, textAt, timeAt } from "./json.ts";
 
 /** Where each event of the service's table has its number. */
 const tabled: Readonly<Record<string, "issue" | "pull_request">> = {

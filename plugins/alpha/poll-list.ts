@@ -1,6 +1,6 @@
+import { at } from "@signalbox/sdk";
 import type { Repository } from "./address.ts";
 import type { Client } from "./client.ts";
-import { at } from "./json.ts";
 import { pageOf } from "./paging.ts";
 import { type Position, seconds } from "./poll-cursor.ts";
 import * as shapes from "./shapes.ts";

@@ -1,10 +1,9 @@
-import { tool, unmark } from "@signalbox/sdk";
+import { clean, cut, tool, unmark } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
 import { findComment, longest, postComment } from "./comments.ts";
-import { clean, cut } from "./json.ts";
 import { createLabel } from "./labels.ts";
 import type { OwnEdits } from "./own-edits.ts";
 import { readIssue } from "./read-issue.ts";

@@ -4,6 +4,8 @@
  *     for (const c of testSource(plugin, fixtures)) test(c.name, c.run);
  */
 export { callOf, type FakeCapabilities, fakeCapabilities, setUp, testVectors } from "./fake-host.ts";
+
+export { FakeTracker, type SeenRequest, type TrackerReply } from "./fake-tracker.ts";
 export type { Golden, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolSample, TrackerFault } from "./fixtures.ts";
 export { testSource } from "./source-suite.ts";
 export { testTools } from "./tool-suite.ts";

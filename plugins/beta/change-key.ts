@@ -1,0 +1,18 @@
+import { at, timeAt } from "@signalbox/sdk";
+import { isNumber, isProject } from "./address.ts";
+
+/** What changed, spelled so that the webhook and the poll of one change come to the same. Times are compared by the second. */
+export function changeKey(event: string, action: string | null, payload: unknown): string | null {
+  const path = at(payload, "project", "path_with_namespace");
+  const id = at(payload, "object_attributes", "id");
+  if (!isProject(path)) return null;
+  const project = path.toLowerCase();
+  if (event === "Note Hook") return isNumber(id) && action !== "update" ? `note/${project}/${id}` : null;
+  const item = at(payload, "object_attributes");
+  const iid = at(item, "iid");
+  if ((event !== "Issue Hook" && event !== "Merge Request Hook") || !isNumber(iid) || action === null) return null;
+  const name = event === "Issue Hook" ? `issue/${project}#${iid}` : `merge_request/${project}!${iid}`;
+  if (action === "open") return `${name}/open`;
+  const when = timeAt(item, "updated_at")?.slice(0, 19);
+  return when === undefined ? null : `${name}/${action === "close" || action === "merge" ? action : "changed"}@${when}`;
+}

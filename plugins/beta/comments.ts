@@ -1,0 +1,58 @@
+import { clean, cut, type HttpClient, mark, markerOf, type Posted } from "@signalbox/sdk";
+import type { Address } from "./address.ts";
+import { withoutQuickActions } from "./quick-actions.ts";
+import { type Settings, webOf } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+
+/** Characters that the platform takes in one note or description. */
+export const longest = 1_000_000;
+const route = "/projects/{project}/{kind}/{iid}/notes";
+/** Pages of 100; the platform allows 5,000 notes on an issue. */
+const mostPages = 60;
+
+type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };
+
+export async function postComment(
+  { client, connection, signal }: Account,
+  address: Address,
+  body: string,
+  key: string,
+): Promise<Posted> {
+  const sent = { body: commentBody(body, key) };
+  const { data } = await client.write({ route: `POST ${route}`, path: { ...address }, body: sent, shape: shapes.note, signal });
+  return posted(connection, address, data.id);
+}
+
+/** The note of a cut stands in front: behind the text, an unclosed code fence would swallow it. */
+export function commentBody(body: string, key: string): string {
+  const text = withoutQuickActions(clean(body));
+  const whole = mark(text, key);
+  if (whole.length <= longest) return whole;
+  const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${longest}. The end is missing.`;
+  return cut(mark(`${note}\n\n${text}`, key), longest);
+}
+
+/** The note that carries `key`, looked for from the newest back. */
+export async function findComment(
+  { client, connection, signal }: Account,
+  address: Address,
+  key: string,
+): Promise<Posted | null> {
+  for (let page = 1; page <= mostPages; page++) {
+    const query = { per_page: 100, page, sort: "desc", order_by: "created_at" };
+    const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, query, shape: shapes.notes, signal });
+    const found = data.find((note) => markerOf(note.body) === key);
+    if (found) return posted(connection, address, found.id);
+    if (data.length < 100) return null;
+  }
+  return null;
+}
+
+/** The platform does not name a note's address. Of a project known by its number alone, that of the API serves. */
+function posted(connection: Settings, { project, kind, iid }: Address, id: number): Posted {
+  const web = webOf(connection);
+  const url = /^\d+$/.test(project)
+    ? `${web}/api/v4/projects/${project}/${kind}/${iid}/notes/${id}`
+    : `${web}/${project}/-/${kind}/${iid}#note_${id}`;
+  return { id: String(id), url };
+}

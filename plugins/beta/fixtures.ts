@@ -1,0 +1,200 @@
+import type { Golden, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
+import { startTracker } from "./test-tracker.ts";
+
+const secret = "webhook-secret-5f0c";
+const token = "test-token-91ab";
+const project = { id: 77, path_with_namespace: "octo/team/app" };
+const user = { id: 5, name: "Ann", username: "ann" };
+const attributes = {
+  id: 9012,
+  iid: 12,
+  title: "Crash at start",
+  description: "It crashes.",
+  state: "opened",
+  action: "open",
+  created_at: "2026-01-02 03:04:05 UTC",
+  updated_at: "2026-01-02 03:04:05 UTC",
+};
+const issue = {
+  object_kind: "issue",
+  event_type: "issue",
+  user,
+  project,
+  object_attributes: attributes,
+  labels: [{ title: "bug" }],
+};
+const branches = { source_branch: "fix", target_branch: "main" };
+
+const golden: readonly Golden[] = [
+  {
+    name: "Issue Hook open",
+    headers: { "x-beta-event": "Issue Hook", "x-gitlab-event": "Push Hook", "x-gitlab-event-uuid": "d-1" },
+    payload: issue,
+    expect: {
+      delivery_id: "d-1",
+      event_name: "Issue Hook",
+      action: "open",
+      subject: { project: "octo/team/app", issue: "12" },
+      actor: "ann",
+      text: "# Issue #12: Crash at start\n\n- State: opened\n- By: ann\n- Labels: bug\n\nIt crashes.",
+      marked: false,
+      occurred_at: "2026-01-02T03:04:05.000Z",
+      lacks: null,
+      change_key: "issue/octo/team/app#12/open",
+    },
+  },
+  {
+    name: "Issue Hook close, by the platform's header",
+    headers: { "x-gitlab-event": "Issue Hook", "x-beta-event-uuid": "d-2" },
+    payload: {
+      ...issue,
+      object_attributes: { ...attributes, action: "close", state: "closed", updated_at: "2026-01-03T00:00:00.123Z" },
+      changes: { state_id: { previous: 1, current: 2 }, updated_at: { previous: "a", current: "b" } },
+    },
+    expect: {
+      delivery_id: "d-2",
+      action: "close",
+      text: "# Issue #12: Crash at start\n\n- State: closed\n- By: ann\n- Labels: bug\n\n## Changes\n\n- state: opened → closed\n\nIt crashes.",
+      occurred_at: "2026-01-03T00:00:00.123Z",
+      change_key: "issue/octo/team/app#12/close@2026-01-03T00:00:00",
+    },
+  },
+  {
+    name: "Issue Hook reopen, only what service.md names",
+    headers: { "x-beta-event": "Issue Hook" },
+    payload: {
+      object_kind: "issue",
+      event_type: "issue",
+      user: { username: "ann" },
+      project: { id: 77, path_with_namespace: "octo/team/app" },
+      object_attributes: { iid: 12, title: "Crash", description: "It.", state: "opened", action: "reopen" },
+    },
+    expect: { action: "reopen", subject: { project: "octo/team/app", issue: "12" }, lacks: null, occurred_at: null },
+  },
+  {
+    name: "Issue Hook update of labels",
+    headers: { "x-beta-event": "Issue Hook" },
+    payload: {
+      ...issue,
+      object_attributes: { ...attributes, action: "update" },
+      changes: { labels: { previous: [{ title: "To Do" }], current: [{ title: "Doing" }, { title: "bug" }] } },
+    },
+    expect: { action: "update", change_key: "issue/octo/team/app#12/changed@2026-01-02T03:04:05" },
+  },
+  {
+    name: "Merge Request Hook open",
+    headers: { "x-beta-event": "Merge Request Hook" },
+    payload: { ...issue, object_kind: "merge_request", object_attributes: { ...attributes, ...branches, iid: 7 } },
+    expect: {
+      event_name: "Merge Request Hook",
+      action: "open",
+      subject: { project: "octo/team/app", issue: "!7" },
+      text: "# Merge request !7: Crash at start\n\n- State: opened\n- By: ann\n- Labels: bug\n- From: fix\n- Into: main\n\nIt crashes.",
+      change_key: "merge_request/octo/team/app!7/open",
+    },
+  },
+  {
+    name: "Note Hook on a merge request",
+    headers: { "x-gitlab-event": "Note Hook" },
+    payload: {
+      object_kind: "note",
+      user,
+      project,
+      object_attributes: {
+        id: 301,
+        note: "Fine.",
+        noteable_type: "MergeRequest",
+        action: "create",
+        created_at: "2026-01-04T00:00:00Z",
+      },
+      merge_request: { iid: 7, title: "Mend it", state: "opened", description: "Mended." },
+    },
+    expect: {
+      action: "create",
+      subject: { project: "octo/team/app", issue: "!7" },
+      text: "# Merge request !7: Mend it\n\n- State: opened\n\n## Comment by ann\n\nFine.\n\n## Description\n\nMended.",
+      change_key: "note/octo/team/app/301",
+      occurred_at: "2026-01-04T00:00:00.000Z",
+    },
+  },
+  {
+    name: "an event of no table",
+    headers: { "x-beta-event": "Push Hook" },
+    payload: { object_kind: "push", project },
+    expect: { event_name: "Push Hook", action: null, subject: null, text: "", lacks: null },
+  },
+  {
+    name: "no event header",
+    headers: {},
+    payload: { object_attributes: { action: "open" } },
+    expect: { event_name: "", lacks: "header X-Beta-Event" },
+  },
+  {
+    name: "no event header, but a kind",
+    headers: {},
+    payload: issue,
+    expect: { event_name: "Issue Hook", lacks: null },
+  },
+  {
+    name: "an issue without a number",
+    headers: { "x-beta-event": "Issue Hook" },
+    payload: { ...issue, object_attributes: { action: "open", title: "x" } },
+    expect: { lacks: "object_attributes.iid", subject: null },
+  },
+  {
+    name: "an issue of a path that leads elsewhere",
+    headers: { "x-beta-event": "Issue Hook" },
+    payload: { ...issue, project: { path_with_namespace: "../user" } },
+    expect: { lacks: "project.path_with_namespace", subject: null },
+  },
+];
+
+const connection = (url: string) => ({ token, url });
+
+async function tracker() {
+  const started = await startTracker();
+  started.add("issues", 12, "2026-01-02T03:04:05.678Z");
+  started.add("merge_requests", 12, "2026-01-02T03:04:05.678Z");
+  return started;
+}
+
+export const sourceFixtures: SourceFixtures = {
+  connection,
+  signature: { settings: { webhook_secret: secret }, sign: () => ({ "x-beta-token": secret }), covers_body: false },
+  golden,
+  delivery_header: "x-beta-event-uuid",
+  comment_event: (body) => ({
+    headers: { "x-beta-event": "Note Hook" },
+    payload: { object_kind: "note", user, project, object_attributes: { id: 5, note: body }, issue: { iid: 12 } },
+  }),
+  subject: { project: "octo/team/app", issue: "12" },
+  tracker,
+};
+
+const at = { issue: 12, project: "octo/team/app" };
+const refused = [{ issue: "12" }, { ...at, issue: "twelve" }, { ...at, project: "../user" }, { ...at, project: "octo" }];
+export const toolFixtures: ToolFixtures = {
+  connection,
+  secrets: [token],
+  tracker,
+  tools: {
+    add_comment: {
+      inputs: [
+        { ...at, body: "Hello." },
+        { ...at, issue: "!12", body: "x" },
+        { issue: "octo/team/app#12", body: "x" },
+        { issue: "octo/team/app!12", body: "x" },
+        { issue: "#12", project: "77", body: "x" },
+      ],
+      refused: [{}, { ...at }, { ...at, body: "" }, ...refused.map((one) => ({ ...one, body: "x" }))],
+    },
+    update_description: {
+      inputs: [
+        { ...at, description: "New text." },
+        { ...at, issue: "!12", description: "" },
+      ],
+      refused: [{ ...at }, { ...at, issue: 0, description: "x" }, ...refused.map((one) => ({ ...one, description: "x" }))],
+    },
+    get_issue: { inputs: [at, { ...at, issue: "!12" }], refused },
+  },
+};

@@ -1,0 +1,19 @@
+import { definePlugin } from "@signalbox/sdk";
+import { z } from "zod";
+import { clients } from "./client.ts";
+import { betaSource } from "./source.ts";
+import { betaTools } from "./tools.ts";
+
+export default definePlugin({
+  id: "beta",
+  version: "0.1.0",
+  sdk: "^0.1.0",
+  about: "Issues, merge requests and notes of the platform called beta (GitLab, REST API v4).",
+  config: z.object({}),
+  needs: ["fetch"],
+  hosts: ["gitlab.com"],
+  setup: ({ fetch }) => {
+    const clientOf = clients({ fetch });
+    return { sources: { beta: betaSource(clientOf) }, tools: betaTools(clientOf) };
+  },
+});

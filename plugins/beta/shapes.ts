@@ -1,0 +1,26 @@
+import { z } from "zod";
+
+/** What is read of the platform's answers; they carry far more. */
+const user = z.object({ username: z.string() }).nullish();
+
+export const note = z.object({
+  id: z.number(),
+  body: z.string(),
+  author: user,
+  created_at: z.string().optional(),
+  system: z.boolean().optional(),
+});
+export const notes = z.array(note);
+export const account = z.object({ username: z.string() });
+export const issue = z.object({
+  iid: z.number(),
+  title: z.string(),
+  state: z.string(),
+  description: z.string().nullish(),
+  web_url: z.string(),
+  labels: z.array(z.string()).default([]),
+  author: user,
+});
+
+/** Listed items go on as they are: the poll hands them to `parse` as webhooks would. */
+export const listed = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));

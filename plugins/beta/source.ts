@@ -1,0 +1,23 @@
+import type { Call, HttpClient, Source } from "@signalbox/sdk";
+import { accountOf, check } from "./account.ts";
+import { addressOfSubject } from "./address.ts";
+import { findComment, postComment } from "./comments.ts";
+import { parse } from "./parse.ts";
+import { type Settings, settings } from "./settings.ts";
+import { verify } from "./verify.ts";
+
+export function betaSource(clientOf: (connection: Settings) => HttpClient): Source<typeof settings> {
+  const account = ({ connection, signal }: Call<Settings>) => ({ client: clientOf(connection), connection, signal });
+  return {
+    about: "GitLab's REST API, version 4: gitlab.com and own servers from 15.0.",
+    connection: settings,
+    secrets: ["token", "webhook_secret"],
+    required: ["token"],
+    verify,
+    parse,
+    account: ({ connection, signal }) => accountOf(clientOf(connection), signal),
+    check: (call) => check(clientOf(call.connection), call),
+    deliver: ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
+    find: ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
+  };
+}

@@ -1,0 +1,94 @@
+import { clean, cut, type HttpClient, tool, unmark } from "@signalbox/sdk";
+import { z } from "zod";
+import { addressOf, issueOf } from "./address.ts";
+import { findComment, longest, postComment } from "./comments.ts";
+import { withoutQuickActions } from "./quick-actions.ts";
+import type { Settings } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+
+type ClientOf = (connection: Settings) => HttpClient;
+
+const category = "issue_tracker";
+const issue = z
+  .union([z.string().min(1), z.number().int().positive()])
+  .describe('Number of the issue: 12, "#12" or "group/project#12"; of a merge request "!12" or "group/project!12".');
+const project = z.string().min(1).optional().describe('Project as "group/project". Absent: that of the event at hand.');
+const posted = z.object({ id: z.string(), url: z.string() });
+const route = "/projects/{project}/{kind}/{iid}";
+
+export const betaTools = (clientOf: ClientOf) => ({
+  add_comment: addComment(clientOf),
+  update_description: updateDescription(clientOf),
+  get_issue: getIssue(clientOf),
+});
+
+const addComment = (clientOf: ClientOf) =>
+  tool<typeof addCommentInput, typeof posted, Settings>({
+    about: "Add a comment to an issue or merge request.",
+    category,
+    effect: "write",
+    input: addCommentInput,
+    output: posted,
+    run: (input, { connection, key, signal }) =>
+      postComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), input.body, key),
+    find: (input, { connection, key, signal }) =>
+      findComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), key),
+  });
+const addCommentInput = z.object({ issue, project, body: z.string().min(1).describe("The comment, Markdown.") });
+
+const updateDescription = (clientOf: ClientOf) =>
+  tool<typeof descriptionInput, typeof described, Settings>({
+    about: "Replace the description of an issue or merge request. The old one is lost: read it first and keep what still holds.",
+    category,
+    effect: "write",
+    idempotent: true,
+    input: descriptionInput,
+    output: described,
+    run: async (input, { connection, signal }) => {
+      const address = addressOf(input.issue, input.project);
+      const body = { description: cut(withoutQuickActions(clean(input.description)), longest) };
+      const request = { route: `PUT ${route}`, path: { ...address }, body, shape: shapes.issue, signal };
+      const { data } = await clientOf(connection).write(request);
+      return { issue: issueOf(address.kind, data.iid), url: data.web_url };
+    },
+  });
+const descriptionInput = z.object({ issue, project, description: z.string().describe("The whole new description, Markdown.") });
+const described = z.object({ issue: z.string(), url: z.string() });
+
+const getIssue = (clientOf: ClientOf) =>
+  tool<typeof issueInput, typeof issueOutput, Settings>({
+    about: "Read an issue or merge request: title, state, description, labels and its last 30 comments.",
+    category,
+    effect: "read",
+    input: issueInput,
+    output: issueOutput,
+    run: async (input, { connection, signal }) => {
+      const address = addressOf(input.issue, input.project);
+      const client = clientOf(connection);
+      const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, shape: shapes.issue, signal });
+      const query = { per_page: 30, sort: "desc", order_by: "created_at" };
+      const asked = { route: `GET ${route}/notes`, path: { ...address }, query, shape: shapes.notes, signal };
+      const notes = (await client.read(asked)).data.filter((note) => !note.system).reverse();
+      return {
+        issue: issueOf(address.kind, data.iid),
+        title: clean(data.title),
+        state: data.state,
+        description: clean(data.description ?? ""),
+        labels: data.labels,
+        author: data.author?.username ?? null,
+        url: data.web_url,
+        comments: notes.map((note) => ({ author: note.author?.username ?? null, body: clean(unmark(note.body)) })),
+      };
+    },
+  });
+const issueInput = z.object({ issue, project });
+const issueOutput = z.object({
+  issue: z.string(),
+  title: z.string(),
+  state: z.string(),
+  description: z.string(),
+  labels: z.array(z.string()),
+  author: z.string().nullable(),
+  url: z.string(),
+  comments: z.array(z.object({ author: z.string().nullable(), body: z.string() })).describe("The last 30, oldest first."),
+});

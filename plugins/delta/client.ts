@@ -1,0 +1,42 @@
+import { type Capabilities, type HttpClient, httpClient, PluginError } from "@signalbox/sdk";
+import { apiOf, type Settings } from "./settings.ts";
+
+/** The public platform takes 60 requests a minute of one key; own servers say by 429 what they take. */
+const publicInterval = 1000;
+
+export interface Client extends HttpClient {
+  /** Slug of the workspace, the first part of every path. */
+  readonly slug: string;
+}
+
+/** One client per account, so that its pace is kept over all calls. Throws `not_configured`. */
+export function clients({ fetch }: Pick<Capabilities, "fetch">): (connection: Settings) => Client {
+  const kept = new Map<string, Client>();
+  return (connection) => {
+    const { api_url, api_key, workspace_slug, webhook_secret } = connection;
+    if (!workspace_slug)
+      throw new PluginError(
+        "not_configured",
+        "delta has no workspace: set DELTA_WORKSPACE_SLUG, or `workspace_slug` in the credentials",
+      );
+    const key = JSON.stringify([api_url, api_key, workspace_slug]);
+    let client = kept.get(key);
+    if (!client) {
+      // Keys are rotated; a long-lived process must not keep every one it ever saw.
+      if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
+      const interval = new URL(api_url).hostname === "api.plane.so" ? publicInterval : 0;
+      const http = httpClient({
+        platform: "delta",
+        base: apiOf(connection),
+        headers: api_key === undefined ? {} : { "x-api-key": api_key },
+        fetch,
+        secrets: [api_key, webhook_secret].filter((secret) => secret !== undefined),
+        writeInterval: interval,
+        readInterval: interval,
+      });
+      client = { ...http, slug: workspace_slug };
+      kept.set(key, client);
+    }
+    return client;
+  };
+}

@@ -1,0 +1,96 @@
+import { at, textAt } from "@signalbox/sdk";
+import { htmlToMarkdown } from "./html.ts";
+import { isActivity } from "./names.ts";
+
+/** More than the dispatcher hands on would only cost memory. */
+const longest = 262_144;
+
+/** What the agent reads: Markdown, headings for the parts, `""` for events without a text of their own. */
+export function eventText(event: string, payload: unknown): string {
+  const data = at(payload, "data");
+  if (isActivity(event)) return activityText(data, at(payload, "activity"));
+  if (!event.startsWith("issue.")) return "";
+  const changes = changesOf(payload);
+  return sections(heading(data), facts(data), changes && `## Changes\n\n${changes}`, description(data));
+}
+
+function activityText(data: unknown, activity: unknown): string {
+  const author = textAt(activity, ["actor", "display_name"], 200) ?? textAt(data, ["actor_detail", "display_name"], 200);
+  const type = textAt(data, ["activity_type"], 100);
+  return sections(
+    heading(at(data, "issue_detail")),
+    type && type !== "comment" ? list([["Activity", type]]) : "",
+    `## Comment${author ? ` by ${author}` : ""}`,
+    markdownOf(commentOf(data)),
+  );
+}
+
+/** A comment as it came: HTML, or the text alone. */
+export const commentOf = (data: unknown): string =>
+  textAt(data, ["comment_html"], longest) ??
+  textAt(data, ["comment"], longest) ??
+  textAt(data, ["comment_stripped"], longest) ??
+  "";
+
+function description(data: unknown): string {
+  const html = textAt(data, ["description_html"], longest);
+  return markdownOf(html ?? textAt(data, ["description"], longest) ?? textAt(data, ["description_stripped"], longest) ?? "");
+}
+
+const markdownOf = (text: string): string => (/^\s*<[a-z][^>]*>/i.test(text) ? htmlToMarkdown(text) : text.trim());
+
+function heading(data: unknown): string {
+  const number = at(data, "sequence_id");
+  const title = textAt(data, ["name"])?.replace(/\s+/g, " ");
+  return `# Issue${typeof number === "number" ? ` #${number}` : ""}${title ? `: ${title}` : ""}`;
+}
+
+const facts = (data: unknown): string =>
+  list([
+    ["State", nameAt(data, "state", "state_detail")],
+    ["Priority", textAt(data, ["priority"], 100)],
+    ["Labels", names(at(data, "labels")) || null],
+    ["Assignees", names(at(data, "assignees")) || null],
+  ]);
+
+function nameAt(data: unknown, ...members: readonly string[]): string | null {
+  for (const member of [...members].reverse()) {
+    const found = textAt(data, [member, "name"], 200) ?? textAt(data, [member], 200);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const names = (values: unknown): string =>
+  Array.isArray(values)
+    ? values
+        .slice(0, 100)
+        .flatMap((one) => textAt(one, ["name"], 100) ?? textAt(one, ["display_name"], 100) ?? [])
+        .join(", ")
+    : "";
+
+/** What an update changed, from and to: `changes` names the fields, `activity` the one that this webhook is about. */
+function changesOf(payload: unknown): string {
+  const changes = at(payload, "data", "changes");
+  const told = typeof changes === "object" && changes !== null ? Object.keys(changes).slice(0, 50) : [];
+  const lines = told
+    .filter((name) => /^\w{1,50}$/.test(name))
+    .map((name) => line(name, at(changes, name, "old"), at(changes, name, "new")));
+  const activity = at(payload, "activity");
+  const field = textAt(activity, ["field"], 50);
+  if (field !== null && field !== "description" && !told.includes(field))
+    lines.push(line(field, at(activity, "old_value"), at(activity, "new_value")));
+  return lines.join("\n");
+}
+
+const line = (name: string, from: unknown, to: unknown): string => `- ${name}: ${shown(from)} → ${shown(to)}`;
+
+function shown(value: unknown): string {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return (textAt({ value }, ["value"], 500) ?? textAt(value, ["name"], 500) ?? "none").replace(/\s+/g, " ");
+}
+
+const list = (entries: readonly (readonly [string, string | null])[]): string =>
+  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+
+const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

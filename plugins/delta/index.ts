@@ -1,0 +1,19 @@
+import { definePlugin } from "@signalbox/sdk";
+import { z } from "zod";
+import { clients } from "./client.ts";
+import { deltaSource } from "./source.ts";
+import { deltaTools } from "./tools.ts";
+
+export default definePlugin({
+  id: "delta",
+  version: "0.1.0",
+  sdk: "^0.1.0",
+  about: "Issues and comments of the platform called delta (Plane, REST API v1).",
+  config: z.object({}),
+  needs: ["fetch"],
+  hosts: ["api.plane.so"],
+  setup: ({ fetch }) => {
+    const clientOf = clients({ fetch });
+    return { sources: { delta: deltaSource(clientOf) }, tools: deltaTools(clientOf) };
+  },
+});

@@ -1,0 +1,35 @@
+import { at, headerOf, textAt } from "@signalbox/sdk";
+
+const verbs: ReadonlyMap<string, string> = new Map([
+  ["create", "created"],
+  ["created", "created"],
+  ["update", "updated"],
+  ["updated", "updated"],
+  ["delete", "deleted"],
+  ["deleted", "deleted"],
+]);
+
+/**
+ * The name of an event as the source event mappings spell it. The platform itself sends `issue` with the action
+ * `created`, and in its newer webhooks `workitem.created`; a comment is `issue_comment`, which is an activity of its issue.
+ */
+export function eventName(headers: Readonly<Record<string, string>>, payload: unknown): string {
+  const header = headerOf(headers, "x-delta-event", "x-plane-event");
+  const name = textAt(payload, ["event"], 200)?.trim() ?? (header !== null && header.length <= 200 ? header : "");
+  const neutral = name.replace(/^work_?item\b/, "issue").replace(/^(issue|work_?item)[_.]comment\b/, "issue_comment");
+  const verb = verbs.get(textAt(payload, ["action"], 50)?.trim() ?? "");
+  const whole = neutral.includes(".") || verb === undefined || neutral === "" ? neutral : `${neutral}.${verb}`;
+  return whole === "issue_comment.created" ? "issue.activity.created" : whole;
+}
+
+/** Whether the event tells of something on an issue, rather than of the issue itself. */
+export const isActivity = (event: string): boolean => event.startsWith("issue.activity.") || event.startsWith("issue_comment.");
+
+/** An id, or the id of the object that stands in its place. */
+export function idAt(value: unknown, ...names: readonly string[]): string | null {
+  for (const name of names) {
+    const found = textAt(value, [name], 100) ?? textAt(at(value, name), ["id"], 100);
+    if (found !== null) return found.trim();
+  }
+  return null;
+}

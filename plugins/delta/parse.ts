@@ -1,0 +1,77 @@
+import {
+  at,
+  clean,
+  hasInvisibleMarker,
+  headerOf,
+  type SourceEvent,
+  type Subject,
+  textAt,
+  timeAt,
+  type WebhookPayload,
+} from "@signalbox/sdk";
+import { anyProject, isId } from "./address.ts";
+import { externalSource } from "./comments.ts";
+import { commentOf, eventText } from "./event-text.ts";
+import { eventName, idAt, isActivity } from "./names.ts";
+
+/** Reads any event; never throws, whatever the payload is. */
+export function parse({ headers, payload }: WebhookPayload): SourceEvent {
+  const event_name = clean(eventName(headers, payload));
+  const data = at(payload, "data");
+  const delivery = headerOf(headers, "x-delta-delivery", "x-plane-delivery");
+  const subject = subjectOf(event_name, data);
+  return {
+    delivery_id: delivery === null || delivery.length > 200 ? null : clean(delivery),
+    event_name,
+    action: null,
+    subject,
+    actor: actorOf(event_name, payload),
+    text: eventText(event_name, payload),
+    marked: isActivity(event_name) && isOurs(data),
+    occurred_at: timeAt(data, event_name.endsWith(".created") ? "created_at" : "updated_at"),
+    lacks: event_name === "" ? "event" : lacking(event_name, subject),
+    change_key: changeKey(event_name, data),
+  };
+}
+
+const issueId = (event: string, data: unknown): string | null =>
+  isActivity(event) ? idAt(data, "issue_id", "issue") : idAt(data, "id");
+
+function subjectOf(event: string, data: unknown): Subject | null {
+  if (!event.startsWith("issue")) return null;
+  const issue = issueId(event, data);
+  if (!isId(issue)) return null;
+  const project = idAt(data, "project_id", "project", "project_detail");
+  return { project: isId(project) ? project : anyProject, issue };
+}
+
+function lacking(event: string, subject: Subject | null): string | null {
+  if (!/^issue\.|^issue_comment\./.test(event)) return null;
+  return subject === null ? (isActivity(event) ? "data.issue_id" : "data.id") : null;
+}
+
+function actorOf(event: string, payload: unknown): string | null {
+  const data = at(payload, "data");
+  const told = idAt(at(payload, "activity"), "actor") ?? idAt(payload, "actor") ?? idAt(data, "actor");
+  return told ?? (event.endsWith(".created") ? idAt(data, "created_by") : idAt(data, "updated_by"));
+}
+
+/** By its external id, which the platform tells, or by its text. */
+const isOurs = (data: unknown): boolean =>
+  at(data, "external_source") === externalSource || hasInvisibleMarker(beginningOf(commentOf(data)));
+
+/** The text behind the first tags, unless one of them begins a quotation. */
+const beginningOf = (html: string): string => html.slice(0, 2000).replace(/^(?:\s*<(?!blockquote)[a-z][^>]*>)*\s*/i, "");
+
+/** What changed, spelled so that the webhook and the poll of one change come to the same. Times are compared by the second. */
+function changeKey(event: string, data: unknown): string | null {
+  const issue = issueId(event, data);
+  if (issue === null) return null;
+  if (event === "issue.created") return `issue/${issue}/created`;
+  if (event === "issue.activity.created") {
+    const id = textAt(data, ["id"], 100);
+    return id && `issue/${issue}/comment/${id}`;
+  }
+  const when = event === "issue.updated" ? timeAt(data, "updated_at") : null;
+  return when && `issue/${issue}/updated@${when.slice(0, 19)}`;
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+
+/** What is read of the platform's answers; they carry far more. */
+const id = z.union([z.string(), z.number()]).transform(String);
+/** Lists come in pages, and from older servers whole. */
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z.union([
+    z.object({ results: z.array(item), next_cursor: z.string().nullish(), next_page_results: z.boolean().nullish() }),
+    z.array(item).transform((results) => ({ results, next_cursor: null, next_page_results: false })),
+  ]);
+
+export const comment = z.object({
+  id,
+  comment_html: z.string().nullish(),
+  external_id: z.string().nullish(),
+  external_source: z.string().nullish(),
+  actor: z.string().nullish(),
+  created_at: z.string().nullish(),
+});
+export const account = z.object({ id, display_name: z.string().nullish() });
+export const project = z.object({ id, name: z.string().nullish() });
+const named = z.union([z.string(), z.object({ id, name: z.string().nullish() })]);
+export const issue = z.object({
+  id,
+  name: z.string(),
+  description_html: z.string().nullish(),
+  description_stripped: z.string().nullish(),
+  sequence_id: z.number().nullish(),
+  priority: z.string().nullish(),
+  state: named.nullish(),
+  labels: z.array(named).nullish(),
+});
+export const state = z.object({ id, name: z.string() });
+export const listed = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });

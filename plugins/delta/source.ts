@@ -1,0 +1,24 @@
+import type { Call, Source } from "@signalbox/sdk";
+import { accountOf, check } from "./account.ts";
+import { addressOfSubject } from "./address.ts";
+import type { Client } from "./client.ts";
+import { type Account, findComment, postComment } from "./comments.ts";
+import { parse } from "./parse.ts";
+import { type Settings, settings } from "./settings.ts";
+import { verify } from "./verify.ts";
+
+export function deltaSource(clientOf: (connection: Settings) => Client): Source<typeof settings> {
+  const account = ({ connection, signal }: Call<Settings>): Account => ({ client: clientOf(connection), connection, signal });
+  return {
+    about: "Plane's REST API, version 1: plane.so and own servers.",
+    connection: settings,
+    secrets: ["api_key", "webhook_secret"],
+    required: ["api_key", "workspace_slug"],
+    verify,
+    parse,
+    account: ({ connection, signal }) => accountOf(clientOf(connection), signal),
+    check: (call) => check(clientOf, call),
+    deliver: async ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
+    find: async ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
+  };
+}

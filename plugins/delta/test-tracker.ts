@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import type { Subject } from "@signalbox/sdk";
+import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
+
+type Row = Record<string, unknown> & { id: string };
+
+export const workspace = "acme";
+export const project = "8a2f6f0e-3b7e-4c57-9f6b-1f0d9c6f7a10";
+export const issue = "0c6d9f12-52b5-4f0e-9d2f-6c1c2c7b3e01";
+export const states = { todo: "11111111-0000-4000-8000-000000000001", doing: "11111111-0000-4000-8000-000000000002" };
+export const people = { bot: "22222222-0000-4000-8000-000000000001", ann: "22222222-0000-4000-8000-000000000002" };
+
+/** delta's REST API v1, as far as the plugin uses it, with state. One workspace and one project with issues. */
+export class DeltaTracker extends FakeTracker {
+  readonly issues: Row[] = [];
+  readonly notes: (Row & { issue: string })[] = [];
+  /** Older servers have no GET /users/me/. */
+  tellsAccount = true;
+
+  comments = (subject: Subject): readonly string[] =>
+    this.notes.filter((note) => note.issue === subject.issue).map((note) => String(note.comment_html));
+
+  addIssue(id: string, time: string, more: Record<string, unknown> = {}): Row {
+    const people_ = { created_by: people.ann, updated_by: people.ann };
+    const texts = { name: `Issue ${id.slice(0, 4)}`, description_html: "<p>Text</p>", priority: "high", state: states.todo };
+    const row = {
+      id,
+      project,
+      sequence_id: this.issues.length + 1,
+      ...texts,
+      ...people_,
+      labels: [],
+      created_at: time,
+      updated_at: time,
+      ...more,
+    };
+    this.issues.push(row);
+    return row;
+  }
+
+  note(of: string, body: Record<string, unknown>, actor = people.ann, time = new Date().toISOString()): Row {
+    const note = { ...body, id: randomUUID(), issue: of, project, actor, created_by: actor, created_at: time, updated_at: time };
+    this.notes.push(note);
+    return note;
+  }
+
+  protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
+    if (!String(headers["x-api-key"] ?? "").startsWith("test-key-"))
+      return { status: 401, body: { error: "Given API token is not valid" } };
+    if (path === "/api/v1/users/me/" && this.tellsAccount)
+      return { status: 200, body: { id: people.bot, display_name: "signalbox" } };
+    const base = `/api/v1/workspaces/${workspace}/projects/`;
+    if (path === base)
+      return this.#list(
+        [
+          { id: randomUUID(), name: "Other" },
+          { id: project, name: "App" },
+        ],
+        query,
+      );
+    const [, id, rest = ""] = new RegExp(`^${base}([\\w-]+)/(.*)$`).exec(path) ?? [];
+    if (id !== project) return id && rest ? { status: 403, body: { detail: "You do not have permission" } } : notFound;
+    if (rest === "states/")
+      return this.#list(
+        Object.entries(states).map(([name, of]) => ({ id: of, name })),
+        query,
+      );
+    if (rest === "issues/") return this.#list(this.issues, query);
+    const [, at, sub] = /^issues\/([\w-]+)\/(comments\/)?$/.exec(rest) ?? [];
+    const found = this.issues.find((one) => one.id === at);
+    if (!found) return notFound;
+    if (sub)
+      return method === "POST"
+        ? this.#post(found, body as Record<string, unknown>)
+        : this.#list(
+            this.notes.filter((note) => note.issue === at),
+            query,
+          );
+    if (method === "PATCH") Object.assign(found, body, { updated_at: new Date().toISOString(), updated_by: people.bot });
+    return { status: 200, body: found, wrote: method === "PATCH" };
+  }
+
+  #post(of: Row, body: Record<string, unknown>): TrackerReply {
+    const there = this.notes.find((note) => body.external_id && note.external_id === body.external_id && note.issue === of.id);
+    if (there)
+      return {
+        status: 409,
+        body: { error: "Comment with the same external id and external source already exists", id: there.id },
+      };
+    return { status: 201, body: this.note(of.id, body, people.bot), wrote: true };
+  }
+
+  #list(rows: readonly Record<string, unknown>[], query: URLSearchParams): TrackerReply {
+    const size = Number(query.get("per_page") ?? 100);
+    const page = Number(/^\d+:(\d+):0$/.exec(query.get("cursor") ?? "")?.[1] ?? 0);
+    const order = query.get("order_by") ?? "-created_at";
+    const member = order.replace("-", "");
+    const sorted = rows.toSorted((a, b) => String(a[member] ?? "").localeCompare(String(b[member] ?? "")));
+    if (order.startsWith("-")) sorted.reverse();
+    const more = (page + 1) * size < sorted.length;
+    const results = sorted.slice(page * size, (page + 1) * size);
+    return {
+      status: 200,
+      body: {
+        results,
+        count: results.length,
+        total_count: rows.length,
+        next_cursor: `${size}:${page + 1}:0`,
+        next_page_results: more,
+      },
+    };
+  }
+}
+
+const notFound: TrackerReply = { status: 404, body: { detail: "Not found." } };
+
+export const startTracker = (): Promise<DeltaTracker> => new DeltaTracker().listen();

@@ -1,0 +1,217 @@
+import { at, clean, textAt } from "@signalbox/sdk";
+import type { BlockContent, ListItem, PhrasingContent, Root, RootContent, TableRow } from "mdast";
+import { deepest, writeMarkdown } from "./markdown.ts";
+
+/** A document of the platform's format as Markdown. Never throws: of nodes that nobody knows their content is shown. */
+export function adfToMarkdown(document: unknown): string {
+  const root: Root = { type: "root", children: blocks(document, 0) };
+  return writeMarkdown(root);
+}
+
+export const isAdf = (value: unknown): boolean => at(value, "type") === "doc";
+
+/** Text in front of everything else, where a marker would stand. */
+export function firstTextOf(document: unknown, depth = 0): string {
+  if (depth > deepest) return "";
+  const text = at(document, "text");
+  if (typeof text === "string") return text;
+  const [first] = contentOf(document);
+  return first === undefined ? "" : firstTextOf(first, depth + 1);
+}
+
+function contentOf(node: unknown): readonly unknown[] {
+  const content = at(node, "content");
+  return Array.isArray(content) ? content.slice(0, 10_000) : [];
+}
+
+function blocks(node: unknown, depth: number): BlockContent[] {
+  if (depth > deepest) return [];
+  const found: BlockContent[] = [];
+  let loose: PhrasingContent[] = [];
+  const flush = () => {
+    if (loose.length > 0) found.push({ type: "paragraph", children: loose });
+    loose = [];
+  };
+  for (const child of contentOf(node)) {
+    const made = block(child, depth + 1);
+    if (made === null) loose.push(...phrase(child, depth + 1));
+    else {
+      flush();
+      found.push(...made);
+    }
+  }
+  flush();
+  return found;
+}
+
+/** `null` for what stands inside of lines. */
+function block(node: unknown, depth: number): BlockContent[] | null {
+  const type = at(node, "type");
+  switch (type) {
+    case "paragraph":
+      return [{ type: "paragraph", children: phrases(node, depth) }];
+    case "heading": {
+      const level = at(node, "attrs", "level");
+      const rank = Number.isInteger(level) ? Math.min(6, Math.max(1, level as number)) : 1;
+      return [{ type: "heading", depth: rank as 1 | 2 | 3 | 4 | 5 | 6, children: phrases(node, depth) }];
+    }
+    case "rule":
+      return [{ type: "thematicBreak" }];
+    case "blockquote":
+    case "panel":
+      return [{ type: "blockquote", children: blocks(node, depth) }];
+    case "bulletList":
+    case "orderedList":
+    case "taskList":
+    case "decisionList":
+      return list(node, type === "orderedList", depth);
+    case "codeBlock":
+      return [{ type: "code", lang: textAt(node, ["attrs", "language"], 50), value: rawText(node) }];
+    case "table":
+      return table(node, depth);
+    case "mediaSingle":
+    case "mediaGroup":
+    case "expand":
+    case "nestedExpand":
+    case "layoutSection":
+    case "layoutColumn":
+    case "bodiedExtension":
+      return blocks(node, depth);
+    case "media":
+      return [
+        { type: "paragraph", children: [{ type: "text", value: `(attachment ${textAt(node, ["attrs", "alt"], 200) ?? ""})` }] },
+      ];
+    default:
+      return at(node, "content") === undefined || type === undefined ? null : blocks(node, depth);
+  }
+}
+
+function list(node: unknown, ordered: boolean, depth: number): BlockContent[] {
+  const start = at(node, "attrs", "order");
+  const items = contentOf(node).map((item): ListItem => {
+    const children = blocks(item, depth + 1);
+    const state = at(item, "attrs", "state");
+    const checked = at(item, "type") === "taskItem" ? state === "DONE" : boxOf(children);
+    return { type: "listItem", spread: false, ...(checked === null ? {} : { checked }), children };
+  });
+  return items.length === 0
+    ? []
+    : [{ type: "list", ordered, spread: false, ...(Number.isInteger(start) ? { start: start as number } : {}), children: items }];
+}
+
+/** `[x] ` at the beginning of an item is a box; it is taken off. */
+function boxOf(children: BlockContent[]): boolean | null {
+  const [first] = children;
+  const text = first?.type === "paragraph" ? first.children[0] : undefined;
+  const box = text?.type === "text" ? /^\[([ x])\] /.exec(text.value) : null;
+  if (!box || text?.type !== "text") return null;
+  text.value = text.value.slice(4);
+  return box[1] === "x";
+}
+
+function table(node: unknown, depth: number): BlockContent[] {
+  const rows = contentOf(node).map(
+    (row): TableRow => ({
+      type: "tableRow",
+      children: contentOf(row).map((cell) => ({ type: "tableCell", children: joined(blocks(cell, depth + 2)) })),
+    }),
+  );
+  return rows.length === 0 ? [] : [{ type: "table", children: rows }];
+}
+
+/** A cell of a Markdown table holds one line. */
+const joined = (parts: readonly BlockContent[]): PhrasingContent[] =>
+  parts.flatMap((part, index) => [
+    ...(index > 0 ? [{ type: "text" as const, value: " " }] : []),
+    ...("children" in part && part.type === "paragraph" ? part.children : [{ type: "text" as const, value: flat(part) }]),
+  ]);
+
+const flat = (node: RootContent | ListItem): string =>
+  "value" in node ? node.value : "children" in node ? node.children.map((child) => flat(child as RootContent)).join(" ") : "";
+
+function rawText(node: unknown): string {
+  return contentOf(node)
+    .map((child) => {
+      const text = at(child, "text");
+      return typeof text === "string" ? clean(text) : "";
+    })
+    .join("");
+}
+
+const phrases = (node: unknown, depth: number): PhrasingContent[] =>
+  depth > deepest ? [] : merged(contentOf(node).flatMap((child) => phrase(child, depth + 1)));
+
+function phrase(node: unknown, depth: number): PhrasingContent[] {
+  const text = at(node, "text");
+  switch (at(node, "type")) {
+    case "text":
+      return typeof text === "string" && text !== "" ? [marked(clean(text), at(node, "marks"))] : [];
+    case "hardBreak":
+      return [{ type: "break" }];
+    case "mention": {
+      const id = textAt(node, ["attrs", "id"], 128);
+      const name = textAt(node, ["attrs", "text"], 200) ?? `@${id ?? "somebody"}`;
+      return [
+        id === null
+          ? { type: "text", value: name }
+          : { type: "link", url: `accountid:${id}`, children: [{ type: "text", value: name }] },
+      ];
+    }
+    case "emoji":
+      return words(textAt(node, ["attrs", "text"], 50) ?? textAt(node, ["attrs", "shortName"], 50));
+    case "status":
+      return words(textAt(node, ["attrs", "text"], 200));
+    case "date": {
+      const time = Number(at(node, "attrs", "timestamp"));
+      return words(Math.abs(time) < 8.64e15 ? new Date(time).toISOString().slice(0, 10) : null);
+    }
+    case "inlineCard":
+    case "blockCard":
+    case "embedCard": {
+      const url = textAt(node, ["attrs", "url"], 2000);
+      return url === null ? [] : [{ type: "link", url, children: [{ type: "text", value: url }] }];
+    }
+    default:
+      return phrases(node, depth);
+  }
+}
+
+const words = (value: string | null): PhrasingContent[] => (value === null ? [] : [{ type: "text", value }]);
+
+/** The outermost mark first: link, then strong, then the others, code innermost. */
+function marked(value: string, marks: unknown): PhrasingContent {
+  const list = Array.isArray(marks) ? marks : [];
+  const has = (type: string) => list.some((mark) => at(mark, "type") === type);
+  let node: PhrasingContent = has("code") ? { type: "inlineCode", value } : { type: "text", value };
+  if (has("strike")) node = { type: "delete", children: [node] };
+  if (has("em")) node = { type: "emphasis", children: [node] };
+  if (has("strong")) node = { type: "strong", children: [node] };
+  const href = list
+    .map((mark) => (at(mark, "type") === "link" ? at(mark, "attrs", "href") : undefined))
+    .find((url) => typeof url === "string");
+  return typeof href === "string" ? { type: "link", url: clean(href), children: [node] } : node;
+}
+
+/** `*a**b*` is one emphasis, not two: neighbours of one kind are joined, from the outside in. */
+function merged(nodes: readonly PhrasingContent[]): PhrasingContent[] {
+  const out: PhrasingContent[] = [];
+  for (const node of nodes) {
+    const last = out.at(-1);
+    if (last && joins(last, node)) {
+      const both = {
+        ...last,
+        children: merged([
+          ...(last as { children: PhrasingContent[] }).children,
+          ...(node as { children: PhrasingContent[] }).children,
+        ]),
+      };
+      out[out.length - 1] = both as PhrasingContent;
+    } else if (last?.type === "text" && node.type === "text")
+      out[out.length - 1] = { type: "text", value: last.value + node.value };
+    else out.push(node);
+  }
+  return out;
+}
+
+const joins = (a: PhrasingContent, b: PhrasingContent): boolean =>
+  a.type === b.type && "children" in a && (a.type !== "link" || (b.type === "link" && a.url === b.url));

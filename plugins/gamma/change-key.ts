@@ -1,0 +1,26 @@
+import { at, textAt, timeAt } from "@signalbox/sdk";
+import { isKey } from "./address.ts";
+
+/**
+ * What changed, spelled so that the webhook and the poll of one change come to the same. Keys are unique at one site
+ * only, so the host that the platform itself names stands in front.
+ */
+export function changeKey(event: string, payload: unknown): string | null {
+  const key = at(payload, "issue", "key");
+  if (!isKey(key)) return null;
+  const name = `${siteOf(payload)}${key.toUpperCase()}`;
+  const comment = textAt(payload, ["comment", "id"], 50);
+  if (event === "comment_created") return comment && `${name}/comment/${comment}`;
+  if (event === "gamma:issue_created") return `${name}/created`;
+  if (event !== "gamma:issue_updated") return null;
+  const number = at(payload, "changelog", "id");
+  const change = typeof number === "number" ? String(number) : textAt(payload, ["changelog", "id"], 50);
+  if (change !== null) return `${name}/change/${change}`;
+  const when = timeAt(payload, "issue", "fields", "updated");
+  return when && `${name}/updated@${when.slice(0, 19)}`;
+}
+
+function siteOf(payload: unknown): string {
+  const self = textAt(payload, ["issue", "self"], 2000);
+  return self !== null && URL.canParse(self) ? `${new URL(self).host}/` : "";
+}

@@ -1,0 +1,46 @@
+import { at, type HttpClient, type Posted } from "@signalbox/sdk";
+import type { z } from "zod";
+import { isMarked, markedBody } from "./bodies.ts";
+import { type Settings, webOf } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+
+export type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };
+
+/** Name of the property that carries the key of a comment. */
+export const property = "signalbox";
+const route = "/issue/{issue}/comment";
+/** Pages of 100; the platform allows 5,000 comments on an issue. */
+const mostPages = 60;
+
+export async function postComment(
+  { client, connection, signal }: Account,
+  issue: string,
+  body: string,
+  key: string,
+): Promise<Posted> {
+  const sent = { body: markedBody(body, key, connection), properties: [{ key: property, value: { key } }] };
+  const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body: sent, shape: shapes.comment, signal });
+  return posted(connection, issue, data.id);
+}
+
+/** The comment that carries `key`, by its property or its text, looked for from the newest back. */
+export async function findComment({ client, connection, signal }: Account, issue: string, key: string): Promise<Posted | null> {
+  for (let page = 0; page < mostPages; page++) {
+    const query = { startAt: page * 100, maxResults: 100, orderBy: "-created", expand: "properties" };
+    const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, shape: shapes.comments, signal });
+    const found = data.comments.find((comment) => carries(comment, key));
+    if (found) return posted(connection, issue, found.id);
+    if (data.startAt + data.comments.length >= data.total || data.comments.length === 0) return null;
+  }
+  return null;
+}
+
+function carries(comment: z.output<typeof shapes.comment>, key: string): boolean {
+  const own = comment.properties?.find((entry) => entry.key === property);
+  return own === undefined ? isMarked(comment.body, key) : at(own.value, "key") === key;
+}
+
+const posted = (connection: Settings, issue: string, id: string): Posted => ({
+  id,
+  url: `${webOf(connection)}/browse/${issue}?focusedCommentId=${id}`,
+});

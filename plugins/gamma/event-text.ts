@@ -1,0 +1,66 @@
+import { at, textAt } from "@signalbox/sdk";
+import { markdownOf } from "./bodies.ts";
+
+/** What the agent reads: Markdown, headings for the parts, `""` for events without a text of their own. */
+export function eventText(event: string, payload: unknown): string {
+  const fields = at(payload, "issue", "fields");
+  if (event.startsWith("gamma:issue_")) {
+    const changes = changesOf(payload);
+    return sections(
+      heading(payload),
+      facts(fields),
+      changes && `## Changes\n\n${changes}`,
+      markdownOf(at(fields, "description")),
+    );
+  }
+  if (!event.startsWith("comment_")) return "";
+  const comment = at(payload, "comment");
+  const author = textAt(comment, ["author", "displayName"], 200);
+  const description = markdownOf(at(fields, "description"));
+  return sections(
+    heading(payload),
+    facts(fields),
+    `## Comment${author ? ` by ${author}` : ""}`,
+    markdownOf(at(comment, "body")),
+    description && `## Description\n\n${description}`,
+  );
+}
+
+function heading(payload: unknown): string {
+  const key = textAt(payload, ["issue", "key"], 120);
+  const title = textAt(payload, ["issue", "fields", "summary"])?.replace(/\s+/g, " ");
+  return `# Issue${key ? ` ${key}` : ""}${title ? `: ${title}` : ""}`;
+}
+
+function facts(fields: unknown): string {
+  const labels = at(fields, "labels");
+  const names = Array.isArray(labels) ? labels.slice(0, 100).flatMap((label) => textAt({ label }, ["label"], 100) ?? []) : [];
+  return list([
+    ["Type", textAt(fields, ["issuetype", "name"], 100)],
+    ["State", textAt(fields, ["status", "name"], 100)],
+    ["Priority", textAt(fields, ["priority", "name"], 100)],
+    ["Author", textAt(fields, ["creator", "displayName"], 200)],
+    ["Assignee", textAt(fields, ["assignee", "displayName"], 200)],
+    ["Labels", names.join(", ") || null],
+  ]);
+}
+
+/** Each field that an update changed, from and to. Descriptions stand below as they are now. */
+function changesOf(payload: unknown): string {
+  const items = at(payload, "changelog", "items");
+  if (!Array.isArray(items)) return "";
+  return items
+    .slice(0, 50)
+    .flatMap((item) => {
+      const field = textAt(item, ["field"], 100);
+      if (field === null || field === "description") return [];
+      const [from, to] = ["fromString", "toString"].map((side) => textAt(item, [side], 500)?.replace(/\s+/g, " ") ?? "none");
+      return [`- ${field}: ${from} → ${to}`];
+    })
+    .join("\n");
+}
+
+const list = (entries: readonly (readonly [string, string | null])[]): string =>
+  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+
+const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

@@ -1,0 +1,18 @@
+import { definePlugin } from "@signalbox/sdk";
+import { z } from "zod";
+import { clients } from "./client.ts";
+import { gammaSource } from "./source.ts";
+import { gammaTools } from "./tools.ts";
+
+export default definePlugin({
+  id: "gamma",
+  version: "0.1.0",
+  sdk: "^0.1.0",
+  about: "Issues and comments of the platform called gamma (Jira Cloud, REST API v3; Server and Data Center, v2).",
+  config: z.object({}),
+  needs: ["fetch"],
+  setup: ({ fetch }) => {
+    const clientOf = clients({ fetch });
+    return { sources: { gamma: gammaSource(clientOf) }, tools: gammaTools(clientOf) };
+  },
+});

@@ -1,0 +1,127 @@
+import type { BlockContent, Definition, DefinitionContent, List, PhrasingContent, RootContent } from "mdast";
+import { deepest, definitionsOf, isSafeLink, parseMarkdown, plain, textOfHtml } from "./markdown.ts";
+
+type Block = RootContent | BlockContent | DefinitionContent;
+interface Place {
+  readonly definitions: ReadonlyMap<string, Definition>;
+  readonly depth: number;
+}
+
+/** Markdown as the wiki markup of Server and Data Center. Every sign with a meaning is escaped, so nothing can break out. */
+export function markdownToWiki(markdown: string): string {
+  const root = parseMarkdown(markdown);
+  return blocks(root.children, { definitions: definitionsOf(root), depth: 0 }, "\n\n");
+}
+
+const blocks = (nodes: readonly Block[], place: Place, between: string): string =>
+  place.depth > deepest
+    ? ""
+    : nodes
+        .map((node) => block(node, { ...place, depth: place.depth + 1 }))
+        .filter((part) => part !== "")
+        .join(between);
+
+function block(node: Block, place: Place): string {
+  switch (node.type) {
+    case "paragraph":
+      return inline(node.children, place);
+    case "heading":
+      return `h${node.depth}. ${inline(node.children, place).replaceAll("\n", " ")}`;
+    case "thematicBreak":
+      return "----";
+    case "blockquote":
+      return `{quote}\n${blocks(node.children, place, "\n\n")}\n{quote}`;
+    case "list":
+      return list(node, "", place);
+    case "code":
+      return code(node.value, node.lang ?? "");
+    case "table":
+      return node.children
+        .map((row, at) => {
+          const bar = at === 0 ? "||" : "|";
+          return `${bar}${row.children.map((cell) => inline(cell.children, place).replaceAll("\n", " ") || " ").join(bar)}${bar}`;
+        })
+        .join("\n");
+    case "html":
+      return escaped(textOfHtml(node.value)?.trim() ?? "");
+    case "footnoteDefinition":
+      return `\\[${escaped(node.label ?? node.identifier)}\\] ${blocks(node.children, place, " ")}`;
+    default:
+      return "";
+  }
+}
+
+/** Nothing inside of code is escaped, so its end must not stand in it: a character without width keeps it apart. */
+function code(value: string, language: string): string {
+  const safe = value.replace(/\{(code|noformat)/gi, "{\u2060$1");
+  const lang = /^[A-Za-z0-9+#]{1,30}$/.test(language) ? `:${language}` : "";
+  return `{code${lang}}\n${safe}\n{code}`;
+}
+
+function list(node: List, before: string, place: Place): string {
+  const sign = `${before}${node.ordered ? "#" : "*"}`;
+  return node.children
+    .map((item) => {
+      const box = typeof item.checked === "boolean" ? (item.checked ? "\\[x\\] " : "\\[ \\] ") : "";
+      const parts = item.children.map((child) =>
+        child.type === "list" && place.depth < deepest
+          ? list(child, sign, { ...place, depth: place.depth + 1 })
+          : block(child, { ...place, depth: place.depth + 1 }),
+      );
+      const [first = "", ...rest] = parts;
+      return [item.children[0]?.type === "list" ? `${sign} \n${first}` : `${sign} ${box}${first}`, ...rest].join("\n");
+    })
+    .join("\n");
+}
+
+const inline = (nodes: readonly PhrasingContent[], place: Place): string =>
+  place.depth > deepest ? "" : nodes.map((node) => phrase(node, { ...place, depth: place.depth + 1 })).join("");
+
+function phrase(node: PhrasingContent, place: Place): string {
+  switch (node.type) {
+    case "text":
+      return escaped(node.value.replace(/\s*\n\s*/g, " "));
+    case "emphasis":
+      return wrapped("_", inline(node.children, place));
+    case "strong":
+      return wrapped("*", inline(node.children, place));
+    case "delete":
+      return wrapped("-", inline(node.children, place));
+    case "inlineCode":
+      return `{{${escaped(node.value)}}}`;
+    case "break":
+      return "\n";
+    case "link":
+      return link(node.url, node.children, place);
+    case "linkReference":
+      return link(place.definitions.get(node.identifier)?.url ?? "", node.children, place);
+    case "image":
+      return link(node.url, [{ type: "text", value: node.alt || node.url }], place);
+    case "imageReference":
+      return link(place.definitions.get(node.identifier)?.url ?? "", [{ type: "text", value: node.alt ?? "" }], place);
+    case "footnoteReference":
+      return `\\[${escaped(node.label ?? node.identifier)}\\]`;
+    case "html": {
+      const shown = textOfHtml(node.value);
+      return shown === null ? "\n" : escaped(shown);
+    }
+    default:
+      return "";
+  }
+}
+
+/** In braces the signs work inside of words too. */
+const wrapped = (sign: string, text: string): string => (text.trim() === "" ? text : `{${sign}}${text}{${sign}}`);
+
+function link(url: string, children: readonly PhrasingContent[], place: Place): string {
+  const user = /^accountid:([\w.@:-]{1,128})$/.exec(url)?.[1];
+  if (user !== undefined) return `[~${user}]`;
+  if (!isSafeLink(url)) return inline(children, place);
+  const address = url.trim().replace(/[|\]\\{}\s]/g, (sign) => encodeURIComponent(sign));
+  const shown = inline(children, place).replaceAll("\n", " ");
+  return plain(children).trim() === "" || plain(children) === url ? `[${address}]` : `[${shown}|${address}]`;
+}
+
+/** Signs that mean something anywhere, and those that do at the beginning of a line. */
+const escaped = (text: string): string =>
+  text.replace(/[\\{}[\]*_+^~|!?-]/g, (sign) => (sign === "\\" ? "\\\\" : `\\${sign}`)).replace(/^(#+ |bq\. |h[1-6]\. )/, "\\$1");

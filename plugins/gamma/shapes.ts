@@ -1,0 +1,39 @@
+import { z } from "zod";
+
+/** What is read of the platform's answers; they carry far more. Cloud knows accounts by id, Server by name. */
+const user = z.object({
+  accountId: z.string().nullish(),
+  name: z.string().nullish(),
+  key: z.string().nullish(),
+  displayName: z.string().nullish(),
+});
+
+export const account = user;
+export const properties = z.array(z.object({ key: z.string(), value: z.unknown() }));
+export const comment = z.object({
+  id: z.string(),
+  body: z.unknown(),
+  author: user.nullish(),
+  created: z.string().optional(),
+  properties: properties.optional(),
+});
+export const comments = z.object({ comments: z.array(comment), total: z.number().default(0), startAt: z.number().default(0) });
+const named = z.object({ name: z.string() });
+export const issue = z.object({
+  id: z.string(),
+  key: z.string(),
+  fields: z.object({
+    summary: z.string().nullish(),
+    description: z.unknown(),
+    status: named.nullish(),
+    issuetype: named.nullish(),
+    priority: named.nullish(),
+    labels: z.array(z.string()).nullish(),
+    assignee: user.nullish(),
+    reporter: user.nullish(),
+  }),
+});
+export const transitions = z.object({
+  transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named.nullish() })),
+});
+export const nothing = z.unknown();

@@ -1,0 +1,23 @@
+import type { Call, HttpClient, Source } from "@signalbox/sdk";
+import { accountOf, check } from "./account.ts";
+import { keyOf } from "./address.ts";
+import { findComment, postComment } from "./comments.ts";
+import { parse } from "./parse.ts";
+import { type Settings, settings } from "./settings.ts";
+import { verify } from "./verify.ts";
+
+export function gammaSource(clientOf: (connection: Settings) => HttpClient): Source<typeof settings> {
+  const account = ({ connection, signal }: Call<Settings>) => ({ client: clientOf(connection), connection, signal });
+  return {
+    about: "Jira: Cloud by REST API version 3, Server and Data Center by version 2.",
+    connection: settings,
+    secrets: ["api_token", "webhook_secret"],
+    required: ["url", "api_token"],
+    verify,
+    parse,
+    account: ({ connection, signal }) => accountOf(clientOf(connection), signal),
+    check: (call) => check(clientOf, call),
+    deliver: ({ subject, body }, call) => postComment(account(call), keyOf(subject.issue, subject.project), body, call.key),
+    find: ({ subject }, call) => findComment(account(call), keyOf(subject.issue, subject.project), call.key),
+  };
+}

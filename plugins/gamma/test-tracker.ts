@@ -1,0 +1,171 @@
+import type { Subject } from "@signalbox/sdk";
+import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
+
+type Row = Record<string, unknown>;
+interface Issue extends Row {
+  readonly id: string;
+  readonly key: string;
+  readonly fields: Row & { updated: string; created: string; status: { name: string } };
+  readonly histories: Row[];
+}
+interface Comment extends Row {
+  readonly id: string;
+  readonly of: string;
+  readonly body: unknown;
+  readonly properties: readonly Row[];
+}
+const workflow = [
+  { id: "11", name: "To Do", to: { name: "To Do" } },
+  { id: "21", name: "Start work", to: { name: "In Progress" } },
+  { id: "31", name: "Close", to: { name: "Done" } },
+];
+
+/** gamma's REST API, Cloud's version 3 or Server's version 2, as far as the plugin uses it, with state. One project: APP. */
+export class GammaTracker extends FakeTracker {
+  readonly issues: Issue[] = [];
+  readonly notes: Comment[] = [];
+  /** Servers of before knew only GET /search, Cloud of now only /search/jql. */
+  searchPath = "/search/jql";
+  /** Some servers do not expand properties. */
+  expands = true;
+  #ids = 10_000;
+  readonly #version: 2 | 3;
+
+  constructor(version: 2 | 3 = 3) {
+    super();
+    this.#version = version;
+  }
+
+  comments = ({ issue }: Subject): readonly string[] =>
+    this.notes
+      .filter((note) => note.of === issue)
+      .map((note) => (typeof note.body === "string" ? note.body : JSON.stringify(note.body)));
+
+  get user(): Row {
+    return this.#version === 3
+      ? { accountId: "5b10-bot", displayName: "Signalbox", emailAddress: "bot@example.com" }
+      : { name: "signalbox-bot", key: "JIRAUSER1", displayName: "Signalbox" };
+  }
+
+  addIssue(key: string, time: string, more: Row = {}): Issue {
+    const id = String(++this.#ids);
+    const description = this.#version === 3 ? { type: "doc", version: 1, content: [] } : "Text";
+    const people = { creator: this.ann, reporter: this.ann, assignee: null };
+    const names = {
+      issuetype: { name: "Bug" },
+      priority: { name: "High" },
+      status: { name: "To Do" },
+      project: { id: "1", key: "APP" },
+    };
+    const fields = {
+      summary: `Issue ${key}`,
+      description,
+      labels: ["bug"],
+      ...names,
+      ...people,
+      created: time,
+      updated: time,
+      ...more,
+    };
+    const issue: Issue = { id, key, self: `${this.url}/rest/api/${this.#version}/issue/${id}`, fields, histories: [] };
+    this.issues.push(issue);
+    return issue;
+  }
+  get ann(): Row {
+    return this.#version === 3
+      ? { accountId: "5b10-ann", displayName: "Ann" }
+      : { name: "ann", key: "JIRAUSER2", displayName: "Ann" };
+  }
+
+  comment(
+    of: string,
+    body: unknown,
+    author: Row = this.ann,
+    properties: readonly Row[] = [],
+    time = new Date().toISOString(),
+  ): Comment {
+    const note = { id: String(++this.#ids), of, body, author, updateAuthor: author, created: time, updated: time, properties };
+    this.notes.push(note);
+    return note;
+  }
+
+  protected route(request: SeenRequest): TrackerReply {
+    const { method, path, query, body, headers } = request;
+    if (!/^(Basic|Bearer) \S+/.test(headers.authorization ?? ""))
+      return { status: 401, body: { errorMessages: ["Log in first."] } };
+    const rest = path.startsWith(`/rest/api/${this.#version}`) ? path.slice(`/rest/api/${this.#version}`.length) : "";
+    if (rest === "/myself") return { status: 200, body: this.user };
+    if (rest === this.searchPath) return this.#search(query);
+    const [, key = "", sub] = /^\/issue\/([\w-]+)(?:\/(\w+))?$/.exec(rest) ?? [];
+    const issue = this.issues.find((one) => one.key === key || one.id === key);
+    if (!issue)
+      return {
+        status: 404,
+        body: { errorMessages: ["Issue does not exist or you do not have permission to see it."], errors: {} },
+      };
+    if (sub === "comment") return method === "POST" ? this.#post(issue, body as Row) : this.#comments(issue, query);
+    if (sub === "transitions")
+      return method === "POST" ? this.#move(issue, body as Row) : { status: 200, body: { transitions: workflow } };
+    if (method === "PUT") {
+      Object.assign(issue.fields, (body as { fields: Row }).fields, { updated: new Date().toISOString() });
+      return { status: 204, wrote: true };
+    }
+    return { status: 200, body: this.#shown(issue, query) };
+  }
+
+  #shown({ histories, ...issue }: Issue, query: URLSearchParams): Row {
+    return query.get("expand")?.includes("changelog") ? { ...issue, changelog: { histories: histories.toReversed() } } : issue;
+  }
+
+  #post(issue: Issue, { body, properties }: Row): TrackerReply {
+    if (this.#version === 3 && (body as Row | null)?.type !== "doc")
+      return { status: 400, body: { errorMessages: [], errors: { comment: "INVALID_INPUT" } } };
+    if (this.#version === 2 && typeof body !== "string") return { status: 400, body: { errorMessages: ["Can not deserialize"] } };
+    const made = this.comment(issue.key, body, this.user, (properties ?? []) as Row[]);
+    return { status: 201, body: made, wrote: true };
+  }
+
+  #comments(issue: Issue, query: URLSearchParams): TrackerReply {
+    const [start, size] = [Number(query.get("startAt") ?? 0), Number(query.get("maxResults") ?? 50)];
+    const all = this.notes.filter((note) => note.of === issue.key).toSorted((a, b) => Number(a.id) - Number(b.id));
+    if (query.get("orderBy") === "-created") all.reverse();
+    const expanded = this.expands && query.get("expand")?.includes("properties");
+    const comments = all.slice(start, start + size).map(({ properties, ...note }) => (expanded ? { ...note, properties } : note));
+    return { status: 200, body: { startAt: start, maxResults: size, total: all.length, comments } };
+  }
+
+  #move(issue: Issue, body: Row): TrackerReply {
+    const found = workflow.find((one) => one.id === (body.transition as Row).id);
+    if (!found)
+      return { status: 400, body: { errorMessages: ["It seems that you have tried to perform an illegal workflow operation."] } };
+    this.change(issue, "status", issue.fields.status.name, found.to.name, this.user, body.historyMetadata);
+    issue.fields.status = found.to;
+    return { status: 204, wrote: true };
+  }
+
+  change(issue: Issue, field: string, from: string, to: string, author: Row = this.ann, historyMetadata?: unknown): void {
+    const created = new Date().toISOString();
+    const items = [{ field, fieldtype: "jira", from: "1", fromString: from, to: "2", toString: to }];
+    issue.histories.push({ id: String(++this.#ids), author, created, items, ...(historyMetadata ? { historyMetadata } : {}) });
+    issue.fields.updated = created;
+  }
+
+  #search(query: URLSearchParams): TrackerReply {
+    const jql = query.get("jql") ?? "";
+    const match = /^project = "?(\w+)"? AND updated >= "?-(\d+)m"? ORDER BY updated ASC/i.exec(jql);
+    if (match?.[1] !== "APP") return { status: 400, body: { errorMessages: [`Error in the JQL Query: ${jql}`] } };
+    const since = Date.now() - Number(match[2]) * 60_000;
+    const all = this.issues
+      .filter((issue) => Date.parse(issue.fields.updated) >= since)
+      .toSorted((a, b) => a.fields.updated.localeCompare(b.fields.updated));
+    const start = Number(query.get("nextPageToken") ?? query.get("startAt") ?? 0);
+    const size = Number(query.get("maxResults") ?? 50);
+    const issues = all.slice(start, start + size).map((issue) => this.#shown(issue, query));
+    const more = start + size < all.length;
+    if (this.searchPath === "/search")
+      return { status: 200, body: { startAt: start, maxResults: size, total: all.length, issues } };
+    return { status: 200, body: { issues, isLast: !more, ...(more ? { nextPageToken: String(start + size) } : {}) } };
+  }
+}
+
+export const startTracker = (version: 2 | 3 = 3): Promise<GammaTracker> => new GammaTracker(version).listen();

@@ -1,0 +1,122 @@
+import { clean, type HttpClient, tool } from "@signalbox/sdk";
+import { z } from "zod";
+import { keyOf } from "./address.ts";
+import { bodyOf, markdownOf } from "./bodies.ts";
+import { findComment, postComment } from "./comments.ts";
+import { type Settings, webOf } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+import { findTransition, transition } from "./transitions.ts";
+
+type ClientOf = (connection: Settings) => HttpClient;
+
+const category = "issue_tracker";
+const issue = z
+  .union([z.string().min(1), z.number().int().positive()])
+  .describe('Key of the issue, "PROJ-12", or its number with the project.');
+const project = z.string().min(1).optional().describe('Key of the project, "PROJ". Absent: that of the event at hand.');
+const posted = z.object({ id: z.string(), url: z.string() });
+
+export const gammaTools = (clientOf: ClientOf) => ({
+  add_comment: addComment(clientOf),
+  update_description: updateDescription(clientOf),
+  get_issue: getIssue(clientOf),
+  transition_issue: transitionIssue(clientOf),
+});
+
+const addComment = (clientOf: ClientOf) =>
+  tool<typeof addCommentInput, typeof posted, Settings>({
+    about: "Add a comment to an issue.",
+    category,
+    effect: "write",
+    input: addCommentInput,
+    output: posted,
+    run: (input, { connection, key, signal }) =>
+      postComment({ client: clientOf(connection), connection, signal }, keyOf(input.issue, input.project), input.body, key),
+    find: (input, { connection, key, signal }) =>
+      findComment({ client: clientOf(connection), connection, signal }, keyOf(input.issue, input.project), key),
+  });
+const addCommentInput = z.object({ issue, project, body: z.string().min(1).describe("The comment, Markdown.") });
+
+const updateDescription = (clientOf: ClientOf) =>
+  tool<typeof descriptionInput, typeof described, Settings>({
+    about: "Replace the description of an issue. The old one is lost: read it first and keep what still holds.",
+    category,
+    effect: "write",
+    idempotent: true,
+    input: descriptionInput,
+    output: described,
+    run: async (input, { connection, signal }) => {
+      const key = keyOf(input.issue, input.project);
+      const body = { fields: { description: bodyOf(input.description, connection) } };
+      await clientOf(connection).write({ route: "PUT /issue/{key}", path: { key }, body, shape: shapes.nothing, signal });
+      return { issue: key, url: `${webOf(connection)}/browse/${key}` };
+    },
+  });
+const descriptionInput = z.object({ issue, project, description: z.string().describe("The whole new description, Markdown.") });
+const described = z.object({ issue: z.string(), url: z.string() });
+
+const transitionIssue = (clientOf: ClientOf) =>
+  tool<typeof transitionInput, typeof transitioned, Settings>({
+    about: "Move an issue to another status by one of the transitions that its workflow offers.",
+    category,
+    effect: "write",
+    input: transitionInput,
+    output: transitioned,
+    run: (input, { connection, key, signal }) =>
+      transition(clientOf(connection), keyOf(input.issue, input.project), input.transition, key, signal),
+    find: (input, { connection, key, signal }) =>
+      findTransition(clientOf(connection), keyOf(input.issue, input.project), key, signal),
+  });
+const transitionInput = z.object({
+  issue,
+  project,
+  transition: z.string().min(1).describe("Id or name of the transition, or name of the status to move to."),
+});
+const transitioned = z.object({ issue: z.string(), transition: z.string(), status: z.string().nullable() });
+
+const getIssue = (clientOf: ClientOf) =>
+  tool<typeof issueInput, typeof issueOutput, Settings>({
+    about: "Read an issue: title, state, description, labels and its last 30 comments.",
+    category,
+    effect: "read",
+    input: issueInput,
+    output: issueOutput,
+    run: async (input, { connection, signal }) => {
+      const key = keyOf(input.issue, input.project);
+      const client = clientOf(connection);
+      const fields = "summary,description,status,issuetype,priority,labels,assignee,reporter";
+      const asked = { route: "GET /issue/{key}", path: { key }, query: { fields }, shape: shapes.issue, signal };
+      const { data } = await client.read(asked);
+      const query = { startAt: 0, maxResults: 30, orderBy: "-created" };
+      const listed = { route: "GET /issue/{key}/comment", path: { key }, query, shape: shapes.comments, signal };
+      const { comments } = (await client.read(listed)).data;
+      const found = data.fields;
+      return {
+        issue: data.key,
+        title: clean(found.summary ?? ""),
+        state: found.status?.name ?? "",
+        type: found.issuetype?.name ?? null,
+        priority: found.priority?.name ?? null,
+        description: markdownOf(found.description),
+        labels: found.labels ?? [],
+        assignee: found.assignee?.displayName ?? null,
+        author: found.reporter?.displayName ?? null,
+        url: `${webOf(connection)}/browse/${data.key}`,
+        comments: comments.reverse().map((one) => ({ author: one.author?.displayName ?? null, body: markdownOf(one.body) })),
+      };
+    },
+  });
+const issueInput = z.object({ issue, project });
+const issueOutput = z.object({
+  issue: z.string(),
+  title: z.string(),
+  state: z.string(),
+  type: z.string().nullable(),
+  priority: z.string().nullable(),
+  description: z.string(),
+  labels: z.array(z.string()),
+  assignee: z.string().nullable(),
+  author: z.string().nullable(),
+  url: z.string(),
+  comments: z.array(z.object({ author: z.string().nullable(), body: z.string() })).describe("The last 30, oldest first."),
+});

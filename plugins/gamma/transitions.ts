@@ -1,0 +1,59 @@
+import { at, type HttpClient, PluginError } from "@signalbox/sdk";
+import { z } from "zod";
+import * as shapes from "./shapes.ts";
+
+export interface Moved {
+  readonly issue: string;
+  readonly transition: string;
+  readonly status: string | null;
+}
+const same = (a: string, b: string): boolean => a.trim().toLowerCase() === b.trim().toLowerCase();
+
+/** Moves an issue by the id or name of a transition, or the name of the status it leads to. */
+export async function transition(
+  client: HttpClient,
+  issue: string,
+  wanted: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<Moved> {
+  const route = "/issue/{issue}/transitions";
+  const { data } = await client.read({ route: `GET ${route}`, path: { issue }, shape: shapes.transitions, signal });
+  const found =
+    data.transitions.find((one) => one.id === wanted.trim()) ??
+    data.transitions.find((one) => same(one.name, wanted)) ??
+    data.transitions.find((one) => same(one.to?.name ?? "", wanted));
+  if (!found) {
+    const there = data.transitions.map((one) => `"${one.name}" (${one.id}${one.to ? `, to ${one.to.name}` : ""})`).join(", ");
+    throw new PluginError(
+      "invalid_input",
+      `${issue} has no transition ${JSON.stringify(wanted.slice(0, 200))}; there are ${there || "none"}`,
+    );
+  }
+  const moved = { issue, transition: found.name, status: found.to?.name ?? null };
+  // The platform keeps this with the entry in the issue's history: how a move of unknown outcome is settled.
+  const history = {
+    type: "signalbox",
+    extraData: { key, transition: found.name, ...(moved.status ? { status: moved.status } : {}) },
+  };
+  const body = { transition: { id: found.id }, historyMetadata: history };
+  await client.write({ route: `POST ${route}`, path: { issue }, body, shape: shapes.nothing, signal });
+  return moved;
+}
+
+const changes = z.object({
+  changelog: z.object({ histories: z.array(z.looseObject({ historyMetadata: z.unknown() })) }).nullish(),
+});
+
+/** The move that carries `key`, among the newest of the issue's history. */
+export async function findTransition(client: HttpClient, issue: string, key: string, signal: AbortSignal): Promise<Moved | null> {
+  const query = { expand: "changelog", fields: "status" };
+  const { data } = await client.read({ route: "GET /issue/{issue}", path: { issue }, query, shape: changes, signal });
+  for (const { historyMetadata } of data.changelog?.histories ?? []) {
+    const told = at(historyMetadata, "extraData");
+    if (at(told, "key") !== key) continue;
+    const status = at(told, "status");
+    return { issue, transition: String(at(told, "transition") ?? ""), status: typeof status === "string" ? status : null };
+  }
+  return null;
+}

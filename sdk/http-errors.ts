@@ -1,0 +1,57 @@
+import { PluginError, type PluginErrorCode, type PluginErrorShape } from "./errors.ts";
+
+const codes: Readonly<Record<number, PluginErrorCode>> = {
+  400: "invalid_input",
+  401: "unauthorized",
+  403: "unauthorized",
+  404: "not_found",
+  405: "failed",
+  408: "unavailable",
+  409: "conflict",
+  410: "not_found",
+  413: "invalid_input",
+  422: "invalid_input",
+  429: "rate_limited",
+};
+
+/** What an HTTP answer of a status that is no success means to the host. */
+export function errorOfStatus(platform: string, asked: string, status: number, headers: Headers, said: string): PluginError {
+  const message = `${platform} answered ${status} to ${asked}${said === "" ? "" : `: ${said}`}`;
+  const wait = retryAfter(headers);
+  const limited = status === 429 || (status === 403 && wait !== null);
+  const code = limited ? "rate_limited" : status >= 500 ? "unavailable" : (codes[status] ?? "failed");
+  const told = wait !== null && (limited || status === 503);
+  return new PluginError(code, message, told ? { retry_after_ms: wait } : {});
+}
+
+/** What `fetch` threw: the host's own refusal goes on as it is, everything else is a connection that failed. */
+export function errorOfFetch(platform: string, asked: string, thrown: unknown, secrets: readonly string[]): PluginError {
+  for (const candidate of [thrown, (thrown as { cause?: unknown } | null)?.cause]) {
+    if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
+    const { code, message, retryable, retry_after_ms } = candidate as Error & PluginErrorShape;
+    return new PluginError(code, message, { retryable, ...(retry_after_ms === undefined ? {} : { retry_after_ms }) });
+  }
+  const cause = (thrown as { cause?: unknown } | null)?.cause;
+  const said = [thrown, cause].flatMap((one) => (one instanceof Error ? one.message : [])).join(": ");
+  return new PluginError("unavailable", `${platform} could not be reached for ${asked}: ${redact(said, secrets)}`);
+}
+
+/** Milliseconds that an answer asks to wait (`Retry-After` in seconds or as a date, or the reset of a spent limit); else `null`. */
+export function retryAfter(headers: Headers, now = Date.now()): number | null {
+  const after = headers.get("retry-after")?.trim() ?? "";
+  if (/^\d{1,9}(?:\.\d+)?$/.test(after)) return Math.ceil(Number(after) * 1000);
+  const date = after === "" ? Number.NaN : Date.parse(after);
+  if (!Number.isNaN(date)) return Math.max(0, date - now);
+  const left = headers.get("ratelimit-remaining") ?? headers.get("x-ratelimit-remaining");
+  const reset = (headers.get("ratelimit-reset") ?? headers.get("x-ratelimit-reset"))?.trim();
+  if (left?.trim() !== "0" || !reset) return null;
+  const when = /^\d{9,11}$/.test(reset) ? Number(reset) * 1000 : Date.parse(reset);
+  // One second more, because the limit ends after the second that is named.
+  return Number.isNaN(when) ? null : Math.max(0, when - now) + 1000;
+}
+
+/** A tracker, or a proxy before it, may quote the request back: no credential in a message, and not a whole page. */
+export function redact(text: string, secrets: readonly string[]): string {
+  const safe = secrets.reduce((kept, secret) => (secret === "" ? kept : kept.replaceAll(secret, "[redacted]")), text);
+  return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;
+}
