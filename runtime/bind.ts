@@ -8,6 +8,7 @@ import { eventOperations } from "./events/operations.ts";
 import { executionOperations } from "./executions/operations.ts";
 import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
 import { healthOperation, type Part } from "./health/operations.ts";
+import { keyOperations } from "./keys/operations.ts";
 import { mappingOperations } from "./mappings/operations.ts";
 import type { Memory } from "./memory/open.ts";
 import { memoryOperations } from "./memory/operations.ts";
@@ -46,6 +47,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...toolOperations(parts.tools),
   ...toolExecutionOperations,
   ...memoryOperations(parts.memory),
+  ...keyOperations(bus),
   usageOperation,
   watchdogOperation(parts.watchdogEnabled),
   ...gatewayOperations(parts.gateway),

@@ -16,7 +16,9 @@ export type Topic =
   /** Executions wait for connected agents. */
   | "gateway"
   /** An external agent connected or left. */
-  | "streams";
+  | "streams"
+  /** API keys changed. */
+  | "keys";
 type Listener = (payload: string) => void | Promise<void>;
 
 /**
@@ -47,7 +49,7 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
     ? null
     : await database.sql.listen(channel, hear, () => {
         // After a lost connection anything may have been missed.
-        for (const topic of ["mappings", "tools", "queue"] as const)
+        for (const topic of ["mappings", "tools", "queue", "keys"] as const)
           tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
       });
   return {

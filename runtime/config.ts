@@ -28,7 +28,10 @@ const address = z.url({ protocol: /^https?$/, error: "must be an http or https a
 export const variables = {
   PORT: whole(8000, 0, 65535).describe("Port of the HTTP API and of the webhooks."),
   GRPC_PORT: whole(9090, 0, 65535).describe("Port of the gRPC gateway (h2c)."),
-  HOST: z.string().optional().describe("Address to listen on. Without it 127.0.0.1 while no API key exists, else 0.0.0.0."),
+  HOST: z
+    .string()
+    .optional()
+    .describe("Address to listen on. Without it 127.0.0.1 while there are no API keys at start, else 0.0.0.0."),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// address" })
     .optional()

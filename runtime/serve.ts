@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { type Config, ConfigError } from "./config.ts";
@@ -9,10 +9,11 @@ import { grpcRoutes } from "./grpc/routes.ts";
 import { connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
 import { createApp } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
+import { crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountWebhooks } from "./http/webhook.ts";
 import type { Log } from "./log.ts";
-import { exposureOf } from "./network/exposure.ts";
+import type { Exposure } from "./network/exposure.ts";
 import type { Bound } from "./operations.ts";
 import { version } from "./version.ts";
 
@@ -23,10 +24,13 @@ export interface ServeOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly authenticate: Authenticate;
+  readonly exposure: Exposure;
+  /** Whether there are no API keys, at this moment. */
+  readonly keyring: { readonly open: boolean };
 }
 
 /** Opens both ports on the projections of the same operations. */
-export async function serve({ config, bound, inbox, sql, log, authenticate }: ServeOptions) {
+export async function serve({ config, bound, inbox, sql, log, authenticate, exposure, keyring }: ServeOptions) {
   const app = createApp({
     ...{ bound, authenticate, log, version },
     context: (request, actor) => ({ sql, log, actor, signal: request.signal }),
@@ -35,32 +39,46 @@ export async function serve({ config, bound, inbox, sql, log, authenticate }: Se
   mountWebhooks(app, inbox, config.MAX_WEBHOOK_BYTES);
   mountDocs(app);
 
-  const { hostname, open, local } = exposureOf(config);
+  const { hostname, local } = exposure;
   const routes = grpcRoutes(bound, { authenticate, sql, log });
   const shutdown = new AbortController();
   // The classes of the runtime stay as they are: on Deno its own server would refuse the replaced ones.
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), {
     overrideGlobalObjects: false,
   }) as NodeHandler;
-  const http = createServer(connectHandler({ routes, shutdownSignal: shutdown.signal, fallback }));
+  const handler = connectHandler({ routes, shutdownSignal: shutdown.signal, fallback });
+  // Here, so that Connect and gRPC-Web are guarded too. The other port speaks HTTP/2 only: browsers want TLS for that, whose
+  // certificate stops a rebound name, and its content types stop a page of another site.
+  const http = createServer((request, response) => {
+    const reason = keyring.open ? crossSite({ path: request.url ?? "", headers: request.headers }, local) : null;
+    if (reason === null) handler(request, response);
+    else forbid(request, response, reason);
+  });
   const drain = drainOf(http);
   await new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ...tlsOf(config) });
   const port = (http.address() as AddressInfo).port;
   log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);
-  if (open) {
-    if (!local)
-      log.warn(
-        `no API key is configured and HOST is ${hostname}: everybody who reaches this address may do everything; set API_KEYS`,
-      );
-    else log.info("no API key is configured: the API is open, on this machine only; set API_KEYS to serve others");
-  }
+  announce(exposure, log);
   const close = async () => {
     const closed = drain(5_000);
     shutdown.abort();
     await Promise.all([closed, grpc.close()]);
   };
   return { port, grpcPort: grpc.port, close };
+}
+
+/** What an operator must know about who may do what. */
+function announce({ hostname, open, local }: Exposure, log: Log): void {
+  const way = "make a key with `signalbox keys create`, or set API_KEYS";
+  if (!open) return;
+  if (local) log.info(`there are no API keys: the API is open, on this machine only; to serve others ${way}`);
+  else log.warn(`there are no API keys and HOST is ${hostname}: whoever reaches this address may do everything; ${way}`);
+}
+
+function forbid(request: IncomingMessage, response: ServerResponse, error: string): void {
+  request.resume();
+  response.writeHead(403, { "content-type": "application/json" }).end(JSON.stringify({ error }));
 }
 
 /**

@@ -15,6 +15,7 @@ import { databaseCounters } from "./gateway/counters.ts";
 import { createLimits } from "./gateway/limits.ts";
 import { createTaskStreams } from "./gateway/tasks.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
+import { openKeyring } from "./keys/keyring.ts";
 import type { Log } from "./log.ts";
 import { openMemory } from "./memory/open.ts";
 import { prepareMemory, storesFrom } from "./memory/prepare.ts";
@@ -46,8 +47,9 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const bus = await openBus(database, log);
   const watchdog = createWatchdog(sql, log, config.WATCHDOG_ENABLED);
 
-  const { open, local } = exposureOf(config);
-  const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: open && local });
+  const keyring = await openKeyring(sql, bus, log, config.API_KEYS);
+  const exposure = exposureOf(config, keyring.open);
+  const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: exposure.open && exposure.local });
 
   const ground = await prepareMemory(config, database, log);
   const { redis } = ground;
@@ -140,7 +142,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     ],
     watchdogEnabled: config.WATCHDOG_ENABLED,
   });
-  const server = await serve({ config, bound, inbox, sql, log, authenticate: createAuthenticate(config.API_KEYS) });
+  const server = await serve({ config, bound, inbox, sql, log, exposure, keyring, authenticate: createAuthenticate(keyring) });
   if (!llm)
     log.warn(
       "no LLM is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL) to an OpenAI-compatible API; until then executions fail and can be restarted",

@@ -1,23 +1,26 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { Scope } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Actor } from "../operations.ts";
 
 export type Authenticate = (headers: { authorization?: string | undefined }, scope: Scope) => Promise<Actor>;
 
-const digest = (key: string) => createHash("sha256").update(key).digest();
-const everything = ["read", "write", "admin"] as const;
-const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: everything };
+export interface Keys {
+  /** No key was ever made. */
+  isOpen(): Promise<boolean>;
+  find(key: string): Promise<Actor | undefined>;
+}
 
-/** Checks the Bearer key of a request against the configured ones. With no key configured, everybody may do everything. */
-export function createAuthenticate(keys: readonly string[]): Authenticate {
-  const digests = keys.map(digest);
+const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["read", "write", "admin"] };
+
+/** Checks the Bearer key of a request, and that it allows what is asked. While there are no keys, everybody may do everything. */
+export function createAuthenticate(keys: Keys): Authenticate {
   return async ({ authorization }, scope) => {
-    if (digests.length === 0 || scope === "open") return anonymous;
+    if (scope === "open" || (await keys.isOpen())) return anonymous;
     const [, key] = /^Bearer\s+(\S+)$/i.exec(authorization ?? "") ?? [];
     if (!key) throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
-    const given = digest(key);
-    if (!digests.some((known) => timingSafeEqual(known, given))) throw problem("unauthenticated", "The API key is not valid.");
-    return { kind: "key", name: "API_KEYS", scopes: everything };
+    const actor = await keys.find(key);
+    if (!actor) throw problem("unauthenticated", "The API key is not valid, or was revoked.");
+    if (actor.scopes.includes(scope)) return actor;
+    throw problem("forbidden", `The API key "${actor.name}" has the scopes ${actor.scopes.join(", ")}; this needs ${scope}.`);
   };
 }
