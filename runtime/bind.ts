@@ -47,7 +47,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...toolOperations(parts.tools),
   ...toolExecutionOperations,
   ...memoryOperations(parts.memory),
-  ...keyOperations(bus),
+  ...keyOperations(parts.bus),
   usageOperation,
   watchdogOperation(parts.watchdogEnabled),
   ...gatewayOperations(parts.gateway),
