@@ -14,6 +14,7 @@ import type { Memory } from "./memory/open.ts";
 import { memoryOperations } from "./memory/operations.ts";
 import type { Bound } from "./operations.ts";
 import type { Connections } from "./plugins/connections.ts";
+import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
 import { projectOperations } from "./projects/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
 import { toolExecutionOperations } from "./tool-executions/operations.ts";
@@ -32,6 +33,7 @@ export interface Parts {
   readonly memory: Memory;
   readonly health: readonly Part[];
   readonly watchdogEnabled: boolean;
+  readonly polls: Omit<PollParts, "inbox">;
 }
 
 /** Every operation there is: what HTTP, gRPC and the generated files are made from. */
@@ -51,5 +53,6 @@ export const bindAll = (parts: Parts): Bound[] => [
   usageOperation,
   watchdogOperation(parts.watchdogEnabled),
   ...gatewayOperations(parts.gateway),
+  ...pollSourceOperations({ inbox: parts.inbox, ...parts.polls }),
   healthOperation(parts.health),
 ];

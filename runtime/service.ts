@@ -25,6 +25,7 @@ import { createAccounts } from "./plugins/accounts.ts";
 import { connectionsOf } from "./plugins/connections.ts";
 import { createHost } from "./plugins/host.ts";
 import { loadPlugins } from "./plugins/load.ts";
+import { startScheduler } from "./poll-sources/scheduler.ts";
 import { serve } from "./serve.ts";
 import { openRegistry } from "./tools/registry.ts";
 import { createWatchdog } from "./watchdog/watchdog.ts";
@@ -121,8 +122,17 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     watchdog: (message, context) => watchdog("warn", message, context),
   });
 
+  const scheduler =
+    config.SIGNALBOX_ROLE === "api"
+      ? null
+      : startScheduler({
+          ...{ sql, inbox, log, connectionOf: connections.bySlug, leaseSeconds: config.EXECUTION_LEASE_SECONDS },
+          watchdog: (message, context) => watchdog("warn", message, context),
+        });
+  const polls = { host, connectionOf: connections.bySlug, changed: () => scheduler?.wake() };
+
   const bound = bindAll({
-    ...{ bus, routing, inbox, connections, memory },
+    ...{ bus, routing, inbox, connections, memory, polls },
     tools: {
       ...{ registry: tools, bus, checkAddress: guard.check },
       connectionOf: connections.forExecution,
@@ -150,6 +160,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
 
   const stop = async () => {
     await server.close();
+    await scheduler?.stop();
     await worker?.stop(drainMs);
     routing.close();
     tools.close();

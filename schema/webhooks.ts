@@ -19,6 +19,7 @@ export const webhookEvent = z
     outcome,
     reason: z.string().nullable().describe("Why it was discarded."),
     replay_of: z.uuid().nullable(),
+    polled: z.boolean().describe("A poll told of it, not a webhook."),
     received_at: timestamp,
   })
   .meta({ id: "WebhookEvent" });

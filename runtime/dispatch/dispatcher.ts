@@ -22,6 +22,8 @@ export interface Incoming {
   /** Login of the account that Signalbox posts as, where it is known. */
   readonly account: string | null;
   readonly replayOf?: string;
+  /** A poll told of it: a duplicate of any event with its change key. */
+  readonly polled?: boolean;
 }
 
 /** Longest text that is handed to an agent, in characters. */
@@ -42,16 +44,18 @@ export function createDispatcher(options: {
   concurrency: number;
 }): Dispatcher {
   const { sql, routing, log, wake } = options;
-  const store = batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
-    maxItems: 64,
-    maxSize: 4_000_000,
-    sizeOf: ({ event }) => event.body.byteLength,
-    concurrency: options.concurrency,
-  });
+  const store = (concurrency: number) =>
+    batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
+      ...{ maxItems: 64, maxSize: 4_000_000, concurrency },
+      sizeOf: ({ event }) => event.body.byteLength,
+    });
+  const storeWebhook = store(options.concurrency);
+  // Apart, because a poll holds up the webhooks of its slug until its events are stored.
+  const storePolled = store(1);
   return {
     accept: async (incoming) => {
       const arrival = decide(incoming, routing, log);
-      const earlier = await store(arrival);
+      const earlier = await (arrival.event.polled ? storePolled : storeWebhook)(arrival);
       if (earlier) return { event_id: earlier, status: "duplicate" };
       if (arrival.executions.length > 0) wake();
       return receiptOf(arrival);
@@ -104,7 +108,7 @@ const unique = <T extends { task_id: string }>(executions: readonly T[]): T[] =>
   [...new Map(executions.map((one) => [one.task_id, one] as const).reverse()).values()].reverse();
 
 function row(
-  { source, slug, event, headers, body, replayOf }: Incoming,
+  { source, slug, event, headers, body, replayOf, polled = false }: Incoming,
   triggers: readonly string[],
   reason: string | null,
 ): NewEvent {
@@ -123,6 +127,7 @@ function row(
     outcome: reason === null ? "dispatched" : "discarded",
     reason: text(reason),
     replay_of: replayOf ?? null,
+    polled,
     headers: JSON.stringify(headers),
     body,
   };

@@ -8,11 +8,17 @@ import type { Dispatcher, Receipt } from "./dispatcher.ts";
 /** Headers that are kept with an event: those a source reads, never a credential. */
 const secretHeader = /authorization|cookie|signature|token|api-key|secret/;
 
+/** How an event came, where not as a webhook. */
+export interface Way {
+  readonly replayOf?: string;
+  readonly polled?: boolean;
+}
+
 export interface Inbox {
   /** Verifies a webhook on its raw bytes. Throws `unauthenticated`; nothing is stored then. */
   verify(slug: string, request: WebhookRequest): Promise<Connection>;
-  /** Takes a verified webhook in. */
-  take(connection: Connection, slug: string, request: WebhookRequest, payload: Json, replayOf?: string): Promise<Receipt>;
+  /** Takes a verified webhook in, or what a poll or a replay tells as one. */
+  take(connection: Connection, slug: string, request: WebhookRequest, payload: Json, way?: Way): Promise<Receipt>;
 }
 
 export function createInbox(options: {
@@ -33,7 +39,7 @@ export function createInbox(options: {
       }
       return connection;
     },
-    take: async (connection, slug, { headers, body }, payload, replayOf) => {
+    take: async (connection, slug, { headers, body }, payload, way) => {
       const event = await parse(connection, headers, payload, options.log);
       return options.dispatcher.accept({
         source: connection.source.name,
@@ -44,7 +50,7 @@ export function createInbox(options: {
         ),
         body,
         account: event.actor === null ? null : await options.accounts.of(connection),
-        ...(replayOf !== undefined && { replayOf }),
+        ...way,
       });
     },
   };

@@ -21,6 +21,7 @@ export interface NewEvent {
   readonly outcome: "dispatched" | "discarded";
   readonly reason: string | null;
   readonly replay_of: string | null;
+  readonly polled: boolean;
   /** JSON of the headers that `parse` may need again. */
   readonly headers: string;
   readonly body: Uint8Array;
@@ -35,10 +36,13 @@ export interface Arrival {
 
 /**
  * Stores events and their executions in one statement, so that either both are there or neither. Returns the ids of the
- * events that are new; an event with a known delivery is left out, and its executions with it.
+ * events that are new; an event with a known delivery is left out, and its executions with it. So is, by a trigger of the
+ * table, one of two that tell of the same change where a poll told of it.
  */
 export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[]): Promise<Set<string>> {
-  const events = arrivals.map(({ event }) => ({ ...event, canonical_triggers: event.canonical_triggers as string[] }));
+  // By slug, because the trigger locks by slug: writers that lock in one order never wait for each other in a ring.
+  const ordered = [...arrivals].sort((a, b) => (a.event.slug < b.event.slug ? -1 : a.event.slug > b.event.slug ? 1 : 0));
+  const events = ordered.map(({ event }) => ({ ...event, canonical_triggers: event.canonical_triggers as string[] }));
   const executions = arrivals.flatMap(({ event, project, issue, content, executions: fired }) =>
     fired.map((one) => ({
       ...one,
@@ -67,10 +71,14 @@ export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[
   return new Set(rows.map((row) => row.id));
 }
 
-/** The event that was stored before with the same delivery. */
+/** The event that was stored before with the same delivery, or that tells of the same change. */
 export async function findEarlier(sql: Queryable, event: NewEvent): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from webhook_events
-    where slug = ${event.slug} and delivery_id = ${event.delivery_id}`;
+    where slug = ${event.slug} and delivery_id = ${event.delivery_id}
+    union all
+    select id from webhook_events
+    where slug = ${event.slug} and change_key = ${event.change_key} and (polled or ${event.polled})
+    limit 1`;
   return row?.id;
 }

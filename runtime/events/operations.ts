@@ -32,13 +32,9 @@ export function eventOperations(
       if (!event) throw absent(id);
       const connection = await connectionBySlug(event.slug);
       if (!connection) throw problem("not_found", `The webhook "${event.slug}" that it came in by is gone.`);
-      return inbox.take(
-        connection,
-        event.slug,
-        { headers: JSON.parse(event.headers), body: event.body },
-        payloadOf(event.body),
-        id,
-      );
+      return inbox.take(connection, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {
+        replayOf: id,
+      });
     }),
   ];
 }

@@ -11,7 +11,7 @@ export interface EventFilter {
 }
 
 const columns = (sql: Queryable) => sql`
-  id, source, slug, delivery_id, event_name, action, actor, subject, canonical_triggers, outcome, reason, replay_of, received_at`;
+  id, source, slug, delivery_id, event_name, action, actor, subject, canonical_triggers, outcome, reason, replay_of, polled, received_at`;
 
 export async function listEvents(sql: Queryable, filter: EventFilter): Promise<{ items: WebhookEvent[]; total: number }> {
   const where = sql`

@@ -1,0 +1,53 @@
+import * as pollSources from "@signalbox/schema/poll-sources";
+import { problem } from "@signalbox/schema/problem";
+import { type Bound, handle } from "../operations.ts";
+import type { Host } from "../plugins/host.ts";
+import { type PollDeps, pollOnce } from "./poll.ts";
+import { deletePollSource, findPollSource, insertPollSource, listPollSources, updatePollSource } from "./queries.ts";
+
+const absent = (id: number) => problem("not_found", `There is no poll source ${id}.`);
+
+export interface PollParts extends Omit<PollDeps, "sql"> {
+  readonly host: Pick<Host, "sources">;
+  /** The schedule has changed: look now. */
+  readonly changed: () => void;
+}
+
+export function pollSourceOperations({ host, changed, ...deps }: PollParts): Bound[] {
+  const mustPoll = (source: string | undefined) => {
+    if (source === undefined || host.sources.get(source)?.source.poll) return;
+    const able = [...host.sources.values()].filter((entry) => entry.source.poll).map((entry) => entry.name);
+    const what = host.sources.has(source) ? `"${source}" cannot be polled` : `there is no source "${source}"`;
+    throw problem("bad_request", `source: ${what}; sources that can: ${able.join(", ") || "none"}`, { field: "source" });
+  };
+  return [
+    handle(pollSources.list, (page, { sql }) => listPollSources(sql, page)),
+    handle(pollSources.get, async ({ id }, { sql }) => {
+      const row = await findPollSource(sql, id);
+      if (!row) throw absent(id);
+      return row;
+    }),
+    handle(pollSources.create, async (input, { sql }) => {
+      mustPoll(input.source);
+      const row = await insertPollSource(sql, input);
+      changed();
+      return row;
+    }),
+    handle(pollSources.update, async ({ id, ...change }, { sql }) => {
+      mustPoll(change.source);
+      const row = await updatePollSource(sql, id, change);
+      if (!row) throw absent(id);
+      changed();
+      return row;
+    }),
+    handle(pollSources.remove, async ({ id }, { sql }) => {
+      if (!(await deletePollSource(sql, id))) throw absent(id);
+      return {};
+    }),
+    handle(pollSources.poll, async ({ id }, { sql, signal }) => {
+      const row = await findPollSource(sql, id);
+      if (!row) throw absent(id);
+      return pollOnce(row, null, signal, { sql, ...deps });
+    }),
+  ];
+}

@@ -1,0 +1,92 @@
+import { problem } from "@signalbox/schema/problem";
+import type { Json, Polled } from "@signalbox/sdk";
+import { toFailure } from "../agent/tools.ts";
+import type { Sql } from "../database/client.ts";
+import type { Inbox } from "../dispatch/inbox.ts";
+import { storableText } from "../json.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { type Claimed, finishPoll, type PollSource } from "./queries.ts";
+
+/** Longest that a source may take over one poll; it reads in portions, the next poll goes on. */
+const pollMs = 300_000;
+
+export interface PollDeps {
+  readonly sql: Sql;
+  readonly inbox: Inbox;
+  /** The account in whose name a source is polled; by the source's own slug its webhooks come in too. */
+  readonly connectionOf: (source: string) => Promise<Connection | undefined>;
+}
+export interface PollResult {
+  readonly fetched: number;
+  readonly accepted: number;
+  readonly duplicates: number;
+}
+
+/**
+ * Polls once and hands what came to the same door as webhooks. The cursor is kept once all of it is durable, so that a
+ * crash repeats events, which are then duplicates, and loses none. Throws a `Problem` where it cannot be polled.
+ */
+export async function pollOnce(from: PollSource, lease: string | null, signal: AbortSignal, deps: PollDeps): Promise<PollResult> {
+  const { connection, poll } = await sourceOf(from, deps);
+  const ask = {
+    project: from.project_id,
+    since: from.since ?? new Date(Date.parse(from.created_at) - from.interval_minutes * 60_000).toISOString(),
+    cursor: from.cursor,
+  };
+  const call = {
+    signal: AbortSignal.any([signal, AbortSignal.timeout(pollMs)]),
+    connection: connection.settings,
+    key: `poll-${from.id}`,
+  };
+  let polled: Polled;
+  try {
+    polled = await orAborted(poll(ask, call), call.signal);
+  } catch (error) {
+    // The caller went away or this replica stops: that is no fault of the source.
+    signal.throwIfAborted();
+    const { message, retryAfterMs } = toFailure(error);
+    const text = storableText(`${from.source} could not be polled: ${message}`).slice(0, 2000);
+    await finishPoll(deps.sql, from, lease, { error: text, waitSeconds: Math.ceil((retryAfterMs ?? 0) / 1000) });
+    throw problem("bad_gateway", text, { cause: error });
+  }
+  const receipts = await Promise.all(polled.events.map((event) => takeIn(connection, from.source, event, deps.inbox)));
+  await finishPoll(deps.sql, from, lease, { cursor: storableText(polled.cursor), error: null });
+  const count = (status: string) => receipts.filter((receipt) => receipt.status === status).length;
+  return { fetched: receipts.length, accepted: count("accepted"), duplicates: count("duplicate") };
+}
+
+/** Keeps why a scheduled poll failed without a word from the source. */
+export const refusePoll = (from: Claimed, error: string, { sql }: PollDeps): Promise<void> =>
+  finishPoll(sql, from, from.lease, { error });
+
+/** A plugin that does not heed its deadline holds up nothing but itself. */
+function orAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((done, fail) => {
+    const stop = () => fail(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    running.then(done, fail).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
+
+async function sourceOf(from: Pick<PollSource, "source">, { connectionOf }: PollDeps) {
+  const connection = await connectionOf(from.source);
+  const source = connection?.source.source;
+  if (!connection || !source?.poll) {
+    throw problem("unavailable", `The source "${from.source}" cannot be polled: no plugin that does so is loaded.`);
+  }
+  if (connection.missing.length > 0) {
+    const names = connection.missing.map((name) => `${from.source}_${name}`.toUpperCase()).join(", ");
+    throw problem("unavailable", `The source "${from.source}" is not configured; it lacks ${names}.`);
+  }
+  return { connection, poll: source.poll.bind(source) };
+}
+
+const takeIn = (connection: Connection, slug: string, event: Polled["events"][number], inbox: Inbox) =>
+  inbox.take(
+    connection,
+    slug,
+    { headers: event.headers, body: new TextEncoder().encode(JSON.stringify(event.payload)) },
+    event.payload as Json,
+    { polled: true },
+  );
