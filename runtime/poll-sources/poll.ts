@@ -1,6 +1,6 @@
 import { problem } from "@signalbox/schema/problem";
 import type { Json, Polled } from "@signalbox/sdk";
-import { toFailure } from "../agent/tools.ts";
+import { toFailure } from "../agent/settle.ts";
 import type { Sql } from "../database/client.ts";
 import type { Inbox } from "../dispatch/inbox.ts";
 import { storableText } from "../json.ts";
