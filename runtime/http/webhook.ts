@@ -3,7 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Json } from "@signalbox/sdk";
 import type { Context } from "hono";
 import type { Inbox } from "../dispatch/inbox.ts";
-import { collect, parseJson, readBody } from "./request.ts";
+import { parseJson, readBody } from "./request.ts";
 
 /** The webhook door: raw bytes in, verified, parsed, stored, answered. The answer comes once the event is durable. */
 export function mountWebhooks(app: OpenAPIHono, inbox: Inbox, maxBytes: number): void {
@@ -18,13 +18,14 @@ export function mountWebhooks(app: OpenAPIHono, inbox: Inbox, maxBytes: number):
   });
 }
 
-/** Header names in lower case, and the raw bytes; straight from the socket where there is one, which costs least. */
+/** Header names in lower case, and the raw bytes. */
 async function receive(c: Context, maxBytes: number): Promise<{ headers: Record<string, string>; body: Uint8Array }> {
+  const body = await readBody(c, maxBytes);
   const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-  if (!incoming) return { headers: Object.fromEntries(c.req.raw.headers), body: await readBody(c.req.raw, maxBytes) };
+  if (!incoming) return { headers: Object.fromEntries(c.req.raw.headers), body };
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(incoming.headers)) {
     if (value !== undefined) headers[name] = typeof value === "string" ? value : value.join(", ");
   }
-  return { headers, body: await collect(incoming, headers["content-length"], maxBytes) };
+  return { headers, body };
 }

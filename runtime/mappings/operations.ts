@@ -22,7 +22,7 @@ export function mappingOperations(bus: Bus): Bound[] {
       return {};
     }),
     handle(mappings.seedTriggers, async (_, { sql }) => {
-      const rows = await Promise.all(defaultTriggerMappings.map((row) => queries.insertTriggerMapping(sql, row)));
+      const rows = await inOrder(defaultTriggerMappings, (row) => queries.insertTriggerMapping(sql, row));
       await changed();
       return tally(rows);
     }),
@@ -40,11 +40,18 @@ export function mappingOperations(bus: Bus): Bound[] {
       return {};
     }),
     handle(mappings.seedSources, async (_, { sql }) => {
-      const rows = await Promise.all(defaultSourceMappings.map((row) => queries.insertSourceMapping(sql, row)));
+      const rows = await inOrder(defaultSourceMappings, (row) => queries.insertSourceMapping(sql, row));
       await changed();
       return tally(rows);
     }),
   ];
+}
+
+/** One after the other: tasks fire in the order of their mappings, which is that of the ids. */
+async function inOrder<T, R>(rows: readonly T[], insert: (row: T) => Promise<R>): Promise<R[]> {
+  const inserted: R[] = [];
+  for (const row of rows) inserted.push(await insert(row));
+  return inserted;
 }
 
 const tally = (rows: readonly unknown[]) => {
