@@ -26,7 +26,7 @@ export interface World {
 export const webhookSecret = "s3cret";
 /** The account that the service posts as. */
 export const login = "signalbox-bot";
-const token = "tracker-token";
+export const token = "tracker-token";
 
 /** Starts all three. Issues and repositories come into being at the tracker when they are asked for. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {

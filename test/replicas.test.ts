@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startModel } from "../examples/demo/model.ts";
+import { startTracker } from "../examples/demo/tracker.ts";
+import { issueOpened } from "./harness/alpha-payloads.ts";
+import { databases, freshDatabase } from "./harness/databases.ts";
+import { startService } from "./harness/service.ts";
+import { eventually } from "./harness/wait.ts";
+import { login, plainScript, surroundings, textsOf, token, webhookSecret } from "./harness/world.ts";
+
+const repo = "octo/app";
+const webhooks = 500;
+
+test.runIf(databases().includes("postgres"))(
+  "two replicas on one database, one of them killed midway: every execution ends, no comment is missing, none is there twice",
+  { timeout: 180_000 },
+  async () => {
+    await using database = await freshDatabase();
+    if (!database) throw new Error("no database");
+    const tracker = await startTracker({ token, login, autoCreate: true });
+    const model = await startModel({ script: plainScript, delayMs: 20 });
+    const options = { databaseUrl: database.url, webhookSecret, env: surroundings(tracker, model) };
+    // Together, so that they also take turns at the migrations.
+    const replicas = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
+    const [first, second] = replicas;
+    try {
+      // The seeds were sent to the first; the second hears of them.
+      const resolved = "/api/tasks/resolve?source=alpha&event=issues&action=opened";
+      await eventually(async () => (await second.get<{ tasks: unknown[] }>(resolved)).body.tasks.length === 2);
+      const numbers = Array.from({ length: webhooks }, (_, i) => i + 1);
+      let answered = 0;
+      const send = async () => {
+        for (let number = numbers.pop(); number !== undefined; number = numbers.pop()) {
+          const payload = issueOpened({ repo, number });
+          const delivery = `d-${number}`;
+          // Trackers send again what was not answered; here it goes to the replica that is left.
+          const wanted = number % 2 ? first : second;
+          const { status } = await wanted.webhook(payload, { delivery }).catch(() => second.webhook(payload, { delivery }));
+          expect(status).toBeOneOf([200, 202]);
+          answered++;
+        }
+      };
+      const sending = Promise.all(Array.from({ length: 16 }, send));
+      await eventually(() => answered >= webhooks / 2, { interval: 5 });
+      await first.kill();
+      await sending;
+
+      const total = async (query: string) =>
+        Number((await second.get(`/api/task-executions?limit=1${query}`)).headers.get("x-total-count"));
+      await eventually(async () => (await total("&state=succeeded")) === 2 * webhooks, { timeout: 90_000, interval: 250 });
+      expect(await total("")).toBe(2 * webhooks);
+      // Whatever would come twice has had the time of a lease to come.
+      await sleep(2_500);
+      const wrong = Array.from({ length: webhooks }, (_, i) => textsOf(tracker, repo, i + 1)).filter(
+        (texts) =>
+          JSON.stringify(texts) !== JSON.stringify(["Answer of Technical discovery", "Answer of Triage: initial intent"]),
+      );
+      expect(wrong).toEqual([]);
+      const [taken] = await database.query("select count(*)::int as n from task_executions where attempts > 1");
+      expect(taken?.n).toBeGreaterThan(0);
+    } finally {
+      await Promise.all([tracker.close(), model.close()]);
+      await Promise.all(replicas.map((replica) => replica.close()));
+    }
+  },
+);
