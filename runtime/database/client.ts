@@ -46,6 +46,8 @@ export function connectEmbedded(embedded: Embedded): Database {
     ...shared,
     max: 1,
     fetch_types: true,
+    // A session in this process need not be renewed; the timer would outlive it.
+    max_lifetime: null,
     // Undocumented but stable option of postgres.js: makes the stream that a connection speaks over.
     socket: () => embedded.connect(),
     connection: { application_name: "signalbox", TimeZone: "UTC" },

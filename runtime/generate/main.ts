@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { bindAll, type Parts } from "../bind.ts";
@@ -6,8 +6,12 @@ import { describe, info } from "../http/openapi.ts";
 import { version } from "../version.ts";
 import { configurationPage } from "./configuration.ts";
 import { generateProto } from "./proto.ts";
+import { schemaSql } from "./schema-sql.ts";
 
-/** Writes everything that is made from the operations and the configuration: `npm run generate`. */
+/**
+ * Writes everything that is made from the operations, the configuration and the migrations: `npm run generate`. With
+ * `--afresh` also what is known to be up to date.
+ */
 const folder = fileURLToPath(new URL("../../schema/gen/", import.meta.url));
 
 // Only the declarations are read: no handler runs, so none of what handlers need is there.
@@ -25,6 +29,8 @@ for (const old of readdirSync(folder)) if (old.endsWith(".proto") && !(old in fi
 for (const [name, text] of Object.entries(files)) write(name, text);
 writeFileSync(fileURLToPath(new URL("../../schema/field-numbers.json", import.meta.url)), fieldNumbers);
 write("configuration.md", configurationPage());
+const known = existsSync(`${folder}schema.sql`) ? readFileSync(`${folder}schema.sql`, "utf8") : "";
+write("schema.sql", await schemaSql(known, process.argv.includes("--afresh")));
 
 function write(name: string, text: string): void {
   writeFileSync(`${folder}${name}`, text);

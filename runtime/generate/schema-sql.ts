@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { connectEmbedded } from "../database/client.ts";
+import { openEmbedded } from "../database/embedded.ts";
+import { migrate } from "../database/migrate.ts";
+import { schemaText } from "../database/schema-text.ts";
+import type { Log } from "../log.ts";
+
+const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
+
+/**
+ * The text of `schema.sql`: what all migrations together make, so that a review sees the effect of each. The database
+ * takes seconds to start: `previous` is given back where it was made from the same migrations, unless `afresh`.
+ */
+export async function schemaSql(previous: string, afresh = false): Promise<string> {
+  const head = `-- Generated from migrations/ by \`npm run generate\`. Do not edit.\n-- Made from ${fingerprint()}\n\n`;
+  if (!afresh && previous.startsWith(head)) return previous;
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-schema-"));
+  const database = connectEmbedded(await openEmbedded(folder));
+  try {
+    await migrate(database, silent);
+    return head + (await schemaText(database.sql));
+  } finally {
+    await database.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Of the migrations, and of what prints them. */
+function fingerprint(): string {
+  const folder = fileURLToPath(new URL("../../migrations/", import.meta.url));
+  const printer = fileURLToPath(new URL("../database/schema-text.ts", import.meta.url));
+  const hash = createHash("sha256");
+  for (const file of [
+    ...readdirSync(folder)
+      .sort()
+      .map((name) => folder + name),
+    printer,
+  ]) {
+    if (existsSync(file) && /\.(sql|ts)$/.test(file)) hash.update(readFileSync(file)).update("\0");
+  }
+  return hash.digest("hex").slice(0, 16);
+}
