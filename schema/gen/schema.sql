@@ -1,0 +1,450 @@
+-- Generated from migrations/ by `npm run generate`. Do not edit.
+-- Made from 10d24586152129d1
+
+create extension if not exists vector;
+
+CREATE OR REPLACE FUNCTION keep_execution_history()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.state = 'failed' then
+    insert into execution_history (execution_id, event, attempts, agent_id, detail, duration_ms, created_at) values
+      (old.id, 'execution.failed', old.attempts, old.agent_id, old.error,
+        (extract(epoch from old.finished_at - old.started_at) * 1000)::int, coalesce(old.finished_at, now())),
+      (old.id, 'execution.restarted', old.attempts, old.agent_id, null, null, now())
+    on conflict do nothing;
+  else
+    insert into execution_history (execution_id, event, attempts, agent_id, detail, created_at) values
+      (old.id, case when new.failures > old.failures then 'execution.retried' else 'execution.interrupted' end, old.attempts,
+        new.agent_id, case when new.failures > old.failures then new.error end, now())
+    on conflict do nothing;
+  end if;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION skip_known_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.polled then
+    perform pg_advisory_xact_lock(7160414, hashtext(new.slug));
+    if exists (select 1 from webhook_events e where e.slug = new.slug and e.change_key = new.change_key) then
+      return null;
+    end if;
+  else
+    perform pg_advisory_xact_lock_shared(7160414, hashtext(new.slug));
+    if exists (select 1 from webhook_events e where e.slug = new.slug and e.change_key = new.change_key and e.polled) then
+      return null;
+    end if;
+  end if;
+  return new;
+end
+$function$
+;
+
+create table agent_capabilities (
+  id integer generated always as identity not null,
+  agent_id text not null,
+  capability text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint agent_capabilities_pkey PRIMARY KEY (id),
+  constraint agent_capabilities_agent_id_capability_key UNIQUE (agent_id, capability)
+);
+
+create table agent_sessions (
+  id_hash text not null,
+  agent_id text not null,
+  secret_hash text,
+  client_version text,
+  expires_at timestamp(3) with time zone not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint agent_sessions_pkey PRIMARY KEY (id_hash)
+);
+CREATE INDEX agent_sessions_agent ON agent_sessions USING btree (agent_id, expires_at);
+
+create table agent_streams (
+  id uuid not null,
+  agent_id text not null,
+  session_hash text not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint agent_streams_pkey PRIMARY KEY (id)
+);
+CREATE INDEX agent_streams_agent ON agent_streams USING btree (agent_id, expires_at);
+
+create table agents (
+  id text not null,
+  name text not null,
+  role_id text not null,
+  description text,
+  prompt text not null,
+  context text,
+  identity text,
+  responsibilities text[] default '{}'::text[] not null,
+  constraints text[] default '{}'::text[] not null,
+  communication_style text,
+  model text,
+  temperature double precision,
+  allowed_tools text[],
+  trust_level text default 'default'::text not null,
+  auth_enabled boolean default false not null,
+  auth_secret_hash text,
+  last_used_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint agents_pkey PRIMARY KEY (id)
+);
+
+create table api_keys (
+  id integer generated always as identity not null,
+  name text not null,
+  key_hash bytea not null,
+  hint text not null,
+  scopes text[] not null,
+  created_at timestamp(3) with time zone default now() not null,
+  last_used_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  constraint api_keys_pkey PRIMARY KEY (id),
+  constraint api_keys_key_hash_key UNIQUE (key_hash)
+);
+CREATE UNIQUE INDEX api_keys_name ON api_keys USING btree (name) WHERE (revoked_at IS NULL);
+
+create table document_chunks (
+  id uuid not null,
+  knowledge_source_id uuid not null,
+  content text not null,
+  metadata jsonb default '{}'::jsonb not null,
+  chunk_index integer not null,
+  words tsvector generated always as (to_tsvector('english'::regconfig, content)) stored,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint document_chunks_pkey PRIMARY KEY (id)
+);
+CREATE INDEX document_chunks_source ON document_chunks USING btree (knowledge_source_id);
+CREATE INDEX document_chunks_words ON document_chunks USING gin (words);
+
+create table embedding_settings (
+  single boolean default true not null,
+  installation uuid default gen_random_uuid() not null,
+  model text,
+  dimension integer,
+  constraint embedding_settings_pkey PRIMARY KEY (single),
+  constraint embedding_settings_single_check CHECK (single)
+);
+
+create table execution_history (
+  execution_id uuid not null,
+  event text not null,
+  attempts integer not null,
+  agent_id text,
+  detail text,
+  duration_ms integer,
+  created_at timestamp(3) with time zone not null,
+  constraint execution_history_pkey PRIMARY KEY (execution_id, event, attempts)
+);
+CREATE INDEX execution_history_agent ON execution_history USING btree (agent_id, created_at DESC);
+
+create table execution_steps (
+  id uuid not null,
+  execution_id uuid,
+  seq integer not null,
+  agent_id text,
+  kind text not null,
+  state text not null,
+  name text,
+  key text,
+  input json,
+  output json,
+  error text,
+  prompt_tokens integer default 0 not null,
+  completion_tokens integer default 0 not null,
+  cost_usd double precision,
+  duration_ms integer default 0 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  chat_id uuid,
+  constraint execution_steps_pkey PRIMARY KEY (id),
+  constraint execution_steps_execution_id_seq_key UNIQUE (execution_id, seq)
+);
+CREATE INDEX execution_steps_agent ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind <> 'prompt'::text);
+CREATE INDEX execution_steps_agent_tools ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind = 'tool'::text);
+CREATE UNIQUE INDEX execution_steps_chat ON execution_steps USING btree (chat_id, seq) WHERE (chat_id IS NOT NULL);
+CREATE INDEX execution_steps_tools ON execution_steps USING btree (created_at DESC) WHERE (kind = 'tool'::text);
+
+create table knowledge_sources (
+  id uuid not null,
+  name text not null,
+  type text not null,
+  config jsonb default '{}'::jsonb not null,
+  project_id integer,
+  enabled boolean default true not null,
+  last_synced_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint knowledge_sources_pkey PRIMARY KEY (id)
+);
+
+create table mcp_servers (
+  id integer generated always as identity not null,
+  name text not null,
+  provider text not null,
+  url text not null,
+  agent_id text,
+  status text default 'pending'::text not null,
+  tools json default '[]'::json not null,
+  last_error text,
+  discovered_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint mcp_servers_pkey PRIMARY KEY (id),
+  constraint mcp_servers_name_key UNIQUE (name),
+  constraint mcp_servers_provider_key UNIQUE (provider)
+);
+
+create table memories (
+  id uuid not null,
+  key text not null,
+  content text not null,
+  scope text not null,
+  agent_id text,
+  project_id integer,
+  task_id text,
+  words tsvector generated always as (to_tsvector('english'::regconfig, content)) stored,
+  expires_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint memories_pkey PRIMARY KEY (id),
+  constraint memories_key_key UNIQUE (key)
+);
+CREATE INDEX memories_agent ON memories USING btree (agent_id, project_id) WHERE (agent_id IS NOT NULL);
+CREATE INDEX memories_created ON memories USING btree (created_at DESC, id DESC);
+CREATE INDEX memories_expires ON memories USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX memories_project ON memories USING btree (project_id, scope) WHERE (project_id IS NOT NULL);
+CREATE INDEX memories_scope ON memories USING btree (scope, created_at DESC, id DESC);
+CREATE INDEX memories_task ON memories USING btree (task_id) WHERE (task_id IS NOT NULL);
+CREATE INDEX memories_words ON memories USING gin (words);
+
+create table memory_keys (
+  key text not null,
+  id uuid not null,
+  store text not null,
+  pending_until timestamp(3) with time zone,
+  expires_at timestamp(3) with time zone,
+  constraint memory_keys_pkey PRIMARY KEY (key)
+);
+CREATE INDEX memory_keys_expires ON memory_keys USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+create table memory_leases (
+  name text not null,
+  holder text not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint memory_leases_pkey PRIMARY KEY (name)
+);
+
+create table migrations (
+  id integer not null,
+  name text not null,
+  applied_at timestamp(3) with time zone default now() not null,
+  constraint migrations_pkey PRIMARY KEY (id)
+);
+
+create table poll_sources (
+  id integer generated always as identity not null,
+  source text not null,
+  project_id text not null,
+  interval_minutes integer not null,
+  enabled boolean not null,
+  since timestamp(3) with time zone,
+  cursor text,
+  last_polled_at timestamp(3) with time zone,
+  last_error text,
+  next_poll_at timestamp(3) with time zone not null,
+  lease text,
+  lease_expires_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint poll_sources_pkey PRIMARY KEY (id)
+);
+CREATE INDEX poll_sources_due ON poll_sources USING btree (next_poll_at) WHERE enabled;
+
+create table projects (
+  id integer generated always as identity not null,
+  name text not null,
+  description text,
+  source text not null,
+  source_project_id text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_source_source_project_id_key UNIQUE (source, source_project_id)
+);
+
+create table queue_positions (
+  queue text not null,
+  "position" timestamp(3) with time zone default '1970-01-01 00:00:00+00'::timestamp with time zone not null,
+  constraint queue_positions_pkey PRIMARY KEY (queue)
+);
+
+create table queue_takes (
+  queue text not null,
+  message_id text not null,
+  happened_at timestamp(3) with time zone not null,
+  lease_expires_at timestamp(3) with time zone not null,
+  acked boolean default false not null,
+  constraint queue_takes_pkey PRIMARY KEY (queue, message_id)
+);
+CREATE INDEX queue_takes_happened ON queue_takes USING btree (queue, happened_at);
+
+create table rate_limits (
+  key character varying(255) not null,
+  points integer default 0 not null,
+  expire bigint,
+  constraint rate_limits_pkey PRIMARY KEY (key)
+);
+
+create table source_mappings (
+  id integer generated always as identity not null,
+  source text not null,
+  event_name text not null,
+  action text,
+  canonical_trigger text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint source_mappings_pkey PRIMARY KEY (id),
+  constraint source_mappings_source_event_name_action_key UNIQUE NULLS NOT DISTINCT (source, event_name, action)
+);
+
+create table task_executions (
+  id uuid not null,
+  event_id uuid,
+  task_id text not null,
+  agent_id text,
+  project_id integer,
+  source text not null,
+  slug text not null,
+  canonical_trigger text not null,
+  subject text,
+  project text,
+  issue text,
+  content text not null,
+  state text default 'queued'::text not null,
+  attempts integer default 0 not null,
+  failures integer default 0 not null,
+  deaths integer default 0 not null,
+  run_after timestamp(3) with time zone default now() not null,
+  lease text,
+  lease_expires_at timestamp(3) with time zone,
+  result text,
+  result_url text,
+  error text,
+  prompt_tokens bigint default 0 not null,
+  completion_tokens bigint default 0 not null,
+  tool_calls integer default 0 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  started_at timestamp(3) with time zone,
+  finished_at timestamp(3) with time zone,
+  offered_to text,
+  offered_until timestamp(3) with time zone,
+  handovers integer default 0 not null,
+  stream_id uuid,
+  constraint task_executions_pkey PRIMARY KEY (id),
+  constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
+);
+CREATE INDEX task_executions_agent ON task_executions USING btree (agent_id, created_at DESC);
+CREATE INDEX task_executions_finished ON task_executions USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX task_executions_lease ON task_executions USING btree (lease_expires_at) WHERE (state = 'running'::text);
+CREATE INDEX task_executions_offered ON task_executions USING btree (offered_to, created_at) WHERE ((state = 'queued'::text) AND (offered_to IS NOT NULL));
+CREATE INDEX task_executions_project ON task_executions USING btree (project_id, created_at DESC) WHERE (project_id IS NOT NULL);
+CREATE INDEX task_executions_queue ON task_executions USING btree (created_at, id) WHERE (state = 'queued'::text);
+CREATE INDEX task_executions_queued_subject ON task_executions USING btree (subject, created_at, id) WHERE (state = 'queued'::text);
+CREATE UNIQUE INDEX task_executions_running_subject ON task_executions USING btree (subject) WHERE (state = 'running'::text);
+CREATE INDEX task_executions_stream ON task_executions USING btree (stream_id) WHERE ((state = 'running'::text) AND (stream_id IS NOT NULL));
+CREATE INDEX task_executions_task ON task_executions USING btree (task_id, created_at DESC);
+
+create table tasks (
+  id text not null,
+  name text not null,
+  description text not null,
+  actor_id text not null,
+  actor_fallback text,
+  required_capabilities text[] default '{}'::text[] not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint tasks_pkey PRIMARY KEY (id)
+);
+
+create table tools (
+  provider text not null,
+  name text not null,
+  description text,
+  category text,
+  parameters json,
+  endpoint text,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint tools_pkey PRIMARY KEY (provider, name)
+);
+
+create table trigger_mappings (
+  id integer generated always as identity not null,
+  canonical_trigger text not null,
+  task_id text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint trigger_mappings_pkey PRIMARY KEY (id),
+  constraint trigger_mappings_canonical_trigger_task_id_key UNIQUE (canonical_trigger, task_id)
+);
+
+create table use_cases (
+  name text not null,
+  state jsonb not null,
+  set_up_at timestamp(3) with time zone default now() not null,
+  constraint use_cases_pkey PRIMARY KEY (name)
+);
+
+create table watchdog_logs (
+  id bigint generated always as identity not null,
+  level text not null,
+  message text not null,
+  context jsonb default '{}'::jsonb not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint watchdog_logs_pkey PRIMARY KEY (id)
+);
+CREATE INDEX watchdog_logs_created ON watchdog_logs USING btree (created_at DESC);
+CREATE INDEX watchdog_logs_level ON watchdog_logs USING btree (level, id DESC);
+
+create table webhook_events (
+  id uuid not null,
+  source text not null,
+  slug text not null,
+  delivery_id text,
+  change_key text,
+  event_name text,
+  action text,
+  actor text,
+  subject text,
+  canonical_triggers text[] default '{}'::text[] not null,
+  outcome text not null,
+  reason text,
+  replay_of uuid,
+  headers text not null,
+  body bytea not null,
+  received_at timestamp(3) with time zone default now() not null,
+  polled boolean default false not null,
+  constraint webhook_events_pkey PRIMARY KEY (id)
+);
+CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_key) WHERE (change_key IS NOT NULL);
+CREATE UNIQUE INDEX webhook_events_delivery ON webhook_events USING btree (slug, delivery_id) WHERE (delivery_id IS NOT NULL);
+CREATE UNIQUE INDEX webhook_events_polled ON webhook_events USING btree (slug, change_key) WHERE (polled AND (change_key IS NOT NULL));
+
+alter table agent_capabilities add constraint agent_capabilities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
+alter table agent_sessions add constraint agent_sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
+alter table agent_streams add constraint agent_streams_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
+alter table agent_streams add constraint agent_streams_session_hash_fkey FOREIGN KEY (session_hash) REFERENCES agent_sessions(id_hash) ON DELETE CASCADE;
+alter table document_chunks add constraint document_chunks_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
+alter table execution_history add constraint execution_history_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
+alter table execution_steps add constraint execution_steps_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
+alter table knowledge_sources add constraint knowledge_sources_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE;
+alter table mcp_servers add constraint mcp_servers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
+alter table task_executions add constraint task_executions_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE;
+alter table task_executions add constraint task_executions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL;
+
+CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text])))) EXECUTE FUNCTION keep_execution_history();
+CREATE TRIGGER webhook_events_skip_known_change BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.change_key IS NOT NULL)) EXECUTE FUNCTION skip_known_change();
