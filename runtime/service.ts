@@ -1,5 +1,6 @@
 import type { Plugin } from "@signalbox/sdk";
 import { createLlm } from "./agent/llm.ts";
+import { createLookup } from "./agent/lookup.ts";
 import { startWorker } from "./agent/worker.ts";
 import { bindAll } from "./bind.ts";
 import { openBus } from "./bus.ts";
@@ -105,6 +106,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
           concurrency: config.WORKER_CONCURRENCY,
           ...{ leaseSeconds, ...retries },
           connected: connected.has,
+          lookup: createLookup(sql, database.kind === "embedded" ? 1 : 2),
           alone: database.kind === "embedded",
           watchdog: (message, context) => watchdog("error", message, context),
         });

@@ -1,12 +1,11 @@
-import { findAgent } from "../agents/queries.ts";
 import type { Sql } from "../database/client.ts";
 import type { Log } from "../log.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Connection } from "../plugins/connections.ts";
-import { findTask } from "../tasks/queries.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { Failure } from "./attempts.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
+import type { Lookup } from "./lookup.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
 import { type Claimed, chooseAgent } from "./queries.ts";
@@ -14,6 +13,7 @@ import type { Transcript } from "./transcript/transcript.ts";
 
 /** What a run needs. */
 export interface RunDeps extends ConversationDeps {
+  readonly lookup: Lookup;
   readonly sql: Sql;
   readonly tools: ToolRegistry;
   /** The memories that a prompt is told. */
@@ -70,11 +70,11 @@ function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDep
 }
 
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
-  const task = await findTask(deps.sql, execution.task_id);
+  const task = await deps.lookup.task(execution.task_id);
   if (!task) throw new Failure(`The task "${execution.task_id}" does not exist any more.`, { retryable: false });
   const required = task.required_capabilities;
   const matched = required.length > 0 ? await chooseAgent(deps.sql, execution, required) : undefined;
-  const agent = (await findAgent(deps.sql, matched ?? task.actor_id)) ?? null;
+  const agent = (await deps.lookup.agent(matched ?? task.actor_id)) ?? null;
   if (!agent && !task.actor_fallback?.trim()) {
     throw new Failure(`The agent "${task.actor_id}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
       retryable: false,

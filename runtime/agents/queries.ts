@@ -22,8 +22,11 @@ export async function listAgents(
   return { items, total: count.total };
 }
 
+export const findAgents = (sql: Queryable, ids: readonly string[]): Promise<Agent[]> =>
+  sql<Agent[]>`select ${columns(sql)} from agents where id = any(${ids as string[]})`;
+
 export async function findAgent(sql: Queryable, id: string): Promise<Agent | undefined> {
-  const [agent] = await sql<Agent[]>`select ${columns(sql)} from agents where id = ${id}`;
+  const [agent] = await findAgents(sql, [id]);
   return agent;
 }
 
