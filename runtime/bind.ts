@@ -41,7 +41,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...agentOperations,
   ...capabilityOperations,
   ...auditOperations,
-  ...projectOperations(async (_, project_id, limit) => (await parts.memory.list({ project_id }, { limit, offset: 0 })).items),
+  ...projectOperations(async (_, project_id, limit) => (await parts.memory.list([{ project_id }], { limit, offset: 0 })).items),
   ...taskOperations(parts.bus, parts.routing),
   ...mappingOperations(parts.bus),
   ...executionOperations(parts.bus),

@@ -141,7 +141,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
     gateway: {
-      ...{ bus, leaseSeconds },
+      ...{ memory, leaseSeconds },
       limits: createLimits(
         { default: config.RATE_LIMIT_DEFAULT, trusted: config.RATE_LIMIT_TRUSTED, privileged: config.RATE_LIMIT_PRIVILEGED },
         databaseCounters(sql),

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { trustLevel } from "./agents.ts";
 import { rowId, slug, timestamp } from "./common.ts";
-import { operation } from "./operation.ts";
+import { memoryContent, memoryKey, memoryScope, searchMode } from "./memory.ts";
+import { operation, paging } from "./operation.ts";
 
 /** What RegisterAgent answered with; every other call names it. */
 export const sessionId = z.string().min(1).max(200);
@@ -94,4 +95,89 @@ export const failTask = operation({
   }),
   scope: "open",
   problems: ["unauthenticated", "not_found", "unavailable", "rate_limited"],
+});
+
+const seen = z.object({
+  key: z.string(),
+  content: z.string(),
+  scope: memoryScope,
+  agent_id: z.string().nullable(),
+  project_id: rowId.nullable(),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+const shared: ("unauthenticated" | "rate_limited" | "unavailable")[] = ["unauthenticated", "rate_limited", "unavailable"];
+
+export const memoryStore = operation({
+  id: "gateway.memory-store",
+  http: null,
+  rpc: "AgentGateway.MemoryStore",
+  about: "Save a memory. One of the scope agent or task belongs to the agent of the session.",
+  input: z.object({
+    session_id: sessionId,
+    key: memoryKey,
+    content: memoryContent,
+    scope: memoryScope,
+    ttl_seconds: z.int().min(1).max(315_360_000).optional(),
+    project_id: rowId.optional().describe("Needed for the scope project."),
+    task_id: z.string().min(1).max(128).optional().describe("For the scope task: id of the execution."),
+  }),
+  output: seen.extend({ id: z.uuid() }),
+  scope: "open",
+  problems: [...shared, "conflict"],
+});
+export const memoryRetrieve = operation({
+  id: "gateway.memory-retrieve",
+  http: null,
+  rpc: "AgentGateway.MemoryRetrieve",
+  about: "Get a memory by key, if the agent may see it.",
+  input: z.object({ session_id: sessionId, key: z.string() }),
+  output: seen.extend({ id: z.uuid() }),
+  scope: "open",
+  problems: [...shared, "not_found"],
+});
+export const memoryList = operation({
+  id: "gateway.memory-list",
+  http: null,
+  rpc: "AgentGateway.MemoryList",
+  about: "List the memories that the agent may see, newest first.",
+  input: z.object({
+    session_id: sessionId,
+    scope: memoryScope.optional(),
+    agent_id: slug.optional(),
+    project_id: rowId.optional(),
+    limit: z.int().min(1).max(1000).default(50),
+    offset: paging.offset,
+  }),
+  output: z.object({ memories: z.array(seen.meta({ id: "AgentMemory" })), total: z.int() }),
+  scope: "open",
+  problems: shared,
+});
+export const memorySearch = operation({
+  id: "gateway.memory-search",
+  http: null,
+  rpc: "AgentGateway.MemorySearch",
+  about: "Search the memories that the agent may see, and the ingested documents.",
+  input: z.object({
+    session_id: sessionId,
+    query: z.string().trim().min(1, "must not be empty").max(262_144),
+    scope: memoryScope.optional(),
+    project_id: rowId.optional(),
+    mode: searchMode.default("semantic"),
+    limit: z.int().min(1).max(1000).optional(),
+  }),
+  output: z.object({
+    memories: z.array(seen.omit({ updated_at: true }).extend({ similarity: z.number() }).meta({ id: "FoundMemory" })),
+  }),
+  scope: "open",
+  problems: [...shared, "bad_gateway"],
+});
+export const memoryDelete = operation({
+  id: "gateway.memory-delete",
+  http: null,
+  rpc: "AgentGateway.MemoryDelete",
+  about: "Delete a memory for good, if the agent may see it.",
+  input: z.object({ session_id: sessionId, key: z.string() }),
+  scope: "open",
+  problems: [...shared, "not_found"],
 });

@@ -1,20 +1,22 @@
 import * as gateway from "@signalbox/schema/gateway";
 import type { Bus } from "../bus.ts";
+import type { Memory } from "../memory/open.ts";
 import { type Bound, handle } from "../operations.ts";
 import type { Limits } from "./limits.ts";
+import { gatewayMemoryOperations } from "./memory.ts";
 import { renewSession, renewTasks } from "./queries.ts";
 import { register, requireSession, sessionSeconds } from "./sessions.ts";
 import type { TaskStreams } from "./tasks.ts";
 
 export interface GatewayParts {
-  readonly bus: Bus;
   readonly limits: Limits;
   readonly streams: TaskStreams;
+  readonly memory: Memory;
   readonly leaseSeconds: number;
 }
 
-/** What external agents call: registration, tasks, heartbeat. */
-export function gatewayOperations({ limits, streams, leaseSeconds }: GatewayParts): Bound[] {
+/** What external agents call: registration, tasks, heartbeat, memory. */
+export function gatewayOperations({ limits, streams, memory, leaseSeconds }: GatewayParts): Bound[] {
   return [
     handle(gateway.register, (input, { sql }) => register(sql, limits, input)),
     handle(gateway.heartbeat, async ({ session_id }, { sql }) => {
@@ -37,5 +39,6 @@ export function gatewayOperations({ limits, streams, leaseSeconds }: GatewayPart
       await streams.fail(session, execution_id, error, retryable);
       return {};
     }),
+    ...gatewayMemoryOperations(memory, limits),
   ];
 }

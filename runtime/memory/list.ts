@@ -1,4 +1,4 @@
-import type { MemoryMatch, StoredMemory } from "@signalbox/sdk";
+import type { MemoryFilter, StoredMemory } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 import { type Stores, using } from "./stores.ts";
 
@@ -10,17 +10,16 @@ export interface Page {
 /** One page of the memories of both stores, newest first. */
 export async function listMemories(
   { stores, log }: { stores: Stores; log: Log },
-  match: MemoryMatch,
+  filter: MemoryFilter,
   page: Page,
 ): Promise<{ items: StoredMemory[]; total: number }> {
-  const filter = [match];
   const { long, short } = stores;
-  const wantsShort = match.scope === undefined || match.scope === "task";
+  const wantsShort = filter.some(({ scope }) => scope === undefined || scope === "task");
   if (short === long || !wantsShort) return using(long, (backend) => backend.list(filter, page));
   const upTo = page.offset + page.limit;
   const recent = await using(short, (backend) => backend.list(filter, { limit: upTo, offset: 0 })).catch((error) => {
     // Nothing else could hold them.
-    if (match.scope === "task") throw error;
+    if (filter.every(({ scope }) => scope === "task")) throw error;
     log.warn("short-term memories were left out of a list", { error: String(error) });
     return { items: [], total: 0 };
   });

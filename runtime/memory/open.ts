@@ -1,4 +1,4 @@
-import type { MemoryMatch, StoredMemory, Vectors } from "@signalbox/sdk";
+import type { MemoryFilter, StoredMemory, Vectors } from "@signalbox/sdk";
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
 import type { Log } from "../log.ts";
@@ -27,7 +27,7 @@ export interface MemoryOptions {
 
 /** What HTTP, gRPC and the prompts do with memories. */
 export interface Memory extends Keep {
-  list(match: MemoryMatch, page: Page): Promise<{ items: StoredMemory[]; total: number }>;
+  list(filter: MemoryFilter, page: Page): Promise<{ items: StoredMemory[]; total: number }>;
   search(query: Omit<Query, "limit"> & { limit?: number }): Promise<Found[]>;
   readonly recall: Recall;
   close(): Promise<void>;
@@ -46,7 +46,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   });
   return {
     ...keep,
-    list: (match, page) => listMemories(options, match, page),
+    list: (filter, page) => listMemories(options, filter, page),
     search: ({ limit = options.topK, ...query }) => find(options, { ...query, limit }),
     recall: createRecall(options, { limit: options.promptLimit, occupied, warn: options.warn }),
     close: async () => {

@@ -18,7 +18,7 @@ export function memoryOperations(service: Memory): Bound[] {
       const items = await service.search({ text: query, mode, filter: [matchOf(filter)], ...(limit !== undefined && { limit }) });
       return { items, total: items.length };
     }),
-    handle(memory.list, ({ limit, offset, ...filter }) => service.list(matchOf(filter), { limit, offset })),
+    handle(memory.list, ({ limit, offset, ...filter }) => service.list([matchOf(filter)], { limit, offset })),
     handle(memory.get, ({ key }) => service.get(key)),
     handle(memory.create, (input) => service.create(input)),
     handle(memory.remove, async ({ key }) => {
