@@ -12,7 +12,7 @@ import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { createInbox } from "./dispatch/inbox.ts";
 import { openRouting } from "./dispatch/routing.ts";
 import { watchConnected } from "./gateway/connected.ts";
-import { databaseCounters } from "./gateway/counters.ts";
+import { countersOf } from "./gateway/counters.ts";
 import { createLimits } from "./gateway/limits.ts";
 import { createTaskStreams } from "./gateway/tasks.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
@@ -144,7 +144,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       ...{ memory, leaseSeconds },
       limits: createLimits(
         { default: config.RATE_LIMIT_DEFAULT, trusted: config.RATE_LIMIT_TRUSTED, privileged: config.RATE_LIMIT_PRIVILEGED },
-        databaseCounters(sql),
+        countersOf(sql, redis),
       ),
       streams: createTaskStreams({ sql, bus, log, leaseSeconds, ...retries }),
     },

@@ -1,10 +1,24 @@
-import { type RateLimiterAbstract, RateLimiterPostgres } from "rate-limiter-flexible";
+import { type RateLimiterAbstract, RateLimiterPostgres, RateLimiterRedis } from "rate-limiter-flexible";
 import type { Sql } from "../database/client.ts";
+import type { Redis } from "../redis/client.ts";
 
 export type MakeCounter = (prefix: string, points: number, seconds: number) => RateLimiterAbstract;
 
+/** Counters that all replicas share: in Redis where it is connected, and in the database while it is away or absent. */
+export function countersOf(sql: Sql, redis: Redis | null): MakeCounter {
+  const inDatabase = databaseCounters(sql);
+  if (!redis) return inDatabase;
+  return (name, points, duration) =>
+    new RateLimiterRedis({
+      storeClient: redis.connection,
+      keyPrefix: `${redis.prefix}limit:${name}`,
+      ...{ points, duration },
+      insuranceLimiter: inDatabase(name, points, duration),
+    });
+}
+
 /** Counters in the database, shared by all replicas. The library asks for a pool of `pg`; this is all that it uses of one. */
-export function databaseCounters(sql: Sql): MakeCounter {
+function databaseCounters(sql: Sql): MakeCounter {
   const client = {
     query: async ({ text, values }: { text: string; values: (string | number)[] }) => {
       const rows = await sql.unsafe(text, values);

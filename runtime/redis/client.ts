@@ -6,6 +6,10 @@ import type { Log } from "../log.ts";
 export interface Redis extends RedisAccess {
   /** Where it is, without credentials. */
   readonly address: string;
+  /** Put in front of every key, so that several installations may share a server. */
+  readonly prefix: string;
+  /** The connection itself, for a library that asks for one. */
+  readonly connection: unknown;
   close(): Promise<void>;
 }
 
@@ -89,6 +93,7 @@ function access(client: Client, prefix: string, address: string): Redis {
   return {
     prefix,
     address,
+    connection: client,
     call: (command, ...args) => guarded(async () => (await client.call(command, ...args.map(String))) as RedisReply),
     script: (source, keys, args) => guarded(() => script(source, keys, args)),
     close: async () => client.disconnect(),
