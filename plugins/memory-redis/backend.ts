@@ -4,6 +4,7 @@ import {
   type MemoryFilter,
   type MemoryHit,
   type MemoryMatch,
+  PluginError,
   type RedisAccess,
   type RedisReply,
   type StoredMemory,
@@ -66,7 +67,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
     about: "Redis: each memory a hash that expires by itself.",
     put: async ({ ttl_ms, embedding, ...memory }) => {
       const keys = [at("m", memory.id), at("k", memory.key), ...indexKeys(memory, embedding === null)];
-      const vector = embedding ? pack(embedding) : "";
+      const vector = embedding ? pack(embedding, vectors) : "";
       const args = [memory.id, JSON.stringify(memory), Date.parse(memory.created_at), ttl_ms ?? 0, vector, vectors.model];
       return (await redis.script(scripts.put, keys, args)) === 1;
     },
@@ -111,7 +112,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
     embed: async (entries) => {
       for (const { id, embedding } of entries) {
         const keys = [at("m", id), at("i", "waits"), at("x", "waits")];
-        await redis.script(scripts.embed, keys, [id, pack(embedding), vectors.model]);
+        await redis.script(scripts.embed, keys, [id, pack(embedding, vectors), vectors.model]);
       }
     },
     forgetVectors: async () => {
@@ -147,7 +148,11 @@ function entryOf(reply: RedisReply, model: string): Entry[] {
   return [{ memory: JSON.parse(doc) as StoredMemory, vector: usable ? unpack(vector) : null }];
 }
 
-const pack = (vector: readonly number[]): string => Buffer.from(Float32Array.from(vector).buffer).toString("base64");
+function pack(vector: readonly number[], { dimension }: Vectors): string {
+  if (vector.length !== dimension)
+    throw new PluginError("invalid_input", `A vector must have ${dimension} dimensions; this one has ${vector.length}.`);
+  return Buffer.from(Float32Array.from(vector).buffer).toString("base64");
+}
 const unpack = (text: string): Float32Array => {
   const bytes = Buffer.from(text, "base64");
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
