@@ -23,6 +23,8 @@ export interface MemoryOptions {
   readonly promptLimit: number;
   readonly shortTtlSeconds: number;
   readonly warn: (message: string, context: Record<string, unknown>) => void;
+  /** Between two looks at what has expired or waits for its vector. */
+  readonly intervalMs?: number;
 }
 
 /** What HTTP, gRPC and the prompts do with memories. */

@@ -1,0 +1,50 @@
+import memoryPgvector from "@signalbox/plugin-memory-pgvector";
+import type { MemoryBackend } from "@signalbox/sdk";
+import type { Embed } from "../../agent/llm.ts";
+import { agentOperations } from "../../agents/operations.ts";
+import { openBus } from "../../bus.ts";
+import { sqlAccess } from "../../database/access.ts";
+import { openVectors } from "../../database/vectors.ts";
+import { type Door, openDoor, quiet } from "../../http/testing/door.ts";
+import { projectOperations } from "../../projects/operations.ts";
+import { createEmbedder, localEmbedder } from "../embedder.ts";
+import { type Memory, openMemory } from "../open.ts";
+import { memoryOperations } from "../operations.ts";
+import { storesOf } from "../stores.ts";
+
+export interface MemoryDoor {
+  readonly door: Door;
+  readonly memory: Memory;
+  readonly warnings: string[];
+  close(): Promise<void>;
+}
+
+const dimension = 256;
+
+/** The memory operations over an embedded database, with agents and projects beside them. */
+export async function openMemoryDoor(
+  given: { embed?: Embed; short?: MemoryBackend; shortTtlSeconds?: number } = {},
+): Promise<MemoryDoor> {
+  let memory: Memory | undefined;
+  const warnings: string[] = [];
+  const door = await openDoor(async (database) => {
+    const embedder = given.embed ? createEmbedder("test", dimension, given.embed) : localEmbedder(dimension);
+    const options = { dimension, model: embedder.model, metric: "cosine" as const, index: "hnsw" as const, probes: 10 };
+    const vectors = await openVectors(database, ["memories", "document_chunks"], options, quiet);
+    const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql), vectors, config: {} });
+    const long = { name: "pgvector", backend: memories?.pgvector as MemoryBackend };
+    memory = await openMemory({
+      ...{ sql: database.sql, bus: await openBus(database, quiet), log: quiet, embedder, vectors },
+      stores: storesOf(long, given.short ? { name: "short", backend: given.short } : long),
+      ...{ topK: 10, promptLimit: 10, shortTtlSeconds: given.shortTtlSeconds ?? 3600 },
+      warn: (message) => void warnings.push(message),
+      intervalMs: 200,
+    });
+    return [...memoryOperations(memory), ...agentOperations, ...projectOperations(async () => [])];
+  });
+  const close = async () => {
+    await memory?.close();
+    await door.close();
+  };
+  return { door, memory: memory as Memory, warnings, close };
+}
