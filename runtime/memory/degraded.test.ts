@@ -1,0 +1,105 @@
+import { type MemoryBackend, PluginError } from "@signalbox/sdk";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Failure } from "../agent/attempts.ts";
+import { hashEmbedding } from "./local-embedding.ts";
+import { visibleTo } from "./recall.ts";
+import { type MemoryDoor, openMemoryDoor } from "./testing/memory-door.ts";
+
+/** A proxy that can be switched off, and a short-term store that is away. */
+let down = false;
+let poison: string | null = null;
+let batches: number[] = [];
+const embed = async (texts: readonly string[]) => {
+  batches.push(texts.length);
+  if (down) throw new Failure("The LLM could not be reached.", { retryable: true });
+  if (poison && texts.some((text) => text.includes(poison as string)))
+    throw new Failure("The LLM answered 400: no", { retryable: false, status: 400 });
+  return texts.map((text) => hashEmbedding(text, 256));
+};
+const away = new Proxy({} as MemoryBackend, {
+  get: () => () => Promise.reject(new PluginError("unavailable", "Redis at 127.0.0.1:1 does not answer.")),
+});
+
+let opened: MemoryDoor;
+beforeAll(async () => {
+  opened = await openMemoryDoor({ embed, short: away });
+}, 120_000);
+afterAll(() => opened?.close());
+
+const create = (body: Record<string, unknown>) => opened.door.post("/api/memory", body);
+const search = (body: Record<string, unknown>) => opened.door.post("/api/memory/search", body);
+const keysOf = (body: { key: string }[]) => body.map(({ key }) => key);
+const until = async (check: () => Promise<boolean>) => {
+  const end = Date.now() + 15_000;
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error("not within 15 s");
+    await new Promise((done) => setTimeout(done, 100));
+  }
+};
+
+test("an embedder that is down loses nothing and delays only vectors", { timeout: 60_000 }, async () => {
+  down = true;
+  const all = Array.from({ length: 5 }, (_, i) => `late-${i}`);
+  for (const key of all)
+    expect((await create({ key, content: `A gondola in ${key}`, scope: "organizational" })).status).toBe(201);
+  expect((await opened.door.get("/api/memory/late-0")).status).toBe(200);
+  expect(keysOf((await search({ query: "gondola", mode: "keyword" })).body).sort()).toEqual(all);
+  expect(keysOf((await search({ query: "gondola", mode: "hybrid" })).body).sort()).toEqual(all);
+  const semantic = await search({ query: "gondola" });
+  expect(semantic).toMatchObject({
+    status: 502,
+    body: { error: expect.stringMatching(/could not be embedded.*could not be reached/) },
+  });
+  expect(await opened.memory.recall("gondola", { execution_id: null, agent_id: null, project_id: null })).toHaveLength(5);
+  down = false;
+  await until(async () => (await search({ query: "gondola" })).body.length === 5);
+});
+
+test("a text that the model refuses holds up no other", { timeout: 60_000 }, async () => {
+  down = true;
+  poison = "poison";
+  for (let i = 0; i < 6; i++)
+    await create({ key: `mix-${i}`, content: i === 2 ? "poison" : `zeppelin ${i}`, scope: "organizational" });
+  down = false;
+  await until(async () =>
+    (await search({ query: "zeppelin", limit: 5 })).body.every(({ key }: { key: string }) => key.startsWith("mix-")),
+  );
+  expect(keysOf((await search({ query: "poison", mode: "keyword" })).body)).toEqual(["mix-2"]);
+  poison = null;
+});
+
+test("creations at the same time are embedded together", async () => {
+  // The rest after a failure is over.
+  await until(async () => (await search({ query: `calm ${Date.now()}` })).status === 200);
+  batches = [];
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) => create({ key: `together-${i}`, content: `flock ${i}`, scope: "agent" })),
+  );
+  expect(batches.reduce((sum, one) => sum + one, 0)).toBe(20);
+  expect(batches.length).toBeLessThan(15);
+});
+
+test("a short-term store that is away fails short-term calls alone, with 503", async () => {
+  const refused = await create({ key: "short", content: "c", scope: "task" });
+  expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("memory store short does not answer") } });
+  expect((await opened.door.get("/api/memory?scope=task")).status).toBe(503);
+  expect((await search({ query: "x", mode: "keyword", scope: "task" })).status).toBe(503);
+  expect((await create({ key: "long", content: "An albatross", scope: "agent" })).status).toBe(201);
+  expect((await opened.door.get("/api/memory/long")).status).toBe(200);
+  expect((await opened.door.get("/api/memory/never-there")).status).toBe(404);
+  expect(keysOf((await opened.door.get("/api/memory?limit=1")).body)).toEqual(["long"]);
+  expect(keysOf((await search({ query: "albatross", mode: "keyword" })).body)).toEqual(["long"]);
+  expect((await opened.door.get("/api/memory/short")).status).toBe(503);
+  expect((await opened.door.del("/api/memory/long")).status).toBe(204);
+  expect(opened.warnings).toEqual([]);
+});
+
+test("what a viewer sees", () => {
+  expect(visibleTo({ execution_id: null, agent_id: null, project_id: null })).toEqual([{ scope: "organizational" }]);
+  expect(visibleTo({ execution_id: "e", agent_id: "a", project_id: 1 })).toEqual([
+    { scope: "organizational" },
+    { scope: "project", project_id: 1 },
+    { scope: "agent", agent_id: "a" },
+    { scope: "task", task_id: "e" },
+  ]);
+});
