@@ -122,7 +122,8 @@ test("without an LLM the service starts, says what to set, and what failed can b
   expect(failed).toMatchObject(Array(2).fill({ state: "failed", error: expect.stringContaining("LLM_BASE_URL") }));
 
   const model = await startModel({ script: plainScript });
-  await service.restart({ LLM_BASE_URL: model.url });
+  // Another embedder with it, of another size: nothing is stored yet, so nothing stands in its way.
+  await service.restart({ LLM_BASE_URL: model.url, EMBEDDING_DIMENSION: "256" });
   for (const { id } of failed) expect((await service.post(`/api/tasks/${id}/restart`)).status).toBe(200);
   const ended = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
   await model.close();

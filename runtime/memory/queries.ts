@@ -194,6 +194,19 @@ export async function findSettings(sql: Queryable): Promise<EmbeddingSettings> {
 export const adoptModel = async (sql: Queryable, model: string, dimension: number): Promise<void> =>
   void (await sql`update embedding_settings set model = ${model}, dimension = ${dimension} where model is null`);
 
+/** Takes another model while nothing is stored; `false` where something is. The columns for vectors are made anew at the start. */
+export const replaceModel = (sql: Sql, model: string, dimension: number): Promise<boolean> =>
+  sql.begin(async (transaction) => {
+    await transaction`lock table memories, document_chunks in access exclusive mode`;
+    const [row] = await transaction<[{ stored: boolean }]>`
+      select exists (select 1 from memories) or exists (select 1 from document_chunks) as stored`;
+    if (row.stored) return false;
+    await transaction`alter table memories drop column if exists embedding`;
+    await transaction`alter table document_chunks drop column if exists embedding`;
+    await transaction`update embedding_settings set model = ${model}, dimension = ${dimension}`;
+    return true;
+  });
+
 /** Takes a lease or keeps one's own; `false` while another replica has it. */
 export async function holdLease(sql: Queryable, name: string, holder: string, seconds: number): Promise<boolean> {
   const rows = await sql`

@@ -1,6 +1,6 @@
 import { ConfigError } from "../config.ts";
 import type { Sql } from "../database/client.ts";
-import { adoptModel, findSettings } from "./queries.ts";
+import { adoptModel, findSettings, replaceModel } from "./queries.ts";
 
 /** What the stored vectors were made by, and this installation's name in services that it shares with others. */
 export interface Settings {
@@ -15,6 +15,8 @@ export async function checkModel(sql: Sql, model: string, dimension: number): Pr
   await adoptModel(sql, model, dimension);
   const stored = await findSettings(sql);
   if (stored.model === model && stored.dimension === dimension) return stored;
+  // An installation that is tried without a model and then given one must not be refused over memories that it does not have.
+  if (await replaceModel(sql, model, dimension)) return stored;
   const was = `${stored.model} with ${stored.dimension} dimensions`;
   throw new ConfigError(
     `EMBEDDING_MODEL, EMBEDDING_DIMENSION, EMBEDDING_PROVIDER: the stored memories were embedded by ${was}, configured is ${model} with ${dimension}. ` +
