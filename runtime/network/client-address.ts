@@ -1,0 +1,23 @@
+import { type Networks, parseAddress } from "./networks.ts";
+
+/**
+ * The address that a request came from. `X-Forwarded-For` is believed from the right, as far as it was written by trusted
+ * proxies; what stands further left anybody may have written. `null` where it cannot be told.
+ */
+export function clientAddress(remote: string | undefined, forwardedFor: string | undefined, trusted: Networks): string | null {
+  let address = withoutPort(remote ?? "");
+  const hops = (forwardedFor ?? "").split(",").filter((hop) => hop.trim() !== "");
+  while (address !== null && trusted.has(address)) {
+    const hop = hops.pop();
+    if (hop === undefined) break;
+    address = withoutPort(hop);
+  }
+  return address;
+}
+
+/** Proxies write `192.0.2.7`, `192.0.2.7:4711`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:4711`. */
+function withoutPort(text: string): string | null {
+  const hop = text.trim();
+  const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop;
+  return parseAddress(bare)?.toString() ?? null;
+}
