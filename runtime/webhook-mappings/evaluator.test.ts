@@ -1,0 +1,104 @@
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { createEvaluator } from "./evaluator.ts";
+
+const evaluator = createEvaluator();
+afterAll(() => evaluator.close());
+const body = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+const matches = (filter: string, value: unknown) => evaluator.matches(filter, body(value));
+
+describe("jq", () => {
+  it.each([
+    ['.action == "closed" and .pull_request.merged == true', { action: "closed", pull_request: { merged: true } }, true],
+    ['.action == "closed" and .pull_request.merged == true', { action: "closed", pull_request: { merged: false } }, false],
+    [".a", { a: 0 }, true],
+    [".a", { a: "" }, true],
+    [".a", { a: null }, false],
+    [".a", {}, false],
+    ["empty", {}, false],
+    ["false, true", {}, false],
+    ["true, error", {}, true],
+    ['any(.labels[]; .name | test("^bug"; "i"))', { labels: [{ name: "x" }, { name: "Bug: y" }] }, true],
+    ["def f: .a; f # a comment", { a: 1 }, true],
+    [". as {a: $x} | $x == 9007199254740993", {}, false],
+    ['.[0]["ü"] == "𝄞"', [{ ü: "𝄞" }], true],
+    ["repeat(1)", {}, true],
+  ])("%s of %j is %s", async (filter, value, expected) => expect(await matches(filter, value)).toBe(expected));
+
+  it("agrees with JavaScript on truth", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), async (value) => {
+        expect(await matches(".value", { value })).toBe(value !== null && value !== false);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("says what is wrong with a filter that fails", async () => {
+    await expect(matches(".a.b", { a: 1 })).rejects.toThrow('Cannot index number with string ("b")');
+    await expect(matches('error("no")', {})).rejects.toThrow("no");
+    await expect(evaluator.compile(".a |")).rejects.toThrow("syntax error");
+    await expect(evaluator.compile("nosuch(1)")).rejects.toThrow("nosuch/1 is not defined");
+    // Valid inside of brackets only.
+    await expect(evaluator.compile(".a) | (.b")).rejects.toThrow("syntax error");
+    await expect(evaluator.compile('import "a" as a; .')).rejects.toThrow("syntax error");
+    await evaluator.compile("def f: 1; f # c");
+  });
+
+  it("sees neither the environment nor files", async () => {
+    expect(await matches('env.PATH == null or (env | has("TEST_DATABASE_URL") or has("VITEST"))', {})).toBe(false);
+    await expect(evaluator.compile('include "/etc/passwd"; .')).rejects.toThrow();
+  });
+});
+
+describe("JSONPath", () => {
+  it("takes the first node, as text", async () => {
+    const found = await evaluator.extract(
+      { event_type: "$.type", issue_id: "$.issues[?@.open].id", actor: "$.user", text: "$.user", action: "$.none" },
+      body({ type: "made", issues: [{ id: 1 }, { id: 2, open: true }], user: { name: "ada" } }),
+    );
+    expect(found).toEqual({ event_type: "made", issue_id: "2", text: '{\n  "name": "ada"\n}' });
+  });
+});
+
+describe("isolation", () => {
+  it("ends an endless filter by its deadline, while this process and other filters go on", async () => {
+    let lag = 0;
+    let last = performance.now();
+    const beat = setInterval(() => {
+      lag = Math.max(lag, performance.now() - last - 20);
+      last = performance.now();
+    }, 20);
+    const began = performance.now();
+    await expect(matches("def f: f; f", {})).rejects.toThrow("did not come to an end within 1000 ms");
+    expect(performance.now() - began).toBeLessThan(4_000);
+    // From now on it waits by itself.
+    let ended = false;
+    const endless = Promise.allSettled([matches("def f: f; f", {}), matches("def f: f; f", {})]).then((all) => {
+      ended = true;
+      return all.map(({ status }) => status);
+    });
+    expect(await matches("true", {})).toBe(true);
+    expect(ended).toBe(false);
+    expect(await endless).toEqual(["rejected", "rejected"]);
+    clearInterval(beat);
+    expect(lag).toBeLessThan(500);
+  }, 20_000);
+
+  it("survives a filter that eats memory", async () => {
+    const greedy = createEvaluator(20_000);
+    try {
+      await expect(
+        greedy.matches('reduce range(1e9) as $i (""; . + "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")', body({})),
+      ).rejects.toThrow("256 MiB");
+      expect(await greedy.matches("true", body({}))).toBe(true);
+    } finally {
+      greedy.close();
+    }
+  }, 40_000);
+
+  it("ends a JSONPath whose regular expression explodes", async () => {
+    const rules = { issue_id: "$[?search(@, '^(a|a)*$')]" };
+    await expect(evaluator.extract(rules, body([`${"a".repeat(60)}!`]))).rejects.toThrow("did not come to an end");
+  }, 20_000);
+});

@@ -1,0 +1,164 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Extracted } from "@signalbox/schema/webhook-mappings";
+
+/** What the child process is asked; the body is a webhook's raw bytes. */
+export interface Question {
+  readonly kind: "filter" | "compile" | "paths";
+  readonly body: Uint8Array;
+  readonly program: string;
+  readonly rules: Readonly<Record<string, string>>;
+}
+export interface Answer {
+  readonly matched?: boolean;
+  readonly found?: Readonly<Partial<Record<Extracted, string>>>;
+  readonly error?: string;
+}
+
+/** Evaluates expressions that users wrote, outside of this process and by a deadline. Throws an Error that says what failed. */
+export interface Evaluator {
+  /** Whether the first output of a jq filter is neither false nor null. */
+  matches(filter: string, body: Uint8Array): Promise<boolean>;
+  /** Refuses what jq does not compile. */
+  compile(filter: string): Promise<void>;
+  /** The first node of each JSONPath, as text. */
+  extract(rules: Readonly<Record<string, string>>, body: Uint8Array): Promise<Partial<Record<Extracted, string>>>;
+  /** Starts the process, so that the first webhook need not wait for it. */
+  warm(): void;
+  close(): void;
+}
+
+/** What one evaluation may take: a second, and a share for the size of the payload. */
+const baseMs = 1_000;
+const perMegabyteMs = 150;
+/** How long an evaluation may wait for its turn. */
+const patienceMs = 5_000;
+const startMs = 20_000;
+/** How long an expression that ran out of time is kept away from the others. */
+const slowForMs = 600_000;
+
+/**
+ * Two processes at the most: one for all expressions, and one for those that ran out of time lately, so that an endless
+ * filter holds up nothing but itself.
+ */
+export function createEvaluator(limitMs = baseMs): Evaluator {
+  const quick = createLane(limitMs);
+  const slow = createLane(limitMs);
+  const late = new Map<string, number>();
+  const ask = async (expression: string, question: Question): Promise<Answer> => {
+    const until = late.get(expression) ?? 0;
+    const lane = until > Date.now() ? slow : quick;
+    const answer = await lane.ask(question).catch((error) => {
+      if (error instanceof OutOfTime) {
+        if (late.size > 1000) late.clear();
+        late.set(expression, Date.now() + slowForMs);
+      }
+      throw error;
+    });
+    if (answer.error !== undefined) throw new Error(answer.error);
+    return answer;
+  };
+  const nothing = new Uint8Array(0);
+  return {
+    matches: async (filter, body) => (await ask(filter, { kind: "filter", body, program: filter, rules: {} })).matched === true,
+    compile: async (filter) => void (await ask(filter, { kind: "compile", body: nothing, program: filter, rules: {} })),
+    extract: async (rules, body) => (await ask(JSON.stringify(rules), { kind: "paths", body, program: "", rules })).found ?? {},
+    warm: quick.warm,
+    close: () => {
+      quick.close();
+      slow.close();
+    },
+  };
+}
+
+class OutOfTime extends Error {}
+
+interface Waiting {
+  readonly question: Question;
+  readonly since: number;
+  readonly done: (answer: Answer) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** One process and those who wait for it, one at a time. */
+function createLane(limitMs: number) {
+  let child: { process: ChildProcess; ready: boolean } | null = null;
+  let current: Waiting | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let closed = false;
+  const queue: Waiting[] = [];
+
+  const settle = (act: (one: Waiting) => void) => {
+    clearTimeout(timer);
+    const one = current;
+    current = null;
+    if (one) act(one);
+    next();
+  };
+  const drop = (error: Error) => {
+    const dead = child;
+    child = null;
+    dead?.process.kill("SIGKILL");
+    settle((one) => one.fail(error));
+    if (error instanceof OutOfTime && !closed) child ??= start();
+  };
+  const start = () => {
+    // Nothing of the environment: an expression must find no secret there.
+    const file = fileURLToPath(new URL(`./evaluator-process${extension}`, import.meta.url));
+    const made = { process: fork(file, [], { serialization: "advanced", env: {}, execArgv: [], stdio: "ignore" }), ready: false };
+    child = made;
+    made.process.on("message", (message) => {
+      if (child !== made) return;
+      if (message !== "ready") return settle((one) => one.done(message as Answer));
+      made.ready = true;
+      clearTimeout(timer);
+      if (current) send(current);
+    });
+    const gone = () => {
+      if (child === made) drop(new Error("the process that evaluates filters ended unexpectedly"));
+    };
+    made.process.on("error", gone);
+    made.process.on("exit", gone);
+    // Neither the process nor its channel keeps the service running.
+    made.process.unref();
+    made.process.channel?.unref();
+    return made;
+  };
+  const send = (one: Waiting) => {
+    const limit = limitMs + (one.question.body.byteLength / 1e6) * perMegabyteMs;
+    timer = setTimeout(() => drop(new OutOfTime(`it did not come to an end within ${Math.round(limit)} ms`)), limit);
+    child?.process.send(one.question);
+  };
+  const next = () => {
+    while (!current && queue.length > 0 && !closed) {
+      const one = queue.shift() as Waiting;
+      if (Date.now() - one.since > patienceMs) {
+        one.fail(new Error("others were evaluated for too long before it"));
+        continue;
+      }
+      current = one;
+      child ??= start();
+      if (child.ready) send(one);
+      else timer = setTimeout(() => drop(new Error("the process that evaluates filters did not start")), startMs);
+    }
+  };
+  return {
+    ask: (question: Question) =>
+      new Promise<Answer>((done, fail) => {
+        if (closed) return fail(new Error("the service is stopping"));
+        queue.push({ question, since: Date.now(), done, fail });
+        next();
+      }),
+    warm: () => {
+      if (!closed) child ??= start();
+    },
+    close: () => {
+      closed = true;
+      drop(new Error("the service is stopping"));
+      for (const one of queue.splice(0)) one.fail(new Error("the service is stopping"));
+    },
+  };
+}
+
+/** The sources run as they are; a bundle stands as JavaScript, with this file and the process's beside each other. */
+const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
