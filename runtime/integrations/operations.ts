@@ -1,0 +1,199 @@
+import { sources } from "@signalbox/schema/common";
+import * as integrations from "@signalbox/schema/integrations";
+import type { Input, Output } from "@signalbox/schema/operation";
+import { problem } from "@signalbox/schema/problem";
+import type { Bus } from "../bus.ts";
+import { constraintOf } from "../database/client.ts";
+import { newId } from "../ids.ts";
+import type { Log } from "../log.ts";
+import type { Guard } from "../network/guard.ts";
+import { type Bound, handle } from "../operations.ts";
+import type { Connection } from "../plugins/connections.ts";
+import type { SourceEntry } from "../plugins/host.ts";
+import type { Vault } from "../vault.ts";
+import { allWebhookMappings, replaceMappingSecret } from "../webhook-mappings/queries.ts";
+import * as queries from "./queries.ts";
+import { purposeOf } from "./store.ts";
+
+export interface IntegrationDeps {
+  readonly bus: Bus;
+  readonly vault: Vault;
+  readonly guard: Pick<Guard, "check">;
+  readonly sources: () => ReadonlyMap<string, SourceEntry>;
+  /** The connection that the environment configures. */
+  readonly environment: (source: string) => Connection | undefined;
+  readonly log: Log;
+}
+
+type Shown = Output<typeof integrations.get>;
+type Credentials = Input<typeof integrations.create>["credentials"];
+
+const absent = (id: string) => problem("not_found", `There is no integration ${id}.`);
+const mask = "********";
+/** Deadline of one try of a connection. */
+const testMs = 15_000;
+
+const shown = ({ credentials: _, members, ...row }: queries.StoredIntegration): Shown => ({
+  ...row,
+  credentials: Object.fromEntries(members.map((name) => [name, mask])),
+});
+
+/** The operations on integrations. Every change is published before it is answered, so the next webhook sees it. */
+export function integrationOperations(deps: IntegrationDeps): Bound[] {
+  const { bus, vault } = deps;
+  const changed = () => bus.publish("integrations");
+  return [
+    handle(integrations.list, async (page, { sql }) => {
+      const { items, total } = await queries.listIntegrations(sql, page);
+      return { items: items.map(shown), total };
+    }),
+    handle(integrations.get, async ({ id }, { sql }) => {
+      const row = await queries.findIntegration(sql, id);
+      if (!row) throw absent(id);
+      return shown(row);
+    }),
+    handle(integrations.create, async ({ source, name, credentials, agent_id, project_id }, { sql }) => {
+      vault.requireKey();
+      await checkCredentials(source, credentials, deps);
+      const id = newId();
+      const stored = { credentials: await vault.seal(credentials, purposeOf(id)), members: Object.keys(credentials) };
+      const row = { id, source, name, ...stored, agent_id: agent_id ?? null, project_id: project_id ?? null };
+      const made = await queries.insertIntegration(sql, row).catch(unknownReference(row));
+      await changed();
+      return shown(made);
+    }),
+    handle(integrations.update, async ({ id, credentials, ...input }, { sql }) => {
+      const before = await queries.findIntegration(sql, id);
+      if (!before) throw absent(id);
+      if (credentials) {
+        vault.requireKey();
+        await checkCredentials(before.source, credentials, deps);
+      }
+      const row = {
+        ...before,
+        name: input.name ?? before.name,
+        agent_id: input.agent_id === undefined ? before.agent_id : input.agent_id,
+        project_id: input.project_id === undefined ? before.project_id : input.project_id,
+        ...(credentials && {
+          credentials: await vault.seal(credentials, purposeOf(id)),
+          members: Object.keys(credentials),
+        }),
+      };
+      const made = await queries.updateIntegration(sql, row).catch(unknownReference(row));
+      if (!made) throw absent(id);
+      await changed();
+      return shown(made);
+    }),
+    handle(integrations.remove, async ({ id }, { sql }) => {
+      if (!(await queries.deleteIntegration(sql, id))) throw absent(id);
+      await changed();
+      return {};
+    }),
+    handle(integrations.test, async ({ source }, { signal }) => ({ source, status: await tryConnection(source, signal, deps) })),
+    handle(integrations.reencrypt, async (_, { sql }) => {
+      vault.requireKey();
+      const rows = [
+        ...(await queries.allIntegrations(sql)).map(({ id, credentials }) => ({
+          sealed: credentials,
+          purpose: purposeOf(id),
+          put: (after: string) => queries.replaceCredentials(sql, id, credentials, after),
+        })),
+        ...(await allWebhookMappings(sql)).flatMap(({ id, secret }) =>
+          secret === null
+            ? []
+            : [
+                {
+                  sealed: secret,
+                  purpose: "webhook_mapping",
+                  put: (after: string) => replaceMappingSecret(sql, id, secret, after),
+                },
+              ],
+        ),
+      ];
+      const count = { reencrypted: 0, unchanged: 0, failed: 0 };
+      for (const row of rows) count[await reencrypt(row, deps)]++;
+      await changed();
+      await bus.publish("mappings");
+      return count;
+    }),
+  ];
+}
+
+interface Sealed {
+  readonly sealed: string;
+  readonly purpose: string;
+  readonly put: (after: string) => Promise<boolean>;
+}
+
+async function reencrypt({ sealed, purpose, put }: Sealed, { vault, log }: IntegrationDeps) {
+  try {
+    const value = await vault.open(sealed, purpose);
+    if (vault.isCurrent(sealed)) return "unchanged";
+    return (await put(await vault.seal(value, purpose))) ? "reencrypted" : "unchanged";
+  } catch (error) {
+    log.error("a stored secret could not be encrypted anew", { purpose, error: String(error) });
+    return "failed";
+  }
+}
+
+/** Refuses credentials by the schema of the source's own plugin, never showing a value. */
+async function checkCredentials(source: string, given: Credentials, deps: IntegrationDeps): Promise<void> {
+  const entry = deps.sources().get(source);
+  const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
+  if (!entry) {
+    const loaded = [...deps.sources().keys()].join(", ") || "none";
+    throw wrong("source", `no loaded plugin brings a source of this name; there are: ${loaded}`);
+  }
+  const shape = entry.source.connection.shape as Record<string, unknown>;
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(shape, name));
+  if (unknown !== undefined)
+    throw wrong(`credentials.${unknown}`, `is not known to ${source}; it knows: ${Object.keys(shape).join(", ")}`);
+  const missing = entry.source.required.find((name) => given[name] === undefined || given[name] === "");
+  if (missing !== undefined) throw wrong(`credentials.${missing}`, `is required by ${source}`);
+  const parsed = entry.source.connection.safeParse(given);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw wrong(["credentials", ...(issue?.path ?? [])].join("."), issue?.message ?? "is not valid");
+  }
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
+    await deps.guard.check(value).catch((error) => {
+      throw wrong(`credentials.${name}`, error.message);
+    });
+  }
+}
+
+/** A reference to a row that does not exist, by the name of the foreign key. */
+function unknownReference(row: { agent_id: string | null; project_id: number | null }) {
+  return (error: unknown): never => {
+    const field = constraintOf(error) === "integrations_agent_id_fkey" ? "agent_id" : "project_id";
+    if (!constraintOf(error)?.startsWith("integrations_")) throw error;
+    throw problem(
+      "bad_request",
+      `${field}: there is no ${field === "agent_id" ? "agent" : "project"} ${JSON.stringify(row[field])}`,
+      {
+        field,
+      },
+    );
+  };
+}
+
+async function tryConnection(source: string, signal: AbortSignal, deps: IntegrationDeps) {
+  const connection = deps.environment(source);
+  if (!connection) {
+    if ((sources as readonly string[]).includes(source)) return "not_configured";
+    throw problem("not_found", `There is no source "${source}".`);
+  }
+  if (connection.missing.length > 0) return "not_configured";
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(testMs)]);
+    await connection.source.source.check({ connection: connection.settings, key: "test", signal: limit });
+    return "ok";
+  } catch (error) {
+    deps.log.warn("a connection was tried and does not work", {
+      source,
+      error: error instanceof Error ? error.message : String(error),
+    });
+    return "failed";
+  }
+}

@@ -1,0 +1,59 @@
+import type { Queryable } from "../database/client.ts";
+
+export interface StoredIntegration {
+  readonly id: string;
+  readonly source: string;
+  readonly name: string;
+  /** All credentials, encrypted. */
+  readonly credentials: string;
+  readonly members: readonly string[];
+  readonly agent_id: string | null;
+  readonly project_id: number | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+export type NewIntegration = Omit<StoredIntegration, "created_at" | "updated_at">;
+
+export async function listIntegrations(
+  sql: Queryable,
+  page: { limit: number; offset: number },
+): Promise<{ items: StoredIntegration[]; total: number }> {
+  const items = await sql<StoredIntegration[]>`
+    select * from integrations order by created_at, id limit ${page.limit} offset ${page.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from integrations`;
+  return { items, total: count.total };
+}
+
+/** Every integration, the newest first: of two that fit it is the one that is taken. */
+export const allIntegrations = (sql: Queryable): Promise<StoredIntegration[]> =>
+  sql<StoredIntegration[]>`select * from integrations order by created_at desc, id desc`;
+
+export async function findIntegration(sql: Queryable, id: string): Promise<StoredIntegration | undefined> {
+  const [row] = await sql<StoredIntegration[]>`select * from integrations where id = ${id}`;
+  return row;
+}
+
+export async function insertIntegration(sql: Queryable, one: NewIntegration): Promise<StoredIntegration> {
+  const [row] = await sql<StoredIntegration[]>`
+    insert into integrations (id, source, name, credentials, members, agent_id, project_id)
+    values (${one.id}, ${one.source}, ${one.name}, ${one.credentials}, ${one.members as string[]}, ${one.agent_id}, ${one.project_id})
+    returning *`;
+  return row as StoredIntegration;
+}
+
+export async function updateIntegration(sql: Queryable, one: NewIntegration): Promise<StoredIntegration | undefined> {
+  const [row] = await sql<StoredIntegration[]>`
+    update integrations set name = ${one.name}, credentials = ${one.credentials}, members = ${one.members as string[]},
+      agent_id = ${one.agent_id}, project_id = ${one.project_id}, updated_at = now()
+    where id = ${one.id} returning *`;
+  return row;
+}
+
+export async function deleteIntegration(sql: Queryable, id: string): Promise<boolean> {
+  return (await sql`delete from integrations where id = ${id}`).count > 0;
+}
+
+/** Replaces encrypted credentials by themselves under another key, unless they were changed meanwhile. */
+export async function replaceCredentials(sql: Queryable, id: string, before: string, after: string): Promise<boolean> {
+  return (await sql`update integrations set credentials = ${after} where id = ${id} and credentials = ${before}`).count > 0;
+}

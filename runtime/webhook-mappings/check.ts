@@ -1,0 +1,81 @@
+import { problem } from "@signalbox/schema/problem";
+import { type auth, extracted } from "@signalbox/schema/webhook-mappings";
+import { JSONPathEnvironment } from "json-p3";
+import type { z } from "zod";
+import { parseNetworks } from "../network/networks.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { compilePath } from "./path-pattern.ts";
+
+/** What a caller sends, with what stays of the mapping before. */
+export interface Draft {
+  readonly source: string;
+  readonly event_type: string | null;
+  readonly jq_filter: string | null;
+  readonly canonical_trigger: string | null;
+  readonly path_pattern: string | null;
+  readonly extraction_rules: Readonly<Record<string, string>> | null;
+}
+
+const paths = new JSONPathEnvironment();
+const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
+const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Refuses a mapping that could never work, naming the member. `platforms`: the sources whose webhooks have doors of their own. */
+export async function checkMapping(draft: Draft, platforms: ReadonlySet<string>, evaluator: Evaluator): Promise<void> {
+  if (draft.path_pattern === null) checkEventShape(draft);
+  else checkPathShape(draft, draft.path_pattern, platforms);
+  if (draft.jq_filter === null) return;
+  await evaluator.compile(draft.jq_filter).catch((error) => {
+    throw wrong("jq_filter", `is not valid jq: ${reason(error)}`);
+  });
+}
+
+function checkEventShape({ event_type, canonical_trigger, extraction_rules }: Draft): void {
+  if (event_type === null)
+    throw wrong("event_type", "is required, or path_pattern with extraction_rules for webhooks of another kind");
+  if (canonical_trigger === null) throw wrong("canonical_trigger", "is required with event_type");
+  if (extraction_rules !== null)
+    throw wrong("extraction_rules", "belong to a path_pattern; with event_type the source reads the event");
+}
+
+function checkPathShape(
+  { event_type, canonical_trigger, extraction_rules }: Draft,
+  pattern: string,
+  platforms: ReadonlySet<string>,
+): void {
+  if (event_type !== null)
+    throw wrong("event_type", "belongs to the first shape; with a path_pattern it is extracted: extraction_rules.event_type");
+  try {
+    compilePath(pattern);
+  } catch (error) {
+    throw wrong("path_pattern", `${reason(error)}; it is ${JSON.stringify(pattern)}`);
+  }
+  const literal = pattern.slice("/webhook/".length);
+  if (platforms.has(literal)) throw wrong("path_pattern", `${pattern} is the webhook of ${literal} itself; choose another path`);
+  const rules = Object.entries(extraction_rules ?? {});
+  for (const [name, rule] of rules) {
+    const field = `extraction_rules.${name}`;
+    if (!(extracted as readonly string[]).includes(name)) throw wrong(field, `is none of ${extracted.join(", ")}`);
+    try {
+      paths.compile(rule);
+    } catch (error) {
+      throw wrong(field, `is not a JSONPath (RFC 9535) such as $.issue.id: ${reason(error)}`);
+    }
+  }
+  const named = rules.some(([name]) => name === "event_type") || /:event_type\b/.test(pattern);
+  if (canonical_trigger === null && !named)
+    throw wrong(
+      "extraction_rules",
+      "must hold event_type, which is looked up in the source mappings, or canonical_trigger must be given",
+    );
+}
+
+/** Refuses networks that are none. */
+export function checkAuth(given: z.output<typeof auth>): void {
+  if (given.method !== "ip_allowlist") return;
+  try {
+    parseNetworks(given.cidrs);
+  } catch (error) {
+    throw wrong("auth.cidrs", reason(error));
+  }
+}

@@ -1,0 +1,165 @@
+import { problem } from "@signalbox/schema/problem";
+import type { Bus } from "../bus.ts";
+import type { Sql } from "../database/client.ts";
+import type { Log } from "../log.ts";
+import type { Vault } from "../vault.ts";
+import { type AuthCheck, authCheck, type Sent } from "./auth.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { compilePath, type PathMatch } from "./path-pattern.ts";
+import { allWebhookMappings, type StoredMapping } from "./queries.ts";
+
+/** A webhook mapping, ready for events. */
+export interface Hook {
+  readonly id: number;
+  readonly source: string;
+  readonly jq_filter: string | null;
+  readonly canonical_trigger: string | null;
+  readonly rules: Readonly<Record<string, string>>;
+  /** `null`: senders need not prove themselves. Throws a problem where its secret cannot be read. */
+  readonly check: AuthCheck | null;
+}
+/** A mapping of the second shape whose path a webhook came by. */
+export interface PathHook extends Hook {
+  readonly parameters: PathMatch;
+}
+
+/** The webhook mappings in memory; with none of them, every answer is an empty list at once. */
+export interface Hooks {
+  /** Mappings of the first shape for an event: its `event_type` is the name, or name and action joined by a dot. */
+  concerning(source: string, event: string, action: string | null): readonly Hook[];
+  /** Mappings of the second shape for a path. */
+  atPath(path: string): readonly PathHook[];
+  /** Those whose filter matches. A filter that fails is told to the watchdog and does not match. */
+  matching<H extends Hook>(hooks: readonly H[], body: Uint8Array): Promise<readonly H[]>;
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+export interface HooksOptions {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly vault: Vault;
+  readonly evaluator: Evaluator;
+  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+}
+
+const none: readonly never[] = [];
+
+/** Read once, and again whenever a mapping changes on any replica; the sweep is for a notification that got lost. */
+export async function openHooks(options: HooksOptions, sweepMs = 30_000): Promise<Hooks> {
+  const { sql, bus, log, evaluator, watchdog } = options;
+  const secrets = createSecrets(options);
+  let byEvent = new Map<string, Hook[]>();
+  let byPath: { match: (path: string) => PathMatch | null; hook: Hook }[] = [];
+  const refresh = async () => {
+    const rows = await allWebhookMappings(sql);
+    const hooks = await Promise.all(rows.map(async (row) => ({ row, hook: await toHook(row, secrets) })));
+    byEvent = new Map();
+    for (const { row, hook } of hooks) {
+      if (row.event_type === null) continue;
+      const key = keyOf(row.source, row.event_type);
+      byEvent.set(key, [...(byEvent.get(key) ?? []), hook]);
+    }
+    byPath = hooks.flatMap(({ row, hook }) => (row.path_pattern ? [{ match: compilePath(row.path_pattern), hook }] : []));
+    if (byPath.length > 0 || rows.some((row) => row.jq_filter !== null)) evaluator.warm();
+  };
+  bus.on("mappings", refresh);
+  await refresh();
+  const timer = setInterval(
+    () => void refresh().catch((error) => log.warn("webhook mappings not refreshed", { error })),
+    sweepMs,
+  );
+  const matches = async (hook: Hook, body: Uint8Array): Promise<boolean> => {
+    if (hook.jq_filter === null) return true;
+    try {
+      return await evaluator.matches(hook.jq_filter, body);
+    } catch (error) {
+      watchdog("the filter of a webhook mapping failed on a payload; it does not match", {
+        ...{ webhook_mapping: hook.id, source: hook.source },
+        error: error instanceof Error ? error.message : String(error),
+      });
+      return false;
+    }
+  };
+  return {
+    concerning: (source, event, action) => {
+      if (byEvent.size === 0) return none;
+      const named = byEvent.get(keyOf(source, event)) ?? none;
+      const exact = action === null ? none : (byEvent.get(keyOf(source, `${event}.${action}`)) ?? none);
+      return exact.length === 0 ? named : [...named, ...exact].sort((a, b) => a.id - b.id);
+    },
+    atPath: (path) =>
+      byPath.flatMap(({ match, hook }) => {
+        const parameters = match(path);
+        return parameters ? [{ ...hook, parameters }] : [];
+      }),
+    matching: async (hooks, body) => {
+      const results = await Promise.all(hooks.map((hook) => matches(hook, body)));
+      return hooks.filter((_, i) => results[i]);
+    },
+    refresh,
+    close: () => clearInterval(timer),
+  };
+}
+
+const keyOf = (source: string, event: string): string => `${source} ${event}`;
+
+async function toHook(row: StoredMapping, secrets: ReturnType<typeof createSecrets>): Promise<Hook> {
+  return {
+    id: row.id,
+    source: row.source,
+    jq_filter: row.jq_filter,
+    canonical_trigger: row.canonical_trigger,
+    rules: row.extraction_rules ?? {},
+    check: row.auth.method === "none" ? null : await checkOf(row, secrets),
+  };
+}
+
+async function checkOf(row: StoredMapping, secrets: ReturnType<typeof createSecrets>): Promise<AuthCheck> {
+  const auth = row.auth.method === "hmac_sha256" ? { ...row.auth, prefix: row.auth.prefix ?? "" } : row.auth;
+  if (row.secret === null) return authCheck(auth, null);
+  const secret = await secrets(row.id, row.secret);
+  if (secret !== null) return authCheck(auth, secret);
+  return () => {
+    throw problem(
+      "unavailable",
+      "The secret of this webhook cannot be read here, so nothing can be verified; the service's log says why.",
+    );
+  };
+}
+
+/** Decrypts each secret once; one that cannot be decrypted is told to the watchdog once. */
+function createSecrets({ vault, watchdog }: Pick<HooksOptions, "vault" | "watchdog">) {
+  const opened = new Map<string, string | null>();
+  return async (id: number, sealed: string): Promise<string | null> => {
+    const known = opened.get(sealed);
+    if (known !== undefined) return known;
+    let secret: string | null = null;
+    try {
+      secret = String(await vault.open(sealed, "webhook_mapping"));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      watchdog("the secret of a webhook mapping cannot be decrypted; its webhooks are refused", {
+        webhook_mapping: id,
+        error: why,
+      });
+    }
+    if (opened.size > 10_000) opened.clear();
+    opened.set(sealed, secret);
+    return secret;
+  };
+}
+
+/**
+ * The hooks whose proof a webhook brings. Where mappings ask for a proof, one of them at the least must be given: otherwise
+ * nothing goes on. Throws `unauthenticated` then, with the first reason.
+ */
+export function admitted<H extends Hook>(hooks: readonly H[], request: Sent): readonly H[] {
+  if (hooks.every((hook) => hook.check === null)) return hooks;
+  const verdicts = hooks.map((hook) => hook.check?.(request) ?? null);
+  const refusal = verdicts.find((verdict) => verdict?.ok === false);
+  if (!verdicts.some((verdict) => verdict?.ok === true) && refusal?.ok === false)
+    throw problem("unauthenticated", refusal.reason);
+  return hooks.filter((_, i) => verdicts[i] === null || verdicts[i]?.ok === true);
+}

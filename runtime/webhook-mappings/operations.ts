@@ -1,0 +1,89 @@
+import { sources } from "@signalbox/schema/common";
+import type { Input } from "@signalbox/schema/operation";
+import { problem } from "@signalbox/schema/problem";
+import * as mappings from "@signalbox/schema/webhook-mappings";
+import type { Bus } from "../bus.ts";
+import { isUniqueViolation } from "../database/client.ts";
+import { type Bound, handle } from "../operations.ts";
+import type { Vault } from "../vault.ts";
+import { checkAuth, checkMapping, type Draft } from "./check.ts";
+import { defaultWebhookMappings } from "./defaults.ts";
+import type { Evaluator } from "./evaluator.ts";
+import * as queries from "./queries.ts";
+
+export interface WebhookMappingDeps {
+  readonly bus: Bus;
+  readonly vault: Vault;
+  readonly evaluator: Evaluator;
+  /** Names of the sources that the loaded plugins bring. */
+  readonly loadedSources: () => Iterable<string>;
+}
+
+const absent = (id: number) => problem("not_found", `There is no webhook mapping ${id}.`);
+const same = () =>
+  problem(
+    "conflict",
+    "The same webhook mapping exists: source, event_type, jq_filter, path_pattern and canonical_trigger are equal.",
+  );
+
+/** The operations on webhook mappings. Every change is published before it is answered, so the next webhook sees it. */
+export function webhookMappingOperations({ bus, vault, evaluator, loadedSources }: WebhookMappingDeps): Bound[] {
+  const changed = () => bus.publish("mappings");
+  const check = (draft: Draft) => checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);
+  const protect = async (auth: Input<typeof mappings.create>["auth"]) => {
+    if (!auth) return { auth: { method: "none" as const }, secret: null };
+    checkAuth(auth);
+    if (!("secret" in auth)) return { auth, secret: null };
+    const { secret, ...shown } = auth;
+    return { auth: shown, secret: await vault.seal(secret, "webhook_mapping") };
+  };
+  return [
+    handle(mappings.list, (page, { sql }) => queries.listWebhookMappings(sql, page)),
+    handle(mappings.get, async ({ id }, { sql }) => (await queries.findWebhookMapping(sql, id)) ?? Promise.reject(absent(id))),
+    handle(mappings.create, async (input, { sql }) => {
+      const draft = toDraft(input);
+      await check(draft);
+      const row = await queries.insertWebhookMapping(sql, { ...draft, ...(await protect(input.auth)) });
+      if (!row) throw same();
+      await changed();
+      return row;
+    }),
+    handle(mappings.update, async ({ id, ...input }, { sql }) => {
+      const before = await queries.findWebhookMapping(sql, id);
+      if (!before) throw absent(id);
+      const draft = toDraft({ ...before, ...defined(input), source: input.source ?? before.source });
+      await check(draft);
+      const auth = input.auth === undefined ? { auth: before.auth, secret: before.secret } : await protect(input.auth);
+      const row = await queries.updateWebhookMapping(sql, id, { ...draft, ...auth }).catch((error) => {
+        throw isUniqueViolation(error) ? same() : error;
+      });
+      if (!row) throw absent(id);
+      await changed();
+      return row;
+    }),
+    handle(mappings.remove, async ({ id }, { sql }) => {
+      if (!(await queries.deleteWebhookMapping(sql, id))) throw absent(id);
+      await changed();
+      return {};
+    }),
+    handle(mappings.seed, async (_, { sql }) => {
+      const rows = await Promise.all(defaultWebhookMappings.map((row) => queries.insertWebhookMapping(sql, row)));
+      await changed();
+      const created = rows.filter(Boolean).length;
+      return { created, skipped: rows.length - created };
+    }),
+  ];
+}
+
+const defined = <T extends object>(given: T): Partial<T> =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+type Sent = { [Name in keyof Draft]?: Draft[Name] | undefined } & { source: string };
+const toDraft = (given: Sent): Draft => ({
+  source: given.source,
+  event_type: given.event_type ?? null,
+  jq_filter: given.jq_filter ?? null,
+  canonical_trigger: given.canonical_trigger ?? null,
+  path_pattern: given.path_pattern ?? null,
+  extraction_rules: given.extraction_rules ?? null,
+});

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compilePath } from "./path-pattern.ts";
+
+describe("compilePath", () => {
+  it.each([
+    ["/webhook/acme/:team", "/webhook/acme/payments", { team: "payments" }],
+    ["/webhook/acme/:team", "/webhook/acme/a%20b", { team: "a b" }],
+    ["/webhook/acme/:team", "/webhook/acme/a/b", null],
+    ["/webhook/acme/:team", "/webhook/acme/", null],
+    ["/webhook/acme/:team", "/webhook/other/x", null],
+    ["/webhook/acme", "/webhook/acme", {}],
+    ["/webhook/acme/:team{/:project_id}?", "/webhook/acme/x", { team: "x" }],
+    ["/webhook/acme/:team{/:project_id}?", "/webhook/acme/x/7", { team: "x", project_id: "7" }],
+    ["/webhook/:org/team-:id", "/webhook/a/team-9", { org: "a", id: "9" }],
+    ["/webhook/acme/*", "/webhook/acme/any/thing", {}],
+  ])("%s on %s gives %j", (pattern, path, expected) => expect(compilePath(pattern)(path)).toEqual(expected));
+
+  it.each([
+    ...["", "/", "/webhook", "/webhook/", "/api/x", "https://x.test/webhook/a", "webhook/acme", "/webhook/a?x=1", "/webhook/a#b"],
+    ...[
+      "/webhook/(a+)+",
+      "/webhook/:id(\\d+)",
+      "/webhook/:a:b",
+      "/webhook/:a-:b",
+      "/webhook/*/x",
+      "/webhook/:path+",
+      "/webhook/:path*",
+    ],
+    ...["/webhook/a//b", "/webhook/:a?/:b?/:c?/:d?", "/webhook/{a", "/webhook/a b", "/webhook/:a/:a"],
+  ])("refuses %j", (pattern) => expect(() => compilePath(pattern)).toThrow(/must be|may have|is not/));
+
+  it("gives back what was put into its parameters", () => {
+    const name = fc.stringMatching(/^[a-z]{1,8}$/);
+    const value = fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !/^\.{1,2}$/.test(text) && text.isWellFormed());
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.tuple(name, value), { selector: ([key]) => key, minLength: 1, maxLength: 6 }), (parts) => {
+        const match = compilePath(`/webhook/x${parts.map(([key]) => `/:${key}`).join("")}`);
+        const path = `/webhook/x${parts.map(([, text]) => `/${encodeURIComponent(text)}`).join("")}`;
+        expect(match(path)).toEqual(Object.fromEntries(parts));
+      }),
+    );
+  });
+
+  it("takes any text as a pattern or refuses it in words, and is quick on any path", () => {
+    const piece = fc.constantFrom("/webhook", "/", ":a", ":b", "*", "{/:c}?", "x", "-", "?", "(", ")", "+", "%2", "é");
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 14 }), fc.stringMatching(/^[a/-]{0,1500}$/), (pieces, path) => {
+        let match: (path: string) => unknown;
+        try {
+          match = compilePath(pieces.join(""));
+        } catch (error) {
+          return void expect(String(error)).toMatch(/^Error: (must|may|is not)/);
+        }
+        const began = performance.now();
+        match(`/webhook/${path}`);
+        expect(performance.now() - began).toBeLessThan(200);
+      }),
+    );
+  });
+});

@@ -1,0 +1,45 @@
+/** Parameters of a path, by name. */
+export type PathMatch = Readonly<Record<string, string>>;
+
+/** Longest path that is compared with patterns, in characters. */
+const maxPath = 2_000;
+
+const literal = "[A-Za-z0-9._~%@!$&',;=-]";
+const segment = `/(?:${literal}+(?::\\w+\\??)?${literal}*|:\\w+\\??(?:${literal}*))`;
+const grammar = new RegExp(`^/webhook(?:${segment}|\\{${segment}\\}\\?)*(?:/\\*)?$`);
+
+/**
+ * Compiles the whole path of a webhook in URLPattern's style: `/webhook/acme/:team`. Throws an Error that says what is wrong.
+ * A pattern becomes a regular expression that runs on this thread, so only those are taken that cannot take long: one
+ * parameter in a segment, `*` at the end only, few optional parts, no expressions of its own.
+ */
+export function compilePath(pattern: string): (path: string) => PathMatch | null {
+  if (!/^\/webhook\/./.test(pattern)) throw new Error("must be a path below /webhook/, for example /webhook/acme/:team");
+  if (!grammar.test(pattern))
+    throw new Error("must be made of segments with one `:name` each at the most, `{/…}?`, and `/*` at the end");
+  if ((pattern.match(/\?/g)?.length ?? 0) > 3) throw new Error("may have three optional parts at the most");
+  const compiled = compile(pattern);
+  return (path) => {
+    if (path.length > maxPath) return null;
+    const groups = compiled.exec({ pathname: path })?.pathname.groups;
+    if (!groups) return null;
+    const named = Object.entries(groups).filter(([name, value]) => value !== undefined && !/^\d+$/.test(name));
+    return Object.fromEntries(named.map(([name, value]) => [name, decode(value as string)]));
+  };
+}
+
+function compile(pattern: string): URLPattern {
+  try {
+    return new URLPattern({ pathname: pattern });
+  } catch {
+    throw new Error("is not a URL pattern such as /webhook/acme/:team");
+  }
+}
+
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
