@@ -8,6 +8,7 @@ import { eventOperations } from "./events/operations.ts";
 import { executionOperations } from "./executions/operations.ts";
 import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
 import { healthOperation, type Part } from "./health/operations.ts";
+import { type IntegrationDeps, integrationOperations } from "./integrations/operations.ts";
 import { keyOperations } from "./keys/operations.ts";
 import { mappingOperations } from "./mappings/operations.ts";
 import type { Memory } from "./memory/open.ts";
@@ -21,6 +22,7 @@ import { toolExecutionOperations } from "./tool-executions/operations.ts";
 import { type ToolDeps, toolOperations } from "./tools/operations.ts";
 import { usageOperation } from "./usage/operations.ts";
 import { watchdogOperation } from "./watchdog/operations.ts";
+import { type WebhookMappingDeps, webhookMappingOperations } from "./webhook-mappings/operations.ts";
 
 /** What operations need beside the database. */
 export interface Parts {
@@ -28,6 +30,10 @@ export interface Parts {
   readonly routing: Routing;
   readonly inbox: Inbox;
   readonly connections: Connections;
+  /** Names of the sources that the loaded plugins bring. */
+  readonly sources: () => Iterable<string>;
+  readonly webhookMappings: WebhookMappingDeps;
+  readonly integrations: IntegrationDeps;
   readonly tools: ToolDeps;
   readonly gateway: GatewayParts;
   readonly memory: Memory;
@@ -43,9 +49,11 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...auditOperations,
   ...projectOperations(async (_, project_id, limit) => (await parts.memory.list([{ project_id }], { limit, offset: 0 })).items),
   ...taskOperations(parts.bus, parts.routing),
-  ...mappingOperations(parts.bus),
+  ...mappingOperations(parts.bus, parts.sources),
   ...executionOperations(parts.bus),
-  ...eventOperations(parts.inbox, parts.connections.bySlug),
+  ...eventOperations(parts.inbox),
+  ...webhookMappingOperations(parts.webhookMappings),
+  ...integrationOperations(parts.integrations),
   ...toolOperations(parts.tools),
   ...toolExecutionOperations,
   ...memoryOperations(parts.memory),

@@ -5,6 +5,8 @@ import type { Log } from "./log.ts";
 export type Topic =
   /** Routing changed. */
   | "mappings"
+  /** An integration changed. */
+  | "integrations"
   /** A tool or a tool server changed. */
   | "tools"
   /** Executions wait for a worker. */
@@ -49,7 +51,7 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
     ? null
     : await database.sql.listen(channel, hear, () => {
         // After a lost connection anything may have been missed.
-        for (const topic of ["mappings", "tools", "queue", "keys"] as const)
+        for (const topic of ["mappings", "integrations", "tools", "queue", "keys"] as const)
           tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
       });
   return {

@@ -14,6 +14,7 @@ import { mountDocs } from "./http/docs.ts";
 import { mountWebhooks } from "./http/webhook.ts";
 import type { Log } from "./log.ts";
 import type { Exposure } from "./network/exposure.ts";
+import { parseNetworks } from "./network/networks.ts";
 import type { Bound } from "./operations.ts";
 import { version } from "./version.ts";
 
@@ -36,7 +37,7 @@ export async function serve({ config, bound, inbox, sql, log, authenticate, expo
     context: (request, actor) => ({ sql, log, actor, signal: request.signal }),
     maxBodyBytes: config.MAX_BODY_BYTES,
   });
-  mountWebhooks(app, inbox, config.MAX_WEBHOOK_BYTES);
+  mountWebhooks(app, inbox, { maxBytes: config.MAX_WEBHOOK_BYTES, trusted: parseNetworks(config.TRUSTED_PROXIES) });
   mountDocs(app);
 
   const { hostname, local } = exposure;

@@ -16,6 +16,7 @@ import { countersOf } from "./gateway/counters.ts";
 import { createLimits } from "./gateway/limits.ts";
 import { createTaskStreams } from "./gateway/tasks.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
+import { openIntegrations } from "./integrations/store.ts";
 import { openKeyring } from "./keys/keyring.ts";
 import type { Log } from "./log.ts";
 import { openMemory } from "./memory/open.ts";
@@ -29,7 +30,10 @@ import { loadPlugins } from "./plugins/load.ts";
 import { startScheduler } from "./poll-sources/scheduler.ts";
 import { serve } from "./serve.ts";
 import { openRegistry } from "./tools/registry.ts";
+import { createVault } from "./vault.ts";
 import { createWatchdog } from "./watchdog/watchdog.ts";
+import { createEvaluator } from "./webhook-mappings/evaluator.ts";
+import { openHooks } from "./webhook-mappings/hooks.ts";
 
 export interface Service {
   readonly port: number;
@@ -63,10 +67,16 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     extra: config.SIGNALBOX_PLUGINS,
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
+    given: { hostsOf: connections.givenHostsOf, fetch: guard.fetch },
     log,
   });
   const host = createHost(plugins.loaded, plugins.refused);
-  connections.use(host);
+  const vault = createVault(config.ENCRYPTION_KEY);
+  const alarm = (message: string, context: Record<string, unknown>) => watchdog("error", message, context);
+  const warn = (message: string, context: Record<string, unknown>) => watchdog("warn", message, context);
+  const sourceOf = (name: string) => host.sources.get(name);
+  const integrations = await openIntegrations({ ...{ sql, bus, log, vault, sourceOf }, watchdog: alarm });
+  connections.use(host, integrations);
   const accounts = createAccounts(log);
   // Asked now, so that the first webhook need not wait for the answer.
   for (const connection of connections.all()) void accounts.of(connection);
@@ -82,6 +92,8 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   });
 
   const routing = await openRouting(sql, bus, log);
+  const evaluator = createEvaluator();
+  const hooks = await openHooks({ ...{ sql, bus, log, vault, evaluator }, warn, alarm });
   const tools = await openRegistry({
     ...{ host, sql, bus, log, fetch: guard.fetch },
     builtIns: new Set(builtIns.map((plugin) => plugin.id)),
@@ -118,10 +130,8 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const dispatcher = createDispatcher({ sql, routing, log, wake, concurrency: database.kind === "embedded" ? 1 : 4 });
   const inbox = createInbox({
     connectionBySlug: connections.bySlug,
-    accounts,
-    dispatcher,
-    log,
-    watchdog: (message, context) => watchdog("warn", message, context),
+    ...{ accounts, hooks, evaluator, dispatcher, log },
+    watchdog: warn,
   });
 
   const scheduler =
@@ -135,6 +145,9 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
 
   const bound = bindAll({
     ...{ bus, routing, inbox, connections, memory, polls },
+    sources: () => host.sources.keys(),
+    webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },
+    integrations: { ...{ bus, vault, guard, log }, sources: () => host.sources, environment: connections.environment },
     tools: {
       ...{ registry: tools, bus, checkAddress: guard.check },
       connectionOf: connections.forExecution,
@@ -165,6 +178,9 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     await scheduler?.stop();
     await worker?.stop(drainMs);
     routing.close();
+    hooks.close();
+    integrations.close();
+    evaluator.close();
     tools.close();
     connected.close();
     accounts.close();

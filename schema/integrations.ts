@@ -17,7 +17,9 @@ export const integration = z
 
 const credentials = z
   .record(z.string().max(100), z.union([z.string().max(10_000), z.boolean(), z.number()]))
-  .describe("Settings of one account at the platform, for example `token`; `webhook_secret` verifies its webhooks. Never shown again.");
+  .describe(
+    "Settings of one account at the platform, for example `token`; `webhook_secret` verifies its webhooks. Never shown again.",
+  );
 const owner = {
   agent_id: slug.nullish().describe("Agent that works with this account."),
   project_id: rowId.nullish().describe("Project in which agents work with this account."),

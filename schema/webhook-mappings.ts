@@ -46,12 +46,12 @@ export const webhookMapping = z
 const members = {
   source: sourceName.describe("Source of the events; another name than those of the platforms makes a source of its own."),
   event_type: text(200).nullish().describe("First shape: event name, or name and action joined by a dot (`issues.opened`)."),
-  jq_filter: text(10_000)
-    .nullish()
-    .describe("jq over the payload. It matches when its first output is neither false nor null."),
+  jq_filter: text(10_000).nullish().describe("jq over the payload. It matches when its first output is neither false nor null."),
   canonical_trigger: canonicalTrigger
     .nullish()
-    .describe("Trigger that a match fires. Without it (second shape) the extracted event_type is looked up in the source mappings."),
+    .describe(
+      "Trigger that a match fires. Without it (second shape) the extracted event_type is looked up in the source mappings.",
+    ),
   path_pattern: z
     .string()
     .max(300)

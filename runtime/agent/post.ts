@@ -19,9 +19,17 @@ export async function postAnswer(
   if (project === null || issue === null) return null;
   const before = transcript.steps.find((step) => step.kind === "post" && step.state !== "failed");
   if (before && before.state !== "started") return (before.output as Posted | null)?.url ?? null;
+  const connection = await deps.connectionFor(execution.source, execution, agentId);
+  if (!connection && !before) {
+    // A source that is made by a webhook mapping: there is no tracker behind it.
+    deps.log.info("no plugin posts for this source; the answer is kept as the result", {
+      execution: execution.id,
+      source: execution.source,
+    });
+    return null;
+  }
   const step =
     before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input: { body } });
-  const connection = await deps.connectionFor(execution.source, execution, agentId);
   if (!deps.trackerUpdates || !connection || connection.missing.length > 0) {
     const lacks = `${execution.source} is not configured, so nothing was posted; it lacks: ${connection?.missing.join(", ") ?? "a plugin"}`;
     if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution: execution.id, reason: lacks });

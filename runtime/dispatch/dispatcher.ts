@@ -24,6 +24,12 @@ export interface Incoming {
   readonly replayOf?: string;
   /** A poll told of it: a duplicate of any event with its change key. */
   readonly polled?: boolean;
+  /** Triggers that the webhook mappings of its path name. */
+  readonly triggers?: readonly string[];
+  /** Why it starts nothing, as whoever read it found. */
+  readonly reason?: string;
+  /** Finds the webhook mappings that match; absent where none concerns it. */
+  readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
 
 /** Longest text that is handed to an agent, in characters. */
@@ -54,7 +60,10 @@ export function createDispatcher(options: {
   const storePolled = store(1);
   return {
     accept: async (incoming) => {
-      const arrival = decide(incoming, routing, log);
+      const reason = whyNot(incoming);
+      const matching = incoming.matching && !reason ? await incoming.matching() : [];
+      const special = [...(incoming.triggers ?? []), ...matching.flatMap((hook) => hook.canonical_trigger ?? [])];
+      const arrival = decide(incoming, reason, [...new Set(special)], routing, log);
       const earlier = await (arrival.event.polled ? storePolled : storeWebhook)(arrival);
       if (earlier) return { event_id: earlier, status: "duplicate" };
       if (arrival.executions.length > 0) wake();
@@ -75,11 +84,11 @@ async function storeAll(sql: Sql, arrivals: readonly Arrival[]): Promise<(string
 
 const lost = (event: NewEvent) => new Error(`event ${event.id} was neither stored nor found`);
 
-function decide(incoming: Incoming, routing: Routing, log: Log): Arrival {
+/** The triggers of webhook mappings stand in place of the default mapping's. */
+function decide(incoming: Incoming, reason: string | null, special: readonly string[], routing: Routing, log: Log): Arrival {
   const { event, source } = incoming;
-  const reason = whyNot(incoming);
-  const mapping = reason ? undefined : routing.find(source, event.event_name, event.action);
-  const triggers = mapping ? [mapping.canonical_trigger] : [];
+  const usual = special.length > 0 ? undefined : routing.find(source, event.event_name, event.action);
+  const triggers = reason ? [] : usual ? [usual.canonical_trigger] : special;
   const executions = triggers.flatMap((canonical_trigger) => {
     const { tasks, missing } = routing.tasksOf(canonical_trigger);
     if (missing.length > 0) log.warn("trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
@@ -88,7 +97,7 @@ function decide(incoming: Incoming, routing: Routing, log: Log): Arrival {
   const named = `${event.event_name || "(unnamed)"}${event.action ? `/${event.action}` : ""}`;
   const unmapped = `no source event mapping for ${source} ${named}`;
   return {
-    event: row(incoming, triggers, mapping ? null : (reason ?? unmapped)),
+    event: row(incoming, triggers, triggers.length > 0 ? null : (reason ?? unmapped)),
     project: event.subject && storableText(event.subject.project),
     issue: event.subject && storableText(event.subject.issue),
     content: storableText(shorten(event.text)),
@@ -97,7 +106,8 @@ function decide(incoming: Incoming, routing: Routing, log: Log): Arrival {
 }
 
 /** Why an event starts nothing, whatever the mappings say. */
-function whyNot({ event, account }: Incoming): string | null {
+function whyNot({ event, account, reason }: Incoming): string | null {
+  if (reason !== undefined) return reason;
   if (event.lacks) return `the payload lacks ${event.lacks}`;
   if (event.marked) return "it carries the marker of something that Signalbox posted";
   if (account !== null && event.actor === account) return `it was caused by ${account}, the account that Signalbox posts as`;

@@ -4,7 +4,6 @@ import type { Json } from "@signalbox/sdk";
 import type { Inbox } from "../dispatch/inbox.ts";
 import { depthOf, maxDepth, storable } from "../json.ts";
 import { type Bound, handle } from "../operations.ts";
-import type { Connection } from "../plugins/connections.ts";
 import { findEvent, listEvents, listExecutionsOfEvent } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
@@ -15,10 +14,7 @@ const shown = (body: Uint8Array) => {
   return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);
 };
 
-export function eventOperations(
-  inbox: Inbox,
-  connectionBySlug: (slug: string) => Promise<Connection | undefined> | Connection | undefined,
-): Bound[] {
+export function eventOperations(inbox: Inbox): Bound[] {
   return [
     handle(webhooks.list, (filter, { sql }) => listEvents(sql, filter)),
     handle(webhooks.get, async ({ id }, { sql }) => {
@@ -30,9 +26,9 @@ export function eventOperations(
     handle(webhooks.replay, async ({ id }, { sql }) => {
       const event = await findEvent(sql, id);
       if (!event) throw absent(id);
-      const connection = await connectionBySlug(event.slug);
-      if (!connection) throw problem("not_found", `The webhook "${event.slug}" that it came in by is gone.`);
-      return inbox.take(connection, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {
+      const entry = await inbox.entry(event.slug);
+      if (!entry) throw problem("not_found", `The webhook "${event.slug}" that it came in by is gone.`);
+      return inbox.take(entry, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {
         replayOf: id,
       });
     }),

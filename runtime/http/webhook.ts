@@ -3,29 +3,39 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Json } from "@signalbox/sdk";
 import type { Context } from "hono";
 import type { Inbox } from "../dispatch/inbox.ts";
+import { clientAddress } from "../network/client-address.ts";
+import type { Networks } from "../network/networks.ts";
 import { parseJson, readBody } from "./request.ts";
 
+export interface WebhookOptions {
+  readonly maxBytes: number;
+  /** Proxies whose `X-Forwarded-For` is believed. */
+  readonly trusted: Networks;
+}
+
+const door = "/webhook/";
+
 /** The webhook door: raw bytes in, verified, parsed, stored, answered. The answer comes once the event is durable. */
-export function mountWebhooks(app: OpenAPIHono, inbox: Inbox, maxBytes: number): void {
-  app.post("/webhook/:slug", async (c) => {
-    const slug = c.req.param("slug");
-    const request = await receive(c, maxBytes);
-    const connection = await inbox.verify(slug, request);
+export function mountWebhooks(app: OpenAPIHono, inbox: Inbox, options: WebhookOptions): void {
+  app.post(`${door}*`, async (c) => {
+    const slug = c.req.path.slice(door.length);
+    const request = await receive(c, options);
+    const entry = await inbox.verify(slug, request);
     // However deep: it is kept as bytes, and only a few members are read.
     const payload = parseJson(request.body, Number.POSITIVE_INFINITY) as Json;
-    const receipt = await inbox.take(connection, slug, request, payload);
+    const receipt = await inbox.take(entry, slug, request, payload);
     return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
   });
 }
 
-/** Header names in lower case, and the raw bytes. */
-async function receive(c: Context, maxBytes: number): Promise<{ headers: Record<string, string>; body: Uint8Array }> {
+/** Header names in lower case, the raw bytes, and how to find out who sent them. */
+async function receive(c: Context, { maxBytes, trusted }: WebhookOptions) {
   const body = await readBody(c, maxBytes);
   const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
-  if (!incoming) return { headers: Object.fromEntries(c.req.raw.headers), body };
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(incoming.headers)) {
+  const headers: Record<string, string> = incoming ? {} : Object.fromEntries(c.req.raw.headers);
+  for (const [name, value] of Object.entries(incoming?.headers ?? {})) {
     if (value !== undefined) headers[name] = typeof value === "string" ? value : value.join(", ");
   }
-  return { headers, body };
+  const address = () => clientAddress(incoming?.socket.remoteAddress, headers["x-forwarded-for"], trusted);
+  return { headers, body, address };
 }

@@ -178,7 +178,11 @@ function unknownReference(row: { agent_id: string | null; project_id: number | n
   };
 }
 
-async function tryConnection(source: string, signal: AbortSignal, deps: IntegrationDeps) {
+async function tryConnection(
+  source: string,
+  signal: AbortSignal,
+  deps: IntegrationDeps,
+): Promise<Output<typeof integrations.test>["status"]> {
   const connection = deps.environment(source);
   if (!connection) {
     if ((sources as readonly string[]).includes(source)) return "not_configured";

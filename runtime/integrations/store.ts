@@ -1,26 +1,14 @@
+import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
 import type { Log } from "../log.ts";
-import { type Connection, connection } from "../plugins/connections.ts";
+import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import type { Vault } from "../vault.ts";
 import { allIntegrations, findIntegration, type StoredIntegration } from "./queries.ts";
 
-/** What an execution is, as far as it decides in whose name it works. */
-export interface Work {
-  /** Path segment of the webhook that started it. */
-  readonly slug: string | null;
-  readonly project_id: number | null;
-  readonly agent_id: string | null;
-}
-
 /** The integrations in memory, each with its connection. */
-export interface IntegrationStore {
-  find(id: string): Promise<Connection | undefined>;
-  /** The integration in whose name work at a source is done: that of its webhook, else the agent's, else the project's. */
-  forWork(source: string, work: Work): Connection | null;
-  /** Connections of all integrations at a source of this plugin. */
-  ofPlugin(plugin: string): readonly Connection[];
+export interface IntegrationStore extends StoredConnections {
   refresh(): Promise<void>;
   close(): void;
 }
@@ -38,7 +26,8 @@ export const purposeOf = (id: string): string => `integration ${id}`;
 
 interface Entry {
   readonly row: StoredIntegration;
-  readonly connection: Connection;
+  /** `null`: its credentials cannot be used here. */
+  readonly connection: Connection | null;
 }
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -49,13 +38,13 @@ export async function openIntegrations(options: StoreOptions, sweepMs = 30_000):
   let byId: ReadonlyMap<string, Entry> = new Map();
   /** Rows that could not be used, by their ciphertext, so that each is told of once. */
   const failed = new Set<string>();
-  const entryOf = async (row: StoredIntegration): Promise<Entry | null> => {
+  const entryOf = async (row: StoredIntegration): Promise<Entry> => {
     const known = byId.get(row.id);
-    if (known && known.row.credentials === row.credentials) return { ...known, row };
+    if (known?.connection && known.row.credentials === row.credentials) return { ...known, row };
     try {
       return { row, connection: await connect(row, options) };
     } catch (error) {
-      if (failed.has(row.credentials)) return null;
+      if (failed.has(row.credentials)) return { row, connection: null };
       if (failed.size > 10_000) failed.clear();
       failed.add(row.credentials);
       const why = error instanceof Error ? error.message : String(error);
@@ -64,13 +53,12 @@ export async function openIntegrations(options: StoreOptions, sweepMs = 30_000):
         source: row.source,
         error: why,
       });
-      return null;
+      return { row, connection: null };
     }
   };
   const refresh = async () => {
     const rows = await allIntegrations(sql);
-    const read = await Promise.all(rows.map(entryOf));
-    entries = read.filter((entry) => entry !== null);
+    entries = await Promise.all(rows.map(entryOf));
     byId = new Map(entries.map((entry) => [entry.row.id, entry]));
   };
   bus.on("integrations", refresh);
@@ -79,25 +67,30 @@ export async function openIntegrations(options: StoreOptions, sweepMs = 30_000):
   return {
     find: async (id) => {
       if (!uuid.test(id)) return undefined;
-      const known = byId.get(id.toLowerCase());
-      if (known) return known.connection;
       // Another replica may have made it a moment ago.
-      const row = await findIntegration(sql, id);
-      return row ? (await entryOf(row))?.connection : undefined;
+      const row = byId.get(id.toLowerCase())?.row ?? (await findIntegration(sql, id));
+      if (!row) return undefined;
+      return (await entryOf(row)).connection ?? Promise.reject(unusable(row));
     },
-    forWork: (source, { slug, project_id, agent_id }) => {
+    forWork: (source, { slug, project_id }, agentId) => {
       const mine = entries.filter(({ row }) => row.source === source);
       const found =
         (slug !== null && mine.find(({ row }) => row.id === slug.toLowerCase())) ||
-        (agent_id !== null && mine.find(({ row }) => row.agent_id === agent_id)) ||
+        (agentId !== null && mine.find(({ row }) => row.agent_id === agentId)) ||
         (project_id !== null && mine.find(({ row }) => row.agent_id === null && row.project_id === project_id));
-      return found ? found.connection : null;
+      if (!found) return null;
+      // Never in another's name.
+      if (!found.connection) throw unusable(found.row);
+      return found.connection;
     },
-    ofPlugin: (plugin) => entries.filter(({ connection: one }) => one.source.plugin === plugin).map((entry) => entry.connection),
+    ofPlugin: (plugin) => entries.flatMap(({ connection: one }) => (one?.source.plugin === plugin ? [one] : [])),
     refresh,
     close: () => clearInterval(timer),
   };
 }
+
+const unusable = ({ id, name }: StoredIntegration) =>
+  problem("unavailable", `The credentials of the integration ${name} (${id}) cannot be used; the service's log says why.`);
 
 async function connect(row: StoredIntegration, { vault, sourceOf }: StoreOptions): Promise<Connection> {
   const source = sourceOf(row.source);

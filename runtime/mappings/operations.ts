@@ -1,12 +1,14 @@
+import { sources } from "@signalbox/schema/common";
 import * as mappings from "@signalbox/schema/mappings";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../bus.ts";
 import { type Bound, handle } from "../operations.ts";
+import { hasMappingOfSource } from "../webhook-mappings/queries.ts";
 import { defaultSourceMappings, defaultTriggerMappings } from "./defaults.ts";
 import * as queries from "./queries.ts";
 
 /** The operations on both kinds of mappings. Every change is published before it is answered, so the next webhook sees it. */
-export function mappingOperations(bus: Bus): Bound[] {
+export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string>): Bound[] {
   const changed = () => bus.publish("mappings");
   return [
     handle(mappings.listTriggers, (page, { sql }) => queries.listTriggerMappings(sql, page)),
@@ -28,6 +30,8 @@ export function mappingOperations(bus: Bus): Bound[] {
     }),
     handle(mappings.listSources, (page, { sql }) => queries.listSourceMappings(sql, page)),
     handle(mappings.createSource, async (input, { sql }) => {
+      const known = new Set<string>([...sources, ...loadedSources()]);
+      if (!known.has(input.source) && !(await hasMappingOfSource(sql, input.source))) throw unknownSource(input.source, known);
       const row = await queries.insertSourceMapping(sql, input);
       if (!row)
         throw problem("conflict", `${input.source}: ${input.event_name} with ${input.action ?? "any action"} is mapped already.`);
@@ -46,6 +50,13 @@ export function mappingOperations(bus: Bus): Bound[] {
     }),
   ];
 }
+
+const unknownSource = (source: string, known: ReadonlySet<string>) =>
+  problem(
+    "bad_request",
+    `source: there is no source "${source}": use one of ${[...known].join(", ")}, or create a webhook mapping with this source first`,
+    { field: "source" },
+  );
 
 /** One after the other: tasks fire in the order of their mappings, which is that of the ids. */
 async function inOrder<T, R>(rows: readonly T[], insert: (row: T) => Promise<R>): Promise<R[]> {

@@ -22,14 +22,20 @@ describe("clientAddress", () => {
   ])("%s with %s is %s", (remote, forwarded, expected) => expect(clientAddress(remote, forwarded, trusted)).toBe(expected));
 
   it("believes nobody who is not trusted, whatever is written", () => {
-    fc.assert(fc.property(fc.string(), (forwarded) => void expect(clientAddress("192.0.2.1", forwarded, trusted)).toBe("192.0.2.1")));
+    fc.assert(
+      fc.property(fc.string(), (forwarded) => void expect(clientAddress("192.0.2.1", forwarded, trusted)).toBe("192.0.2.1")),
+    );
   });
 
   it("finds the last address that no trusted proxy has", () => {
     const outside = fc.ipV4().filter((address) => !trusted.has(address));
     fc.assert(
-      fc.property(fc.array(fc.ipV4()), outside, fc.array(fc.constantFrom("10.1.2.3", "fd00::7")), (forged, client, proxies) =>
-        void expect(clientAddress("127.0.0.1", [...forged, client, ...proxies].join(", "), trusted)).toBe(client),
+      fc.property(
+        fc.array(fc.ipV4()),
+        outside,
+        fc.array(fc.constantFrom("10.1.2.3", "fd00::7")),
+        (forged, client, proxies) =>
+          void expect(clientAddress("127.0.0.1", [...forged, client, ...proxies].join(", "), trusted)).toBe(client),
       ),
     );
   });

@@ -20,7 +20,8 @@ interface Known {
 
 /** Asked once and remembered; a tracker that does not answer is asked again later, and the marker serves meanwhile. */
 export function createAccounts(log: Log): Accounts {
-  const known = new Map<string, Known>();
+  // By the connection itself: one with other credentials may be another account.
+  const known = new WeakMap<Connection, Known>();
   const stop = new AbortController();
   const ask = (connection: Connection, entry: Known) => {
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
@@ -42,9 +43,8 @@ export function createAccounts(log: Log): Accounts {
   return {
     of: async (connection) => {
       if (connection.missing.length > 0) return null;
-      const key = `${connection.source.name} ${connection.id}`;
-      const entry = known.get(key) ?? { login: null, at: 0, asking: null };
-      known.set(key, entry);
+      const entry = known.get(connection) ?? { login: null, at: 0, asking: null };
+      known.set(connection, entry);
       if (!entry.asking && Date.now() - entry.at > freshMs) ask(connection, entry);
       if (entry.login === null && entry.asking && entry.at === 0) {
         await Promise.race([entry.asking, new Promise((done) => setTimeout(done, patienceMs))]);

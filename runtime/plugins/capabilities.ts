@@ -1,3 +1,4 @@
+import { Problem } from "@signalbox/schema/problem";
 import type { Capabilities, Plugin } from "@signalbox/sdk";
 import { fetchOnce, PluginError } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
@@ -5,32 +6,37 @@ import type { Log } from "../log.ts";
 /** What the host has beside the capabilities that are made for each plugin. */
 export type Grants = Partial<Pick<Capabilities, "sql" | "redis" | "vectors">>;
 
+/** Whom a plugin's `fetch` may reach beside the hosts that it declares. */
+export interface Reach {
+  /** Named by the environment: the operator's own, wherever they are. */
+  readonly hosts: () => readonly string[];
+  /** Named by users. */
+  readonly given?: { readonly hosts: () => readonly string[]; readonly fetch: typeof globalThis.fetch };
+}
+
 /** Exactly what a plugin named in `needs`, bound to it. */
-export function capabilitiesFor(
-  plugin: Plugin,
-  hosts: () => readonly string[],
-  log: Log,
-  grants: Grants = {},
-): Partial<Capabilities> {
+export function capabilitiesFor(plugin: Plugin, reach: Reach, log: Log, grants: Grants = {}): Partial<Capabilities> {
   const all: Partial<Capabilities> = {
     ...grants,
     log: (message, fields) => log.info(message, { plugin: plugin.id, ...fields }),
-    fetch: boundFetch(plugin, hosts),
+    fetch: boundFetch(plugin, reach),
   };
   return Object.fromEntries(plugin.needs.map((need) => [need, all[need]])) as Partial<Capabilities>;
 }
 
 /** `fetch` that reaches the declared hosts and those of the plugin's connections, and follows no redirect elsewhere. */
-function boundFetch(plugin: Plugin, hosts: () => readonly string[]): typeof globalThis.fetch {
+function boundFetch(plugin: Plugin, { hosts, given }: Reach): typeof globalThis.fetch {
   // Looked up at each call, so that whoever replaces the global fetch is heeded.
   const once = fetchOnce((input, init) => globalThis.fetch(input, init));
-  const allowed = (url: URL) => plugin.hosts?.includes(url.host) || hosts().includes(url.host);
+  const fetchFor = (url: URL) => {
+    if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return once;
+    if (given?.hosts().includes(url.host)) return guarded(given.fetch, plugin);
+    throw new PluginError("failed", `The plugin ${plugin.id} may not reach ${url.host}: it is none of its hosts.`);
+  };
   return async (input, init) => {
     let url = new URL(input instanceof Request ? input.url : input);
     for (let hop = 0; ; hop++) {
-      if (!allowed(url))
-        throw new PluginError("failed", `The plugin ${plugin.id} may not reach ${url.host}: it is none of its hosts.`);
-      const response = await once(hop === 0 ? input : url, { ...init, redirect: "manual" });
+      const response = await fetchFor(url)(hop === 0 ? input : url, { ...init, redirect: "manual" });
       const location = response.headers.get("location");
       const follow =
         [301, 302, 303, 307, 308].includes(response.status) && location && (init?.method ?? "GET") === "GET" && hop < 5;
@@ -40,3 +46,15 @@ function boundFetch(plugin: Plugin, hosts: () => readonly string[]): typeof glob
     }
   };
 }
+
+/** What the guard refuses is a failure of the plugin's call like any other. */
+const guarded =
+  (fetch: typeof globalThis.fetch, plugin: Plugin): typeof globalThis.fetch =>
+  async (input, init) => {
+    try {
+      return await fetch(input, init);
+    } catch (error) {
+      if (error instanceof Problem) throw new PluginError("failed", `${plugin.id}: ${error.message}`, { cause: error });
+      throw error;
+    }
+  };

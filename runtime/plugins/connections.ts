@@ -29,29 +29,55 @@ export const hostsOf = (settings: Readonly<Record<string, unknown>>): string[] =
     typeof value === "string" && URL.canParse(value) && /^https?:/.test(value) ? [new URL(value).host] : [],
   );
 
+/** What decides in whose name an execution works. */
+export interface Work {
+  /** Path segment of the webhook that started it. */
+  readonly slug: string | null;
+  readonly project_id: number | null;
+}
+
+/** The connections that users stored. */
+export interface StoredConnections {
+  find(id: string): Promise<Connection | undefined>;
+  /** The one in whose name work at a source is done: that of its webhook, else the agent's, else the project's. */
+  forWork(source: string, work: Work, agentId: string | null): Connection | null;
+  ofPlugin(plugin: string): readonly Connection[];
+}
+
 /** Every connection there is, by what asks for it. */
 export interface Connections {
   /** The account whose webhooks come in by `/webhook/<slug>`. */
   bySlug(slug: string): Promise<Connection | undefined>;
-  /** The account in whose name an execution works at `source`. */
-  forExecution(source: string): Promise<Connection | null>;
-  /** Hosts that a plugin's `fetch` may reach because a connection of it names them. */
+  /** The account in whose name an execution works at `source`; `null`: no plugin brings this source. */
+  forExecution(source: string, work?: Work, agentId?: string | null): Promise<Connection | null>;
+  /** That of the environment. */
+  environment(source: string): Connection | undefined;
+  /** Hosts that a plugin's `fetch` may reach because a connection of the environment names them. */
   hostsOf(plugin: string): readonly string[];
+  /** Hosts that it may reach, where they are public, because an integration names them. */
+  givenHostsOf(plugin: string): readonly string[];
   /** Those from the environment. */
   all(): readonly Connection[];
   /** Called once, when the plugins are loaded. */
-  use(host: Host): void;
+  use(host: Host, stored: StoredConnections): void;
 }
 
-/** The connections from the environment: `ALPHA_TOKEN` is the setting `token` of alpha. */
+const nobody: Work = { slug: null, project_id: null };
+
+/** The connections from the environment (`ALPHA_TOKEN` is the setting `token` of alpha), and those that users stored. */
 export function connectionsOf(config: Pick<Config, "connectionOf">): Connections {
   let all: ReadonlyMap<string, Connection> = new Map();
+  let stored: StoredConnections | null = null;
   return {
-    bySlug: async (slug) => all.get(slug),
-    forExecution: async (source) => all.get(source) ?? null,
+    bySlug: async (slug) => all.get(slug) ?? stored?.find(slug),
+    forExecution: async (source, work = nobody, agentId = null) =>
+      stored?.forWork(source, work, agentId) ?? all.get(source) ?? null,
+    environment: (source) => all.get(source),
     all: () => [...all.values()],
     hostsOf: (plugin) => [...all.values()].filter((one) => one.source.plugin === plugin).flatMap((one) => hostsOf(one.settings)),
-    use: (host) => {
+    givenHostsOf: (plugin) => stored?.ofPlugin(plugin).flatMap((one) => hostsOf(one.settings)) ?? [],
+    use: (host, given) => {
+      stored = given;
       all = new Map(
         [...host.sources].map(([name, entry]) => [name, connection("environment", entry, config.connectionOf(name))]),
       );

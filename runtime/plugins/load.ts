@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Contributions, Plugin } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
-import { capabilitiesFor, type Grants } from "./capabilities.ts";
+import { capabilitiesFor, type Grants, type Reach } from "./capabilities.ts";
 
 export interface Loaded {
   readonly plugin: Plugin;
@@ -23,6 +23,8 @@ export interface LoadOptions {
   readonly configOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Hosts of a plugin's connections, for its `fetch`. */
   readonly hostsOf: (plugin: string) => readonly string[];
+  /** Hosts that users gave, and the `fetch` that reaches them only where they are public. */
+  readonly given?: { readonly hostsOf: (plugin: string) => readonly string[]; readonly fetch: typeof globalThis.fetch };
   /** What the host has beside; the database and Redis are handed to built-ins only. */
   readonly grants?: Grants;
   readonly log: Log;
@@ -66,7 +68,7 @@ async function setUp(plugin: Plugin, options: LoadOptions): Promise<Contribution
     const [issue] = config.error.issues;
     throw new Refusal("BAD_CONFIG", `${plugin.id}: its setting ${issue?.path.join(".")} is not valid: ${issue?.message}`);
   }
-  const capabilities = capabilitiesFor(plugin, () => options.hostsOf(plugin.id), options.log, options.grants);
+  const capabilities = capabilitiesFor(plugin, reachOf(plugin.id, options), options.log, options.grants);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = options.setupMs ?? 10_000;
   const late = new Promise<never>((_, fail) => {
@@ -82,6 +84,11 @@ async function setUp(plugin: Plugin, options: LoadOptions): Promise<Contribution
     clearTimeout(timer);
   }
 }
+
+const reachOf = (plugin: string, { hostsOf, given }: LoadOptions): Reach => ({
+  hosts: () => hostsOf(plugin),
+  ...(given && { given: { hosts: () => given.hostsOf(plugin), fetch: given.fetch } }),
+});
 
 const name = /^[a-z][a-z0-9_-]{0,62}$/;
 

@@ -41,14 +41,16 @@ export interface HooksOptions {
   readonly log: Log;
   readonly vault: Vault;
   readonly evaluator: Evaluator;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  /** Tells the watchdog, as a warning and as an error. */
+  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: (message: string, context: Record<string, unknown>) => void;
 }
 
 const none: readonly never[] = [];
 
 /** Read once, and again whenever a mapping changes on any replica; the sweep is for a notification that got lost. */
 export async function openHooks(options: HooksOptions, sweepMs = 30_000): Promise<Hooks> {
-  const { sql, bus, log, evaluator, watchdog } = options;
+  const { sql, bus, log, evaluator, warn } = options;
   const secrets = createSecrets(options);
   let byEvent = new Map<string, Hook[]>();
   let byPath: { match: (path: string) => PathMatch | null; hook: Hook }[] = [];
@@ -75,7 +77,7 @@ export async function openHooks(options: HooksOptions, sweepMs = 30_000): Promis
     try {
       return await evaluator.matches(hook.jq_filter, body);
     } catch (error) {
-      watchdog("the filter of a webhook mapping failed on a payload; it does not match", {
+      warn("the filter of a webhook mapping failed on a payload; it does not match", {
         ...{ webhook_mapping: hook.id, source: hook.source },
         error: error instanceof Error ? error.message : String(error),
       });
@@ -130,7 +132,7 @@ async function checkOf(row: StoredMapping, secrets: ReturnType<typeof createSecr
 }
 
 /** Decrypts each secret once; one that cannot be decrypted is told to the watchdog once. */
-function createSecrets({ vault, watchdog }: Pick<HooksOptions, "vault" | "watchdog">) {
+function createSecrets({ vault, alarm }: Pick<HooksOptions, "vault" | "alarm">) {
   const opened = new Map<string, string | null>();
   return async (id: number, sealed: string): Promise<string | null> => {
     const known = opened.get(sealed);
@@ -140,7 +142,7 @@ function createSecrets({ vault, watchdog }: Pick<HooksOptions, "vault" | "watchd
       secret = String(await vault.open(sealed, "webhook_mapping"));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      watchdog("the secret of a webhook mapping cannot be decrypted; its webhooks are refused", {
+      alarm("the secret of a webhook mapping cannot be decrypted; its webhooks are refused", {
         webhook_mapping: id,
         error: why,
       });
@@ -151,15 +153,16 @@ function createSecrets({ vault, watchdog }: Pick<HooksOptions, "vault" | "watchd
   };
 }
 
+export type Admission<H> = { readonly ok: true; readonly hooks: readonly H[] } | { readonly ok: false; readonly reason: string };
+
 /**
- * The hooks whose proof a webhook brings. Where mappings ask for a proof, one of them at the least must be given: otherwise
- * nothing goes on. Throws `unauthenticated` then, with the first reason.
+ * The hooks whose proof a webhook brings. Where mappings ask for proofs, one of them at the least must be given: otherwise the
+ * webhook is refused, for the first reason.
  */
-export function admitted<H extends Hook>(hooks: readonly H[], request: Sent): readonly H[] {
-  if (hooks.every((hook) => hook.check === null)) return hooks;
+export function admitted<H extends Hook>(hooks: readonly H[], request: Sent): Admission<H> {
+  if (hooks.every((hook) => hook.check === null)) return { ok: true, hooks };
   const verdicts = hooks.map((hook) => hook.check?.(request) ?? null);
   const refusal = verdicts.find((verdict) => verdict?.ok === false);
-  if (!verdicts.some((verdict) => verdict?.ok === true) && refusal?.ok === false)
-    throw problem("unauthenticated", refusal.reason);
-  return hooks.filter((_, i) => verdicts[i] === null || verdicts[i]?.ok === true);
+  if (refusal?.ok === false && !verdicts.some((verdict) => verdict?.ok === true)) return refusal;
+  return { ok: true, hooks: hooks.filter((_, i) => verdicts[i] === null || verdicts[i]?.ok === true) };
 }
