@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 10d24586152129d1
+-- Made from dcddd88cfa4ceb5a
 
 create extension if not exists vector;
 
@@ -170,6 +170,19 @@ CREATE INDEX execution_steps_agent ON execution_steps USING btree (agent_id, cre
 CREATE INDEX execution_steps_agent_tools ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind = 'tool'::text);
 CREATE UNIQUE INDEX execution_steps_chat ON execution_steps USING btree (chat_id, seq) WHERE (chat_id IS NOT NULL);
 CREATE INDEX execution_steps_tools ON execution_steps USING btree (created_at DESC) WHERE (kind = 'tool'::text);
+
+create table integrations (
+  id uuid not null,
+  source text not null,
+  name text not null,
+  credentials text not null,
+  members text[] not null,
+  agent_id text,
+  project_id integer,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint integrations_pkey PRIMARY KEY (id)
+);
 
 create table knowledge_sources (
   id uuid not null,
@@ -434,6 +447,22 @@ CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_k
 CREATE UNIQUE INDEX webhook_events_delivery ON webhook_events USING btree (slug, delivery_id) WHERE (delivery_id IS NOT NULL);
 CREATE UNIQUE INDEX webhook_events_polled ON webhook_events USING btree (slug, change_key) WHERE (polled AND (change_key IS NOT NULL));
 
+create table webhook_mappings (
+  id integer generated always as identity not null,
+  source text not null,
+  event_type text,
+  jq_filter text,
+  canonical_trigger text,
+  path_pattern text,
+  extraction_rules jsonb,
+  auth jsonb default '{"method": "none"}'::jsonb not null,
+  secret text,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint webhook_mappings_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX webhook_mappings_same ON webhook_mappings USING btree (source, COALESCE(event_type, ''::text), COALESCE(path_pattern, ''::text), COALESCE(canonical_trigger, ''::text), md5(COALESCE(jq_filter, ''::text)));
+
 alter table agent_capabilities add constraint agent_capabilities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table agent_sessions add constraint agent_sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table agent_streams add constraint agent_streams_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
@@ -441,6 +470,8 @@ alter table agent_streams add constraint agent_streams_session_hash_fkey FOREIGN
 alter table document_chunks add constraint document_chunks_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
 alter table execution_history add constraint execution_history_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
 alter table execution_steps add constraint execution_steps_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
+alter table integrations add constraint integrations_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE SET NULL;
+alter table integrations add constraint integrations_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL;
 alter table knowledge_sources add constraint knowledge_sources_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE;
 alter table mcp_servers add constraint mcp_servers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE;
