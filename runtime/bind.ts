@@ -17,6 +17,8 @@ import type { Bound } from "./operations.ts";
 import type { Connections } from "./plugins/connections.ts";
 import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
 import { projectOperations } from "./projects/operations.ts";
+import type { OpenQueue } from "./queues/open.ts";
+import { queueOperations } from "./queues/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
 import { toolExecutionOperations } from "./tool-executions/operations.ts";
 import { type ToolDeps, toolOperations } from "./tools/operations.ts";
@@ -40,6 +42,7 @@ export interface Parts {
   readonly health: readonly Part[];
   readonly watchdogEnabled: boolean;
   readonly polls: Omit<PollParts, "inbox">;
+  readonly queues: ReadonlyMap<string, OpenQueue>;
 }
 
 /** Every operation there is: what HTTP, gRPC and the generated files are made from. */
@@ -62,5 +65,6 @@ export const bindAll = (parts: Parts): Bound[] => [
   watchdogOperation(parts.watchdogEnabled),
   ...gatewayOperations(parts.gateway),
   ...pollSourceOperations({ inbox: parts.inbox, ...parts.polls }),
+  ...queueOperations(parts.queues),
   healthOperation(parts.health),
 ];

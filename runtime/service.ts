@@ -28,6 +28,8 @@ import { connectionsOf } from "./plugins/connections.ts";
 import { createHost } from "./plugins/host.ts";
 import { loadPlugins } from "./plugins/load.ts";
 import { startScheduler } from "./poll-sources/scheduler.ts";
+import { keepQueues } from "./queues/keep.ts";
+import { openQueues } from "./queues/open.ts";
 import { serve } from "./serve.ts";
 import { openRegistry } from "./tools/registry.ts";
 import { createVault } from "./vault.ts";
@@ -141,10 +143,11 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
           ...{ sql, inbox, log, connectionOf: connections.bySlug, leaseSeconds: config.EXECUTION_LEASE_SECONDS },
           watchdog: (message, context) => watchdog("warn", message, context),
         });
+  const queueKeeper = config.SIGNALBOX_ROLE === "api" ? null : keepQueues({ sql, queues: host.queues, log });
   const polls = { host, connectionOf: connections.bySlug, changed: () => scheduler?.wake() };
 
   const bound = bindAll({
-    ...{ bus, routing, inbox, connections, memory, polls },
+    ...{ bus, routing, inbox, connections, memory, polls, queues: openQueues(sql, host.queues) },
     sources: () => host.sources.keys(),
     webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },
     integrations: { ...{ bus, vault, guard, log }, sources: () => host.sources, environment: connections.environment },
@@ -175,7 +178,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
 
   const stop = async () => {
     await server.close();
-    await scheduler?.stop();
+    await Promise.all([scheduler?.stop(), queueKeeper?.stop()]);
     await worker?.stop(drainMs);
     routing.close();
     hooks.close();

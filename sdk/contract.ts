@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { MemoryBackend, RedisAccess, SqlAccess, Vectors } from "./memory.ts";
+import type { Queue } from "./queue.ts";
 
 /**
  * What crosses the boundary between the host and a plugin. All of it is JSON, except bytes (a `Uint8Array` in one
@@ -133,6 +134,7 @@ export interface Contributions {
   // biome-ignore lint/suspicious/noExplicitAny: as above, for the tools' inputs and outputs
   readonly tools?: Readonly<Record<string, Tool<any, any, any>>>;
   readonly memories?: Readonly<Record<string, MemoryBackend>>;
+  readonly queues?: Readonly<Record<string, Queue>>;
   /** Called once on a clean stop, in reverse order of setup. */
   dispose?(): Maybe<void>;
 }

@@ -9,5 +9,6 @@ export { carriesMarker, mark, markerOf, unmark } from "./marker.ts";
 export type * from "./memory.ts";
 export { Pace, pause } from "./pace.ts";
 export { CONTRACT, definePlugin, PLUGIN, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
+export type { CloudEvent, Queue } from "./queue.ts";
 export { headerOf, isHmacSha256, isSameSecret } from "./secrets.ts";
 export { distanceOf, similarityOf } from "./vector.ts";

@@ -1,4 +1,4 @@
-import type { Call, Contributions, MemoryBackend, Source, Tool } from "@signalbox/sdk";
+import type { Call, Contributions, MemoryBackend, Queue, Source, Tool } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Loaded, Refused } from "./load.ts";
 
@@ -27,6 +27,8 @@ export interface Host {
   readonly tools: ReadonlyMap<string, ToolEntry>;
   /** Stores of memories, by name. */
   readonly memories: ReadonlyMap<string, MemoryBackend>;
+  /** Message queues beside the database's own, by name. */
+  readonly queues: ReadonlyMap<string, Queue>;
   readonly refused: readonly Refused[];
   dispose(): Promise<void>;
 }
@@ -35,17 +37,19 @@ export function createHost(loaded: readonly Loaded[], refused: readonly Refused[
   const sources = new Map<string, SourceEntry>();
   const tools = new Map<string, ToolEntry>();
   const memories = new Map<string, MemoryBackend>();
+  const queues = new Map<string, Queue>();
   for (const { plugin, contributions } of loaded) {
     for (const [name, source] of Object.entries(contributions.sources ?? {})) {
       sources.set(name, { name, plugin: plugin.id, version: plugin.version, source });
     }
     for (const [name, backend] of Object.entries(contributions.memories ?? {})) memories.set(name, backend);
+    for (const [name, queue] of Object.entries(contributions.queues ?? {})) queues.set(name, queue);
     for (const entry of toolsOf(plugin.id, contributions, sources)) tools.set(entry.qualifiedName, entry);
   }
   const dispose = async () => {
     for (const { contributions } of [...loaded].reverse()) await contributions.dispose?.();
   };
-  return { sources, tools, memories, refused, dispose };
+  return { sources, tools, memories, queues, refused, dispose };
 }
 
 function toolsOf(provider: string, contributions: Contributions, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {

@@ -1,0 +1,14 @@
+import type { CloudEvent, Json } from "@signalbox/sdk";
+import type { MessageRow } from "./queries.ts";
+
+/** A row in the form that consumers know: CloudEvents 1.0. */
+export const toCloudEvent = ({ id, kind, time, slug, subject, data }: MessageRow): CloudEvent => ({
+  specversion: "1.0",
+  id,
+  source: kind === "received" ? `/webhook/${slug}` : "/api/task-executions",
+  type: kind === "received" ? "dev.signalbox.event.received" : `dev.signalbox.execution.${kind}`,
+  ...(subject === null ? {} : { subject }),
+  time,
+  datacontenttype: "application/json",
+  data: data as Json,
+});
