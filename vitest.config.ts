@@ -6,8 +6,8 @@ export default defineConfig({
     include: ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`),
     // Most files start real services, each a process with a database: more at a time only wait for one another.
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
     reporters: ["default", new Totals()],
   },
 });

@@ -50,6 +50,8 @@ const request = async (method: string, path: string, body?: string, contentType 
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : null };
 };
+/** A memory may have any key, also the word of another path. */
+const alsoKeys = ["GET /api/memory/search", "DELETE /api/memory/search"];
 const named = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 describe("every operation", () => {
@@ -58,7 +60,7 @@ describe("every operation", () => {
       const here = endpoints.filter((one) => one.path === path);
       const allowed = here.map(({ method }) => method).sort();
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
-        if (allowed.includes(method)) continue;
+        if (allowed.includes(method) || alsoKeys.includes(`${method} ${path}`)) continue;
         const answer = await request(method, sample(here[0] as Endpoint));
         expectRefused(answer, 405, new RegExp(method));
         expect({ path, allow: answer.headers.get("allow")?.split(", ").sort() }).toEqual({ path, allow: allowed });

@@ -50,7 +50,7 @@ export interface Service extends JsonClient {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const startLimit = 60_000;
+const startLimit = 120_000;
 /** Longer than the service drains. */
 const stopLimit = 40_000;
 const seeds = ["/api/agents/seed", "/api/tasks/seed", "/api/tasks/triggers/seed", "/api/tasks/sources/seed"];
