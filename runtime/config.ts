@@ -107,6 +107,13 @@ export const variables = {
   DELTA_WEBHOOK_SECRET: z.string().optional().describe("delta: secret of the webhook's signature."),
 } as const satisfies Record<string, z.ZodType>;
 
+/** What the verbs of the command line read. */
+export const clientVariables = {
+  SIGNALBOX_URL: address.default("http://127.0.0.1:8000").describe("Address of the service."),
+  SIGNALBOX_API_KEY: z.string().optional().describe("API key, where the service wants one."),
+} as const satisfies Record<string, z.ZodType>;
+const clientSchema = z.object(clientVariables);
+
 export type Variable = keyof typeof variables;
 const schema = z.object(variables);
 type Parsed = Readonly<z.output<typeof schema>>;
@@ -123,27 +130,40 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Reads `.env` (where present) and the environment, which wins. Throws a `ConfigError` with one line per problem. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env, file = ".env"): Config {
+export function readConfig(environment: Environment = process.env, file = ".env"): Config {
+  const merged = readEnvironment(environment, file);
+  return Object.freeze({
+    ...parse(schema, merged),
+    connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
+    terminal: process.stderr.isTTY === true && !merged.CI,
+  });
+}
+
+/** The same for the command line, which needs nothing of the service's own configuration. */
+export const readClientConfig = (environment: Environment = process.env, file = ".env"): z.output<typeof clientSchema> =>
+  parse(clientSchema, readEnvironment(environment, file));
+
+function readEnvironment(environment: Environment, file: string): Record<string, string> {
   const stored = existsSync(file) ? (parseEnv(readFileSync(file, "utf8")) as Record<string, string>) : {};
   const merged: Record<string, string> = {};
   for (const [name, value] of [...Object.entries(stored), ...Object.entries(environment)]) {
     // An empty variable is an unset one: compose files and CI systems pass those on.
     if (value !== undefined && value.trim() !== "") merged[name] = value.trim();
   }
-  const parsed = schema.safeParse(merged);
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => {
-      const name = String(issue.path[0]);
-      return `${name}: ${issue.message}${isSecret(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`;
-    });
-    throw new ConfigError(lines.join("\n"));
-  }
-  return Object.freeze({
-    ...parsed.data,
-    connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
-    terminal: process.stderr.isTTY === true && !merged.CI,
+  return merged;
+}
+
+function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, string>>): z.output<S> {
+  const parsed = known.safeParse(merged);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]);
+    return `${name}: ${issue.message}${isSecret(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`;
   });
+  throw new ConfigError(lines.join("\n"));
 }
 
 /** Whether a variable's value must never be shown. */

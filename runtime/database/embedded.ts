@@ -17,6 +17,10 @@ export interface Embedded {
   close(): Promise<void>;
 }
 
+export class FolderInUse extends Error {
+  override readonly name = "FolderInUse";
+}
+
 export async function openEmbedded(folder: string): Promise<Embedded> {
   mkdirSync(folder, { recursive: true });
   const release = await claim(realpathSync(folder));
@@ -38,7 +42,9 @@ async function claim(folder: string): Promise<() => Promise<void>> {
   const name = `signalbox-${createHash("sha256").update(folder).digest("hex").slice(0, 24)}`;
   const path = process.platform === "win32" ? `\\\\.\\pipe\\${name}` : join(resolve(tmpdir()), `${name}.sock`);
   if (await answers(path))
-    throw new Error(`DATA_DIR: ${folder} is in use by another Signalbox process. Stop it, or give this one its own DATA_DIR.`);
+    throw new FolderInUse(
+      `DATA_DIR: ${folder} is in use by another Signalbox process. Stop it, or give this one its own DATA_DIR.`,
+    );
   if (process.platform !== "win32") rmSync(path, { force: true });
   const server: Server = createServer((socket) => socket.end());
   await new Promise<void>((done, fail) => server.once("error", fail).listen(path, done));

@@ -1,19 +1,23 @@
 import type { z } from "zod";
-import { variables } from "../config.ts";
+import { clientVariables, variables } from "../config.ts";
 
 /** The table of all environment variables, from their schemas. */
 export function configurationPage(): string {
-  const rows = Object.entries(variables as Record<string, z.ZodType>).map(
-    ([name, schema]) => `| \`${name}\` | ${defaultOf(schema)} | ${schema.description ?? ""} |`,
-  );
   return `# Configuration
 
 Environment variables, read once at start; a bad value stops the start. \`.env\` in the working folder is read too; the environment wins.
 
-| Variable | Default | What it is for |
-|---|---|---|
-${rows.join("\n")}
+${table(variables)}
+
+The verbs of the command line talk to a running service and read these:
+
+${table(clientVariables)}
 `;
+}
+
+function table(of: Readonly<Record<string, z.ZodType>>): string {
+  const rows = Object.entries(of).map(([name, schema]) => `| \`${name}\` | ${defaultOf(schema)} | ${schema.description ?? ""} |`);
+  return `| Variable | Default | What it is for |\n|---|---|---|\n${rows.join("\n")}`;
 }
 
 function defaultOf(schema: z.ZodType): string {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { bindAll, type Parts } from "../bind.ts";
+import { declared } from "../declared.ts";
 import { describe, info } from "../http/openapi.ts";
 import { version } from "../version.ts";
 import { configurationPage } from "./configuration.ts";
@@ -14,8 +14,7 @@ import { schemaSql } from "./schema-sql.ts";
  */
 const folder = fileURLToPath(new URL("../../schema/gen/", import.meta.url));
 
-// Only the declarations are read: no handler runs, so none of what handlers need is there.
-const bound = bindAll(new Proxy({}, { get: () => new Proxy({}, { get: () => () => {} }) }) as Parts);
+const bound = declared();
 const app = new OpenAPIHono();
 describe(
   app,

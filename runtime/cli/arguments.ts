@@ -1,0 +1,109 @@
+import { parseArgs } from "node:util";
+import type { z } from "zod";
+import { invalid } from "../operations.ts";
+import type { Flag, Verb } from "./verbs.ts";
+
+/** Something is wrong with how the command was written: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export interface Given {
+  readonly input: Record<string, unknown>;
+  readonly format: "json" | "table" | null;
+  readonly help: boolean;
+  /** `keys` only: ask the running service instead of the database. */
+  readonly remote: boolean;
+}
+
+/** Reads `@file`, or `-` for standard input. */
+export type ReadText = (from: string) => Promise<string>;
+
+type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
+
+/** The input of a verb: `--json` first, then flags, then what stands behind the verb. Throws a `UsageError`. */
+export async function readArguments(verb: Verb, args: readonly string[], read: ReadText): Promise<Given> {
+  const { values, positionals } = parse(verb, args);
+  const format = values.format as string | undefined;
+  if (format !== undefined && format !== "json" && format !== "table") throw new UsageError("--format: must be json or table");
+  const given: Omit<Given, "input"> = { format: format ?? null, help: values.help === true, remote: values.remote === true };
+  if (given.help) return { ...given, input: {} };
+
+  const input: Record<string, unknown> = {};
+  if (typeof values.json === "string") Object.assign(input, await readObject(values.json, read));
+  for (const flag of verb.flags) {
+    const value = await memberOf(flag, values, read);
+    if (value !== undefined) input[flag.member] = value;
+  }
+  if (positionals.length > verb.params.length) {
+    const takes = verb.params.length === 0 ? "nothing but flags" : verb.params.map((name) => `<${name}>`).join(" ");
+    throw new UsageError(`${JSON.stringify(positionals[verb.params.length])} is too much: ${verb.verb} takes ${takes}`);
+  }
+  for (const [i, text] of positionals.entries()) {
+    const member = verb.params[i] as string;
+    const flag = verb.flags.find((one) => one.member === member);
+    input[member] = flag?.kind === "number" ? numberOf(text) : text;
+  }
+  const checked = verb.op.input.safeParse(input);
+  if (!checked.success) throw new UsageError(complaint(checked.error));
+  return { ...given, input };
+}
+
+function parse(verb: Verb, args: readonly string[]): { values: Values; positionals: string[] } {
+  const options: Record<string, { type: "string" | "boolean"; multiple?: boolean; short?: string }> = {
+    json: { type: "string" },
+    format: { type: "string" },
+    help: { type: "boolean", short: "h" },
+    ...(verb.noun === "keys" && { remote: { type: "boolean" } }),
+  };
+  for (const { name, alias, kind } of verb.flags) {
+    if (kind === "boolean") Object.assign(options, { [name]: { type: "boolean" }, [`no-${name}`]: { type: "boolean" } });
+    else options[name] = kind === "list" ? { type: "string", multiple: true } : { type: "string" };
+    if (alias) options[alias] = { type: "string", multiple: true };
+  }
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true }) as {
+      values: Values;
+      positionals: string[];
+    };
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? (error.message.split("\n")[0] as string) : String(error));
+  }
+}
+
+async function memberOf(flag: Flag, values: Values, read: ReadText): Promise<unknown> {
+  if (flag.kind === "boolean") return values[`no-${flag.name}`] === true ? false : values[flag.name];
+  if (flag.kind === "list") {
+    const items = [values[flag.name], flag.alias ? values[flag.alias] : undefined]
+      .flat()
+      .filter((one) => typeof one === "string");
+    if (items.length === 0) return undefined;
+    // Free text may hold commas; names from a closed list do not.
+    return flag.choices.length > 0 ? items.flatMap((item) => item.split(",").map((part) => part.trim())) : items;
+  }
+  const text = values[flag.name];
+  if (typeof text !== "string") return undefined;
+  if (flag.kind === "number") return numberOf(text);
+  return flag.kind === "json" ? readJson(`--${flag.name}`, text, read) : text;
+}
+
+const numberOf = (text: string): unknown => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text);
+
+async function readJson(name: string, text: string, read: ReadText): Promise<unknown> {
+  const json = text === "-" || text.startsWith("@") ? await read(text) : text;
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new UsageError(`${name}: is not JSON. Give JSON, @file, or - for standard input`);
+  }
+}
+
+async function readObject(text: string, read: ReadText): Promise<object> {
+  const value = await readJson("--json", text, read);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new UsageError("--json: must be a JSON object");
+  return value;
+}
+
+/** `role_id: is required` as it is written here: `--role-id: is required`. */
+const complaint = (error: z.ZodError): string =>
+  invalid(error).message.replace(/^[a-z_]+(?=[:.[])/, (member) => `--${member.replaceAll("_", "-")}`);

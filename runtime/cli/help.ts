@@ -1,0 +1,71 @@
+import { version } from "../version.ts";
+import type { Flag, Verb } from "./verbs.ts";
+
+/** Commands that are no operation of the service. */
+const commands: readonly (readonly [string, string])[] = [
+  ["start", "Run the service, from the environment and .env."],
+  ["migrate", "Bring the database up to date, and stop. `start` does it too."],
+  ["keys", "Make, list and revoke API keys: straight on the database, so also before any key exists."],
+];
+
+/** `signalbox --help`: every noun with its verbs. */
+export function overview(verbs: readonly Verb[]): string {
+  const nouns = [...Map.groupBy(verbs, (verb) => verb.noun)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const width = Math.max(...nouns.map(([noun]) => noun.length));
+  return `Signalbox ${version}: events of issue trackers in, work of AI agents out.
+
+Usage: signalbox <command>
+       signalbox <noun> <verb> [<id>] [--flags]
+
+Commands
+${commands.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`).join("\n")}
+
+Nouns and verbs of a running service
+${nouns.map(([noun, of]) => `  ${noun.padEnd(width)}  ${of.map((one) => one.verb).join(", ")}`).join("\n")}
+
+\`signalbox <noun> --help\` shows the verbs of a noun with their flags.
+
+Environment
+  SIGNALBOX_URL      address of the service; default http://127.0.0.1:8000
+  SIGNALBOX_API_KEY  API key, where the service wants one
+
+Exit codes: 0 done, 1 failed, 2 the command is not written right.
+`;
+}
+
+/** `signalbox agents --help`, or of one verb. */
+export const helpOf = (verbs: readonly Verb[]): string => `${verbs.map(verbHelp).join("\n")}${common(verbs)}`;
+
+export const usageOf = ({ noun, verb, params }: Verb): string =>
+  ["signalbox", noun, verb, ...params.map((name) => `<${name}>`)].join(" ");
+
+function verbHelp(verb: Verb): string {
+  const shown = verb.flags.filter((flag) => !verb.params.includes(flag.member));
+  const width = Math.max(0, ...shown.map((flag) => flagText(flag).length));
+  const lines = shown.map((flag) => `    ${flagText(flag).padEnd(width)}  ${describe(flag)}`.trimEnd());
+  return [`${usageOf(verb)}${shown.length > 0 ? " [--flags]" : ""}`, `    ${verb.op.about}`, ...lines, ""].join("\n");
+}
+
+const placeholder: Record<Flag["kind"], string> = {
+  text: " <text>",
+  number: " <number>",
+  boolean: "",
+  list: " <text> …",
+  json: " <json>",
+};
+
+const flagText = ({ name, kind, choices }: Flag): string =>
+  `--${name}${choices.length > 0 ? ` <${choices.join("|")}>${kind === "list" ? " …" : ""}` : placeholder[kind]}`;
+
+const describe = ({ required, about }: Flag): string => [required ? "(required)" : "", about].filter(Boolean).join(" ");
+
+function common(verbs: readonly Verb[]): string {
+  const keys = verbs.some((verb) => verb.noun === "keys");
+  return `
+Every verb takes
+    --json <json>            Members as one JSON object: JSON, @file, or - for standard input. Flags win over it.
+    --format <json|table>    How to print. Lists are a table on a terminal, all else is JSON.
+${keys ? "    --remote                 Ask the service at SIGNALBOX_URL instead of the database.\n" : ""}
+…: may be given several times. <json>: JSON, @file, or - for standard input. A yes-or-no flag has its --no-… form.
+`;
+}

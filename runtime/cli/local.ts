@@ -1,0 +1,56 @@
+import type { Operation } from "@signalbox/schema/operation";
+import { readConfig } from "../config.ts";
+import type { Database } from "../database/client.ts";
+import { FolderInUse } from "../database/embedded.ts";
+import { migrate } from "../database/migrate.ts";
+import { openDatabase } from "../database/open.ts";
+import { keyOperations } from "../keys/operations.ts";
+import { createLog, type Log } from "../log.ts";
+import { invoke } from "../operations.ts";
+import { type Answer, RequestError } from "./request.ts";
+
+/** Whoever may open the database may do everything in it. */
+const operator = { kind: "key", name: "command line", scopes: ["read", "write", "admin"] } as const;
+
+/** Runs an operation of the keys straight on the database. */
+export const runOnKeys = (op: Operation, input: Record<string, unknown>, write: (text: string) => void): Promise<Answer> =>
+  onDatabase(
+    write,
+    "Or ask that service: add --remote to this command (SIGNALBOX_URL says where it is).",
+    async (database, log) => {
+      await migrate(database, log);
+      // Running replicas look by themselves within seconds, so nobody need be told.
+      const bound = keyOperations({ publish: async () => {} }).find((one) => one.op === op);
+      if (!bound) throw new Error(`${op.id} is not an operation of the keys`);
+      const context = { sql: database.sql, log, actor: operator, signal: new AbortController().signal };
+      const value = await invoke(bound, input, context);
+      if (op.status === 204) return { value: undefined, total: null };
+      if (!op.list) return { value, total: null };
+      const { items, total } = value as { items: unknown[]; total: number };
+      return { value: items, total };
+    },
+  );
+
+/** Applies what is missing; how many that were. */
+export const runMigrate = (write: (text: string) => void): Promise<number> =>
+  onDatabase(write, "It applied all migrations when it started.", migrate);
+
+async function onDatabase<T>(
+  write: (text: string) => void,
+  whereInUse: string,
+  run: (database: Database, log: Log) => Promise<T>,
+): Promise<T> {
+  const config = readConfig();
+  const log = createLog({ pretty: true, write: (line) => write(`${line}\n`) });
+  let database: Database;
+  try {
+    database = await openDatabase(config, { ...log, info: () => {} });
+  } catch (error) {
+    throw error instanceof FolderInUse ? new RequestError(`${error.message} ${whereInUse}`) : error;
+  }
+  try {
+    return await run(database, log);
+  } finally {
+    await database.close();
+  }
+}

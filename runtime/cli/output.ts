@@ -1,0 +1,43 @@
+import type { Operation } from "@signalbox/schema/operation";
+import type { z } from "zod";
+
+/** JSON with every control character escaped: what trackers send must not steer a terminal. */
+export const asJson = (value: unknown): string =>
+  `${JSON.stringify(value, null, 2).replace(/[\u007f-\u009f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+
+const widest = 40;
+
+/** A list as a table that fits the terminal: the members that are plain values, in the order of the schema. */
+export function asTable(op: Operation, rows: readonly Record<string, unknown>[], columns: number): string {
+  const items = (op.output as z.ZodObject).shape.items as z.ZodArray<z.ZodObject>;
+  const names = Object.keys(items.element.shape).filter((name) => rows.some((row) => isPlain(row[name]) && row[name] !== null));
+  const all = names.map((name) => {
+    const cells = rows.map((row) => cellOf(row[name]));
+    return { name, cells, width: Math.max(name.length, ...cells.map((cell) => cell.length)) };
+  });
+  let used = -2;
+  const fitting = all.filter(({ width }) => {
+    if (used + 2 + width > columns && used >= 0) return false;
+    used += 2 + width;
+    return true;
+  });
+  const line = (cells: string[]) =>
+    `${cells
+      .map((cell, i) => cell.padEnd(fitting[i]?.width ?? 0))
+      .join("  ")
+      .trimEnd()}\n`;
+  return [
+    line(fitting.map(({ name }) => name.toUpperCase())),
+    ...rows.map((_, i) => line(fitting.map(({ cells }) => cells[i] ?? ""))),
+  ].join("");
+}
+
+const isPlain = (value: unknown): boolean =>
+  value === null || ["string", "number", "boolean"].includes(typeof value) || (Array.isArray(value) && value.every(isText));
+const isText = (value: unknown): boolean => typeof value === "string";
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined || !isPlain(value)) return "";
+  const text = (Array.isArray(value) ? value.join(",") : String(value)).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  return text.length > widest ? `${text.slice(0, widest - 1)}…` : text;
+}

@@ -1,0 +1,77 @@
+import { type Operation, route } from "@signalbox/schema/operation";
+import { placesOf } from "../http/request.ts";
+
+export interface Service {
+  readonly url: string;
+  readonly apiKey: string | undefined;
+}
+
+export interface Answer {
+  /** Parsed JSON; `undefined` where there is no body. */
+  readonly value: unknown;
+  /** Of a list: how many there are on all pages. */
+  readonly total: number | null;
+}
+
+/** The service refused, failed or did not answer: exit code 1. */
+export class RequestError extends Error {
+  override readonly name = "RequestError";
+}
+
+/** Asks a running service. A body that is no JSON, such as a stream of events, goes to `write` as it comes. */
+export async function request(
+  op: Operation,
+  input: Readonly<Record<string, unknown>>,
+  service: Service,
+  write: (text: string) => void,
+): Promise<Answer> {
+  const response = await send(op, input, service);
+  if (!response.ok) throw new RequestError(await complaint(response));
+  const total = response.headers.get("x-total-count");
+  if (/json/.test(response.headers.get("content-type") ?? "")) {
+    return { value: await response.json(), total: total === null ? null : Number(total) };
+  }
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) write(decoder.decode(chunk, { stream: true }));
+  return { value: undefined, total: null };
+}
+
+async function send(op: Operation, input: Readonly<Record<string, unknown>>, { url, apiKey }: Service): Promise<Response> {
+  const { method, path } = route(op);
+  const places = placesOf(op);
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
+  const query = new URLSearchParams(
+    places.query.filter((name) => input[name] !== undefined).map((name) => [name, String(input[name])]),
+  );
+  const body = Object.fromEntries(Object.entries(input).filter(([name]) => places.body.includes(name)));
+  const sendsBody = places.body.length > 0 && (places.bodyNeeded || Object.keys(body).length > 0);
+  try {
+    return await fetch(`${url.replace(/\/+$/, "")}${filled}${query.size > 0 ? `?${query}` : ""}`, {
+      method,
+      headers: {
+        ...(sendsBody && { "content-type": "application/json" }),
+        ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+      },
+      ...(sendsBody && { body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason =
+      cause instanceof Error ? cause.message || ("code" in cause && String(cause.code)) || cause.name : String(cause);
+    throw new RequestError(
+      `No service answers at ${url} (${reason}). Start one with \`signalbox start\`, or set SIGNALBOX_URL to where it is.`,
+    );
+  }
+}
+
+async function complaint(response: Response): Promise<string> {
+  const text = await response.text();
+  const hint = response.status === 401 ? " Set SIGNALBOX_API_KEY to a key of this service." : "";
+  try {
+    const { error } = JSON.parse(text);
+    if (typeof error === "string") return `${error}${hint}`;
+  } catch {
+    // Not ours: a proxy's page, for example.
+  }
+  return `The service answered ${response.status}: ${text.slice(0, 500)}`;
+}

@@ -1,0 +1,109 @@
+import { Problem } from "@signalbox/schema/problem";
+import { ConfigError, readClientConfig } from "../config.ts";
+import { declared } from "../declared.ts";
+import { version } from "../version.ts";
+import { type ReadText, readArguments, UsageError } from "./arguments.ts";
+import { helpOf, overview, usageOf } from "./help.ts";
+import { runMigrate, runOnKeys } from "./local.ts";
+import { asJson, asTable } from "./output.ts";
+import { type Answer, RequestError, request } from "./request.ts";
+import { type Verb, verbsOf } from "./verbs.ts";
+
+/** What a command reads and writes. */
+export interface Terminal {
+  out(text: string): void;
+  err(text: string): void;
+  readonly read: ReadText;
+  /** Standard output is a terminal: lists are printed as tables. */
+  readonly interactive: boolean;
+  readonly columns: number;
+}
+
+/** Carries out one command and gives its exit code; `null`: the service runs on. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number | null> {
+  try {
+    return await carryOut(argv, terminal);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      terminal.err(`${error.message}\n`);
+      return 2;
+    }
+    terminal.err(`${plain(error)}\n`);
+    return 1;
+  }
+}
+
+/** What went wrong as its reader needs it: the stack only of what nobody foresaw. */
+function plain(error: unknown): string {
+  if (error instanceof ConfigError) return `The configuration is not valid:\n${error.message}`;
+  if (error instanceof RequestError || error instanceof Problem) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+async function carryOut([first, ...rest]: readonly string[], terminal: Terminal): Promise<number | null> {
+  if (first === "--version" || first === "-v") return say(terminal, `${version}\n`);
+  const wantsHelp = rest.includes("--help") || rest.includes("-h");
+  if (first === "start" || first === "migrate") {
+    if (wantsHelp)
+      return say(terminal, `Usage: signalbox ${first}\n\nIt takes no flags: the configuration is in the environment and .env.\n`);
+    if (rest.length > 0)
+      throw new UsageError(`signalbox ${first} takes nothing; the configuration is in the environment and .env.`);
+    if (first === "migrate") {
+      const applied = await runMigrate(terminal.err);
+      return say(terminal, applied === 0 ? "The database is up to date.\n" : `${applied} migrations applied.\n`);
+    }
+    await import("../main.ts");
+    return null;
+  }
+  const verbs = verbsOf(declared().map(({ op }) => op));
+  if (first === "--help" || first === "-h" || first === "help") return say(terminal, overview(verbs));
+  if (first === undefined) {
+    terminal.err(overview(verbs));
+    return 2;
+  }
+  return runNoun(first, rest, verbs, terminal);
+}
+
+async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly Verb[], terminal: Terminal): Promise<number> {
+  const ofNoun = verbs.filter((verb) => verb.noun === noun);
+  if (ofNoun.length === 0) throw new UsageError(`There is no command or noun ${JSON.stringify(noun)}. See signalbox --help.`);
+  if (name === "--help" || name === "-h") return say(terminal, helpOf(ofNoun));
+  const verb = ofNoun.find((one) => one.verb === name);
+  if (!verb) {
+    const known = ofNoun.map((one) => one.verb).join(", ");
+    throw new UsageError(
+      `${noun}: ${name ? `there is no verb ${JSON.stringify(name)}` : "a verb is missing"}; there are ${known}.`,
+    );
+  }
+  const given = await readArguments(verb, args, terminal.read).catch((error) => {
+    throw error instanceof UsageError ? new UsageError(`${error.message}\nSee ${usageOf(verb)} --help.`) : error;
+  });
+  if (given.help) return say(terminal, helpOf([verb]));
+  const local = noun === "keys" && !given.remote;
+  const answer = local ? await runOnKeys(verb.op, given.input, terminal.err) : await ask(verb, given.input, terminal);
+  print(verb, answer, given.format, terminal);
+  if (verb.op.id === "keys.create") terminal.err("Keep the key: it is not shown again.\n");
+  return 0;
+}
+
+function ask(verb: Verb, input: Record<string, unknown>, terminal: Terminal): Promise<Answer> {
+  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
+  return request(verb.op, input, { url, apiKey }, terminal.out);
+}
+
+function print(verb: Verb, { value, total }: Answer, format: "json" | "table" | null, terminal: Terminal): void {
+  if (value === undefined) return;
+  const wanted = format ?? (terminal.interactive && verb.op.list ? "table" : "json");
+  if (wanted === "json" || !verb.op.list) {
+    terminal.out(asJson(value));
+    return;
+  }
+  const rows = value as Record<string, unknown>[];
+  terminal.out(asTable(verb.op, rows, terminal.columns));
+  if (total !== null && total > rows.length) terminal.err(`${rows.length} of ${total}; --limit and --offset show others\n`);
+}
+
+function say(terminal: Terminal, text: string): number {
+  terminal.out(text);
+  return 0;
+}

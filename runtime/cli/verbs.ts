@@ -1,0 +1,87 @@
+import { type Operation, route } from "@signalbox/schema/operation";
+import type { z } from "zod";
+
+/** How a flag's value is read. `list`: given several times, or comma-separated; `json`: JSON, `@file`, or `-` for standard input. */
+export type FlagKind = "text" | "number" | "boolean" | "list" | "json";
+
+export interface Flag {
+  /** As it is written behind `--`: `role-id`. */
+  readonly name: string;
+  /** Singular of a list's name, also taken: `--scope` for `--scopes`. */
+  readonly alias: string | null;
+  readonly member: string;
+  readonly kind: FlagKind;
+  readonly about: string;
+  readonly required: boolean;
+  readonly choices: readonly string[];
+}
+
+/** One operation as `signalbox <noun> <verb>`. */
+export interface Verb {
+  readonly noun: string;
+  readonly verb: string;
+  readonly op: Operation;
+  /** Members that stand in the path: given in this order behind the verb, or as flags. */
+  readonly params: readonly string[];
+  readonly flags: readonly Flag[];
+}
+
+/** Flags that every verb has beside those of its members. */
+export const ownFlags = ["json", "format", "help", "remote"] as const;
+
+/** The verbs of all operations that HTTP offers. */
+export function verbsOf(operations: readonly Operation[]): Verb[] {
+  return operations.filter((op) => op.http !== null && !op.stream).map(verbOf);
+}
+
+function verbOf(op: Operation): Verb {
+  const [noun = "", verb = ""] = op.id.split(".");
+  const flags = Object.entries(op.input.shape as Record<string, z.ZodType>).map(([member, schema]) => flagOf(member, schema));
+  const clash = flags.find((flag) => (ownFlags as readonly string[]).includes(flag.name));
+  if (clash) throw new Error(`${op.id}: the member ${clash.member} has the name of a flag that every verb has`);
+  return { noun, verb, op, params: route(op).params, flags };
+}
+
+interface Def {
+  readonly type: string;
+  readonly innerType?: z.ZodType;
+  readonly in?: z.ZodType;
+  readonly element?: z.ZodType;
+  readonly entries?: Readonly<Record<string, string>>;
+}
+const defOf = (schema: z.ZodType): Def => schema.def as unknown as Def;
+
+function flagOf(member: string, schema: z.ZodType): Flag {
+  const name = member.replaceAll("_", "-");
+  const { bare, about } = unwrap(schema);
+  const kind = kindOf(bare);
+  const element = kind === "list" ? unwrap(defOf(bare).element as z.ZodType).bare : bare;
+  return {
+    ...{ name, member, kind, about },
+    alias: kind === "list" && name.endsWith("s") && !name.endsWith("ies") ? name.slice(0, -1) : null,
+    required: !schema.safeParse(undefined).success,
+    choices: Object.values(defOf(element).entries ?? {}),
+  };
+}
+
+/** A schema without its `optional`, `nullable` and `default`, and the first description on the way. */
+function unwrap(schema: z.ZodType): { bare: z.ZodType; about: string } {
+  let bare = schema;
+  let about = bare.description;
+  for (let inner = defOf(bare).innerType ?? defOf(bare).in; inner; inner = defOf(bare).innerType ?? defOf(bare).in) {
+    bare = inner;
+    about ??= bare.description;
+  }
+  return { bare, about: about ?? "" };
+}
+
+const texts = ["string", "enum", "literal", "template_literal"];
+
+function kindOf(schema: z.ZodType): FlagKind {
+  const { type, element } = defOf(schema);
+  if (texts.includes(type)) return "text";
+  if (type === "number" || type === "int") return "number";
+  if (type === "boolean") return "boolean";
+  if (type === "array" && element && texts.includes(defOf(unwrap(element).bare).type)) return "list";
+  return "json";
+}
