@@ -1,0 +1,58 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePorts } from "./ports.ts";
+
+/** A Redis of a test's own, that may be killed and started again. It keeps nothing. */
+export interface OwnRedis {
+  readonly url: string;
+  start(): Promise<void>;
+  /** kill -9. */
+  kill(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** How `redis-server` is started here: from the PATH, or as `TEST_REDIS_SERVER` says; `null` where there is none. */
+export function redisServer(): string[] | null {
+  if (process.env.TEST_REDIS_SERVER) return process.env.TEST_REDIS_SERVER.split(" ");
+  try {
+    execFileSync("redis-server", ["--version"], { stdio: "ignore" });
+    return ["redis-server"];
+  } catch {
+    if (process.env.REQUIRE_SERVICES === "1")
+      throw new Error("REQUIRE_SERVICES=1, but there is no redis-server; TEST_REDIS_SERVER names its command");
+    return null;
+  }
+}
+
+export async function ownRedis(): Promise<OwnRedis> {
+  const command = redisServer();
+  if (!command) throw new Error("there is no redis-server");
+  const [port = 0] = await freePorts(1);
+  let child: ChildProcess | null = null;
+  const kill = async () => {
+    const ended = child && new Promise((done) => child?.once("exit", done));
+    child?.kill("SIGKILL");
+    await ended;
+    child = null;
+  };
+  const start = async () => {
+    const [program = "", ...before] = command;
+    const args = [...before, "--bind", "127.0.0.1", "--port", String(port), "--save", "", "--appendonly", "no"];
+    child = spawn(program, args, { stdio: "ignore" });
+    const end = Date.now() + 10_000;
+    while (!(await answers(port))) {
+      if (Date.now() > end) throw new Error(`redis-server did not serve on ${port}`);
+      await sleep(50);
+    }
+  };
+  await start();
+  return { url: `redis://127.0.0.1:${port}`, start, kill, [Symbol.asyncDispose]: kill };
+}
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise((done) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => done(true)).once("error", () => done(false));
+    socket.once("connect", () => socket.destroy());
+  });
