@@ -69,7 +69,7 @@ const pathText = (path: readonly PropertyKey[]): string =>
   path.map((part, i) => (typeof part === "number" ? `[${part}]` : `${i ? "." : ""}${String(part)}`)).join("");
 
 /** PostgreSQL stores neither NUL characters nor halves of surrogate pairs: refused by name before anything runs. */
-function refuseUnstorable(value: unknown, path: PropertyKey[]): void {
+export function refuseUnstorable(value: unknown, path: PropertyKey[]): void {
   if (typeof value === "string") {
     const fault = value.includes("\0") ? "a NUL character" : value.isWellFormed() ? null : "half of a surrogate pair";
     if (fault) throw problem("bad_request", `${pathText(path) || "input"}: must not contain ${fault}`, { field: pathText(path) });

@@ -37,6 +37,8 @@ export interface MemoryInput {
   readonly project_id?: number | null | undefined;
   readonly task_id?: string | null | undefined;
   readonly ttl_seconds?: number | null | undefined;
+  /** When it was first stored, where it comes from elsewhere; ISO 8601. */
+  readonly created_at?: string | undefined;
 }
 
 /** Creating, reading and deleting one memory by its key. */
@@ -109,8 +111,9 @@ async function create(
   const began = performance.now();
   const embedding = await deps.embedder.embedSoon(input.content);
   const now = new Date().toISOString();
+  const created_at = input.created_at ? new Date(input.created_at).toISOString() : now;
   const { key, content, scope } = input;
-  const memory = { id: one.id, key, content, scope, agent_id, project_id, task_id, created_at: now, updated_at: now };
+  const memory = { id: one.id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at: now };
   let stored: boolean;
   try {
     stored = await using(store, (backend) => backend.put({ ...memory, ttl_ms: one.ttl_ms, embedding }));

@@ -218,3 +218,27 @@ export async function holdLease(sql: Queryable, name: string, holder: string, se
 
 export const dropLease = async (sql: Queryable, name: string, holder: string): Promise<void> =>
   void (await sql`delete from memory_leases where name = ${name} and holder = ${holder}`);
+
+/** A page of the keys that are held, in their order, with what is left of their lifetimes. */
+export const listKeys = (
+  sql: Queryable,
+  after: string,
+  limit: number,
+): Promise<{ key: string; store: string; ttl_seconds: number | null }[]> =>
+  sql<{ key: string; store: string; ttl_seconds: number | null }[]>`
+    select key, store, ceil(extract(epoch from expires_at - now()))::int as ttl_seconds
+    from memory_keys where key > ${after} and (expires_at is null or expires_at > now()) order by key limit ${limit}`;
+
+export async function countUnembedded(sql: Queryable): Promise<{ total: number }> {
+  const [row] = await sql<[{ total: number }]>`
+    select (select count(*) from memories where embedding is null and (expires_at is null or expires_at > now()))
+      + (select count(*) from document_chunks where embedding is null) as total`;
+  return row;
+}
+
+/** Another model makes the vectors from now on: those there are go, all or none. Their columns are made anew at the next start. */
+export const changeModel = async (sql: Sql, tables: readonly string[], model: string, dimension: number): Promise<void> =>
+  void (await sql.begin(async (tx) => {
+    for (const table of tables) await tx`alter table ${tx(table)} drop column if exists embedding`;
+    await tx`update embedding_settings set model = ${model}, dimension = ${dimension}`;
+  }));

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import memoryPgvector from "@signalbox/plugin-memory-pgvector";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readConfig } from "../config.ts";
+import type { Database } from "../database/client.ts";
+import { migrate } from "../database/migrate.ts";
+import { openDatabase } from "../database/open.ts";
+import { quiet } from "../http/testing/door.ts";
+import { createKeep } from "./keep.ts";
+import { type Ground, prepareMemory } from "./prepare.ts";
+import { type Progress, reembed } from "./reembed.ts";
+import { openStores } from "./stand-alone.ts";
+import { exportMemories, importMemories } from "./transfer.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "signalbox-moving-"));
+const configOf = (dimension: number) => readConfig({ DATA_DIR: folder, EMBEDDING_DIMENSION: String(dimension) }, "none");
+let database: Database;
+beforeAll(async () => {
+  database = await openDatabase(configOf(64), quiet);
+  await migrate(database, quiet);
+}, 120_000);
+afterAll(async () => {
+  await database?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(dimension: number) {
+  const config = configOf(dimension);
+  const ground: Ground = { ...(await prepareMemory(config, database, quiet)), redis: null };
+  const stores = await openStores(ground, [memoryPgvector], config, quiet);
+  const keep = createKeep({ ...ground, sql: database.sql, stores, shortTtlSeconds: 3600, log: quiet, stored: () => {} });
+  return { stores, keep, vectors: ground.vectors, embedder: ground.embedder };
+}
+const lines = async (stores: Awaited<ReturnType<typeof open>>["stores"]) => {
+  const all: string[] = [];
+  for await (const line of exportMemories({ sql: database.sql, stores })) all.push(line);
+  return all;
+};
+async function* each<T>(items: readonly T[]) {
+  yield* items;
+}
+
+test("export and import give back the same memories", { timeout: 60_000 }, async () => {
+  const { keep, stores } = await open(64);
+  for (let i = 0; i < 450; i++) await keep.create({ key: `k${i}`, content: `content "${i}"\n☃`, scope: "organizational" });
+  await keep.create({ key: "short", content: "brief", scope: "task", task_id: "t", ttl_seconds: 100 });
+  const exported = await lines(stores);
+  expect(exported).toHaveLength(451);
+  const before = await keep.get("k7");
+  for (let i = 0; i < 450; i++) await keep.remove(`k${i}`);
+  const result = await importMemories(
+    keep,
+    each([...exported, "", "{", '{"key":"x"}', '{"key":"y","content":"c","scope":"agent","agent_id":"nobody"}']),
+  );
+  expect(result).toMatchObject({ created: 450, skipped: 1 });
+  expect(result.failed.map(({ line }) => line)).toEqual([453, 454, 455]);
+  expect(result.failed[2]?.error).toContain('no agent "nobody"');
+  const sorted = (all: string[]) =>
+    [...all].map((one) => ({ ...JSON.parse(one), ttl_seconds: 0 })).sort((a, b) => (a.key < b.key ? -1 : 1));
+  expect(sorted(await lines(stores))).toEqual(sorted(exported));
+  const { content, created_at } = await keep.get("k7");
+  expect({ content, created_at }).toEqual({ content: before.content, created_at: before.created_at });
+});
+
+test("another model is refused until everything is embedded anew; ended half way it goes on", { timeout: 120_000 }, async () => {
+  await expect(open(96)).rejects.toThrow(/signalbox reembed/);
+  const told: Progress[] = [];
+  const stop = new AbortController();
+  const options = { config: configOf(96), database, builtIns: [memoryPgvector], log: quiet };
+  const half = reembed({ ...options, signal: stop.signal }, (progress) => {
+    told.push(progress);
+    if (progress.done >= 128) stop.abort(new Error("stopped half way"));
+  });
+  await expect(half).rejects.toThrow("stopped half way");
+  await expect(open(64)).rejects.toThrow(/signalbox reembed/);
+  const rest = await reembed({ ...options, signal: new AbortController().signal }, (progress) => void told.push(progress));
+  expect(rest.total).toBe(451 - 128);
+  expect(rest.done).toBe(rest.total);
+  const { stores, embedder } = await open(96);
+  const [vector = []] = await embedder.embedAll(['content "33"\n☃'], AbortSignal.timeout(5000));
+  expect(vector).toHaveLength(96);
+  const [first] = await stores.long.backend.nearest(vector, [{}], 1);
+  expect(first?.similarity).toBeGreaterThan(0.999);
+  expect(first?.key).toBe("k33");
+});

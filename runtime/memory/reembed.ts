@@ -1,0 +1,51 @@
+import type { Plugin } from "@signalbox/sdk";
+import type { Config } from "../config.ts";
+import type { Database } from "../database/client.ts";
+import type { Log } from "../log.ts";
+import { embedBatch, type Waiting, waitingChunks } from "./maintain.ts";
+import { embedderOf, prepareMemory, vectorTables } from "./prepare.ts";
+import { changeModel, countUnembedded, findSettings } from "./queries.ts";
+import { openStores } from "./stand-alone.ts";
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/**
+ * Embeds every memory and document chunk with the configured model: `signalbox reembed`. The service must not run
+ * meanwhile. Ended half way it goes on where it was; so does the service, in the background.
+ */
+export async function reembed(
+  options: { config: Config; database: Database; builtIns: readonly Plugin[]; log: Log; signal: AbortSignal },
+  told: (progress: Progress) => void,
+): Promise<Progress> {
+  const { config, database, log, signal } = options;
+  const { sql } = database;
+  const { model, dimension } = embedderOf(config);
+  const before = await findSettings(sql);
+  const changed = before.model !== model || before.dimension !== dimension;
+  if (changed) await changeModel(sql, vectorTables, model, dimension);
+  const ground = await prepareMemory(config, database, log);
+  try {
+    const stores = await openStores(ground, options.builtIns, config, log);
+    // Those in the database went with their column.
+    if (changed && stores.short !== stores.long) await stores.short.backend.forgetVectors();
+    const total = (await countUnembedded(sql)).total;
+    let done = 0;
+    told({ done, total });
+    const refused = new Set<string>();
+    const everything: Waiting[] = [...stores.all.map(({ backend }) => backend), waitingChunks(sql, ground.vectors)];
+    for (const waiting of everything) {
+      for (let count = -1; count !== 0; done += count) {
+        signal.throwIfAborted();
+        count = await embedBatch(waiting, ground.embedder, refused, signal);
+        if (count > 0) told({ done: Math.min(total, done + count), total: Math.max(total, done + count) });
+      }
+    }
+    if (refused.size > 0) log.warn("the model refused some texts; they are found by their words only", { texts: refused.size });
+    return { done: done - refused.size, total: Math.max(total, done) };
+  } finally {
+    await ground.redis?.close();
+  }
+}

@@ -1,0 +1,26 @@
+import type { Plugin } from "@signalbox/sdk";
+import type { Config } from "../config.ts";
+import type { Log } from "../log.ts";
+import { createHost } from "../plugins/host.ts";
+import { loadPlugins } from "../plugins/load.ts";
+import { type Ground, storesFrom } from "./prepare.ts";
+import type { Stores } from "./stores.ts";
+
+/** The stores without the service around them, for what the command line does. */
+export async function openStores(
+  { redis, grants }: Ground,
+  builtIns: readonly Plugin[],
+  config: Config,
+  log: Log,
+): Promise<Stores> {
+  const needed = builtIns.filter(({ needs }) => needs.includes("vectors") && (redis || !needs.includes("redis")));
+  const { loaded, refused } = await loadPlugins({
+    builtIns: needed,
+    extra: [],
+    configOf: config.connectionOf,
+    hostsOf: () => [],
+    grants,
+    log,
+  });
+  return storesFrom(createHost(loaded, refused), redis !== null);
+}

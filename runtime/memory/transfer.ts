@@ -1,0 +1,89 @@
+import { create } from "@signalbox/schema/memory";
+import { Problem } from "@signalbox/schema/problem";
+import { z } from "zod";
+import type { Sql } from "../database/client.ts";
+import { invalid, refuseUnstorable } from "../operations.ts";
+import type { Keep } from "./keep.ts";
+import { listKeys } from "./queries.ts";
+import { type Stores, using } from "./stores.ts";
+
+const pageSize = 200;
+
+/**
+ * Every memory as one line of JSON: what `POST /api/memory` takes, with `created_at`, and in `ttl_seconds` what is left
+ * of its lifetime. In the order of the keys, so that what is stored or deleted meanwhile displaces nothing.
+ */
+export async function* exportMemories({ sql, stores }: { sql: Sql; stores: Stores }): AsyncGenerator<string> {
+  for (let after = ""; ; ) {
+    const keys = await listKeys(sql, after, pageSize);
+    const memories = await Promise.all(
+      keys.map(async ({ key, store }) => {
+        const place = stores.named(store);
+        return place ? using(place, (backend) => backend.get(key)) : null;
+      }),
+    );
+    for (const [i, memory] of memories.entries()) {
+      if (!memory) continue;
+      const { id: _, updated_at: __, ...members } = memory;
+      yield JSON.stringify({ ...members, ttl_seconds: keys[i]?.ttl_seconds ?? null });
+    }
+    if (keys.length < pageSize) return;
+    after = keys.at(-1)?.key ?? "";
+  }
+}
+
+export interface Imported {
+  readonly created: number;
+  /** Their keys exist already. */
+  readonly skipped: number;
+  readonly failed: readonly { readonly line: number; readonly error: string }[];
+}
+
+const line = create.input.extend({ created_at: z.iso.datetime().optional() });
+const abreast = 32;
+
+/** Stores what `exportMemories` wrote. A line that is wrong is told by its number, and fails no other. */
+export async function importMemories(
+  keep: Keep,
+  lines: AsyncIterable<string>,
+  told: (done: number) => void = () => {},
+): Promise<Imported> {
+  const result = { created: 0, skipped: 0, failed: [] as { line: number; error: string }[] };
+  const store = async (text: string, number: number) => {
+    try {
+      await keep.create(read(text));
+      result.created++;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if (error.code === "conflict") result.skipped++;
+      else result.failed.push({ line: number, error: error.message });
+    }
+  };
+  let number = 0;
+  let group: Promise<void>[] = [];
+  const settle = async () => {
+    await Promise.all(group);
+    group = [];
+    told(number);
+  };
+  for await (const text of lines) {
+    number++;
+    if (text.trim() !== "") group.push(store(text, number));
+    if (group.length >= abreast) await settle();
+  }
+  await settle();
+  return { ...result, failed: result.failed.sort((a, b) => a.line - b.line) };
+}
+
+function read(text: string) {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Problem("bad_request", "It is not valid JSON.");
+  }
+  const parsed = line.safeParse(value);
+  if (!parsed.success) throw invalid(parsed.error);
+  refuseUnstorable(value, []);
+  return parsed.data;
+}
