@@ -4,7 +4,15 @@ import { cycles, files, isTest, sources, textOf } from "./architecture/tree.ts";
 
 const topLevel = [
   ...["runtime", "plugins", "sdk", "schema", "migrations", "examples", "test", ".ci"],
-  ...["package.json", "package-lock.json", "tsconfig.json", "tsup.config.ts", "vitest.config.ts", "biome.json"],
+  ...[
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "tsconfig.types.json",
+    "tsup.config.ts",
+    "vitest.config.ts",
+    "biome.json",
+  ],
   ...["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"],
   ...["Dockerfile", "compose.yaml", ".dockerignore", ".gitignore", ".env.example"],
 ];

@@ -49,9 +49,12 @@ export function readMigrations(folder: string): Migration[] {
     .map((file) => ({ id: Number(file.slice(0, 4)), name: file.slice(0, -4), text: readFileSync(`${folder}/${file}`, "utf8") }));
 }
 
-/** `migrations/` stands beside `runtime/` in the sources, and beside the bundle where it is published. */
+/**
+ * `migrations/` stands beside the bundle where it is published, and beside `runtime/` in the sources. Looked for in this
+ * order: two folders above an installed bundle is the project that uses it, which may have migrations of its own.
+ */
 function findFolder(): string {
-  for (const place of ["../../migrations", "./migrations"]) {
+  for (const place of ["./migrations", "../../migrations"]) {
     const folder = fileURLToPath(new URL(place, import.meta.url));
     try {
       if (readMigrations(folder).length > 0) return folder;

@@ -1,0 +1,29 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { defineConfig, type Options } from "tsup";
+
+const shared: Options = {
+  format: "esm",
+  target: "node22",
+  platform: "node",
+  splitting: true,
+  sourcemap: true,
+  clean: true,
+  metafile: true,
+  skipNodeModulesBundle: true,
+  // Deno knows its built-in modules by their full names only.
+  removeNodeProtocol: false,
+};
+const command = existsSync("runtime/cli/main.ts") ? "runtime/cli/main.ts" : "runtime/main.ts";
+const shebang = readFileSync(command, "utf8").startsWith("#!") ? {} : { banner: { js: "#!/usr/bin/env node" } };
+const nouns = readdirSync("schema").filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
+
+/** Three packages: the service, with our plugins in it; the sdk; the schema. `.ci/package.mjs` gives each its package.json. */
+export default defineConfig([
+  { ...shared, ...shebang, entry: { signalbox: command }, outDir: "dist/signalbox", noExternal: [/^@signalbox\//] },
+  { ...shared, entry: { index: "sdk/index.ts", "testing/index": "sdk/testing/index.ts" }, outDir: "dist/sdk" },
+  {
+    ...shared,
+    entry: Object.fromEntries(nouns.map((file) => [file.slice(0, -3), `schema/${file}`])),
+    outDir: "dist/schema",
+  },
+]);
