@@ -132,10 +132,11 @@ describe("how files are written", () => {
     expect(sources.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([]);
     expect(median).toBeLessThanOrEqual(120);
   });
+  // The nameless functions of a test file are its cases.
   test("functions of 50 lines at most, inner ones counted for themselves", () => {
     const long = sources.flatMap(({ path, functions }) =>
       functions
-        .filter(({ name, lines }) => lines > 50 && !longFunctions[`${path} ${name}`])
+        .filter(({ name, lines }) => lines > 50 && !longFunctions[`${path} ${name}`] && !(isTest(path) && name === "(anonymous)"))
         .map(({ name, lines }) => `${path} ${name}: ${lines}`),
     );
     expect(long).toEqual([]);
