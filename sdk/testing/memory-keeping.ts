@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemoryMatch, MemoryScope } from "../memory.ts";
 import type { TestCase } from "./fixtures.ts";
-import { keysOf, type MemoryBench, stored } from "./memory-suite.ts";
+import { keysOf, type MemoryBench, stored } from "./memory-bench.ts";
 
 type Open = () => Promise<MemoryBench>;
 

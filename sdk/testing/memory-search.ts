@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { MemoryHit } from "../memory.ts";
 import { distanceOf, similarityOf } from "../vector.ts";
 import type { TestCase } from "./fixtures.ts";
-import { keysOf, type MemoryBench } from "./memory-suite.ts";
+import { keysOf, type MemoryBench } from "./memory-bench.ts";
 
 type Open = () => Promise<MemoryBench>;
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { refusalOf, withTracker } from "./expect.ts";
 import { callOf } from "./fake-host.ts";
 import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";
-import type { Bench, Open } from "./source-suite.ts";
+import type { Bench, Open } from "./source-bench.ts";
 
 const posted = z.object({ id: z.string().min(1), url: z.string().min(1) });
 

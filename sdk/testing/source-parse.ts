@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Source, SourceEvent, WebhookPayload } from "../contract.ts";
 import { mark } from "../marker.ts";
 import type { Golden, SourceFixtures, TestCase } from "./fixtures.ts";
-import type { Open } from "./source-suite.ts";
+import type { Open } from "./source-bench.ts";
 import { disturbed, strangePayloads } from "./strange.ts";
 
 /** Text goes into PostgreSQL, which takes neither NUL nor half a character. */

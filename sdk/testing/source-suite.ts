@@ -4,20 +4,11 @@ import type { Source } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
 import { fakeCapabilities, setUp } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
+import type { Open } from "./source-bench.ts";
 import { deliveryCases } from "./source-delivery.ts";
 import { parseCases } from "./source-parse.ts";
 import { troubleCases } from "./source-trouble.ts";
 import { verifyCases } from "./source-verify.ts";
-
-/** A source that was set up, with the lines it logs. */
-export interface Bench {
-  readonly source: Source;
-  readonly settings: (url: string, more?: Record<string, unknown>) => Record<string, unknown>;
-  /** The values of the connection's secret members. */
-  readonly secrets: readonly string[];
-  readonly lines: readonly string[];
-}
-export type Open = () => Promise<Bench>;
 
 /** What a source must do. Each case sets the plugin up anew; those that post start a tracker of their own. */
 export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[] {

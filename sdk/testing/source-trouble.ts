@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { assertNoSecret, meets, refusalOf, troubles, withTracker } from "./expect.ts";
 import { callOf } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { Open } from "./source-suite.ts";
+import type { Open } from "./source-bench.ts";
 
 /** What a source says when its tracker misbehaves. */
 export function troubleCases(open: Open, fixtures: SourceFixtures): TestCase[] {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { Open } from "./source-suite.ts";
+import type { Open } from "./source-bench.ts";
 
 const body = new TextEncoder().encode('{"action": "opened",  "é": "\\u00e9"}\n');
 const url = "http://127.0.0.1:9";

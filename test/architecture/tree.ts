@@ -22,7 +22,7 @@ export const sources: readonly Source[] = files
 
 export const isTest = (path: string): boolean => /\.test\.ts$|(^|\/)(test|testing)\//.test(path) || /(^|\/)test-/.test(path);
 
-/** The circles that imports of values make, each as the files on it. */
+/** The circles that imports of values make, each as the files on it. Types may refer to one another: they load nothing. */
 export function cycles(all: readonly Source[]): string[] {
   const next = new Map(
     all.map(({ path, imports }) => [path, imports.flatMap(({ file, typeOnly }) => (typeOnly ? [] : (file ?? [])))]),

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { MemoryBackend, MemoryScope, NewMemory, Vectors } from "../memory.ts";
+
+/** A store under test, with a corner of its own: memories that nothing outside this case shares an agent with. */
+export interface MemoryBench {
+  readonly backend: MemoryBackend;
+  /** The same store through a second setup of the plugin, as another replica has it. */
+  readonly other: MemoryBackend;
+  readonly vectors: Vectors;
+  readonly agent: string;
+  /** A memory of the corner; its key is new unless it is given. */
+  memory(content: string, more?: Partial<NewMemory>): NewMemory;
+  /** Stores one, which must succeed. */
+  put(content: string, more?: Partial<NewMemory>): Promise<NewMemory>;
+  /** A vector of length 1, `degrees` away from that of 0 degrees. */
+  vector(degrees: number): number[];
+}
+
+export function memoryBench(backend: MemoryBackend, other: MemoryBackend, vectors: Vectors): MemoryBench {
+  const agent = `agent_${randomUUID().replaceAll("-", "")}`;
+  let made = 0;
+  const vector = (degrees: number) => {
+    const radians = (degrees * Math.PI) / 180;
+    return Array.from({ length: vectors.dimension }, (_, i) => (i === 0 ? Math.cos(radians) : i === 1 ? Math.sin(radians) : 0));
+  };
+  const memory = (content: string, more: Partial<NewMemory> = {}): NewMemory => {
+    const at = new Date(Date.UTC(2026, 0, 1) + made++ * 1000).toISOString();
+    const own = { id: randomUUID(), key: `${agent}/${made}`, content, scope: "agent" as MemoryScope };
+    const rest = { agent_id: agent, project_id: null, task_id: null, created_at: at, updated_at: at };
+    return { ...own, ...rest, ttl_ms: null, embedding: null, ...more };
+  };
+  const put = async (content: string, more?: Partial<NewMemory>) => {
+    const one = memory(content, more);
+    assert.equal(await backend.put(one), true, `put must store ${JSON.stringify(one.key).slice(0, 80)}`);
+    return one;
+  };
+  return { backend, other, vectors, agent, memory, put, vector };
+}
+
+/** A memory as it is read: without what only storing needs. */
+export function stored({ ttl_ms: _, embedding: __, ...memory }: NewMemory) {
+  return memory;
+}
+
+export const keysOf = (memories: readonly { readonly key: string }[]): string[] => memories.map(({ key }) => key);
