@@ -7,8 +7,10 @@ export { hasInvisibleMarker, invisibleMarker, withoutInvisibleMarker } from "./i
 export { at, clean, cut, has, textAt, timeAt } from "./json.ts";
 export { carriesMarker, mark, markerOf, unmark } from "./marker.ts";
 export type * from "./memory.ts";
+export { OwnEdits } from "./own-edits.ts";
 export { Pace, pause } from "./pace.ts";
 export { CONTRACT, definePlugin, PLUGIN, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
 export type { CloudEvent, Queue } from "./queue.ts";
 export { headerOf, isHmacSha256, isSameSecret } from "./secrets.ts";
+export { isTangled } from "./tangled-markdown.ts";
 export { distanceOf, similarityOf } from "./vector.ts";

@@ -1,7 +1,6 @@
-import { definePlugin } from "@signalbox/sdk";
+import { definePlugin, OwnEdits } from "@signalbox/sdk";
 import { z } from "zod";
 import { clients } from "./client.ts";
-import { OwnEdits } from "./own-edits.ts";
 import { alphaSource } from "./source.ts";
 import { alphaTools } from "./tools.ts";
 

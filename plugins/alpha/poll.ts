@@ -1,8 +1,7 @@
-import { at, type Json, PluginError, type Polled, timeAt, type WebhookPayload } from "@signalbox/sdk";
+import { at, type Json, type OwnEdits, PluginError, type Polled, timeAt, type WebhookPayload } from "@signalbox/sdk";
 import { type Repository, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
-import type { OwnEdits } from "./own-edits.ts";
 import { cursorOf, type Position, seconds } from "./poll-cursor.ts";
 import { type Budget, type Item, readList } from "./poll-list.ts";
 import * as shapes from "./shapes.ts";

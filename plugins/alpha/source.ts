@@ -1,9 +1,8 @@
-import type { Source } from "@signalbox/sdk";
+import type { OwnEdits, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { findComment, postComment } from "./comments.ts";
-import type { OwnEdits } from "./own-edits.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";

@@ -1,11 +1,10 @@
-import { clean, cut, tool, unmark } from "@signalbox/sdk";
+import { clean, cut, type OwnEdits, tool, unmark } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
 import { findComment, longest, postComment } from "./comments.ts";
 import { createLabel } from "./labels.ts";
-import type { OwnEdits } from "./own-edits.ts";
 import { readIssue } from "./read-issue.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";

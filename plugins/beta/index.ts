@@ -1,4 +1,4 @@
-import { definePlugin } from "@signalbox/sdk";
+import { definePlugin, OwnEdits } from "@signalbox/sdk";
 import { z } from "zod";
 import { clients } from "./client.ts";
 import { betaSource } from "./source.ts";
@@ -14,6 +14,7 @@ export default definePlugin({
   hosts: ["gitlab.com"],
   setup: ({ fetch }) => {
     const clientOf = clients({ fetch });
-    return { sources: { beta: betaSource(clientOf) }, tools: betaTools(clientOf) };
+    const edits = new OwnEdits();
+    return { sources: { beta: betaSource(clientOf, edits) }, tools: betaTools(clientOf, edits) };
   },
 });

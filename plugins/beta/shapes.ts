@@ -18,6 +18,7 @@ export const issue = z.object({
   state: z.string(),
   description: z.string().nullish(),
   web_url: z.string(),
+  updated_at: z.string().optional(),
   labels: z.array(z.string()).default([]),
   author: user,
 });

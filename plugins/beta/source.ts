@@ -1,12 +1,13 @@
-import type { Call, HttpClient, Source } from "@signalbox/sdk";
+import type { Call, HttpClient, OwnEdits, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
 import { parse } from "./parse.ts";
+import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 
-export function betaSource(clientOf: (connection: Settings) => HttpClient): Source<typeof settings> {
+export function betaSource(clientOf: (connection: Settings) => HttpClient, edits: OwnEdits): Source<typeof settings> {
   const account = ({ connection, signal }: Call<Settings>) => ({ client: clientOf(connection), connection, signal });
   return {
     about: "GitLab's REST API, version 4: gitlab.com and own servers from 15.0.",
@@ -19,5 +20,6 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient): Sour
     check: (call) => check(clientOf(call.connection), call),
     deliver: ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
     find: ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
+    poll: async (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),
   };
 }

@@ -1,6 +1,7 @@
-import { clean, cut, type HttpClient, tool, unmark } from "@signalbox/sdk";
+import { clean, cut, type HttpClient, type OwnEdits, tool, unmark } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, issueOf } from "./address.ts";
+import { changeKey } from "./change-key.ts";
 import { findComment, longest, postComment } from "./comments.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
 import type { Settings } from "./settings.ts";
@@ -16,9 +17,9 @@ const project = z.string().min(1).optional().describe('Project as "group/project
 const posted = z.object({ id: z.string(), url: z.string() });
 const route = "/projects/{project}/{kind}/{iid}";
 
-export const betaTools = (clientOf: ClientOf) => ({
+export const betaTools = (clientOf: ClientOf, edits: OwnEdits) => ({
   add_comment: addComment(clientOf),
-  update_description: updateDescription(clientOf),
+  update_description: updateDescription(clientOf, edits),
   get_issue: getIssue(clientOf),
 });
 
@@ -36,7 +37,7 @@ const addComment = (clientOf: ClientOf) =>
   });
 const addCommentInput = z.object({ issue, project, body: z.string().min(1).describe("The comment, Markdown.") });
 
-const updateDescription = (clientOf: ClientOf) =>
+const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
   tool<typeof descriptionInput, typeof described, Settings>({
     about: "Replace the description of an issue or merge request. The old one is lost: read it first and keep what still holds.",
     category,
@@ -49,6 +50,8 @@ const updateDescription = (clientOf: ClientOf) =>
       const body = { description: cut(withoutQuickActions(clean(input.description)), longest) };
       const request = { route: `PUT ${route}`, path: { ...address }, body, shape: shapes.issue, signal };
       const { data } = await clientOf(connection).write(request);
+      const event = address.kind === "issues" ? "Issue Hook" : "Merge Request Hook";
+      edits.add(changeKey(event, "update", { object_attributes: data, project: { path_with_namespace: address.project } }));
       return { issue: issueOf(address.kind, data.iid), url: data.web_url };
     },
   });

@@ -1,4 +1,4 @@
-import { clean, cut, invisibleMarker, withoutInvisibleMarker } from "@signalbox/sdk";
+import { clean, cut, invisibleMarker, isTangled, withoutInvisibleMarker } from "@signalbox/sdk";
 import type { Element, Root as HtmlRoot, RootContent } from "hast";
 import { fromHtml } from "hast-util-from-html";
 import { defaultSchema, sanitize } from "hast-util-sanitize";
@@ -28,7 +28,10 @@ export function markdownToHtml(markdown: string): string {
   const text = withoutInvisibleMarker(clean(markdown));
   const note = `> **Cut off.** This text has ${markdown.length} characters; ${longest} are shown. The end is missing.\n\n`;
   const shown = text.length <= longest ? text : note + cut(text, longest - note.length);
-  const root = fromMarkdown(shown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+  // Text that would hold up the process comes as one block of code.
+  const root: Root = isTangled(shown)
+    ? { type: "root", children: [{ type: "code", value: shown }] }
+    : fromMarkdown(shown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
   readable(root, 0);
   return toHtml(sanitize(toHast(root), allowed) as HtmlRoot);
 }

@@ -4,6 +4,7 @@ import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
 import { parse } from "./parse.ts";
+import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 
@@ -20,5 +21,6 @@ export function deltaSource(clientOf: (connection: Settings) => Client): Source<
     check: (call) => check(clientOf, call),
     deliver: async ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
     find: async ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
+    poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),
   };
 }

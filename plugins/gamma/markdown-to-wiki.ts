@@ -53,7 +53,7 @@ function block(node: Block, place: Place): string {
 
 /** Nothing inside of code is escaped, so its end must not stand in it: a character without width keeps it apart. */
 function code(value: string, language: string): string {
-  const safe = value.replace(/\{(code|noformat)/gi, "{\u2060$1");
+  const safe = value.replace(/\{(code|noformat|quote)/gi, "{\u2060$1");
   const lang = /^[A-Za-z0-9+#]{1,30}$/.test(language) ? `:${language}` : "";
   return `{code${lang}}\n${safe}\n{code}`;
 }

@@ -1,3 +1,4 @@
+import { isTangled } from "@signalbox/sdk";
 import type { Definition, Nodes, PhrasingContent, Root } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown, gfmToMarkdown } from "mdast-util-gfm";
@@ -7,8 +8,11 @@ import { gfm } from "micromark-extension-gfm";
 /** Deeper than anybody writes. What lies below is left out: readers of the platform refuse it, and stacks end. */
 export const deepest = 40;
 
+/** Text that would hold up the process comes as one block of code. */
 export const parseMarkdown = (markdown: string): Root =>
-  fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+  isTangled(markdown)
+    ? { type: "root", children: [{ type: "code", value: markdown }] }
+    : fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
 
 export const writeMarkdown = (root: Root): string =>
   toMarkdown(root, { extensions: [gfmToMarkdown({ tablePipeAlign: false })], bullet: "-", rule: "-", fences: true }).trim();

@@ -37,3 +37,19 @@ export const transitions = z.object({
   transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named.nullish() })),
 });
 export const nothing = z.unknown();
+
+/** Found issues go on as they are: the poll hands them to `parse` as webhooks would. */
+export const changedIssue = z.looseObject({
+  key: z.string(),
+  fields: z.record(z.string(), z.unknown()),
+  changelog: z
+    .object({
+      histories: z.array(z.looseObject({ id: z.string(), author: z.unknown(), created: z.string(), items: z.unknown() })),
+    })
+    .nullish(),
+});
+export const searched = z.object({
+  issues: z.array(changedIssue),
+  nextPageToken: z.string().nullish(),
+  total: z.number().nullish(),
+});

@@ -3,6 +3,7 @@ import { accountOf, check } from "./account.ts";
 import { keyOf } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
 import { parse } from "./parse.ts";
+import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 
@@ -19,5 +20,6 @@ export function gammaSource(clientOf: (connection: Settings) => HttpClient): Sou
     check: (call) => check(clientOf, call),
     deliver: ({ subject, body }, call) => postComment(account(call), keyOf(subject.issue, subject.project), body, call.key),
     find: ({ subject }, call) => findComment(account(call), keyOf(subject.issue, subject.project), call.key),
+    poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),
   };
 }

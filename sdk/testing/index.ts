@@ -8,5 +8,6 @@ export { callOf, type FakeCapabilities, fakeCapabilities, setUp, testVectors } f
 export { FakeTracker, type SeenRequest, type TrackerReply } from "./fake-tracker.ts";
 export type { Golden, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolSample, TrackerFault } from "./fixtures.ts";
 export { type MemoryFixtures, testMemory } from "./memory-suite.ts";
+export { type ApiContract, requestFaults } from "./openapi.ts";
 export { testSource } from "./source-suite.ts";
 export { testTools } from "./tool-suite.ts";

@@ -1,0 +1,130 @@
+import { type ApiContract, callOf, requestFaults, type SeenRequest, setUp } from "@signalbox/sdk/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import beta from "./index.ts";
+import { type BetaTracker, startTracker } from "./test-tracker.ts";
+
+const text = { type: "string" };
+const one = (...words: string[]) => ({ type: "string", enum: words });
+const number = { type: "integer" };
+const path = (...names: string[]) =>
+  names.map((name) => ({ name, in: "path", required: true, schema: name === "id" ? text : { type: "integer" } }));
+const query = (members: Record<string, object>) =>
+  Object.entries(members).map(([name, schema]) => ({ name, in: "query", schema }));
+const body = (properties: Record<string, object>, required: string[] = []) => ({
+  content: { "application/json": { schema: { type: "object", properties, required } } },
+});
+/** https://docs.gitlab.com/api/rest/#pagination */
+const paging = { page: number, per_page: { type: "integer", minimum: 1, maximum: 100 } };
+
+/** https://docs.gitlab.com/api/notes/#list-project-issue-notes, #create-new-issue-note, and the same of merge requests */
+const notes = (iid: string) => ({
+  get: {
+    parameters: [
+      ...path("id", iid),
+      ...query({ ...paging, sort: one("asc", "desc"), order_by: one("created_at", "updated_at") }),
+    ],
+  },
+  post: {
+    parameters: path("id", iid),
+    requestBody: body({ body: text, internal: { type: "boolean" }, created_at: text }, ["body"]),
+  },
+});
+const listed = {
+  ...paging,
+  order_by: one("created_at", "updated_at"),
+  sort: one("asc", "desc"),
+  updated_after: { type: "string", format: "date-time" },
+};
+
+/** What the plugin uses, as the platform documents it; there is no machine-readable description of these. */
+const contract: ApiContract = {
+  paths: {
+    /** https://docs.gitlab.com/api/users/#get-the-current-user */
+    "/user": { get: {} },
+    /** https://docs.gitlab.com/api/issues/#list-project-issues */
+    "/projects/{id}/issues": { get: { parameters: [...path("id"), ...query(listed)] } },
+    /** https://docs.gitlab.com/api/issues/#single-project-issue, #edit-an-issue */
+    "/projects/{id}/issues/{issue_iid}": {
+      get: { parameters: path("id", "issue_iid") },
+      put: {
+        parameters: path("id", "issue_iid"),
+        requestBody: body({ description: { type: "string", maxLength: 1_048_576 }, title: text }),
+      },
+    },
+    "/projects/{id}/issues/{issue_iid}/notes": notes("issue_iid"),
+    /** https://docs.gitlab.com/api/merge_requests/#list-project-merge-requests */
+    "/projects/{id}/merge_requests": { get: { parameters: [...path("id"), ...query(listed)] } },
+    /** https://docs.gitlab.com/api/merge_requests/#get-single-mr, #update-mr */
+    "/projects/{id}/merge_requests/{merge_request_iid}": {
+      get: { parameters: path("id", "merge_request_iid") },
+      put: {
+        parameters: path("id", "merge_request_iid"),
+        requestBody: body({ description: { type: "string", maxLength: 1_048_576 }, title: text }),
+      },
+    },
+    "/projects/{id}/merge_requests/{merge_request_iid}/notes": notes("merge_request_iid"),
+  },
+};
+const faultsOf = (request: SeenRequest) => requestFaults(contract, request, "/api/v4");
+
+describe("every request is one that the platform documents", () => {
+  let tracker: BetaTracker;
+  beforeAll(async () => {
+    tracker = await startTracker();
+    const now = new Date().toISOString();
+    tracker.add("issues", 12, now, { user_notes_count: 1 });
+    tracker.add("merge_requests", 7, now, { user_notes_count: 1 });
+    for (let count = 0; count < 120; count++) tracker.note("issues/12", `Note ${count}`, now, "ann");
+  });
+  afterAll(() => tracker.close());
+
+  test("of all methods and tools", async () => {
+    const { sources, tools } = await setUp(beta);
+    const source = sources?.beta;
+    if (!source?.poll || !tools) throw new Error("beta has no source, no poll or no tools");
+    const connection = source.connection.parse({ token: "test-token-1", url: tracker.url });
+    await source.account(callOf(connection));
+    await source.check(callOf(connection));
+    const project = "octo/team/app";
+    for (const issue of ["12", "!7"]) {
+      const subject = { project, issue };
+      await source.deliver({ subject, body: "Hello" }, callOf(connection));
+      await source.find({ subject, body: "Hello" }, callOf(connection));
+      await tools.add_comment?.run({ ...subject, body: "x" }, callOf(connection));
+      await tools.update_description?.run({ ...subject, description: "x" }, callOf(connection));
+      await tools.get_issue?.run(subject, callOf(connection));
+    }
+    await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callOf(connection));
+    const asked = new Set(
+      tracker.requests.map((request) => `${request.method} ${request.path.replace("/api/v4/projects/octo%2Fteam%2Fapp", "")}`),
+    );
+    expect([...asked].sort()).toEqual([
+      "GET /api/v4/user",
+      "GET /issues",
+      "GET /issues/12",
+      "GET /issues/12/notes",
+      "GET /merge_requests",
+      "GET /merge_requests/7",
+      "GET /merge_requests/7/notes",
+      "POST /issues/12/notes",
+      "POST /merge_requests/7/notes",
+      "PUT /issues/12",
+      "PUT /merge_requests/7",
+    ]);
+    for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);
+  });
+
+  test("and one that is not would be seen", () => {
+    const request: SeenRequest = {
+      method: "POST",
+      path: "/api/v4/projects/octo%2Fapp/issues/12/notes",
+      query: new URLSearchParams(),
+      headers: { "content-type": "application/json" },
+      body: { body: "x" },
+    };
+    expect(faultsOf(request)).toEqual([]);
+    expect(faultsOf({ ...request, body: { text: "x" } })).toHaveLength(2);
+    expect(faultsOf({ ...request, path: "/api/v4/projects/octo/app/issues/12/notes" })).toHaveLength(1);
+    expect(faultsOf({ ...request, path: "/api/v4/projects/77/issues/twelve/notes" })).toEqual(["issue_iid=twelve"]);
+  });
+});

@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from "node:fs";
+import { type ApiContract, callOf, requestFaults, type SeenRequest, setUp } from "@signalbox/sdk/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import delta from "./index.ts";
+import { type DeltaTracker, issue, project, startTracker, workspace } from "./test-tracker.ts";
+
+const file = new URL("../../../shared/contracts/delta.openapi.json", import.meta.url);
+const there = existsSync(file);
+if (!there && process.env.REQUIRE_SERVICES === "1")
+  throw new Error(`${file.pathname} is missing, and REQUIRE_SERVICES=1 asks for it`);
+if (!there) console.warn(`skipped: the platform's contract is not at ${file.pathname}`);
+
+/** Lists come in pages by these, which the contract leaves out: https://developers.plane.so/api-reference/introduction#pagination */
+const paging = ["per_page", "cursor"];
+/** https://developers.plane.so/api-reference/issue/list-issues */
+const order = ["order_by"];
+/** Not in the contract: https://developers.plane.so/api-reference/user/get-current-user */
+const documented = { "/users/me/": { get: {} } };
+
+describe.skipIf(!there)("every request is one of the platform's contract", () => {
+  let tracker: DeltaTracker;
+  let contract: ApiContract;
+  const faultsOf = (request: SeenRequest) => {
+    const list = request.method === "GET" && /\/(projects|issues|comments|states)\/$/.test(request.path);
+    const query = new URLSearchParams(request.query);
+    if (list) for (const name of [...paging, ...(request.path.endsWith("/issues/") ? order : [])]) query.delete(name);
+    return requestFaults(contract, { ...request, query }, "/api/v1");
+  };
+  beforeAll(async () => {
+    const read = JSON.parse(readFileSync(file, "utf8")) as ApiContract;
+    contract = { ...read, paths: { ...read.paths, ...documented } };
+    tracker = await startTracker();
+    tracker.addIssue(issue, new Date().toISOString());
+    for (let count = 0; count < 120; count++) tracker.note(issue, { comment_html: `<p>${count}</p>` });
+  });
+  afterAll(() => tracker.close());
+
+  test("of all methods and tools", async () => {
+    const { sources, tools } = await setUp(delta);
+    const source = sources?.delta;
+    if (!source?.poll || !tools) throw new Error("delta has no source, no poll or no tools");
+    const connection = source.connection.parse({ api_url: tracker.url, api_key: "test-key-1", workspace_slug: workspace });
+    await source.account(callOf(connection));
+    await source.check(callOf(connection));
+    for (const subject of [
+      { project, issue },
+      { project: "-", issue },
+    ]) {
+      await source.deliver({ subject, body: "Hello" }, callOf(connection));
+      await source.find({ subject, body: "Hello" }, callOf(connection));
+    }
+    await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callOf(connection));
+    const at = { issue, project };
+    await tools.add_comment?.run({ ...at, body: "x" }, callOf(connection));
+    await tools.update_description?.run({ ...at, description: "x" }, callOf(connection));
+    await tools.get_issue?.run(at, callOf(connection));
+    const short = (path: string) =>
+      path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replace(`/api/v1/workspaces/${workspace}`, "");
+    const asked = new Set(tracker.requests.map((request) => `${request.method} ${short(request.path)}`));
+    expect([...asked].sort()).toEqual([
+      "GET /api/v1/users/me/",
+      "GET /projects/",
+      "GET /projects/ID/issues/",
+      "GET /projects/ID/issues/ID/",
+      "GET /projects/ID/issues/ID/comments/",
+      "GET /projects/ID/states/",
+      "PATCH /projects/ID/issues/ID/",
+      "POST /projects/ID/issues/ID/comments/",
+    ]);
+    for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);
+  });
+
+  test("and one that is not would be seen", () => {
+    const request: SeenRequest = {
+      method: "POST",
+      path: `/api/v1/workspaces/acme/projects/${project}/issues/${issue}/comments/`,
+      query: new URLSearchParams(),
+      headers: { "content-type": "application/json" },
+      body: { comment_html: "<p>x</p>", external_id: "x" },
+    };
+    expect(faultsOf(request)).toEqual([]);
+    expect(faultsOf({ ...request, body: { comment_html: 1 } })).toHaveLength(1);
+    expect(faultsOf({ ...request, body: { comment: "x" } })).toEqual(["body member comment is not in the contract"]);
+    expect(faultsOf({ ...request, body: { id: issue } })).toEqual(["body member id is read-only"]);
+    expect(faultsOf({ ...request, path: request.path.replace(issue, "12") })).toEqual(["issue_id=12"]);
+    expect(faultsOf({ ...request, query: new URLSearchParams("per_page=1") })).toHaveLength(1);
+  });
+});

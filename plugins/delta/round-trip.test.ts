@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { htmlToMarkdown, markdownToHtml, markedHtml } from "./html.ts";
+
+const word = fc.constantFrom(
+  "alpha",
+  "Größe",
+  "🙂",
+  "x\\_y",
+  "2 \\* 3",
+  "@ann",
+  "\\<b>",
+  "`a | b()`",
+  "**bold**",
+  "*so*",
+  "~~gone~~",
+  "[there](https://example.com/a?b=1\\&c=2)",
+  "#12",
+  "C:\\dir",
+);
+const line = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(" "));
+const block = fc.oneof(
+  line,
+  fc.record({ level: fc.integer({ min: 1, max: 6 }), line }).map(({ level, line: title }) => `${"#".repeat(level)} ${title}`),
+  fc.array(line, { minLength: 1, maxLength: 3 }).map((items) => items.map((item) => `- ${item}`).join("\n")),
+  fc
+    .array(line, { minLength: 1, maxLength: 3 })
+    .map((items) => items.map((item, at) => `${at + 1}. ${item}\n   - inner`).join("\n")),
+  fc.constantFrom("- [x] done\n- [ ] open", "```ts\nconst a = '<b>';\n\nb();\n```", "> quoted\n>\n> - item", "---"),
+  fc.array(fc.tuple(line, line), { minLength: 2, maxLength: 3 }).map(([head, ...rows]) => {
+    const row = (cells: readonly string[] = []) => `| ${cells.map((cell) => cell.replaceAll("a | b()", "ab()")).join(" | ")} |`;
+    return [row(head), "| - | - |", ...rows.map(row)].join("\n");
+  }),
+);
+const document = fc.array(block, { minLength: 1, maxLength: 5 }).map((parts) => parts.join("\n\nthen\n\n"));
+
+describe("the platform's HTML", () => {
+  test("Markdown there and back is the same", () => {
+    fc.assert(
+      fc.property(document, (markdown) => {
+        const once = htmlToMarkdown(markdownToHtml(markdown));
+        // Spelled alike after one journey; the second must change nothing, and no word may be lost on the first.
+        expect(htmlToMarkdown(markdownToHtml(once))).toBe(once);
+        const letters = (text: string) => text.replace(/[\\\s*_`~|#>.\d-]/g, "");
+        expect(letters(once)).toBe(letters(markdown));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("each part keeps its kind", () => {
+    const markdown =
+      "# Title\n\n- a\n  - b\n\n1. c\n\n- [x] d\n- [ ] e\n\n> f\n\n```ts\ng < h\n```\n\n| i | j |\n| - | - |\n| k | l |\n\n**m** *n* ~~o~~ `p` [q](https://example.com) @ann 🙂\n\n---";
+    expect(htmlToMarkdown(markdownToHtml(markdown))).toBe(markdown);
+  });
+
+  test("no Markdown makes a tag or an address that is not allowed", () => {
+    const pieces = fc.constantFrom(
+      "<script>alert(1)</script>",
+      "<img src=x onerror=y>",
+      "[a](javascript:x)",
+      "[a](data:text/html,x)",
+      "![a](https://x/y.png)",
+      "<style>",
+      "</p></div>",
+      "> ",
+      "- ",
+      "```",
+      "\n",
+      "<!--",
+      "-->",
+      '" onclick="',
+      "&lt;script&gt;",
+      "[b]: javascript:x\n\n[b]",
+    );
+    const anything = fc.oneof(
+      fc.array(pieces, { maxLength: 30 }).map((list) => list.join("")),
+      fc.string({ unit: "binary", maxLength: 200 }),
+    );
+    const tags =
+      /^\/?(p|h[1-6]|ul|ol|li|strong|em|del|code|pre|blockquote|a|br|hr|table|thead|tbody|tr|th|td|img|sup|section|input)$/;
+    fc.assert(
+      fc.property(anything, (markdown) => {
+        const html = markedHtml(markdown, "k");
+        for (const [, tag = "", rest = ""] of html.matchAll(/<(\/?[a-z][a-z0-9]*)([^>]*)>/gi)) {
+          expect(tag).toMatch(tags);
+          expect(rest).not.toMatch(/\son\w+=|style=/i);
+        }
+        for (const [, address = ""] of html.matchAll(/(?:href|src)="([^"]*)"/g))
+          expect(address).not.toMatch(/^\s*(javascript|data|vbscript):/i);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("HTML in Markdown is shown, comments in it are nobody's", () => {
+    expect(markdownToHtml("List<String> <!-- secret --> x\n\n<div>block</div>")).toBe(
+      "<p>List&#x3C;String>  x</p>\n<p>&#x3C;div>block&#x3C;/div></p>",
+    );
+  });
+
+  test("what the platform's own editor writes", () => {
+    const html =
+      '<p class="editor-paragraph-block">Hi <mention-component entity_identifier="u-1" entity_name="user_mention" label="ann"></mention-component></p><ul data-type="taskList"><li data-checked="true"><p>done</p></li></ul><script>x</script><image-component src="1"></image-component>';
+    expect(htmlToMarkdown(html)).toBe("Hi @ann\n\n- done");
+  });
+
+  test("any text is read, and deep nesting ends", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => void htmlToMarkdown(text)),
+      { numRuns: 150 },
+    );
+    expect(htmlToMarkdown(`${"<div>".repeat(40_000)}deep`)).toContain("deep");
+    for (const sign of ["> ", "- ", "*", "[", "<", "`"]) markdownToHtml(sign.repeat(20_000));
+    expect(markdownToHtml("x".repeat(200_000)).length).toBeLessThan(101_000);
+  }, 60_000);
+});

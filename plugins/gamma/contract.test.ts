@@ -1,0 +1,90 @@
+import { existsSync, readFileSync } from "node:fs";
+import { type ApiContract, callOf, requestFaults, type SeenRequest, setUp } from "@signalbox/sdk/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import gamma from "./index.ts";
+import { type GammaTracker, startTracker } from "./test-tracker.ts";
+
+const file = new URL("../../../shared/contracts/gamma.openapi.json", import.meta.url);
+const there = existsSync(file);
+if (!there && process.env.REQUIRE_SERVICES === "1")
+  throw new Error(`${file.pathname} is missing, and REQUIRE_SERVICES=1 asks for it`);
+if (!there) console.warn(`skipped: the platform's contract is not at ${file.pathname}`);
+
+/**
+ * The search that replaced the one in the contract, which Cloud has switched off:
+ * https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-search/#api-rest-api-3-search-jql-get
+ */
+const searchByToken = {
+  get: {
+    parameters: ["jql", "nextPageToken", "fields", "expand"]
+      .map((name) => ({ name, in: "query", schema: { type: "string" } as object }))
+      .concat({ name: "maxResults", in: "query", schema: { type: "integer" } }),
+  },
+};
+
+describe.skipIf(!there)("every request is one of the platform's contract", () => {
+  let tracker: GammaTracker;
+  let contract: ApiContract;
+  const faultsOf = (request: SeenRequest) => requestFaults(contract, request);
+  beforeAll(async () => {
+    const read = JSON.parse(readFileSync(file, "utf8")) as ApiContract;
+    contract = { ...read, paths: { ...read.paths, "/rest/api/3/search/jql": searchByToken } };
+    tracker = await startTracker();
+    tracker.addIssue("APP-12", new Date().toISOString());
+    for (let count = 0; count < 120; count++) tracker.comment("APP-12", { type: "doc", version: 1, content: [] });
+  });
+  afterAll(() => tracker.close());
+
+  test("of all methods and tools", async () => {
+    const { sources, tools } = await setUp(gamma);
+    const source = sources?.gamma;
+    if (!source?.poll || !tools) throw new Error("gamma has no source, no poll or no tools");
+    const connection = source.connection.parse({ url: tracker.url, email: "a@example.com", api_token: "t", is_cloud: "true" });
+    const subject = { project: "APP", issue: "APP-12" };
+    await source.account(callOf(connection));
+    await source.check(callOf(connection));
+    await source.deliver({ subject, body: "# Hello\n\n- a\n\n|a|b|\n|-|-|\n|1|2|" }, callOf(connection));
+    await source.find({ subject, body: "Hello" }, callOf(connection));
+    const since = new Date(Date.now() - 60_000).toISOString();
+    await source.poll({ project: "APP", since, cursor: null }, callOf(connection));
+    tracker.searchPath = "/search";
+    await source.poll({ project: "APP", since, cursor: null }, callOf(connection));
+    const at = { issue: "APP-12" };
+    await tools.add_comment?.run({ ...at, body: "x" }, callOf(connection));
+    await tools.update_description?.run({ ...at, description: "x" }, callOf(connection));
+    await tools.get_issue?.run(at, callOf(connection));
+    await tools.transition_issue?.run({ ...at, transition: "Done" }, callOf(connection));
+    await tools.transition_issue?.find?.({ ...at, transition: "Done" }, callOf(connection));
+    const asked = new Set(tracker.requests.map((request) => `${request.method} ${request.path}`));
+    expect([...asked].sort()).toEqual([
+      "GET /rest/api/3/issue/APP-12",
+      "GET /rest/api/3/issue/APP-12/comment",
+      "GET /rest/api/3/issue/APP-12/transitions",
+      "GET /rest/api/3/myself",
+      "GET /rest/api/3/search",
+      "GET /rest/api/3/search/jql",
+      "POST /rest/api/3/issue/APP-12/comment",
+      "POST /rest/api/3/issue/APP-12/transitions",
+      "PUT /rest/api/3/issue/APP-12",
+    ]);
+    for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);
+  });
+
+  test("and one that is not would be seen", () => {
+    const request: SeenRequest = {
+      method: "POST",
+      path: "/rest/api/3/issue/APP-12/comment",
+      query: new URLSearchParams(),
+      headers: { "content-type": "application/json" },
+      body: { body: { type: "doc" }, properties: [{ key: "k", value: 1 }] },
+    };
+    expect(faultsOf(request)).toEqual([]);
+    expect(faultsOf({ ...request, body: { body: 1, properties: [{ key: "k", other: 1 }] } })).toHaveLength(1);
+    expect(faultsOf({ ...request, body: { id: "1" } })).toEqual(["body member id is read-only"]);
+    expect(faultsOf({ ...request, path: "/rest/api/3/issues/APP-12/comment" })).toHaveLength(1);
+    expect(faultsOf({ ...request, query: new URLSearchParams("draft=1") })).toHaveLength(1);
+    expect(faultsOf({ ...request, method: "GET", body: undefined, query: new URLSearchParams("orderBy=updated") })).toEqual([
+      "orderBy=updated",
+    ]);
+  });
+});

@@ -1,0 +1,134 @@
+import { at, type HttpClient, type Json, PluginError, type Polled, timeAt, type WebhookPayload } from "@signalbox/sdk";
+import { z } from "zod";
+import { changeKey } from "./change-key.ts";
+import * as shapes from "./shapes.ts";
+
+/** Issues in one poll; the next poll goes on from there. */
+const mostIssues = 300;
+/** What the platform's index shows late is read again; what was told is known by its key. Milliseconds. */
+const overlap = 60_000;
+const fields = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated,comment";
+
+/** `from`: what came before it was told of. `at`: change of the last issue read. */
+const cursorShape = z.object({ v: z.literal(1), from: z.string(), at: z.string() });
+type Cursor = z.output<typeof cursorShape>;
+type Issue = z.output<typeof shapes.changedIssue>;
+interface Told extends WebhookPayload {
+  readonly when: string;
+}
+
+/** What changed in a project, told as its webhooks would have told it. */
+export async function poll(
+  client: HttpClient,
+  from: { project: string; since: string; cursor: string | null },
+  signal: AbortSignal,
+): Promise<Polled> {
+  const project = from.project.trim();
+  if (!/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(project))
+    throw new PluginError(
+      "invalid_input",
+      `project must be the key of a project such as "PROJ"; it is ${JSON.stringify(project.slice(0, 200))}`,
+    );
+  const cursor = cursorOf(from.cursor, from.since);
+  const { issues, whole } = await changed(client, project, cursor, signal);
+  const told: Told[] = [];
+  for (const issue of issues) told.push(...(await toldOf(client, issue, Date.parse(cursor.from), signal)));
+  const times = issues.map((issue) => timeAt(issue, "fields", "updated") ?? "");
+  const reached = [...times, cursor.at].sort().at(-1) ?? cursor.at;
+  const end: Cursor = { v: 1, from: whole ? early(reached) : cursor.from, at: reached };
+  const events = told.sort((a, b) => a.when.localeCompare(b.when)).map(({ headers, payload }) => ({ headers, payload }));
+  return { events, cursor: JSON.stringify(end) };
+}
+
+const early = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
+
+function cursorOf(text: string | null, since: string): Cursor {
+  try {
+    return cursorShape.parse(JSON.parse(text ?? ""));
+  } catch {
+    const start = new Date(since).toISOString();
+    return { v: 1, from: start, at: start };
+  }
+}
+
+/**
+ * Issues by time of change. The query language knows minutes in the time zone of the account; minutes ago mean the same
+ * everywhere.
+ */
+async function changed(client: HttpClient, project: string, { at: reached }: Cursor, signal: AbortSignal) {
+  const minutes = Math.max(1, Math.ceil((Date.now() - Date.parse(reached) + overlap) / 60_000) + 1);
+  const jql = `project = "${project}" AND updated >= "-${minutes}m" ORDER BY updated ASC`;
+  const search = searchOf(client, { jql, fields, expand: "changelog", maxResults: 100 }, signal);
+  const issues: Issue[] = [];
+  for (;;) {
+    const page = await search();
+    issues.push(
+      ...page.issues.filter((issue) => Date.parse(timeAt(issue, "fields", "updated") ?? "") >= Date.parse(reached) - overlap),
+    );
+    if (page.last) return { issues, whole: true };
+    if (issues.length >= mostIssues) return { issues, whole: false };
+  }
+}
+
+/** Cloud has replaced the search by another one, which Server and older descriptions of the API do not have. */
+function searchOf(client: HttpClient, query: Record<string, string | number>, signal: AbortSignal) {
+  let token: string | undefined;
+  let start: number | null = null;
+  const numbered = async () => {
+    const asked = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, shape: shapes.searched, signal };
+    const { data } = await client.read(asked);
+    start = (start ?? 0) + data.issues.length;
+    return { issues: data.issues, last: start >= (data.total ?? 0) || data.issues.length === 0 };
+  };
+  return async (): Promise<{ issues: readonly Issue[]; last: boolean }> => {
+    if (start !== null) return numbered();
+    try {
+      const asked = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, shape: shapes.searched, signal };
+      const { data } = await client.read(asked);
+      token = data.nextPageToken ?? undefined;
+      return { issues: data.issues, last: token === undefined };
+    } catch (error) {
+      if (token !== undefined || !(error instanceof PluginError) || error.code !== "not_found") throw error;
+      return numbered();
+    }
+  };
+}
+
+/** Created since: created. Each entry of the history since: updated. Each comment since: commented. */
+async function toldOf(client: HttpClient, found: Issue, since: number, signal: AbortSignal): Promise<Told[]> {
+  const { changelog, fields: all, ...rest } = found;
+  const { comment: _, ...shown } = all;
+  const issue = { ...rest, fields: shown };
+  const told: Told[] = [];
+  const created = timeAt(shown, "created");
+  if (created && Date.parse(created) >= since)
+    told.push(tell("gamma:issue_created", { issue, user: at(shown, "creator") ?? null }, created));
+  for (const history of changelog?.histories ?? []) {
+    const when = timeAt(history, "created");
+    if (!when || Date.parse(when) < since) continue;
+    const change = { id: history.id, items: history.items };
+    told.push(tell("gamma:issue_updated", { issue, user: history.author ?? null, changelog: change }, when));
+  }
+  for (const comment of await comments(client, found, since, signal)) {
+    const when = timeAt(comment, "created") ?? created ?? "";
+    told.push(tell("comment_created", { issue, comment, user: comment.author ?? null }, when));
+  }
+  return told;
+}
+
+/** A list shows a few comments of an issue, the newest not among them where there are many. */
+async function comments(client: HttpClient, found: Issue, since: number, signal: AbortSignal) {
+  const field = shapes.comments.safeParse(found.fields.comment);
+  const fresh = (list: z.output<typeof shapes.comments>) =>
+    list.comments.filter((one) => Date.parse(timeAt(one, "created") ?? "") >= since);
+  if (field.success && field.data.total <= field.data.comments.length) return fresh(field.data);
+  const query = { startAt: 0, maxResults: 100, orderBy: "-created" };
+  const asked = { route: "GET /issue/{key}/comment", path: { key: found.key }, query, shape: shapes.comments, signal };
+  return fresh((await client.read(asked)).data);
+}
+
+function tell(webhookEvent: string, told: Record<string, unknown>, when: string): Told {
+  const payload = JSON.parse(JSON.stringify({ webhookEvent, timestamp: Date.parse(when), ...told })) as Json;
+  const key = changeKey(webhookEvent, payload);
+  return { headers: key === null ? {} : { "x-gamma-webhook-identifier": `poll:${key}` }, payload, when };
+}

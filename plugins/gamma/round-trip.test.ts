@@ -1,0 +1,285 @@
+import fc from "fast-check";
+import type { BlockContent, Nodes, PhrasingContent, Root, RootContent } from "mdast";
+import { describe, expect, test } from "vitest";
+import type { AdfNode } from "./adf.ts";
+import { adfToMarkdown } from "./adf-to-markdown.ts";
+import { bodyOf, isMarked, markdownOf, markedBody } from "./bodies.ts";
+import { parseMarkdown, writeMarkdown } from "./markdown.ts";
+import { markdownToAdf } from "./markdown-to-adf.ts";
+import { markdownToWiki } from "./markdown-to-wiki.ts";
+
+const word = fc.constantFrom(
+  "alpha",
+  "Größe",
+  "🙂",
+  "x_y",
+  "2*3",
+  "a|b",
+  "@ann",
+  "<b>",
+  "C:\\dir",
+  "1.",
+  "#12",
+  "`q`",
+  "~5",
+  "&amp;",
+  "!",
+);
+const words = fc.array(word, { minLength: 1, maxLength: 4 }).map((list) => list.join(" "));
+const text = words.map((value): PhrasingContent => ({ type: "text", value }));
+const code = fc.constantFrom("a()", "x | y", "**b**", "<i>").map((value): PhrasingContent => ({ type: "inlineCode", value }));
+const link = fc
+  .record({
+    url: fc.constantFrom("https://example.com/a?b=1&c=(2)", "mailto:a@example.com", "accountid:5b10-ann"),
+    value: fc.constantFrom("@Ann", "there"),
+  })
+  .map(({ url, value }): PhrasingContent => ({ type: "link", url, children: [{ type: "text", value }] }));
+const styled = fc
+  .record({ type: fc.constantFrom("strong", "emphasis", "delete"), value: fc.constantFrom("bold", "so it is") })
+  .map(({ type, value }) => ({ type, children: [{ type: "text", value }] }) as PhrasingContent);
+const space: PhrasingContent = { type: "text", value: " " };
+const line = fc
+  .array(fc.oneof({ arbitrary: text, weight: 3 }, code, link, styled), { minLength: 1, maxLength: 5 })
+  .map((parts) => parts.flatMap((part, at) => (at > 0 ? [space, part] : [part])));
+const paragraph = line.map((children): BlockContent => ({ type: "paragraph", children }));
+const fence = fc
+  .record({ lang: fc.constantFrom("ts", null), value: fc.constantFrom("const a = 1;\n\nb();", "```", "*not*", "{code}", "") })
+  .map((rest): BlockContent => ({ type: "code", ...rest }));
+const list = fc
+  .record({
+    ordered: fc.boolean(),
+    items: fc.array(fc.record({ children: line, checked: fc.constantFrom(null, null, true, false), inner: fc.option(line) }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  })
+  .map(
+    ({ ordered, items }): BlockContent => ({
+      type: "list",
+      ordered,
+      ...(ordered ? { start: 1 } : {}),
+      spread: false,
+      children: items.map(({ children, checked, inner }) => ({
+        type: "listItem",
+        spread: false,
+        checked,
+        children: [
+          { type: "paragraph", children },
+          ...(inner
+            ? [
+                {
+                  type: "list" as const,
+                  ordered: false,
+                  spread: false,
+                  children: [
+                    { type: "listItem" as const, spread: false, children: [{ type: "paragraph" as const, children: inner }] },
+                  ],
+                },
+              ]
+            : []),
+        ],
+      })),
+    }),
+  );
+const table = fc.array(fc.tuple(line, line), { minLength: 2, maxLength: 4 }).map(
+  (rows): BlockContent => ({
+    type: "table",
+    children: rows.map((cells) => ({ type: "tableRow", children: cells.map((children) => ({ type: "tableCell", children })) })),
+  }),
+);
+const heading = fc
+  .record({ depth: fc.constantFrom(1, 2, 3, 6), children: line })
+  .map(({ depth, children }) => ({ type: "heading", depth, children }) as BlockContent);
+const quote = fc
+  .array(fc.oneof(paragraph, fence, list), { minLength: 1, maxLength: 2 })
+  .map((children): BlockContent => ({ type: "blockquote", children }));
+const blocks = fc.array(fc.oneof(paragraph, paragraph, heading, list, fence, table, quote), { minLength: 1, maxLength: 5 });
+/** Neighbours of one kind run together in Markdown: a paragraph stands between. */
+const document = blocks.map(
+  (children): Root => ({
+    type: "root",
+    children: children.flatMap((child, at): RootContent[] =>
+      at > 0 ? [{ type: "paragraph", children: [{ type: "text", value: "then" }] }, child] : [child],
+    ),
+  }),
+);
+/** What another reader makes of it: written and read once, so that both sides are spelled alike. */
+const settled = (markdown: string): string => {
+  const root = parseMarkdown(markdown);
+  tight(root);
+  return writeMarkdown(root);
+};
+/** The platform knows no lists with blank lines between their items. */
+function tight(node: Nodes): void {
+  if (node.type === "list" || node.type === "listItem") node.spread = false;
+  if ("children" in node) for (const child of node.children) tight(child);
+}
+const known = new Set([
+  ...["doc", "paragraph", "heading", "rule", "blockquote", "bulletList", "orderedList", "listItem", "codeBlock"],
+  ...["table", "tableRow", "tableHeader", "tableCell", "text", "hardBreak", "mention"],
+]);
+const all = (node: AdfNode): AdfNode[] => [node, ...(node.content ?? []).flatMap(all)];
+
+describe("Cloud's documents", () => {
+  test("Markdown there and back is the same", () => {
+    fc.assert(
+      fc.property(document, (root) => {
+        const markdown = settled(writeMarkdown(root));
+        expect(adfToMarkdown(JSON.parse(JSON.stringify(markdownToAdf(markdown))))).toBe(markdown);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("no Markdown makes a node or a link that is not allowed", () => {
+    const pieces = fc.constantFrom(
+      "<script>",
+      "javascript:alert(1)",
+      "](",
+      "[a](javascript:x)",
+      "![](data:x)",
+      "> ",
+      "- ",
+      "```",
+      "|",
+      "\n",
+      "<!--",
+      "-->",
+      "{panel}",
+      "[b]: vbscript:x",
+      "[b]",
+      "# ",
+      "**",
+      "\u200B",
+      "&#106;",
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.array(pieces, { maxLength: 40 }).map((list) => list.join("")),
+          fc.string({ unit: "binary", maxLength: 200 }),
+        ),
+        (markdown) => {
+          const body = markedBody(markdown, "key-1", { is_cloud: true }) as AdfNode;
+          for (const node of all(body)) {
+            expect(known).toContain(node.type);
+            if (node.type === "text") expect(node.text).toBeTruthy();
+            for (const mark of node.marks ?? [])
+              if (mark.type === "link") expect(String(mark.attrs?.href)).toMatch(/^(https?|mailto|tel|ftp):/i);
+          }
+          expect(isMarked(body, "key-1")).toBe(true);
+          expect(isMarked(body, "key-2")).toBe(false);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test("HTML is text, comments in it are nobody's", () => {
+    expect(adfToMarkdown(markdownToAdf("a <b>c</b> <!-- secret --> d<br>e"))).toBe("a \\<b>c\\</b>  d\\\ne");
+  });
+
+  test("what the platform's own editor writes", () => {
+    const node = (type: string, attrs: object, content?: unknown[]) => ({ type, attrs, ...(content ? { content } : {}) });
+    const document = {
+      type: "doc",
+      version: 1,
+      content: [
+        node("panel", { panelType: "info" }, [
+          { type: "paragraph", content: [{ type: "text", text: "Mind " }, node("emoji", { shortName: ":fire:", text: "🔥" })] },
+        ]),
+        node("taskList", { localId: "1" }, [node("taskItem", { localId: "2", state: "DONE" }, [{ type: "text", text: "done" }])]),
+        {
+          type: "paragraph",
+          content: [
+            node("mention", { id: "5b10-ann", text: "@Ann" }),
+            { type: "text", text: " " },
+            node("date", { timestamp: "1767323045000" }),
+            { type: "text", text: " " },
+            node("status", { text: "OPEN" }),
+          ],
+        },
+        node("mediaSingle", {}, [node("media", { id: "1", alt: "shot.png" })]),
+        { type: "paragraph", content: [node("inlineCard", { url: "https://example.com" })] },
+        node("expand", { title: "More" }, [{ type: "paragraph", content: [{ type: "text", text: "within" }] }]),
+        node("unheardOf", {}, [{ type: "paragraph", content: [{ type: "text", text: "kept" }] }]),
+      ],
+    };
+    expect(adfToMarkdown(document)).toBe(
+      "> Mind 🔥\n\n- [x] done\n\n[@Ann](accountid:5b10-ann) 2026-01-02 OPEN\n\n(attachment shot.png)\n\n<https://example.com>\n\nwithin\n\nkept",
+    );
+  });
+
+  test("any JSON is read, and deep nesting ends", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => void adfToMarkdown(value)),
+      { numRuns: 150 },
+    );
+    let deep: unknown = { type: "text", text: "x" };
+    for (let level = 0; level < 5000; level++) deep = { type: level % 2 ? "blockquote" : "bulletList", content: [deep] };
+    expect(adfToMarkdown({ type: "doc", content: [deep] })).toEqual(expect.any(String));
+    for (const sign of ["> ", "- ", "*", "[", "<", "`"]) markedBody(sign.repeat(20_000), "k", { is_cloud: true });
+  }, 60_000);
+
+  test("a long text is cut, with a note in front", () => {
+    const body = JSON.stringify(bodyOf("word ".repeat(20_000), { is_cloud: true }));
+    expect(body.length).toBeLessThan(33_000);
+    expect(body).toContain("Cut off.");
+    expect(String(markedBody("_[".repeat(20_000), "k", { is_cloud: false })).length).toBeLessThan(32_900);
+  });
+});
+
+describe("Server's wiki markup", () => {
+  test("every part", () => {
+    const markdown =
+      "# T*i*tle\n\na **b** ~~c~~ `d{e}` [f](https://x.y/z|1) <br>@ann\n\n- one\n  1. two\n- [x] three\n\n> q\n\n| a | b |\n| - | - |\n| 1\\|2 | 3 |\n\n```ts\nx {code} y\n```\n\n---";
+    expect(markdownToWiki(markdown)).toBe(
+      "h1. T{_}i{_}tle\n\na {*}b{*} {-}c{-} {{d\\{e\\}}} [f|https://x.y/z%7C1] \n@ann\n\n* one\n*# two\n* \\[x\\] three\n\n{quote}\nq\n{quote}\n\n||a||b||\n|1\\|2|3|\n\n{code:ts}\nx {\u2060code} y\n{code}\n\n----",
+    );
+  });
+
+  test("nothing ends code or a quotation but its own end", () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.constantFrom(
+            "{code}",
+            "{quote}",
+            "{noformat}",
+            "```",
+            "\n",
+            "> ",
+            "x",
+            "{CODE:java}",
+            "{{",
+            "}}",
+            "[~bob]",
+            "!a.png!",
+          ),
+          { maxLength: 30 },
+        ),
+        (parts) => {
+          const wiki = markdownToWiki(parts.join(""));
+          const macros = [...wiki.matchAll(/(?<!\\)\{(code|quote|noformat)(?::\w+)?\}/gi)].map(([, name]) =>
+            String(name).toLowerCase(),
+          );
+          expect(macros.filter((name) => name === "code").length % 2).toBe(0);
+          expect(macros.filter((name) => name === "quote").length % 2).toBe(0);
+          expect(macros).not.toContain("noformat");
+          const outside = wiki.replace(/\{code\}\n[\s\S]*?\n\{code\}/g, "");
+          expect(outside).not.toMatch(/(?<!\\)\[~bob/);
+          expect(outside).not.toMatch(/(?<!\\)!a\.png(?<!\\)!/);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test("the marker is known in front of everything, and taken off", () => {
+    for (const markdown of ["text", "# title", "- item", "```\ncode\n```", "> quote", "| a |\n| - |", "---", "**b**"]) {
+      const body = markedBody(markdown, "k", { is_cloud: false });
+      expect(isMarked(body, "k"), markdown).toBe(true);
+      expect(markdownOf(body)).not.toMatch(/[\u2060-\u2064]/);
+    }
+  });
+});
