@@ -45,6 +45,7 @@ export const get = operation({
 export const create = operation({
   id: "integrations.create",
   http: "POST /api/integrations",
+  scope: "admin",
   rpc: "IntegrationService.CreateIntegration",
   about: "Store an account at a platform, encrypted, for an agent, a project or the webhook of its own.",
   input: z.object({ source: sourceName, name: text(200), credentials, ...owner }),
@@ -55,6 +56,7 @@ export const create = operation({
 export const update = operation({
   id: "integrations.update",
   http: "PUT /api/integrations/:id",
+  scope: "admin",
   rpc: "IntegrationService.UpdateIntegration",
   about: "Update an integration; credentials are replaced as a whole.",
   input: z.object({ id: z.uuid(), name: text(200).optional(), credentials: credentials.optional(), ...owner }),
@@ -64,6 +66,7 @@ export const update = operation({
 export const remove = operation({
   id: "integrations.delete",
   http: "DELETE /api/integrations/:id",
+  scope: "admin",
   rpc: "IntegrationService.DeleteIntegration",
   about: "Delete an integration and its webhook.",
   input: z.object({ id: z.uuid() }),
