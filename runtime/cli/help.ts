@@ -5,13 +5,16 @@ import type { Flag, Verb } from "./verbs.ts";
 const commands: readonly (readonly [string, string])[] = [
   ["start", "Run the service, from the environment and .env."],
   ["migrate", "Bring the database up to date, and stop. `start` does it too."],
+  ["reembed", "Embed everything anew after EMBEDDING_MODEL or EMBEDDING_DIMENSION changed; goes on where it was ended."],
+  ["memory export", "Print every memory as a line of JSON."],
+  ["memory import <file>", "Store what export printed; - reads standard input."],
   ["keys", "Make, list and revoke API keys: straight on the database, so also before any key exists."],
 ];
 
 /** `signalbox --help`: every noun with its verbs. */
 export function overview(verbs: readonly Verb[]): string {
   const nouns = [...Map.groupBy(verbs, (verb) => verb.noun)].sort(([a], [b]) => (a < b ? -1 : 1));
-  const width = Math.max(...nouns.map(([noun]) => noun.length));
+  const width = Math.max(...nouns.map(([noun]) => noun.length), ...commands.map(([name]) => name.length));
   return `Signalbox ${version}: events of issue trackers in, work of AI agents out.
 
 Usage: signalbox <command>

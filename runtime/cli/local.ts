@@ -35,7 +35,8 @@ export const runOnKeys = (op: Operation, input: Record<string, unknown>, write: 
 export const runMigrate = (write: (text: string) => void): Promise<number> =>
   onDatabase(write, "It applied all migrations when it started.", migrate);
 
-async function onDatabase<T>(
+/** Opens the configured database for one command. */
+export async function onDatabase<T>(
   write: (text: string) => void,
   whereInUse: string,
   run: (database: Database, log: Log) => Promise<T>,

@@ -55,6 +55,11 @@ async function carryOut([first, ...rest]: readonly string[], terminal: Terminal)
     await import("../main.ts");
     return null;
   }
+  if (first === "reembed" && rest.length === 0) {
+    await (await import("./memory.ts")).runReembed(terminal.interactive, terminal.out, terminal.err);
+    return 0;
+  }
+  if (first === "memory" && (rest[0] === "export" || rest[0] === "import") && !wantsHelp) return transfer(rest, terminal);
   const verbs = verbsOf(declared().map(({ op }) => op));
   if (first === "--help" || first === "-h" || first === "help") return say(terminal, overview(verbs));
   if (first === undefined) {
@@ -62,6 +67,14 @@ async function carryOut([first, ...rest]: readonly string[], terminal: Terminal)
     return 2;
   }
   return runNoun(first, rest, verbs, terminal);
+}
+
+async function transfer([direction, file, ...more]: readonly string[], terminal: Terminal): Promise<number> {
+  const { runExport, runImport } = await import("./memory.ts");
+  if (more.length > 0 || (direction === "export") === (file !== undefined))
+    throw new UsageError("Usage: signalbox memory export > <file>, or signalbox memory import <file>");
+  if (file === undefined) return runExport(terminal.out, terminal.err).then(() => 0);
+  return (await runImport(file, terminal.out, terminal.err)) ? 0 : 1;
 }
 
 async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly Verb[], terminal: Terminal): Promise<number> {

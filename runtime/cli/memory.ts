@@ -1,0 +1,69 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import memoryPgvector from "@signalbox/plugin-memory-pgvector";
+import memoryRedis from "@signalbox/plugin-memory-redis";
+import { readConfig } from "../config.ts";
+import { migrate } from "../database/migrate.ts";
+import { createKeep } from "../memory/keep.ts";
+import { prepareMemory } from "../memory/prepare.ts";
+import { reembed } from "../memory/reembed.ts";
+import { openStores } from "../memory/stand-alone.ts";
+import { exportMemories, importMemories } from "../memory/transfer.ts";
+import { onDatabase } from "./local.ts";
+
+const builtIns = [memoryPgvector, memoryRedis];
+const inUse = "Stop that service first.";
+type Write = (text: string) => void;
+
+/** `signalbox reembed`: vectors of the configured model for everything that is stored. */
+export const runReembed = (interactive: boolean, out: Write, err: Write): Promise<void> =>
+  onDatabase(err, inUse, async (database, log) => {
+    await migrate(database, log);
+    const options = { config: readConfig(), database, builtIns, log, signal: new AbortController().signal };
+    const result = await reembed(options, ({ done, total }) => err(interactive ? bar(done, total) : `${done} of ${total}\n`));
+    if (interactive) err("\n");
+    out(`${result.done} of ${result.total} texts embedded.\n`);
+  });
+
+const width = 30;
+function bar(done: number, total: number): string {
+  const share = total === 0 ? 1 : done / total;
+  const filled = Math.round(share * width);
+  return `\r[${"#".repeat(filled)}${" ".repeat(width - filled)}] ${done} of ${total}`;
+}
+
+/** `signalbox memory export`: every memory as a line of JSON. */
+export const runExport = (out: Write, err: Write): Promise<void> =>
+  withStores(err, async ({ sql, stores }) => {
+    for await (const line of exportMemories({ sql, stores })) out(`${line}\n`);
+  });
+
+/** `signalbox memory import <file>`: what `export` wrote; answers whether every line was good. */
+export const runImport = (file: string, out: Write, err: Write): Promise<boolean> =>
+  withStores(err, async ({ keep }) => {
+    const lines = createInterface({
+      input: file === "-" ? process.stdin : createReadStream(file),
+      crlfDelay: Number.POSITIVE_INFINITY,
+    });
+    const { created, skipped, failed } = await importMemories(keep, lines);
+    for (const { line, error } of failed) err(`line ${line}: ${error}\n`);
+    out(`${created} created, ${skipped} skipped because their keys exist, ${failed.length} refused.\n`);
+    return failed.length === 0;
+  });
+
+type Stored = Parameters<typeof exportMemories>[0] & { readonly keep: ReturnType<typeof createKeep> };
+
+const withStores = <T>(err: Write, work: (stored: Stored) => Promise<T>): Promise<T> =>
+  onDatabase(err, inUse, async (database, log) => {
+    await migrate(database, log);
+    const config = readConfig();
+    const ground = await prepareMemory(config, database, { ...log, info: () => {} });
+    try {
+      const stores = await openStores(ground, builtIns, config, log);
+      const { sql } = database;
+      const keep = createKeep({ sql, stores, log, ...ground, shortTtlSeconds: config.REDIS_MEMORY_TTL, stored: () => {} });
+      return await work({ sql, stores, keep });
+    } finally {
+      await ground.redis?.close();
+    }
+  });
