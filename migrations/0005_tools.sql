@@ -22,7 +22,7 @@ create table mcp_servers (
   status text not null default 'pending',
   tools json not null default '[]',
   last_error text,
-  discovered_at timestamptz(3),
+  checked_at timestamptz(3),
   created_at timestamptz(3) not null default now()
 );
 

@@ -11,6 +11,7 @@ import { healthOperation, type Part } from "./health/operations.ts";
 import { type IntegrationDeps, integrationOperations } from "./integrations/operations.ts";
 import { keyOperations } from "./keys/operations.ts";
 import { mappingOperations } from "./mappings/operations.ts";
+import { type McpServerDeps, mcpServerOperations } from "./mcp-servers/operations.ts";
 import type { Memory } from "./memory/open.ts";
 import { memoryOperations } from "./memory/operations.ts";
 import type { Bound } from "./operations.ts";
@@ -37,6 +38,7 @@ export interface Parts {
   readonly webhookMappings: WebhookMappingDeps;
   readonly integrations: IntegrationDeps;
   readonly tools: ToolDeps;
+  readonly mcpServers: McpServerDeps;
   readonly gateway: GatewayParts;
   readonly memory: Memory;
   readonly health: readonly Part[];
@@ -59,6 +61,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...integrationOperations(parts.integrations),
   ...toolOperations(parts.tools),
   ...toolExecutionOperations,
+  ...mcpServerOperations(parts.mcpServers),
   ...memoryOperations(parts.memory),
   ...keyOperations(parts.bus),
   usageOperation,

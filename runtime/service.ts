@@ -19,6 +19,8 @@ import { createAuthenticate } from "./http/authenticate.ts";
 import { openIntegrations } from "./integrations/store.ts";
 import { openKeyring } from "./keys/keyring.ts";
 import type { Log } from "./log.ts";
+import { startDiscovery } from "./mcp-servers/discovery.ts";
+import { mcpTools } from "./mcp-servers/tools.ts";
 import { openMemory } from "./memory/open.ts";
 import { prepareMemory, storesFrom } from "./memory/prepare.ts";
 import { exposureOf } from "./network/exposure.ts";
@@ -31,6 +33,7 @@ import { startScheduler } from "./poll-sources/scheduler.ts";
 import { keepQueues } from "./queues/keep.ts";
 import { openQueues } from "./queues/open.ts";
 import { serve } from "./serve.ts";
+import { isBuiltInSource } from "./tools/offer.ts";
 import { openRegistry } from "./tools/registry.ts";
 import { createVault } from "./vault.ts";
 import { createWatchdog } from "./watchdog/watchdog.ts";
@@ -96,10 +99,15 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const routing = await openRouting(sql, bus, log);
   const evaluator = createEvaluator();
   const hooks = await openHooks({ ...{ sql, bus, log, vault, evaluator }, warn, alarm });
+  const isTaken = (provider: string) => plugins.loaded.some(({ plugin }) => plugin.id === provider) || isBuiltInSource(provider);
   const tools = await openRegistry({
     ...{ host, sql, bus, log, fetch: guard.fetch },
     builtIns: new Set(builtIns.map((plugin) => plugin.id)),
-    discovered: async () => [],
+    discovered: () => mcpTools(sql, guard.fetch, isTaken),
+  });
+  const discovery = startDiscovery({
+    ...{ sql, bus, log, fetch: guard.fetch },
+    watchdog: (message, context) => watchdog("warn", message, context),
   });
   const llm = config.LLM_BASE_URL
     ? createLlm({ baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, timeoutMs: config.LLM_TIMEOUT_SECONDS * 1000 })
@@ -156,6 +164,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       connectionOf: connections.forExecution,
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
+    mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
     gateway: {
       ...{ memory, leaseSeconds },
       limits: createLimits(
@@ -185,6 +194,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     integrations.close();
     evaluator.close();
     tools.close();
+    await discovery.close();
     connected.close();
     accounts.close();
     await memory.close();

@@ -61,6 +61,8 @@ export function connectEmbedded(embedded: Embedded): Database {
 
 /** SQLSTATE of a failed query, for example 23505 for a broken unique constraint; `null` for any other error. */
 export const sqlState = (error: unknown): string | null => (error instanceof postgres.PostgresError ? error.code : null);
+/** A row that another one refers to is not there. */
+export const isMissingReference = (error: unknown): boolean => sqlState(error) === "23503";
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === "23505";
 /** Name of the constraint that a query broke. */
 export const constraintOf = (error: unknown): string | null =>

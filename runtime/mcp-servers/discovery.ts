@@ -1,0 +1,120 @@
+import type { mcpServer } from "@signalbox/schema/mcp-servers";
+import type { z } from "zod";
+import type { Bus } from "../bus.ts";
+import type { Sql } from "../database/client.ts";
+import type { Log } from "../log.ts";
+import { listTools } from "../mcp/client/list-tools.ts";
+import { allServers, claimDue, type ServerRow, saveAnswer } from "./queries.ts";
+
+export type McpServer = z.output<typeof mcpServer>;
+
+/** Asks MCP servers for their tools, so that they are known before anybody needs them: nothing else ever waits for a server. */
+export interface Discovery {
+  /** Asks all, now. */
+  all(): Promise<Result>;
+  /** Asks one in the background. */
+  soon(server: ServerRow): void;
+  close(): Promise<void>;
+}
+export interface Result {
+  readonly servers: number;
+  readonly tools: number;
+  readonly failed: { name: string; error: string }[];
+}
+
+export interface DiscoveryOptions {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  /** Reaches only what user-given addresses may reach. */
+  readonly fetch: typeof globalThis.fetch;
+  /** Deadline of one server. */
+  readonly timeoutMs?: number;
+  /** How old an answer may be, and how soon a server that failed is asked again. */
+  readonly freshSeconds?: number;
+  readonly retrySeconds?: number;
+}
+
+const maxBytes = 4_194_304;
+/** Servers asked at the same time. */
+const atOnce = 8;
+
+export function startDiscovery(options: DiscoveryOptions): Discovery {
+  const { sql, log, freshSeconds = 300, retrySeconds = 60 } = options;
+  const stop = new AbortController();
+  const underWay = new Map<number, Promise<Answer>>();
+  // Two who ask for the same server at the same time share one answer.
+  const ask = (server: ServerRow): Promise<Answer> => {
+    const running = underWay.get(server.id);
+    if (running) return running;
+    const asked = askServer(server, options, stop.signal).finally(() => underWay.delete(server.id));
+    underWay.set(server.id, asked);
+    return asked;
+  };
+  const quietly = (work: Promise<unknown>) =>
+    void work.catch((error) => {
+      if (!stop.signal.aborted) log.warn("MCP servers could not be asked for their tools", { error });
+    });
+  const sweep = async (fresh: number, retry: number) => askAll(await claimDue(sql, fresh, retry), ask);
+
+  quietly(sweep(0, 0));
+  const timer = setInterval(() => quietly(sweep(freshSeconds, retrySeconds)), Math.min(freshSeconds, retrySeconds) * 1000);
+  return {
+    all: async () => {
+      const servers = await allServers(sql);
+      const answers = await askAll(servers, ask);
+      return {
+        servers: servers.length,
+        tools: answers.reduce((total, answer) => total + answer.tools, 0),
+        failed: answers.flatMap((answer, i) =>
+          answer.error === null ? [] : [{ name: servers[i]?.name ?? "", error: answer.error }],
+        ),
+      };
+    },
+    soon: (server) => quietly(ask(server)),
+    close: async () => {
+      clearInterval(timer);
+      stop.abort();
+      await Promise.allSettled(underWay.values());
+    },
+  };
+}
+
+interface Answer {
+  readonly tools: number;
+  readonly error: string | null;
+}
+
+async function askAll(servers: readonly ServerRow[], ask: (server: ServerRow) => Promise<Answer>): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  const waiting = [...servers.entries()];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) answers[next[0]] = await ask(next[1]);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return answers;
+}
+
+/** Asks one server and stores what it told. Throws only when that could not be stored. */
+async function askServer(server: ServerRow, options: DiscoveryOptions, signal: AbortSignal): Promise<Answer> {
+  const { sql, bus, log, fetch, timeoutMs = 15_000 } = options;
+  let tools: ServerRow["tools"] | null = null;
+  let error: string | null = null;
+  try {
+    const found = await listTools({ url: server.url, fetch, signal, timeoutMs, maxBytes });
+    tools = found.tools;
+    error = found.left_out;
+  } catch (fault) {
+    signal.throwIfAborted();
+    error = fault instanceof Error ? fault.message : String(fault);
+  }
+  const status = tools ? ("connected" as const) : ("failed" as const);
+  if (!(await saveAnswer(sql, server.id, { status, tools, last_error: error })))
+    return { tools: 0, error: "it was deleted meanwhile" };
+  if (status !== server.status && status === "failed") options.watchdog("an MCP server failed", { server: server.name, error });
+  else if (status !== server.status)
+    log.info("MCP server connected", { server: server.name, tools: tools?.length, left_out: error });
+  await bus.publish("tools");
+  return tools ? { tools: tools.length, error: null } : { tools: 0, error };
+}

@@ -1,0 +1,61 @@
+import type { Queryable, Sql } from "../database/client.ts";
+import type { McpTool } from "../mcp/client/list-tools.ts";
+
+export interface ServerRow {
+  readonly id: number;
+  readonly name: string;
+  readonly provider: string;
+  readonly url: string;
+  readonly agent_id: string | null;
+  readonly status: "pending" | "connected" | "failed";
+  readonly tools: readonly McpTool[];
+  readonly last_error: string | null;
+  readonly checked_at: string | null;
+  readonly created_at: string;
+}
+
+export async function listServers(
+  sql: Queryable,
+  page: { limit: number; offset: number },
+): Promise<{ items: ServerRow[]; total: number }> {
+  const items = await sql<ServerRow[]>`select * from mcp_servers order by id limit ${page.limit} offset ${page.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from mcp_servers`;
+  return { items, total: count.total };
+}
+
+export const allServers = (sql: Queryable): Promise<ServerRow[]> => sql<ServerRow[]>`select * from mcp_servers order by id`;
+
+/** `undefined` where the name, or what is made of it, is taken. */
+export async function insertServer(
+  sql: Queryable,
+  server: Pick<ServerRow, "name" | "provider" | "url" | "agent_id">,
+): Promise<ServerRow | undefined> {
+  const [row] = await sql<ServerRow[]>`insert into mcp_servers ${sql(server)} on conflict do nothing returning *`;
+  return row;
+}
+
+export async function deleteServer(sql: Queryable, id: number): Promise<boolean> {
+  return (await sql`delete from mcp_servers where id = ${id}`).count > 0;
+}
+
+/** Takes those that are due to be asked, so that of several replicas one asks. */
+export const claimDue = (sql: Sql, freshSeconds: number, retrySeconds: number): Promise<ServerRow[]> =>
+  sql<ServerRow[]>`
+    update mcp_servers set checked_at = now()
+    where checked_at is null
+      or checked_at < now() - make_interval(secs => case when status = 'connected' then ${freshSeconds} else ${retrySeconds} end)
+    returning *`;
+
+/** What a server told. Its last tools are kept when it failed; `false` where it was deleted meanwhile. */
+export async function saveAnswer(
+  sql: Queryable,
+  id: number,
+  answer: { status: "connected" | "failed"; tools: readonly McpTool[] | null; last_error: string | null },
+): Promise<boolean> {
+  const tools = answer.tools && JSON.stringify(answer.tools);
+  const result = await sql`
+    update mcp_servers set status = ${answer.status}, last_error = ${answer.last_error}, checked_at = now(),
+      tools = coalesce(${tools}::text::json, tools)
+    where id = ${id}`;
+  return result.count > 0;
+}

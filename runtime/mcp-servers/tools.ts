@@ -1,0 +1,65 @@
+import { Failure } from "../agent/attempts.ts";
+import type { Sql } from "../database/client.ts";
+import { storable } from "../json.ts";
+import { callMcpTool } from "../mcp/client/call-tool.ts";
+import type { McpTool } from "../mcp/client/list-tools.ts";
+import { ServerFault } from "../mcp/client/server-fault.ts";
+import { checkParameters } from "../tools/parameters.ts";
+import type { Parameters, RegisteredTool, ToolUse } from "../tools/registered-tool.ts";
+import { allServers, type ServerRow } from "./queries.ts";
+
+/** Deadline of one call, and the most that is read of its answer. */
+const callMs = 60_000;
+const maxBytes = 2_097_152;
+
+type Fetch = typeof globalThis.fetch;
+
+/**
+ * The tools of all MCP servers. In turns, the first of each before the second of any: where there are more than a request
+ * may hold, a server with a long list does not crowd out another. `isTaken`: names of providers that are somebody else's.
+ */
+export async function mcpTools(sql: Sql, fetch: Fetch, isTaken: (provider: string) => boolean): Promise<RegisteredTool[]> {
+  const servers = (await allServers(sql)).filter((server) => !isTaken(server.provider));
+  const most = Math.max(0, ...servers.map((server) => server.tools.length));
+  const tools: RegisteredTool[] = [];
+  for (let i = 0; i < most; i++) {
+    for (const server of servers) {
+      const tool = server.tools[i];
+      if (tool) tools.push(registered(server, tool, fetch));
+    }
+  }
+  return tools;
+}
+
+export const qualifiedName = (server: Pick<ServerRow, "provider">, tool: Pick<McpTool, "name">): string =>
+  `${server.provider}.${tool.name}`;
+
+const registered = (server: ServerRow, tool: McpTool, fetch: Fetch): RegisteredTool => ({
+  qualifiedName: qualifiedName(server, tool),
+  provider: server.provider,
+  name: tool.name,
+  origin: "mcp",
+  about: tool.description || tool.remote_name,
+  category: null,
+  parameters: tool.parameters,
+  effect: tool.read_only ? "read" : "write",
+  idempotent: tool.idempotent,
+  source: null,
+  takesProject: false,
+  endpoint: null,
+  agentId: server.agent_id,
+  available: server.status === "connected",
+  parse: (given) => checkParameters(tool.parameters, given),
+  run: (input, use) => call(server, tool, input, use, fetch),
+  find: null,
+});
+
+/** What goes wrong is told to the model at once: a server that is slow or gone must not have the whole execution wait. */
+async function call(server: ServerRow, tool: McpTool, input: Parameters, { signal }: ToolUse, fetch: Fetch): Promise<unknown> {
+  try {
+    return storable(await callMcpTool({ url: server.url, fetch, signal, timeoutMs: callMs, maxBytes }, tool.remote_name, input));
+  } catch (error) {
+    if (!(error instanceof ServerFault)) throw error;
+    throw new Failure(`The MCP server ${JSON.stringify(server.name)} ${error.message}`, { retryable: false, cause: error });
+  }
+}

@@ -1,0 +1,113 @@
+type Schema = Record<string, unknown>;
+
+const types = ["string", "integer", "number", "boolean", "array", "object", "null"];
+const counts = ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
+const bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
+/** The names that every LLM takes for a parameter. */
+const propertyName = /^[A-Za-z0-9_.-]{1,64}$/;
+const longestText = 1_000;
+const deepest = 8;
+const mostNodes = 500;
+
+/**
+ * The JSON Schema of a tool's parameters, made anew from what a server sent: only keywords that LLMs take, only where they
+ * are well-formed, references put in place. One tool with an invalid schema would have the LLM refuse every request.
+ * What is left out only widens it: the server checks what it is called with. `null` where it describes no object.
+ */
+export function safeSchema(given: unknown): Schema | null {
+  if (!isObject(given) || (given.type !== undefined && given.type !== "object")) return null;
+  const { properties, required, additionalProperties, description } = rebuild(given, { root: given, nodes: 0 }, 0);
+  return {
+    type: "object",
+    ...(description !== undefined && { description }),
+    properties: properties ?? {},
+    ...(required !== undefined && { required }),
+    ...(typeof additionalProperties === "boolean" && { additionalProperties }),
+  };
+}
+
+interface Walk {
+  readonly root: Schema;
+  nodes: number;
+}
+
+const isObject = (value: unknown): value is Schema => typeof value === "object" && value !== null && !Array.isArray(value);
+const isScalar = (value: unknown) => value === null || ["string", "number", "boolean"].includes(typeof value);
+
+function rebuild(given: unknown, walk: Walk, depth: number): Schema {
+  if (!isObject(given) || depth > deepest || ++walk.nodes > mostNodes) return {};
+  const at = resolved(given, walk.root);
+  return { ...plainKeywords(at), ...objectKeywords(at, walk, depth), ...nestedKeywords(at, walk, depth) };
+}
+
+/** With what its references point at within the same schema put in their place. */
+function resolved(given: Schema, root: Schema): Schema {
+  let at = given;
+  for (let hops = 0; hops < deepest; hops++) {
+    const found = target(at, root);
+    if (!isObject(found)) break;
+    const { $ref: _, ...own } = at;
+    at = { ...found, ...own };
+  }
+  return at;
+}
+
+function target(given: Schema, root: Schema): unknown {
+  if (typeof given.$ref !== "string" || !given.$ref.startsWith("#/")) return undefined;
+  let at: unknown = root;
+  for (const part of given.$ref.slice(2).split("/")) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  }
+  return at;
+}
+
+function plainKeywords(given: Schema): Schema {
+  const kept: Schema = {};
+  const type = Array.isArray(given.type) ? [...new Set(given.type)] : given.type;
+  if (Array.isArray(type) ? type.length > 0 && type.every((one) => types.includes(one)) : types.includes(type as string))
+    kept.type = type;
+  for (const name of ["title", "description"] as const) {
+    const text = given[name];
+    if (typeof text === "string" && text !== "") kept[name] = text.slice(0, longestText).toWellFormed();
+  }
+  if (Array.isArray(given.enum)) {
+    const values = [...new Set(given.enum.filter(isScalar))];
+    if (values.length > 0 && values.length === given.enum.length && values.length <= 500) kept.enum = values;
+  }
+  if ("const" in given && isScalar(given.const)) kept.const = given.const;
+  if ("default" in given && isScalar(given.default)) kept.default = given.default;
+  for (const name of counts) if (Number.isInteger(given[name]) && (given[name] as number) >= 0) kept[name] = given[name];
+  for (const name of bounds) if (Number.isFinite(given[name])) kept[name] = given[name];
+  return kept;
+}
+
+function objectKeywords(given: Schema, walk: Walk, depth: number): Schema {
+  const kept: Schema = {};
+  if (isObject(given.properties)) {
+    const members = Object.entries(given.properties).filter(([name]) => propertyName.test(name) && name !== "__proto__");
+    const properties = Object.fromEntries(members.map(([name, member]) => [name, rebuild(member, walk, depth + 1)]));
+    kept.properties = properties;
+    const required = Array.isArray(given.required)
+      ? [...new Set(given.required.filter((name) => typeof name === "string" && Object.hasOwn(properties, name)))]
+      : [];
+    if (required.length > 0) kept.required = required;
+  }
+  const more = given.additionalProperties;
+  if (typeof more === "boolean") kept.additionalProperties = more;
+  else if (isObject(more)) kept.additionalProperties = rebuild(more, walk, depth + 1);
+  return kept;
+}
+
+function nestedKeywords(given: Schema, walk: Walk, depth: number): Schema {
+  const kept: Schema = {};
+  // An array without `items` is refused by some LLMs.
+  const isArray = given.type === "array" || (Array.isArray(given.type) && given.type.includes("array"));
+  if (isArray || isObject(given.items)) kept.items = rebuild(given.items, walk, depth + 1);
+  for (const name of ["anyOf", "oneOf", "allOf"] as const) {
+    const choices = given[name];
+    if (Array.isArray(choices) && choices.length > 0 && choices.length <= 50 && choices.every(isObject))
+      kept[name] = choices.map((choice) => rebuild(choice, walk, depth + 1));
+  }
+  return kept;
+}
