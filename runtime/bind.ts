@@ -10,6 +10,8 @@ import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
 import { healthOperation, type Part } from "./health/operations.ts";
 import { type IntegrationDeps, integrationOperations } from "./integrations/operations.ts";
 import { keyOperations } from "./keys/operations.ts";
+import type { ChatDeps } from "./llm-chat/chat.ts";
+import { chatOperation } from "./llm-chat/operations.ts";
 import { mappingOperations } from "./mappings/operations.ts";
 import { type McpServerDeps, mcpServerOperations } from "./mcp-servers/operations.ts";
 import type { Memory } from "./memory/open.ts";
@@ -39,6 +41,7 @@ export interface Parts {
   readonly integrations: IntegrationDeps;
   readonly tools: ToolDeps;
   readonly mcpServers: McpServerDeps;
+  readonly chat: ChatDeps;
   readonly gateway: GatewayParts;
   readonly memory: Memory;
   readonly health: readonly Part[];
@@ -62,6 +65,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...toolOperations(parts.tools),
   ...toolExecutionOperations,
   ...mcpServerOperations(parts.mcpServers),
+  chatOperation(parts.chat),
   ...memoryOperations(parts.memory),
   ...keyOperations(parts.bus),
   usageOperation,

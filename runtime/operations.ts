@@ -22,7 +22,21 @@ export interface Context {
 type Handler<O extends Operation> = (
   input: Input<O>,
   context: Context,
-) => O["stream"] extends true ? AsyncIterable<Output<O>> : Promise<Output<O>>;
+) => O["stream"] extends true ? AsyncIterable<Output<O>> : Promise<Output<O> | Events>;
+
+/** One server-sent event. */
+export interface ServerEvent {
+  readonly event: string;
+  readonly data: unknown;
+}
+
+/** What a handler of an operation with `events` may answer with. */
+export class Events {
+  readonly all: AsyncIterable<ServerEvent>;
+  constructor(all: AsyncIterable<ServerEvent>) {
+    this.all = all;
+  }
+}
 
 /** An operation with what does it. It knows no transport. */
 export interface Bound {
@@ -35,8 +49,24 @@ export const handle = <O extends Operation>(op: O, run: Handler<O>): Bound => Ob
 
 /** Parses the input, runs the operation and parses its output, so that nothing undeclared leaves. */
 export async function invoke(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
-  const input = parseInput(bound.op, raw);
-  return bound.op.output.parse(await bound.run(input, context));
+  const answer = await invokeWithEvents(bound, raw, context);
+  if (!(answer instanceof Events)) return answer;
+  let last: unknown;
+  for await (const { data } of answer.all) last = data;
+  return bound.op.output.parse(last);
+}
+
+/** The same for a transport that can send events. */
+export async function invokeWithEvents(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
+  const answer = await bound.run(parseInput(bound.op, raw), context);
+  if (!(answer instanceof Events)) return bound.op.output.parse(answer);
+  const { events } = bound.op;
+  if (!events) throw new Error(`${bound.op.id} answers with events that it does not declare`);
+  return new Events(parsed(answer.all, events));
+}
+
+async function* parsed(all: AsyncIterable<ServerEvent>, data: z.ZodType): AsyncGenerator<ServerEvent> {
+  for await (const one of all) yield { event: one.event, data: data.parse(one.data) };
 }
 
 /** The same for a server stream: one parsed output after the other. */

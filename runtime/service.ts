@@ -112,6 +112,12 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const llm = config.LLM_BASE_URL
     ? createLlm({ baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, timeoutMs: config.LLM_TIMEOUT_SECONDS * 1000 })
     : null;
+  const talk = {
+    ...{ tools, llm, recall: memory.recall },
+    defaultModel: config.LLM_MODEL,
+    maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,
+    trackerUpdates: config.TRACKER_UPDATES_ENABLED,
+  };
   const connected = await watchConnected(sql, bus, log);
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const retries = { retryLimit: config.EXECUTION_RETRY_LIMIT, retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS };
@@ -119,11 +125,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     config.SIGNALBOX_ROLE === "api"
       ? null
       : await startWorker({
-          ...{ sql, tools, llm, log, bus },
-          recall: memory.recall,
-          defaultModel: config.LLM_MODEL,
-          maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,
-          trackerUpdates: config.TRACKER_UPDATES_ENABLED,
+          ...{ sql, log, bus, ...talk },
           connectionFor: connections.forExecution,
           concurrency: config.WORKER_CONCURRENCY,
           ...{ leaseSeconds, ...retries },
@@ -164,6 +166,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       connectionOf: connections.forExecution,
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
+    chat: { ...talk, connectionOf: connections.forExecution },
     mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
     gateway: {
       ...{ memory, leaseSeconds },

@@ -31,6 +31,11 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly stream: S;
   /** HTTP only: some outputs are answered with another status, with the same body. */
   readonly alternative: Alternative<O> | null;
+  /**
+   * HTTP only: the handler may answer with server-sent events in place of its output; this is the data of one of them. The
+   * data of the last one is the output, which is all that is answered where there are no such events.
+   */
+  readonly events: z.ZodType | null;
   /** HTTP only: the last path parameter may be any text, even one that stands literally in the path of another operation. */
   readonly opaque: boolean;
 }
@@ -46,7 +51,7 @@ export type Input<O extends Operation> = z.output<O["input"]>;
 export type Output<O extends Operation> = z.input<O["output"]>;
 
 type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> = Pick<Operation<I, O>, "id" | "http" | "about"> &
-  Partial<Pick<Operation<I, O, S>, "rpc" | "status" | "problems" | "scope" | "stream" | "alternative" | "opaque">> & {
+  Partial<Pick<Operation<I, O, S>, "rpc" | "status" | "problems" | "scope" | "stream" | "alternative" | "events" | "opaque">> & {
     input?: I;
     output?: O;
   };
@@ -68,6 +73,7 @@ export function operation<I extends z.ZodObject = typeof noInput, O extends z.Zo
     scope: method === "GET" ? "read" : "write",
     stream: false as S,
     alternative: null,
+    events: null,
     opaque: false,
     ...declared,
     input: declared.input ?? (noInput as unknown as I),

@@ -6,6 +6,7 @@ import { type LoopbackServer, startLoopback } from "../examples/demo/loopback-se
 import { type Model, startModel } from "../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../examples/demo/tracker.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
+import { databases, type Flavour } from "./harness/databases.ts";
 import { freePorts } from "./harness/ports.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
@@ -40,7 +41,7 @@ beforeAll(async () => {
   tracker = await startTracker({ token: "t0ken", autoCreate: true });
   model = await startModel();
   service = await startService({
-    seed: true,
+    ...{ seed: true, database: databases().at(-1) as Flavour },
     env: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t0ken", LLM_BASE_URL: model.url, LLM_API_KEY: "x", LLM_MODEL: "m" },
   });
 }, limit);

@@ -3,6 +3,7 @@ import { type LoopbackServer, startLoopback } from "../examples/demo/loopback-se
 import { type Model, startModel } from "../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../examples/demo/tracker.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
+import { databases, type Flavour } from "./harness/databases.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { waitForExecutions } from "./harness/wait.ts";
 
@@ -52,7 +53,7 @@ beforeAll(async () => {
     errorBody: () => ({}),
   });
   service = await startService({
-    seed: true,
+    ...{ seed: true, database: databases().at(-1) as Flavour },
     env: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t0ken", LLM_BASE_URL: model.url, LLM_API_KEY: "x", LLM_MODEL: "m" },
   });
 }, limit);

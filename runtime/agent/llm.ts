@@ -1,5 +1,6 @@
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { Failure } from "./attempts.ts";
+import { gather } from "./llm-stream.ts";
 
 export interface ToolCall {
   readonly id: string;
@@ -93,7 +94,8 @@ export function createLlm(options: { baseUrl: string; apiKey: string | undefined
     timeout: options.timeoutMs,
   });
   return {
-    chat: async (request, signal) => {
+    chat: async (request, signal, onDelta) => {
+      if (onDelta) return streamed(client, request, signal, options.timeoutMs, onDelta);
       try {
         const answer = await client.chat.completions.create(
           { ...body(request), stream: false },
@@ -105,6 +107,34 @@ export function createLlm(options: { baseUrl: string; apiKey: string | undefined
       }
     },
   };
+}
+
+/** The same answer, heard while it is written. Once a piece of it was handed over, another try would tell it twice. */
+async function streamed(
+  client: OpenAI,
+  request: ChatRequest,
+  signal: AbortSignal,
+  timeoutMs: number,
+  onDelta: (text: string) => void,
+): Promise<ChatAnswer> {
+  let told = false;
+  // The client's own time limit ends with the headers.
+  const late = AbortSignal.timeout(timeoutMs);
+  try {
+    const chunks = await client.chat.completions.create(
+      { ...body(request), stream: true, stream_options: { include_usage: true } },
+      { signal: AbortSignal.any([signal, late]) },
+    );
+    return await gather(chunks as AsyncIterable<unknown>, request.model, (text) => {
+      told = true;
+      onDelta(text);
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    const fault = classify(late.aborted ? new APIConnectionTimeoutError() : error);
+    if (!told || !(fault instanceof Failure)) throw fault;
+    throw new Failure(fault.message, { retryable: false, retryAfterMs: fault.retryAfterMs, cause: fault });
+  }
 }
 
 function body(request: ChatRequest): OpenAI.Chat.ChatCompletionCreateParams {

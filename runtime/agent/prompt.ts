@@ -7,7 +7,7 @@ import type { Claimed } from "./queries.ts";
 /** The parts of the agent that make its system prompt, in the order of the specification. Memories follow as data. */
 export function systemPrompt(
   agent: Agent | null,
-  task: Task,
+  task: Pick<Task, "actor_fallback">,
   memories: readonly { source: string; content: string }[] = [],
 ): string {
   const persona = agent ? personaOf(agent) : [task.actor_fallback ?? ""];

@@ -6,8 +6,9 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { isUnavailable } from "../database/client.ts";
 import type { Log } from "../log.ts";
-import { type Actor, type Bound, type Context, invoke } from "../operations.ts";
+import { type Actor, type Bound, type Context, Events, invokeWithEvents } from "../operations.ts";
 import type { Authenticate } from "./authenticate.ts";
+import { eventStream } from "./event-stream.ts";
 import { describe } from "./openapi.ts";
 import { placesOf, readInput } from "./request.ts";
 
@@ -48,7 +49,9 @@ function endpoint(bound: Bound, options: HttpOptions) {
   return async (c: HonoContext): Promise<Response> => {
     const actor = await options.authenticate({ authorization: c.req.header("authorization") }, op.scope);
     const input = await readInput(c, op, places, options.maxBodyBytes);
-    const output = await invoke(bound, input, options.context(c.req.raw, actor));
+    const context = options.context(c.req.raw, actor);
+    const output = await invokeWithEvents(bound, input, context);
+    if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message);
     if (op.status === 204) return c.body(null, 204);
     const status = (op.alternative?.when(output) ? op.alternative.status : op.status) as ContentfulStatusCode;
     if (!op.list) return c.json(output as object, status);
@@ -99,6 +102,8 @@ export function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
     return problem("unavailable", "The database does not answer. Try again in a moment.", { retryAfter: 2 });
   if (error instanceof HTTPException && error.status < 500)
     return problem("bad_request", error.message || "The request is not valid.");
+  // Nobody reads this answer, and what ended by it did not fail.
+  if (c.req.raw.signal.aborted) return problem("unavailable", "The caller went away.");
   log.error("request failed", { method: c.req.method, path: c.req.path, error });
   return problem("internal", "Something went wrong on our side; the service's log says what.");
 }

@@ -60,7 +60,10 @@ function pathOf(op: Operation): RouteConfig {
 
 function success(op: Operation): RouteConfig["responses"][string] {
   if (op.status === 204) return { description: "Done." };
-  if (!op.list) return { description: "Done.", content: { "application/json": { schema: op.output } } };
+  if (!op.list) {
+    const events = op.events ? { "text/event-stream": { schema: op.events } } : {};
+    return { description: "Done.", content: { "application/json": { schema: op.output }, ...events } };
+  }
   const items = (op.output as z.ZodObject).shape.items as z.ZodType;
   return {
     description: "One page.",

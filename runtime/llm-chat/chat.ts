@@ -1,0 +1,97 @@
+import type { chat } from "@signalbox/schema/llm";
+import type { Input, Output } from "@signalbox/schema/operation";
+import { problem } from "@signalbox/schema/problem";
+import { Failure } from "../agent/attempts.ts";
+import { type Conversation, type ConversationDeps, converse, modelSteps, type Plan } from "../agent/conversation.ts";
+import { systemPrompt } from "../agent/prompt.ts";
+import { LooseLog } from "../agent/transcript/loose-log.ts";
+import type { StepRow } from "../agent/transcript/queries.ts";
+import type { Agent } from "../agents/queries.ts";
+import type { Sql } from "../database/client.ts";
+import { newId } from "../ids.ts";
+import type { Recall } from "../memory/recall.ts";
+import type { Connection } from "../plugins/connections.ts";
+import type { ToolRegistry } from "../tools/registry.ts";
+
+export type ChatAnswer = Output<typeof chat>;
+type Message = Input<typeof chat>["messages"][number];
+
+export interface ChatDeps extends ConversationDeps {
+  readonly tools: ToolRegistry;
+  readonly recall: Recall;
+  readonly defaultModel: string;
+  readonly connectionOf: (source: string, agentId: string) => Promise<Connection | null>;
+}
+
+/** Somebody waits for the answer: what the LLM asks for beyond this is left to the caller. */
+const patienceMs = 10_000;
+
+/** Who hears of a chat while it goes on. */
+export type Listeners = Pick<Conversation, "onDelta" | "onToolCall">;
+
+/** One turn of a chat with an agent. Its rounds and tool calls are recorded; nothing of it is posted anywhere. */
+export async function runChat(
+  agent: Agent,
+  messages: readonly Message[],
+  { sql, signal }: { sql: Sql; signal: AbortSignal },
+  deps: ChatDeps,
+  listeners: Listeners = {},
+): Promise<ChatAnswer> {
+  const id = newId();
+  const log = new LooseLog(sql, id);
+  const plan = await makePlan(agent, messages, deps);
+  const connectionOf = (source: string) => deps.connectionOf(source, agent.id);
+  try {
+    const talk = { id, plan, log, signal, connectionOf, project: null, resumable: false, patienceMs, ...listeners };
+    const content = await converse(talk, deps);
+    return answerOf(agent.id, content, log);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof Failure)) throw error;
+    const after = error.retryAfterMs;
+    throw problem("bad_gateway", error.message, { cause: error, ...(after !== undefined && { retryAfter: after / 1000 }) });
+  } finally {
+    await log.flush();
+  }
+}
+
+async function makePlan(agent: Agent, messages: readonly Message[], deps: ChatDeps): Promise<Plan> {
+  const question = messages.findLast((message) => message.role === "user")?.content ?? "";
+  const memories = await deps.recall(question, { execution_id: null, agent_id: agent.id, project_id: null });
+  const system = systemPrompt(agent, { actor_fallback: null }, memories);
+  return {
+    agent_id: agent.id,
+    model: agent.model ?? deps.defaultModel,
+    temperature: agent.temperature ?? null,
+    messages: [{ role: "system", content: system }, ...messages],
+    tools: await offered(agent, deps),
+  };
+}
+
+/** Outside of events: the tools of every source that is configured, and of every other provider. */
+async function offered(agent: Agent, deps: ChatDeps): Promise<string[]> {
+  const all = deps.tools.offered({ source: null, agentId: agent.id, allowed: agent.allowed_tools ?? null });
+  const sources = new Set(all.flatMap((tool) => (tool.source ? [tool.source.name] : [])));
+  const configured = new Set<string>();
+  for (const source of sources) {
+    const connection = await deps.connectionOf(source, agent.id);
+    if (connection && connection.missing.length === 0) configured.add(source);
+  }
+  return all.filter((tool) => !tool.source || configured.has(tool.source.name)).map((tool) => tool.qualifiedName);
+}
+
+function answerOf(agent_id: string, content: string, log: LooseLog): ChatAnswer {
+  const rounds = modelSteps(log);
+  const sum = (name: "prompt_tokens" | "completion_tokens") => rounds.reduce((total, step) => total + step[name], 0);
+  const [prompt_tokens, completion_tokens] = [sum("prompt_tokens"), sum("completion_tokens")];
+  return {
+    agent_id,
+    model: rounds.at(-1)?.name ?? "",
+    content,
+    rounds: rounds.length,
+    tool_calls: log.steps.filter((step) => step.kind === "tool").map(toolCallOf),
+    usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+  };
+}
+
+export const toolCallOf = (step: StepRow) => ({ tool: step.name ?? "", status: step.state });
