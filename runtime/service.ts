@@ -166,7 +166,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       connectionOf: connections.forExecution,
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
-    chat: { ...talk, connectionOf: connections.forExecution },
+    chat: { ...talk, connectionOf: (source, agentId) => connections.forExecution(source, undefined, agentId) },
     mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
     gateway: {
       ...{ memory, leaseSeconds },
