@@ -136,8 +136,9 @@ async function* listen(body: object, signal?: AbortSignal): AsyncGenerator<Heard
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
   let text = "";
-  for await (const piece of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
-    text += piece;
+  const decoder = new TextDecoder();
+  for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(piece, { stream: true });
     const blocks = text.split("\n\n");
     text = blocks.pop() ?? "";
     for (const block of blocks) {
