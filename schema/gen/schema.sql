@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from dcddd88cfa4ceb5a
+-- Made from ae7d941584775be9
 
 create extension if not exists vector;
 
@@ -206,7 +206,7 @@ create table mcp_servers (
   status text default 'pending'::text not null,
   tools json default '[]'::json not null,
   last_error text,
-  discovered_at timestamp(3) with time zone,
+  checked_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
   constraint mcp_servers_pkey PRIMARY KEY (id),
   constraint mcp_servers_name_key UNIQUE (name),
