@@ -1,3 +1,4 @@
+import type { UseCase } from "@signalbox/sdk";
 import { agentOperations } from "./agents/operations.ts";
 import { auditOperations } from "./audit/operations.ts";
 import type { Bus } from "./bus.ts";
@@ -26,6 +27,7 @@ import { taskOperations } from "./tasks/operations.ts";
 import { toolExecutionOperations } from "./tool-executions/operations.ts";
 import { type ToolDeps, toolOperations } from "./tools/operations.ts";
 import { usageOperation } from "./usage/operations.ts";
+import { useCaseOperations } from "./use-cases/operations.ts";
 import { watchdogOperation } from "./watchdog/operations.ts";
 import { type WebhookMappingDeps, webhookMappingOperations } from "./webhook-mappings/operations.ts";
 
@@ -48,6 +50,7 @@ export interface Parts {
   readonly watchdogEnabled: boolean;
   readonly polls: Omit<PollParts, "inbox">;
   readonly queues: ReadonlyMap<string, OpenQueue>;
+  readonly useCases: ReadonlyMap<string, UseCase>;
 }
 
 /** Every operation there is: what HTTP, gRPC and the generated files are made from. */
@@ -73,5 +76,6 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...gatewayOperations(parts.gateway),
   ...pollSourceOperations({ inbox: parts.inbox, ...parts.polls }),
   ...queueOperations(parts.queues),
+  ...useCaseOperations(parts.useCases),
   healthOperation(parts.health),
 ];

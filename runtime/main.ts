@@ -4,6 +4,7 @@ import delta from "@signalbox/plugin-delta";
 import gamma from "@signalbox/plugin-gamma";
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import memoryRedis from "@signalbox/plugin-memory-redis";
+import moduleUpdate from "@signalbox/plugin-module-update";
 import queueRedis from "@signalbox/plugin-queue-redis";
 import { ConfigError, readConfig } from "./config.ts";
 import { createLog } from "./log.ts";
@@ -13,7 +14,11 @@ import { start } from "./service.ts";
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog({ pretty: config.terminal });
-  const service = await start(config, { builtIns: [alpha, beta, gamma, delta, memoryPgvector, memoryRedis, queueRedis] }, log);
+  const service = await start(
+    config,
+    { builtIns: [alpha, beta, gamma, delta, memoryPgvector, memoryRedis, queueRedis, moduleUpdate] },
+    log,
+  );
   let stopping = false;
   const stop = (signal: string) => {
     if (stopping) process.exit(1);

@@ -35,6 +35,7 @@ import { openQueues } from "./queues/open.ts";
 import { serve } from "./serve.ts";
 import { isBuiltInSource } from "./tools/offer.ts";
 import { openRegistry } from "./tools/registry.ts";
+import { openAccess } from "./use-cases/access.ts";
 import { createVault } from "./vault.ts";
 import { createWatchdog } from "./watchdog/watchdog.ts";
 import { createEvaluator } from "./webhook-mappings/evaluator.ts";
@@ -65,10 +66,12 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const ground = await prepareMemory(config, database, log);
   const { redis } = ground;
   const connections = connectionsOf(config);
+  // Use cases call what is only bound once their plugins are there.
+  const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
   const plugins = await loadPlugins({
     // Without a Redis its plugins have nothing to work on.
     builtIns: builtIns.filter((plugin) => redis || !plugin.needs.includes("redis")),
-    grants: ground.grants,
+    grants: { ...ground.grants, operations: access.operations, trackers: access.trackers },
     extra: config.SIGNALBOX_PLUGINS,
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
@@ -157,7 +160,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const polls = { host, connectionOf: connections.bySlug, changed: () => scheduler?.wake() };
 
   const bound = bindAll({
-    ...{ bus, routing, inbox, connections, memory, polls, queues: openQueues(sql, host.queues) },
+    ...{ bus, routing, inbox, connections, memory, polls, queues: openQueues(sql, host.queues), useCases: host.useCases },
     sources: () => host.sources.keys(),
     webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },
     integrations: { ...{ bus, vault, guard, log }, sources: () => host.sources, environment: connections.environment },
@@ -182,6 +185,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     ],
     watchdogEnabled: config.WATCHDOG_ENABLED,
   });
+  access.use({ bound, inbox });
   const server = await serve({ config, bound, inbox, sql, log, exposure, keyring, authenticate: createAuthenticate(keyring) });
   if (!llm)
     log.warn(

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { MemoryBackend, RedisAccess, SqlAccess, Vectors } from "./memory.ts";
 import type { Queue } from "./queue.ts";
+import type { MadeIssue, NewTrackerIssue, OperationsAccess, TrackersAccess, UseCase } from "./use-case.ts";
 
 /**
  * What crosses the boundary between the host and a plugin. All of it is JSON, except bytes (a `Uint8Array` in one
@@ -109,6 +110,13 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   find(post: Post, call: Call<z.output<Settings>>): Promise<Posted | null>;
   /** Reads what changed in a project since `cursor` (absent: since `since`, ISO 8601) as webhooks would have told it. */
   poll?(from: { project: string; since: string; cursor: string | null }, call: Call<z.output<Settings>>): Promise<Polled>;
+  /** Makes an issue. `event`: its creation as the webhook tells of it, or `null` where that cannot be said. */
+  createIssue?(
+    issue: NewTrackerIssue,
+    call: Call<z.output<Settings>>,
+  ): Promise<MadeIssue & { readonly event: WebhookPayload | null }>;
+  /** Closes an issue that `createIssue` made, by its `key`. */
+  closeIssue?(issue: { project: string; key: string }, call: Call<z.output<Settings>>): Promise<void>;
 }
 
 export type Effect = "read" | "write";
@@ -135,6 +143,7 @@ export interface Contributions {
   readonly tools?: Readonly<Record<string, Tool<any, any, any>>>;
   readonly memories?: Readonly<Record<string, MemoryBackend>>;
   readonly queues?: Readonly<Record<string, Queue>>;
+  readonly useCases?: Readonly<Record<string, UseCase>>;
   /** Called once on a clean stop, in reverse order of setup. */
   dispose?(): Maybe<void>;
 }
@@ -149,6 +158,10 @@ export interface Capabilities {
   sql: SqlAccess;
   /** The host's Redis; where there is none, a plugin that needs it is not set up. Built-in plugins only. */
   redis: RedisAccess;
+  /** The host's own operations. Built-in plugins only. */
+  operations: OperationsAccess;
+  /** The configured trackers. Built-in plugins only. */
+  trackers: TrackersAccess;
   /** Length, metric and model of the vectors that memories are found by. */
   vectors: Vectors;
 }

@@ -13,4 +13,5 @@ export { CONTRACT, definePlugin, PLUGIN, type Plugin, SDK_VERSION, tool } from "
 export type { CloudEvent, Queue } from "./queue.ts";
 export { headerOf, isHmacSha256, isSameSecret } from "./secrets.ts";
 export { isTangled } from "./tangled-markdown.ts";
+export type * from "./use-case.ts";
 export { distanceOf, similarityOf } from "./vector.ts";

@@ -3,6 +3,7 @@ import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { findComment, postComment } from "./comments.ts";
+import { closeIssue, createIssue } from "./create-issue.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
@@ -21,6 +22,8 @@ export function alphaSource(clientOf: (connection: Settings) => Client, edits: O
     deliver: ({ subject, body }, { connection, key, signal }) =>
       postComment(clientOf(connection), addressOfSubject(subject), body, key, signal),
     find: ({ subject }, { connection, key, signal }) => findComment(clientOf(connection), addressOfSubject(subject), key, signal),
+    createIssue: (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
+    closeIssue: (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
     poll: (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),
   };
 }

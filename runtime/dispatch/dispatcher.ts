@@ -24,6 +24,8 @@ export interface Incoming {
   readonly replayOf?: string;
   /** A poll told of it: a duplicate of any event with its change key. */
   readonly polled?: boolean;
+  /** Signalbox did it itself and wants it to run: see `Way`. */
+  readonly own?: boolean;
   /** Triggers that the webhook mappings of its path name. */
   readonly triggers?: readonly string[];
   /** Why it starts nothing, as whoever read it found. */
@@ -106,11 +108,12 @@ function decide(incoming: Incoming, reason: string | null, special: readonly str
 }
 
 /** Why an event starts nothing, whatever the mappings say. */
-function whyNot({ event, account, reason }: Incoming): string | null {
+function whyNot({ event, account, reason, own }: Incoming): string | null {
   if (reason !== undefined) return reason;
   if (event.lacks) return `the payload lacks ${event.lacks}`;
   if (event.marked) return "it carries the marker of something that Signalbox posted";
-  if (account !== null && event.actor === account) return `it was caused by ${account}, the account that Signalbox posts as`;
+  if (account !== null && !own && event.actor === account)
+    return `it was caused by ${account}, the account that Signalbox posts as`;
   return null;
 }
 
@@ -118,7 +121,7 @@ const unique = <T extends { task_id: string }>(executions: readonly T[]): T[] =>
   [...new Map(executions.map((one) => [one.task_id, one] as const).reverse()).values()].reverse();
 
 function row(
-  { source, slug, event, headers, body, replayOf, polled = false }: Incoming,
+  { source, slug, event, headers, body, replayOf, polled = false, own = false }: Incoming,
   triggers: readonly string[],
   reason: string | null,
 ): NewEvent {
@@ -127,8 +130,8 @@ function row(
     id: newId(),
     source,
     slug,
-    delivery_id: replayOf ? null : text(event.delivery_id),
-    change_key: replayOf ? null : text(event.change_key ?? null),
+    delivery_id: replayOf || own ? null : text(event.delivery_id),
+    change_key: replayOf || own ? null : text(event.change_key ?? null),
     event_name: text(event.event_name),
     action: text(event.action),
     actor: text(event.actor),

@@ -16,6 +16,8 @@ const secretHeader = /authorization|cookie|signature|token|api-key|secret/;
 export interface Way {
   readonly replayOf?: string;
   readonly polled?: boolean;
+  /** Signalbox did it itself and wants it to run what is mapped to it; the webhook that follows runs nothing. */
+  readonly own?: boolean;
 }
 
 /** Webhook mappings that a path leads to. */

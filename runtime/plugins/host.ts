@@ -1,4 +1,4 @@
-import type { Call, Contributions, MemoryBackend, Queue, Source, Tool } from "@signalbox/sdk";
+import type { Call, Contributions, MemoryBackend, Queue, Source, Tool, UseCase } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Loaded, Refused } from "./load.ts";
 
@@ -29,6 +29,7 @@ export interface Host {
   readonly memories: ReadonlyMap<string, MemoryBackend>;
   /** Message queues beside the database's own, by name. */
   readonly queues: ReadonlyMap<string, Queue>;
+  readonly useCases: ReadonlyMap<string, UseCase>;
   readonly refused: readonly Refused[];
   dispose(): Promise<void>;
 }
@@ -38,18 +39,20 @@ export function createHost(loaded: readonly Loaded[], refused: readonly Refused[
   const tools = new Map<string, ToolEntry>();
   const memories = new Map<string, MemoryBackend>();
   const queues = new Map<string, Queue>();
+  const useCases = new Map<string, UseCase>();
   for (const { plugin, contributions } of loaded) {
     for (const [name, source] of Object.entries(contributions.sources ?? {})) {
       sources.set(name, { name, plugin: plugin.id, version: plugin.version, source });
     }
     for (const [name, backend] of Object.entries(contributions.memories ?? {})) memories.set(name, backend);
     for (const [name, queue] of Object.entries(contributions.queues ?? {})) queues.set(name, queue);
+    for (const [name, useCase] of Object.entries(contributions.useCases ?? {})) useCases.set(name, useCase);
     for (const entry of toolsOf(plugin.id, contributions, sources)) tools.set(entry.qualifiedName, entry);
   }
   const dispose = async () => {
     for (const { contributions } of [...loaded].reverse()) await contributions.dispose?.();
   };
-  return { sources, tools, memories, queues, refused, dispose };
+  return { sources, tools, memories, queues, useCases, refused, dispose };
 }
 
 function toolsOf(provider: string, contributions: Contributions, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {

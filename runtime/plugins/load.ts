@@ -96,7 +96,7 @@ function check(plugin: Plugin, contributions: Contributions): void {
   const bad = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin.id}: ${what}`);
   if (typeof contributions !== "object" || contributions === null)
     throw bad("expected setup to return an object of contributions.");
-  for (const kind of ["sources", "tools", "memories", "queues"] as const) {
+  for (const kind of ["sources", "tools", "memories", "queues", "useCases"] as const) {
     for (const key of Object.keys(contributions[kind] ?? {})) {
       if (!name.test(key)) throw bad(`expected names in ${kind} like add_comment; "${key}" is not one.`);
     }

@@ -20,6 +20,8 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     fetch: fetchOnce((input, init) => globalThis.fetch(input, init)),
     sql: { query: () => absent("sql"), transaction: () => absent("sql") },
     redis: { prefix: "test:", call: () => absent("redis"), script: () => absent("redis") },
+    operations: { call: () => absent("operations") },
+    trackers: { configured: () => [], createIssue: async () => null, closeIssue: async () => false },
     vectors: testVectors(8),
     ...given,
   };

@@ -1,0 +1,29 @@
+import { clean, cut, type Json, type NewTrackerIssue, PluginError } from "@signalbox/sdk";
+import { addressOf, repositoryOf } from "./address.ts";
+import type { Client } from "./client.ts";
+import { longest } from "./comments.ts";
+import * as shapes from "./shapes.ts";
+
+const made = shapes.issue.loose();
+
+/** Makes an issue, and says it as the webhook will. */
+export async function createIssue(client: Client, { project, title, body }: NewTrackerIssue, signal: AbortSignal) {
+  const repository = repositoryOf(project);
+  const text = { title: clean(title).slice(0, 256), body: cut(clean(body), longest) };
+  const { data } = await client.write("POST /repos/{owner}/{repo}/issues", { ...repository, ...text }, made, signal);
+  const full_name = `${repository.owner}/${repository.repo}`;
+  const told = { action: "opened", issue: data, repository: { full_name }, sender: data.user ?? null };
+  // Ids over 2^53 were read as bigint, which is no JSON.
+  const payload = JSON.parse(JSON.stringify(told, (_, value) => (typeof value === "bigint" ? String(value) : value))) as Json;
+  return { key: `${full_name}#${data.number}`, url: data.html_url, event: { headers: { "x-alpha-event": "issues" }, payload } };
+}
+
+/** An issue that is gone is closed enough. */
+export async function closeIssue(client: Client, { project, key }: { project: string; key: string }, signal: AbortSignal) {
+  const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
+  try {
+    await client.write(route, { ...addressOf(key, project), state: "closed" }, shapes.issue, signal);
+  } catch (error) {
+    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
+  }
+}

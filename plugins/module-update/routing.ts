@@ -1,0 +1,68 @@
+/** The three stations of an issue, their triggers and the default tasks that they run. */
+export const triggers = {
+  created: { trigger: "module_update.created", task: "triage_initial_intent" },
+  started: { trigger: "module_update.started", task: "tech_discovery_review" },
+  finished: { trigger: "module_update.finished", task: "quality_verification" },
+} as const;
+export const prefix = "module_update.";
+
+const begun = '"^(discovery|in[ _-]?progress)$"; "i"';
+const ended = '"^(done|closed)$"; "i"';
+type Station = keyof typeof triggers;
+type Rule = readonly [station: Station, event: string, filter: string];
+
+/** A status whose name one of the words is, wherever a platform writes it. */
+const moved = (path: string, words: string) => `((${path}) // "" | tostring | test(${words}))`;
+
+/** How each platform tells of the stations; `{project}` is the project as a JSON text. Events are named as the mappings spell them. */
+const rules: Readonly<Record<string, { readonly own: string; readonly rules: readonly Rule[] }>> = {
+  alpha: {
+    own: "(.repository.full_name | ascii_downcase) == ({project} | ascii_downcase)",
+    rules: [
+      ["created", "issues.opened", "true"],
+      ["started", "issues.labeled", moved(".label.name", begun)],
+      ["finished", "issues.closed", "true"],
+    ],
+  },
+  beta: {
+    own: "(.project.path_with_namespace | ascii_downcase) == ({project} | ascii_downcase)",
+    rules: [
+      ["created", "Issue Hook.open", "true"],
+      [
+        "started",
+        "Issue Hook.update",
+        `([.changes.labels.current[]?.title] - [.changes.labels.previous[]?.title] | any(test(${begun})))`,
+      ],
+      ["finished", "Issue Hook.close", "true"],
+    ],
+  },
+  gamma: {
+    own: '(.issue.key | ascii_upcase | startswith(({project} | ascii_upcase) + "-"))',
+    rules: [
+      ["created", "gamma:issue_created", "true"],
+      ["started", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${moved(".toString", begun)})`],
+      ["finished", "gamma:issue_updated", `any(.changelog.items[]?; .field == "status" and ${moved(".toString", ended)})`],
+    ],
+  },
+  delta: {
+    own: "((.data.project_id // .data.project | tostring) == {project})",
+    rules: [
+      ["created", "issue.created", "true"],
+      ["started", "issue.updated", moved(".data.changes.state.new | (.name? // .)", begun)],
+      ["finished", "issue.updated", moved(".data.changes.state.new | (.name? // .)", ended)],
+    ],
+  },
+};
+
+export const routable = Object.keys(rules);
+
+/** Webhook mappings for the issues of one project. */
+export function mappingsFor(source: string, project: string) {
+  const { own, rules: all } = rules[source] ?? { own: "false", rules: [] };
+  const whose = own.replaceAll("{project}", JSON.stringify(project));
+  return all.map(([station, event_type, filter]) => ({
+    ...{ source, event_type },
+    jq_filter: filter === "true" ? whose : `${whose} and ${filter}`,
+    canonical_trigger: triggers[station].trigger,
+  }));
+}

@@ -1,0 +1,186 @@
+import { type Json, type OperationsAccess, PluginError, type TrackersAccess, type UseCase } from "@signalbox/sdk";
+import { finish } from "./answer.ts";
+import { mappingsFor, prefix, routable, triggers } from "./routing.ts";
+import { name, type State } from "./state.ts";
+
+export interface HostAccess {
+  readonly operations: OperationsAccess;
+  readonly trackers: TrackersAccess;
+}
+type Row = Readonly<Record<string, unknown>>;
+
+/** Task of a PM agent other than the default one; its fallback is the default task's. */
+const ownTask = "module_update_triage";
+/** Where the sample issue goes when nobody says. */
+const places: Readonly<Record<string, string>> = { gamma: "DEMO", delta: "DEMO" };
+const place = "signalbox-demo/module-update";
+
+export const moduleUpdate = (host: HostAccess): UseCase => ({
+  about: "The update of a module: PM analysis when its issue is created, technical analysis when it moves on, QA at the end.",
+  setup: async (request, call) => {
+    const before = call.state as State | null;
+    const state: State = before ?? choose(request, host.trackers);
+    const agents = await verify(host.operations, state.pm_agent_id, request.pm_agent_id !== undefined && !before);
+    let kept = state;
+    const keep = async (more: Partial<State>) => {
+      kept = { ...kept, ...more };
+      await call.save(kept as unknown as Json);
+    };
+    // Said before anything is made: whatever is found under this name afterwards is ours.
+    if (!before) {
+      await refuseTaken(host.operations, state);
+      await keep({});
+    }
+    const project = await makeProject(host.operations, state, request.project_context ?? {});
+    await keep({ project: { id: project.id } });
+    await route(host.operations, state);
+    if (kept.issue === undefined) {
+      const issue = await makeIssue(host, state, request.project_context ?? {}, call.signal);
+      await keep({ issue });
+    }
+    return finish(kept as State & Required<Pick<State, "project">>, agents);
+  },
+  teardown: async ({ state, signal }) => {
+    const kept = state as State | null;
+    await unroute(host.operations);
+    if (!kept) return { status: "nothing_to_do", project_deleted: false, issue_closed: false };
+    const project = kept.project ?? (await find(host.operations, "projects.list", (one) => isOurs(one, kept)));
+    const project_deleted = project ? await gone(host.operations, "projects.delete", { id: project.id }) : false;
+    const { issue } = kept;
+    // A tracker that is away must not keep the rest from being removed; the issue then stays open.
+    const issue_closed = issue
+      ? await host.trackers
+          .closeIssue(kept.source, { project: kept.source_project_id, key: issue.key }, { key: "module-update", signal })
+          .catch(() => false)
+      : false;
+    return { status: "torn_down", project_deleted, issue_closed };
+  },
+});
+
+function choose(
+  request: { source?: string | undefined; project_id?: string | undefined; pm_agent_id?: string | undefined },
+  trackers: TrackersAccess,
+): State {
+  const configured = trackers.configured().filter((one) => routable.includes(one));
+  if (request.source !== undefined && !routable.includes(request.source)) {
+    throw new PluginError("invalid_input", `source: must be one of ${routable.join(", ")}; it is "${request.source}"`);
+  }
+  const source = request.source ?? (configured.includes("gamma") ? "gamma" : (configured[0] ?? "alpha"));
+  const source_project_id = request.project_id ?? places[source] ?? place;
+  return { source, source_project_id, pm_agent_id: request.pm_agent_id ?? "pm_default" };
+}
+
+/** The agents and tasks that the three analyses need. */
+async function verify(operations: OperationsAccess, pm: string, named: boolean): Promise<string[]> {
+  const agents = [pm, "ta_default", "qa_default"];
+  for (const id of agents) {
+    if (await there(operations, "agents.get", { id })) continue;
+    if (id === pm && named) throw new PluginError("invalid_input", `pm_agent_id: there is no agent "${id}"`);
+    throw new PluginError("conflict", `The agent "${id}" does not exist. Run the default seed first: POST /api/agents/seed`);
+  }
+  for (const { task } of Object.values(triggers)) {
+    if (await there(operations, "tasks.get", { id: task })) continue;
+    throw new PluginError("conflict", `The task "${task}" does not exist. Run the default seed first: POST /api/tasks/seed`);
+  }
+  return agents;
+}
+
+const isOurs = (row: Row, state: State) => row.source === state.source && row.source_project_id === state.source_project_id;
+
+async function refuseTaken(operations: OperationsAccess, state: State): Promise<void> {
+  const other = await find(operations, "projects.list", (one) => isOurs(one, state));
+  if (!other) return;
+  throw new PluginError(
+    "conflict",
+    `${state.source} has a project ${state.source_project_id} already (id ${other.id}). Delete it, or name another by project_id.`,
+  );
+}
+
+async function makeProject(
+  operations: OperationsAccess,
+  state: State,
+  context: Readonly<Record<string, string>>,
+): Promise<{ id: number }> {
+  const { source, source_project_id } = state;
+  const there = await find(operations, "projects.list", (one) => isOurs(one, state));
+  if (there) return there;
+  const description = ["Made by the use case module-update.", ...facts(context)].join("\n");
+  return (await operations.call("projects.create", { name, description, source, source_project_id })) as unknown as {
+    id: number;
+  };
+}
+
+export const facts = (context: Readonly<Record<string, string>>): string[] =>
+  Object.entries(context).map(([label, value]) => `- ${label.replaceAll("_", " ")}: ${value}`);
+
+async function route(operations: OperationsAccess, state: State): Promise<void> {
+  const own = state.pm_agent_id !== "pm_default";
+  if (own) {
+    const description = "Analyse what the issue asks for: intent, scope, open questions.";
+    await made(operations, "tasks.create", {
+      id: ownTask,
+      name: "Module update: triage",
+      description,
+      actor_id: state.pm_agent_id,
+    });
+  }
+  for (const { trigger, task } of Object.values(triggers)) {
+    const task_id = own && task === triggers.created.task ? ownTask : task;
+    await made(operations, "triggers.create", { canonical_trigger: trigger, task_id });
+  }
+  for (const mapping of mappingsFor(state.source, state.source_project_id))
+    await made(operations, "webhook-mappings.create", mapping);
+}
+
+async function unroute(operations: OperationsAccess): Promise<void> {
+  for (const noun of ["webhook-mappings", "triggers"]) {
+    for (const row of await all(operations, `${noun}.list`)) {
+      if (String(row.canonical_trigger).startsWith(prefix)) await gone(operations, `${noun}.delete`, { id: row.id });
+    }
+  }
+  await gone(operations, "tasks.delete", { id: ownTask });
+}
+
+function makeIssue({ trackers }: HostAccess, state: State, context: Readonly<Record<string, string>>, signal: AbortSignal) {
+  const body = [
+    "The module that reads configuration files is three major versions behind. Update it without a change in behaviour.",
+    "",
+    "Acceptance: all tests pass; old configuration files are still read; the changelog says what changed.",
+    ...(Object.keys(context).length > 0 ? ["", "Context:", "", ...facts(context)] : []),
+  ].join("\n");
+  const issue = { project: state.source_project_id, title: "Update the configuration module to its latest version", body };
+  return trackers.createIssue(state.source, issue, { key: "module-update", signal }).catch((error: PluginError) => {
+    const advice = `Name a project of ${state.source} that takes issues by project_id, after a teardown.`;
+    throw new PluginError(
+      error.code ?? "failed",
+      `No issue could be made in ${state.source_project_id}: ${error.message} ${advice}`,
+    );
+  });
+}
+
+const there = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "not_found");
+const gone = there;
+const made = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
+
+/** Whether the call went through; that one refusal is no fault. */
+async function unless(operations: OperationsAccess, id: string, input: Row, code: string): Promise<boolean> {
+  try {
+    await operations.call(id, input);
+    return true;
+  } catch (error) {
+    if ((error as PluginError).code === code) return false;
+    throw error;
+  }
+}
+
+async function all(operations: OperationsAccess, id: string): Promise<Row[]> {
+  const found: Row[] = [];
+  for (;;) {
+    const page = (await operations.call(id, { limit: 1000, offset: found.length })) as unknown as { items: Row[]; total: number };
+    found.push(...page.items);
+    if (page.items.length < 1000) return found;
+  }
+}
+
+const find = async (operations: OperationsAccess, id: string, fits: (row: Row) => boolean): Promise<{ id: number } | undefined> =>
+  (await all(operations, id)).find(fits) as { id: number } | undefined;

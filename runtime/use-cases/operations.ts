@@ -1,0 +1,65 @@
+import { type ProblemCode, problem } from "@signalbox/schema/problem";
+import * as useCases from "@signalbox/schema/use-cases";
+import type { PluginErrorCode, PluginErrorShape, UseCase, UseCaseResult } from "@signalbox/sdk";
+import type { Sql } from "../database/client.ts";
+import { type Bound, handle } from "../operations.ts";
+import { deleteState, findState, saveState } from "./queries.ts";
+
+/** The operations on use cases. Those on one use case run one after the other on this replica. */
+export function useCaseOperations(loaded: ReadonlyMap<string, UseCase>): Bound[] {
+  const last = new Map<string, Promise<unknown>>();
+  const inTurn = <T>(name: string, run: (useCase: UseCase) => Promise<T>): Promise<T> => {
+    const useCase = loaded.get(name);
+    if (!useCase)
+      throw problem("not_found", `There is no use case "${name}"; loaded: ${[...loaded.keys()].join(", ") || "none"}.`);
+    const turn = (last.get(name) ?? Promise.resolve()).then(() => run(useCase));
+    last.set(
+      name,
+      turn.catch(() => {}),
+    );
+    return turn.catch((error) => {
+      throw asProblem(error);
+    });
+  };
+  const callOf = async (sql: Sql, name: string, signal: AbortSignal) => ({
+    signal,
+    state: await findState(sql, name),
+    save: (state: Parameters<typeof saveState>[2]) => saveState(sql, name, state),
+  });
+  return [
+    handle(useCases.setup, ({ use_case, ...request }, { sql, signal }) =>
+      inTurn(use_case, async (useCase) => shown(await useCase.setup(request, await callOf(sql, use_case, signal)))),
+    ),
+    handle(useCases.teardown, ({ use_case }, { sql, signal }) =>
+      inTurn(use_case, async (useCase) => {
+        const done = await useCase.teardown(await callOf(sql, use_case, signal));
+        await deleteState(sql, use_case);
+        return done;
+      }),
+    ),
+  ];
+}
+
+const shown = ({ agents_verified, next_steps, ...result }: UseCaseResult) => ({
+  ...result,
+  agents_verified: [...agents_verified],
+  next_steps: [...next_steps],
+});
+
+const codes: Partial<Record<PluginErrorCode, ProblemCode>> = { invalid_input: "bad_request", conflict: "conflict" };
+const outside: readonly PluginErrorCode[] = [
+  "unauthorized",
+  "not_found",
+  "rate_limited",
+  "unavailable",
+  "timeout",
+  "not_configured",
+];
+
+/** By its members: an installed plugin has its own copy of the error's class. */
+function asProblem(error: unknown): unknown {
+  const { code, message } = (error ?? {}) as Partial<PluginErrorShape>;
+  if (!(error instanceof Error) || error.name !== "PluginError" || !code || !message) return error;
+  const found = codes[code] ?? (outside.includes(code) ? "bad_gateway" : undefined);
+  return found ? problem(found, message, { cause: error }) : error;
+}
