@@ -1,5 +1,4 @@
 import * as gateway from "@signalbox/schema/gateway";
-import type { Bus } from "../bus.ts";
 import type { Memory } from "../memory/open.ts";
 import { type Bound, handle } from "../operations.ts";
 import type { Limits } from "./limits.ts";
