@@ -4,7 +4,7 @@ import type { Database } from "../database/client.ts";
 import { FolderInUse } from "../database/embedded.ts";
 import { migrate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
-import { keyOperations } from "../keys/operations.ts";
+import { offlineKeyOperations } from "../keys/offline.ts";
 import { createLog, type Log } from "../log.ts";
 import { invoke } from "../operations.ts";
 import { type Answer, RequestError } from "./request.ts";
@@ -19,8 +19,7 @@ export const runOnKeys = (op: Operation, input: Record<string, unknown>, write: 
     "Or ask that service: add --remote to this command (SIGNALBOX_URL says where it is).",
     async (database, log) => {
       await migrate(database, log);
-      // Running replicas look by themselves within seconds, so nobody need be told.
-      const bound = keyOperations({ publish: async () => {} }).find((one) => one.op === op);
+      const bound = offlineKeyOperations().find((one) => one.op === op);
       if (!bound) throw new Error(`${op.id} is not an operation of the keys`);
       const context = { sql: database.sql, log, actor: operator, signal: new AbortController().signal };
       const value = await invoke(bound, input, context);

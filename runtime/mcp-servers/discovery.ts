@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
 import type { Log } from "../log.ts";
-import { listTools } from "../mcp/client/list-tools.ts";
+import { listTools } from "../mcp-client/list-tools.ts";
 import { allServers, claimDue, type ServerRow, saveAnswer } from "./queries.ts";
 
 export type McpServer = z.output<typeof mcpServer>;

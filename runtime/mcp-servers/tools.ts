@@ -1,9 +1,9 @@
 import { Failure } from "../agent/attempts.ts";
 import type { Sql } from "../database/client.ts";
 import { storable } from "../json.ts";
-import { callMcpTool } from "../mcp/client/call-tool.ts";
-import type { McpTool } from "../mcp/client/list-tools.ts";
-import { ServerFault } from "../mcp/client/server-fault.ts";
+import { callMcpTool } from "../mcp-client/call-tool.ts";
+import type { McpTool } from "../mcp-client/list-tools.ts";
+import { ServerFault } from "../mcp-client/server-fault.ts";
 import { checkParameters } from "../tools/parameters.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "../tools/registered-tool.ts";
 import { allServers, type ServerRow } from "./queries.ts";

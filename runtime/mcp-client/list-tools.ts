@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { withHash } from "../../tools/function-name.ts";
+import { withHash } from "../tools/function-name.ts";
 import { safeSchema } from "./safe-schema.ts";
 import { ServerFault } from "./server-fault.ts";
 import { type SessionOptions, withSession } from "./session.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { maxDepth } from "../../json.ts";
+import { maxDepth } from "../json.ts";
 import { ServerFault } from "./server-fault.ts";
 import { type SessionOptions, withSession } from "./session.ts";
 

@@ -1,7 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
-import { version } from "../../version.ts";
+import { version } from "../version.ts";
 import { ServerFault } from "./server-fault.ts";
 
 type Fetch = typeof globalThis.fetch;
