@@ -204,7 +204,8 @@ test.runIf(databases().includes("postgres"))(
       await second.kill();
       await database.query("update poll_sources set last_polled_at = null");
       await due();
-      await eventually(async () => (await held()).length > 0);
+      // The schedule is looked at every 15 seconds.
+      await eventually(async () => (await held()).length > 0, { timeout: 30_000 });
       await first.kill();
       tracker.delayMs = 0;
       await second.restart();
