@@ -4,6 +4,7 @@ export { fetchOnce } from "./fetch-once.ts";
 export { type HttpAnswer, type HttpClient, type HttpRequest, type HttpSettings, httpClient } from "./http-client.ts";
 export { errorOfFetch, errorOfStatus, redact, retryAfter } from "./http-errors.ts";
 export { hasInvisibleMarker, invisibleMarker, withoutInvisibleMarker } from "./invisible-marker.ts";
+export { issueParameters, postedComment } from "./issue-parameters.ts";
 export { at, clean, cut, has, textAt, timeAt } from "./json.ts";
 export { carriesMarker, mark, markerOf, unmark } from "./marker.ts";
 export type * from "./memory.ts";

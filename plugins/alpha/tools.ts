@@ -1,4 +1,4 @@
-import { clean, cut, type OwnEdits, tool, unmark } from "@signalbox/sdk";
+import { clean, cut, issueParameters, type OwnEdits, postedComment, tool, unmark } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
@@ -12,11 +12,10 @@ import * as shapes from "./shapes.ts";
 type ClientOf = (connection: Settings) => Client;
 
 const category = "issue_tracker";
-const issue = z
-  .union([z.string().min(1), z.number().int().positive()])
-  .describe('Number of the issue or pull request: 12, "#12" or "owner/repo#12".');
-const project = z.string().min(1).optional().describe('Repository as "owner/repo". Absent: that of the event at hand.');
-const posted = z.object({ id: z.string(), url: z.string() });
+const { issue, project, body, description } = issueParameters({
+  issue: 'Number of the issue or pull request: 12, "#12" or "owner/repo#12".',
+  project: 'Repository as "owner/repo".',
+});
 
 export const alphaTools = (clientOf: ClientOf, edits: OwnEdits) => ({
   add_comment: addComment(clientOf),
@@ -26,18 +25,18 @@ export const alphaTools = (clientOf: ClientOf, edits: OwnEdits) => ({
 });
 
 const addComment = (clientOf: ClientOf) =>
-  tool<typeof addCommentInput, typeof posted, Settings>({
+  tool<typeof addCommentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue or pull request.",
     category,
     effect: "write",
     input: addCommentInput,
-    output: posted,
+    output: postedComment,
     run: (input, { connection, key, signal }) =>
       postComment(clientOf(connection), addressOf(input.issue, input.project), input.body, key, signal),
     find: (input, { connection, key, signal }) =>
       findComment(clientOf(connection), addressOf(input.issue, input.project), key, signal),
   });
-const addCommentInput = z.object({ issue, project, body: z.string().min(1).describe("The comment, Markdown.") });
+const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
   tool<typeof descriptionInput, typeof described, Settings>({
@@ -58,7 +57,7 @@ const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
       return { number: data.number, url: data.html_url };
     },
   });
-const descriptionInput = z.object({ issue, project, description: z.string().describe("The whole new description, Markdown.") });
+const descriptionInput = z.object({ issue, project, description });
 const described = z.object({ number: z.number(), url: z.string() });
 
 const getIssue = (clientOf: ClientOf) =>

@@ -1,4 +1,4 @@
-import { clean, cut, type HttpClient, type OwnEdits, tool, unmark } from "@signalbox/sdk";
+import { clean, cut, type HttpClient, issueParameters, type OwnEdits, postedComment, tool, unmark } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, issueOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
@@ -10,11 +10,10 @@ import * as shapes from "./shapes.ts";
 type ClientOf = (connection: Settings) => HttpClient;
 
 const category = "issue_tracker";
-const issue = z
-  .union([z.string().min(1), z.number().int().positive()])
-  .describe('Number of the issue: 12, "#12" or "group/project#12"; of a merge request "!12" or "group/project!12".');
-const project = z.string().min(1).optional().describe('Project as "group/project". Absent: that of the event at hand.');
-const posted = z.object({ id: z.string(), url: z.string() });
+const { issue, project, body, description } = issueParameters({
+  issue: 'Number of the issue: 12, "#12" or "group/project#12"; of a merge request "!12" or "group/project!12".',
+  project: 'Project as "group/project".',
+});
 const route = "/projects/{project}/{kind}/{iid}";
 
 export const betaTools = (clientOf: ClientOf, edits: OwnEdits) => ({
@@ -24,18 +23,18 @@ export const betaTools = (clientOf: ClientOf, edits: OwnEdits) => ({
 });
 
 const addComment = (clientOf: ClientOf) =>
-  tool<typeof addCommentInput, typeof posted, Settings>({
+  tool<typeof addCommentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue or merge request.",
     category,
     effect: "write",
     input: addCommentInput,
-    output: posted,
+    output: postedComment,
     run: (input, { connection, key, signal }) =>
       postComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), input.body, key),
     find: (input, { connection, key, signal }) =>
       findComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), key),
   });
-const addCommentInput = z.object({ issue, project, body: z.string().min(1).describe("The comment, Markdown.") });
+const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
   tool<typeof descriptionInput, typeof described, Settings>({
@@ -55,7 +54,7 @@ const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
       return { issue: issueOf(address.kind, data.iid), url: data.web_url };
     },
   });
-const descriptionInput = z.object({ issue, project, description: z.string().describe("The whole new description, Markdown.") });
+const descriptionInput = z.object({ issue, project, description });
 const described = z.object({ issue: z.string(), url: z.string() });
 
 const getIssue = (clientOf: ClientOf) =>

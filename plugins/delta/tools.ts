@@ -1,4 +1,4 @@
-import { clean, tool } from "@signalbox/sdk";
+import { clean, issueParameters, postedComment, tool } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf } from "./address.ts";
 import type { Client } from "./client.ts";
@@ -12,9 +12,10 @@ import * as shapes from "./shapes.ts";
 type ClientOf = (connection: Settings) => Client;
 
 const category = "issue_tracker";
-const issue = z.string().min(1).describe("Id of the issue, a UUID.");
-const project = z.string().min(1).optional().describe("Id of the project, a UUID. Absent: that of the event at hand.");
-const posted = z.object({ id: z.string(), url: z.string() });
+const { issue, project, body, description } = issueParameters({
+  issue: "Id of the issue, a UUID.",
+  project: "Id of the project, a UUID.",
+});
 
 export const deltaTools = (clientOf: ClientOf) => ({
   add_comment: addComment(clientOf),
@@ -29,17 +30,17 @@ const accountFor = (clientOf: ClientOf, { connection, signal }: { connection: Se
 });
 
 const addComment = (clientOf: ClientOf) =>
-  tool<typeof addCommentInput, typeof posted, Settings>({
+  tool<typeof addCommentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue.",
     category,
     effect: "write",
     input: addCommentInput,
-    output: posted,
+    output: postedComment,
     run: async (input, call) =>
       postComment(accountFor(clientOf, call), addressOf(input.issue, input.project), input.body, call.key),
     find: async (input, call) => findComment(accountFor(clientOf, call), addressOf(input.issue, input.project), call.key),
   });
-const addCommentInput = z.object({ issue, project, body: z.string().min(1).describe("The comment, Markdown.") });
+const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf) =>
   tool<typeof descriptionInput, typeof described, Settings>({
@@ -59,7 +60,7 @@ const updateDescription = (clientOf: ClientOf) =>
       return { issue: address.issue, url: urlOf(account, path) };
     },
   });
-const descriptionInput = z.object({ issue, project, description: z.string().describe("The whole new description, Markdown.") });
+const descriptionInput = z.object({ issue, project, description });
 const described = z.object({ issue: z.string(), url: z.string() });
 
 const getIssue = (clientOf: ClientOf) =>

@@ -1,4 +1,4 @@
-import { clean, type HttpClient, tool } from "@signalbox/sdk";
+import { clean, type HttpClient, issueParameters, postedComment, tool } from "@signalbox/sdk";
 import { z } from "zod";
 import { keyOf } from "./address.ts";
 import { bodyOf, markdownOf } from "./bodies.ts";
@@ -10,11 +10,10 @@ import { findTransition, transition } from "./transitions.ts";
 type ClientOf = (connection: Settings) => HttpClient;
 
 const category = "issue_tracker";
-const issue = z
-  .union([z.string().min(1), z.number().int().positive()])
-  .describe('Key of the issue, "PROJ-12", or its number with the project.');
-const project = z.string().min(1).optional().describe('Key of the project, "PROJ". Absent: that of the event at hand.');
-const posted = z.object({ id: z.string(), url: z.string() });
+const { issue, project, body, description } = issueParameters({
+  issue: 'Key of the issue, "PROJ-12", or its number with the project.',
+  project: 'Key of the project, "PROJ".',
+});
 
 export const gammaTools = (clientOf: ClientOf) => ({
   add_comment: addComment(clientOf),
@@ -24,18 +23,18 @@ export const gammaTools = (clientOf: ClientOf) => ({
 });
 
 const addComment = (clientOf: ClientOf) =>
-  tool<typeof addCommentInput, typeof posted, Settings>({
+  tool<typeof addCommentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue.",
     category,
     effect: "write",
     input: addCommentInput,
-    output: posted,
+    output: postedComment,
     run: (input, { connection, key, signal }) =>
       postComment({ client: clientOf(connection), connection, signal }, keyOf(input.issue, input.project), input.body, key),
     find: (input, { connection, key, signal }) =>
       findComment({ client: clientOf(connection), connection, signal }, keyOf(input.issue, input.project), key),
   });
-const addCommentInput = z.object({ issue, project, body: z.string().min(1).describe("The comment, Markdown.") });
+const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf) =>
   tool<typeof descriptionInput, typeof described, Settings>({
@@ -52,7 +51,7 @@ const updateDescription = (clientOf: ClientOf) =>
       return { issue: key, url: `${webOf(connection)}/browse/${key}` };
     },
   });
-const descriptionInput = z.object({ issue, project, description: z.string().describe("The whole new description, Markdown.") });
+const descriptionInput = z.object({ issue, project, description });
 const described = z.object({ issue: z.string(), url: z.string() });
 
 const transitionIssue = (clientOf: ClientOf) =>
