@@ -20,7 +20,11 @@ const nouns = readdirSync("schema").filter((file) => file.endsWith(".ts") && !fi
 /** Three packages: the service, with our plugins in it; the sdk; the schema. `.ci/package.mjs` gives each its package.json. */
 export default defineConfig([
   { ...shared, ...shebang, entry: { signalbox: command }, outDir: "dist/signalbox", noExternal: [/^@signalbox\//] },
-  { ...shared, entry: { index: "sdk/index.ts", "testing/index": "sdk/testing/index.ts" }, outDir: "dist/sdk" },
+  {
+    ...shared,
+    entry: { index: "sdk/index.ts", manifest: "sdk/manifest.ts", "testing/index": "sdk/testing/index.ts" },
+    outDir: "dist/sdk",
+  },
   {
     ...shared,
     entry: Object.fromEntries(nouns.map((file) => [file.slice(0, -3), `schema/${file}`])),

@@ -31,7 +31,7 @@ write("signalbox", {
 const sdk = workspaces[0];
 write("sdk", {
   ...described(sdk),
-  exports: { ".": typed("./index"), "./testing": typed("./testing/index") },
+  exports: { ".": typed("./index"), "./manifest": typed("./manifest"), "./testing": typed("./testing/index") },
   dependencies: used("sdk"),
 });
 write("schema", { ...described(workspaces[1]), exports: { "./*": typed("./*") }, dependencies: used("schema") });

@@ -24,6 +24,17 @@ export interface WebhookPayload {
   readonly payload: Json;
 }
 
+/** The proof in a webhook's header: `hmac-sha256` of the raw bytes, as hex or base64, or the secret itself. */
+export interface Signature {
+  readonly type: "hmac-sha256" | "token";
+  /** Lower case. */
+  readonly header: string;
+  /** What stands before the value, such as `sha256=`. */
+  readonly prefix?: string;
+  /** Member of `connection` that holds the secret; while it is not set, every webhook is refused. */
+  readonly secret: string;
+}
+
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /** The issue, pull request or merge request that an event is about, as the platform addresses it. */
@@ -96,6 +107,11 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   readonly secrets: readonly (keyof z.output<Settings> & string)[];
   /** The settings without which nothing can be posted; while one is absent the source counts as not configured. */
   readonly required: readonly (keyof z.output<Settings> & string)[];
+  /**
+   * How a webhook proves itself, where data can say it. The host then checks webhooks itself, also while a sandboxed plugin
+   * is away, and keeps them until it can read them. Without it, webhooks are answered 503 meanwhile.
+   */
+  readonly signature?: Signature;
   /** Decides on the raw bytes whether the sender is who it says. Constant time. */
   verify(request: WebhookRequest, connection: z.output<Settings>): Maybe<Verdict>;
   /** Reads an event. Never throws on a strange payload: it says in `lacks` what is missing. */
@@ -162,6 +178,10 @@ export interface Capabilities {
   operations: OperationsAccess;
   /** The configured trackers. Built-in plugins only. */
   trackers: TrackersAccess;
+  /** The plugin's own credential of this name, as its manifest declares it; `null` where the operator set none. Of one marked `inject` a stand-in, which the host replaces in requests. */
+  secret(name: string): Promise<string | null>;
+  /** Vectors of texts, by the host's embedder; in the order of the texts. Throws a `PluginError` `unavailable` while it is down. */
+  embed(texts: readonly string[]): Promise<number[][]>;
   /** Length, metric and model of the vectors that memories are found by. */
   vectors: Vectors;
 }

@@ -1,0 +1,258 @@
+import { z } from "zod";
+import { CONTRACT } from "./plugin.ts";
+
+/** Edition of the manifest's own format. */
+export const MANIFEST = 1;
+/** The kinds of contributions, as `setup` names them. */
+export const kinds = ["sources", "tools", "memories", "knowledge", "queues", "useCases", "routes"] as const;
+export type Kind = (typeof kinds)[number];
+
+const id = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and "-", starting with a letter, at most 63 characters');
+const name = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9_-]{0,62}$/,
+    "must be lower-case letters, digits, `_` and `-`, starting with a letter, such as add_comment",
+  );
+const version = z
+  .string()
+  .max(100)
+  .regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, "must be a semantic version such as 1.2.0");
+const sentence = (max: number) => z.string().trim().min(1, "must not be empty").max(max);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 as 64 lower-case hexadecimal digits");
+
+/** A host name, perhaps with a port; no scheme, no path, no wildcard and no address: what is written is what is reached. */
+const hostName = z
+  .string()
+  .max(260)
+  .regex(
+    /^(?=.*[a-z])([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:\d{1,5})?$/,
+    "must be a lower-case host name such as api.linear.app, without https:// and without a path; only https is spoken",
+  );
+export const httpMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** One host that `fetch` may reach, and for what. Shown to the operator, word by word. */
+const httpPermission = z.strictObject({
+  host: hostName,
+  methods: z.array(z.enum(httpMethods)).min(1),
+  why: sentence(300),
+});
+/** One of the host's own operations that the capability `operations` may call, for example `projects.create`. */
+const operationPermission = z.strictObject({
+  id: z.string().regex(/^[a-z][a-z-]*\.[a-z][a-z-]*$/, "must be an operation such as projects.create"),
+  why: sentence(300),
+});
+
+const inject = z.strictObject({
+  as: z.literal("header"),
+  name: z.string().regex(/^[a-z0-9-]{1,100}$/, "must be a header name in lower case"),
+  /** `{}` stands for the value: `Bearer {}`. */
+  format: z
+    .string()
+    .max(200)
+    .regex(/^[^{}\r\n]*\{\}[^{}\r\n]*$/, "must hold {} once, where the value goes, such as Bearer {}")
+    .default("{}"),
+  /** Among those of `permissions.http`. */
+  hosts: z.array(hostName).min(1),
+});
+/**
+ * A setting that is a credential. With `inject` the plugin never sees it: it is handed a stand-in, and the host puts the
+ * value into the header of requests to `hosts`. Without, the plugin reads it.
+ */
+const secret = z.strictObject({
+  title: sentence(200),
+  inject: inject.optional(),
+});
+
+/** What the sandbox allows; the operator's own ceilings hold beside them. */
+const limits = z.strictObject({
+  /** Heap of the process, MiB. The process as a whole ends at this plus 192. */
+  memory_mb: z.int().min(16).max(1024).default(64),
+  /** Calls at the same time; more wait. */
+  concurrency: z.int().min(1).max(256).default(32),
+  /** Deadline of one call, milliseconds. */
+  call_ms: z.int().min(100).max(600_000).default(30_000),
+});
+
+const permissions = z.strictObject({
+  http: z.array(httpPermission).max(64).default([]),
+  operations: z.array(operationPermission).max(64).default([]),
+});
+
+const declared = {
+  manifest: z.literal(MANIFEST),
+  id,
+  title: sentence(100).optional(),
+  about: sentence(1_000).optional(),
+  kinds: z.array(z.enum(kinds)).min(1),
+  /** The one bundle, relative to package.json. */
+  entry: z
+    .string()
+    .regex(
+      /^(?!.*(^|\/)\.\.?(\/|$))[\w@-][\w@./-]*\.m?js$/,
+      "must be a relative path to one JavaScript file, such as dist/plugin.js",
+    )
+    .default("dist/plugin.js"),
+  /** Range of sdk versions that it was written for. */
+  sdk: z
+    .string()
+    .max(100)
+    .refine((range) => !["", "*", "x", "latest"].includes(range.trim()), 'must be a range such as ^0.1.0; "*" is refused'),
+  /** The capabilities that `setup` is handed. */
+  needs: z.array(z.string().regex(/^[a-z][a-zA-Z]{0,62}$/)).default([]),
+  permissions: permissions.prefault({}),
+  secrets: z.record(name, secret).default({}),
+  limits: limits.prefault({}),
+} as const;
+
+type Rules = {
+  secrets: Record<string, z.output<typeof secret>>;
+  permissions: z.output<typeof permissions>;
+  kinds: string[];
+  needs: string[];
+};
+
+/** What one member alone cannot say. */
+function check({ secrets, permissions, kinds: own, needs }: Rules, context: z.RefinementCtx): void {
+  const hosts = permissions.http.map(({ host }) => host);
+  const issue = (path: (string | number)[], message: string) => context.addIssue({ code: "custom", path, message });
+  for (const [list, path] of [
+    [hosts, ["permissions", "http"]],
+    [permissions.operations.map((one) => one.id), ["permissions", "operations"]],
+    [own, ["kinds"]],
+    [needs, ["needs"]],
+  ] as const) {
+    const twice = list.find((one, i) => list.indexOf(one) !== i);
+    if (twice !== undefined) issue([...path], `names ${twice} twice`);
+  }
+  for (const [key, one] of Object.entries(secrets)) {
+    const outside = one.inject?.hosts.find((host) => !hosts.includes(host));
+    if (outside !== undefined) issue(["secrets", key, "inject", "hosts"], `${outside} is not among permissions.http`);
+  }
+  if (hosts.length > 0 && !needs.includes("fetch")) issue(["needs"], 'must name "fetch", because permissions.http names hosts');
+  if (permissions.operations.length > 0 && !needs.includes("operations"))
+    issue(["needs"], 'must name "operations", because permissions.operations names some');
+}
+
+/**
+ * The member `signalbox` of a plugin's package.json: data only, read without running the plugin. Strict: an unknown member
+ * is an error.
+ */
+export const manifest = z.strictObject(declared).superRefine(check);
+export type Manifest = z.output<typeof manifest>;
+
+/** JSON Schema, draft 2020-12, of an object. */
+const objectSchema = z.looseObject({ type: z.literal("object") });
+const anySchema = z.looseObject({});
+const about = z.string().max(10_000);
+
+/** A tool as the bundle declares it. */
+export const builtTool = z.strictObject({
+  about,
+  category: z.string().max(100).optional(),
+  effect: z.enum(["read", "write"]),
+  idempotent: z.boolean().default(false),
+  /** It has `find`, which looks for what an earlier try with the same key left. */
+  find: z.boolean().default(false),
+  input: objectSchema,
+  output: anySchema,
+});
+
+/** How a webhook proves itself, in data, so that the host checks it while the plugin is away. See `Signature` of the contract. */
+export const signature = z.strictObject({
+  type: z.enum(["hmac-sha256", "token"]),
+  /** Name of the header, lower case. */
+  header: z.string().regex(/^[a-z0-9-]{1,100}$/, "must be a header name in lower case"),
+  /** What stands before the value, such as `sha256=`. */
+  prefix: z.string().max(50).optional(),
+  /** Member of `connection` that holds the secret. */
+  secret: z.string().max(100),
+});
+
+export const builtSource = z.strictObject({
+  about,
+  connection: objectSchema,
+  secrets: z.array(z.string().max(100)).max(100),
+  required: z.array(z.string().max(100)).max(100),
+  signature: signature.optional(),
+  /** Which of the optional functions it has. */
+  has: z.array(z.enum(["poll", "createIssue", "closeIssue"])).default([]),
+});
+const described = z.strictObject({ about });
+
+/** What a bundle contributes, in data: what `setup` returned, as the sandbox tells it. */
+export const contributes = z.strictObject({
+  sources: z.record(name, builtSource).default({}),
+  tools: z.record(name, builtTool).default({}),
+  memories: z.record(name, described).default({}),
+  knowledge: z.record(name, z.looseObject({ about })).default({}),
+  queues: z.record(name, described).default({}),
+  useCases: z.record(name, described).default({}),
+  routes: z.record(name, z.looseObject({})).default({}),
+});
+export type Contributes = z.output<typeof contributes>;
+
+/**
+ * `dist/plugin.json`, written by `signalbox plugin build`: the manifest with its defaults filled in, the version of
+ * package.json, the digest of the bundle and what the bundle declared. All that the host reads at install and list time.
+ */
+export const builtManifest = z
+  .strictObject({
+    ...declared,
+    version,
+    /** Major of the contract that the sdk in the bundle stamped. */
+    contract: z.int().min(1).default(CONTRACT),
+    bundle: z.strictObject({
+      sha256,
+      bytes: z
+        .int()
+        .min(1)
+        .max(16 * 1024 * 1024),
+    }),
+    /** JSON Schema of the plugin's own settings. */
+    config: objectSchema.default({ type: "object" }),
+    contributes: contributes.prefault({}),
+  })
+  .superRefine(check);
+export type BuiltManifest = z.output<typeof builtManifest>;
+
+/** The first thing wrong with a manifest, in one sentence that names the member. */
+export function faultOf(error: z.ZodError): string {
+  const [issue] = error.issues;
+  if (!issue) return "it is not valid";
+  const path = issue.path.length > 0 ? `signalbox.${issue.path.join(".")}` : "signalbox";
+  return `${path}: ${issue.message}`;
+}
+
+/** What a version may do that another may not, in words for the operator; empty where it asks for nothing more. */
+export function widened(
+  before: Pick<Manifest, "permissions" | "secrets" | "needs"> | null,
+  after: Pick<Manifest, "permissions" | "secrets" | "needs">,
+): string[] {
+  const more: string[] = [];
+  for (const { host, methods, why } of after.permissions.http) {
+    const had = before?.permissions.http.find((one) => one.host === host)?.methods ?? [];
+    const fresh = methods.filter((method) => !had.includes(method));
+    if (fresh.length > 0) more.push(`http: ${fresh.join(", ")} https://${host} (${why})`);
+  }
+  for (const one of after.permissions.operations) {
+    if (!before?.permissions.operations.some((had) => had.id === one.id)) more.push(`operation: ${one.id} (${one.why})`);
+  }
+  for (const need of after.needs) if (!before?.needs.includes(need)) more.push(`capability: ${need}`);
+  for (const [key, one] of Object.entries(after.secrets)) {
+    const had = before?.secrets[key];
+    const to = (hosts: readonly string[] = []) => [...hosts].sort().join(", ");
+    const use = one.inject
+      ? `put by the host into ${one.inject.name} of requests to ${to(one.inject.hosts)}`
+      : "readable by the plugin";
+    if (!had) more.push(`secret: ${key}, ${use}`);
+    else if (
+      had.inject &&
+      (!one.inject || one.inject.hosts.some((host) => !had.inject?.hosts.includes(host)) || one.inject.name !== had.inject.name)
+    )
+      more.push(`secret: ${key}, now ${use}`);
+  }
+  return more;
+}
