@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { builtManifest, faultOf, manifest, widened } from "./manifest.ts";
+import { builtManifest, faultOf, manifest } from "./manifest.ts";
+import { widened } from "./widened.ts";
 
 const least = { manifest: 1, id: "clock", kinds: ["tools"], sdk: "^0.1.0" };
 const full = {

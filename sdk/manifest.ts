@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { CONTRACT } from "./plugin.ts";
 
+export { widened } from "./widened.ts";
+
 /** Edition of the manifest's own format. */
 export const MANIFEST = 1;
 /** The kinds of contributions, as `setup` names them. */
@@ -224,35 +226,4 @@ export function faultOf(error: z.ZodError): string {
   if (!issue) return "it is not valid";
   const path = issue.path.length > 0 ? `signalbox.${issue.path.join(".")}` : "signalbox";
   return `${path}: ${issue.message}`;
-}
-
-/** What a version may do that another may not, in words for the operator; empty where it asks for nothing more. */
-export function widened(
-  before: Pick<Manifest, "permissions" | "secrets" | "needs"> | null,
-  after: Pick<Manifest, "permissions" | "secrets" | "needs">,
-): string[] {
-  const more: string[] = [];
-  for (const { host, methods, why } of after.permissions.http) {
-    const had = before?.permissions.http.find((one) => one.host === host)?.methods ?? [];
-    const fresh = methods.filter((method) => !had.includes(method));
-    if (fresh.length > 0) more.push(`http: ${fresh.join(", ")} https://${host} (${why})`);
-  }
-  for (const one of after.permissions.operations) {
-    if (!before?.permissions.operations.some((had) => had.id === one.id)) more.push(`operation: ${one.id} (${one.why})`);
-  }
-  for (const need of after.needs) if (!before?.needs.includes(need)) more.push(`capability: ${need}`);
-  for (const [key, one] of Object.entries(after.secrets)) {
-    const had = before?.secrets[key];
-    const to = (hosts: readonly string[] = []) => [...hosts].sort().join(", ");
-    const use = one.inject
-      ? `put by the host into ${one.inject.name} of requests to ${to(one.inject.hosts)}`
-      : "readable by the plugin";
-    if (!had) more.push(`secret: ${key}, ${use}`);
-    else if (
-      had.inject &&
-      (!one.inject || one.inject.hosts.some((host) => !had.inject?.hosts.includes(host)) || one.inject.name !== had.inject.name)
-    )
-      more.push(`secret: ${key}, now ${use}`);
-  }
-  return more;
 }

@@ -11,7 +11,9 @@ export type RefusalCode =
   | "SETUP_FAILED"
   | "SETUP_TIMEOUT"
   | "BAD_CONTRIBUTION"
-  | "NOT_FOUND";
+  | "NOT_FOUND"
+  | "NO_SANDBOX"
+  | "UNKNOWN_PROTOCOL";
 
 /** Why a plugin was not taken in: a code, and what was expected and what came. */
 export class Refusal extends Error {

@@ -18,6 +18,8 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     log: (message: string, fields: Readonly<Record<string, Json>> = {}) =>
       void lines.push(JSON.stringify({ message, ...fields })),
     fetch: fetchOnce((input, init) => globalThis.fetch(input, init)),
+    secret: async () => null,
+    embed: async (texts) => texts.map(() => new Array<number>(8).fill(0)),
     sql: { query: () => absent("sql"), transaction: () => absent("sql") },
     redis: { prefix: "test:", call: () => absent("redis"), script: () => absent("redis") },
     operations: { call: () => absent("operations") },

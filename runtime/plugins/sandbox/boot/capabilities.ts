@@ -1,0 +1,60 @@
+import { fromBase64, toBase64 } from "./bytes.ts";
+import { ask, tell } from "./peer.ts";
+
+/** What the host says about itself, for capabilities that answer without asking. */
+export interface Facts {
+  readonly vectors?: Readonly<Record<string, unknown>>;
+  readonly trackers?: readonly string[];
+}
+
+/** The capabilities that a plugin names in `needs`, each a question to the host. */
+export function proxies(needs: readonly string[], facts: Facts): Record<string, unknown> {
+  const all: Record<string, unknown> = {
+    log: (message: string, fields?: unknown) => tell("log", { message: String(message), fields: fields ?? {} }),
+    fetch: hostFetch,
+    secret: (name: string) => ask("secret", { name }),
+    embed: (texts: readonly string[]) => ask("embed", { texts }),
+    operations: { call: (id: string, input: unknown) => ask("operations", { id, input }) },
+    vectors: facts.vectors,
+    trackers: {
+      configured: () => facts.trackers ?? [],
+      createIssue: (source: string, issue: unknown, { key, signal }: { key: string; signal: AbortSignal }) =>
+        ask("trackers.createIssue", { source, issue, key }, signal),
+      closeIssue: (source: string, issue: unknown, { key, signal }: { key: string; signal: AbortSignal }) =>
+        ask("trackers.closeIssue", { source, issue, key }, signal),
+    },
+  };
+  return Object.fromEntries(needs.map((need) => [need, all[need]]));
+}
+
+interface Answer {
+  readonly status: number;
+  readonly status_text: string;
+  readonly url: string;
+  readonly redirected: boolean;
+  readonly headers: readonly [string, string][];
+  readonly body: string | null;
+}
+
+/** `fetch` by way of the host, which decides on the host and the method and puts credentials in. */
+async function hostFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const request = new Request(input, init);
+  const sent = request.body === null ? null : new Uint8Array(await request.arrayBuffer());
+  const asked = {
+    url: request.url,
+    method: request.method,
+    headers: [...request.headers],
+    body: sent && toBase64(sent),
+    redirect: request.redirect,
+  };
+  const answer = (await ask("fetch", asked, request.signal)) as Answer;
+  const empty = [101, 204, 205, 304].includes(answer.status) || answer.body === null;
+  const response = new Response(empty ? null : fromBase64(answer.body as string), {
+    status: answer.status,
+    statusText: answer.status_text,
+    headers: answer.headers as [string, string][],
+  });
+  Object.defineProperty(response, "url", { value: answer.url });
+  Object.defineProperty(response, "redirected", { value: answer.redirected });
+  return response;
+}

@@ -1,0 +1,143 @@
+import { fromBase64 } from "./bytes.ts";
+import { type Facts, proxies } from "./capabilities.ts";
+import { BootError } from "./errors.ts";
+import { ask } from "./peer.ts";
+
+/** A plugin of contract 1, as far as it is handled here: its own copy of the sdk made it. */
+export interface Plugin {
+  readonly id: string;
+  readonly version: string;
+  readonly sdk: string;
+  readonly about?: string;
+  readonly needs: readonly string[];
+  readonly hosts?: readonly string[];
+  readonly config: Schema;
+  setup(context: unknown): unknown;
+}
+interface Schema {
+  parse(value: unknown): unknown;
+  readonly "~standard": { readonly jsonSchema: { input(options: unknown): Record<string, unknown> } };
+}
+type Target = Readonly<Record<string, unknown>>;
+type Contributions = Readonly<Record<string, Readonly<Record<string, Target>>>>;
+export interface CallParams {
+  readonly kind: string;
+  readonly name: string;
+  readonly method: string;
+  readonly args: unknown[];
+  /** Members of the call object, the last argument of most functions. */
+  readonly call?: Readonly<Record<string, unknown>>;
+  readonly deadline_ms: number;
+}
+
+const schemaOf = (schema: Schema) =>
+  schema["~standard"].jsonSchema.input({ target: "draft-2020-12", libraryOptions: { unrepresentable: "any" } });
+
+/** Sets a plugin up and serves its contributions. */
+export class Contract1 {
+  readonly #plugin: Plugin;
+  #contributions: Contributions = {};
+
+  constructor(plugin: Plugin) {
+    this.#plugin = plugin;
+  }
+
+  async setUp(config: unknown, facts: Facts): Promise<Record<string, unknown>> {
+    const plugin = this.#plugin;
+    let parsed: unknown;
+    try {
+      parsed = plugin.config.parse(config);
+    } catch (error) {
+      throw new BootError("BAD_CONFIG", `${plugin.id}: its settings are not valid: ${messageOf(error)}`);
+    }
+    try {
+      const made = await plugin.setup({ ...proxies(plugin.needs, facts), config: parsed });
+      if (typeof made !== "object" || made === null) throw new Error("it returned no object of contributions");
+      this.#contributions = made as Contributions;
+    } catch (error) {
+      throw new BootError("SETUP_FAILED", `${plugin.id}: setup threw: ${messageOf(error)}`);
+    }
+    return this.#described();
+  }
+
+  async dispose(): Promise<void> {
+    await (this.#contributions as unknown as { dispose?(): unknown }).dispose?.();
+  }
+
+  /** Runs one function of a contribution. */
+  async run(params: CallParams, id: number, signal: AbortSignal): Promise<unknown> {
+    const { kind, name, method, call } = params;
+    const target = this.#contributions[kind]?.[name];
+    const run = target?.[method];
+    if (!target || typeof run !== "function") throw new BootError("not_found", `There is no ${kind}.${name}.${method}.`);
+    const args = kind === "sources" && method === "verify" ? [withBytes(params.args[0]), ...params.args.slice(1)] : params.args;
+    if (kind === "sources" && method === "verify") args[1] = (target.connection as Schema).parse(args[1]);
+    if (kind === "tools") args[0] = parse(target.input as Schema, args[0]);
+    const last = call ? [this.#callOf(kind, target, call, id, signal)] : [];
+    const result = await run.call(target, ...args, ...last);
+    if (kind === "tools" && result !== null) return (target.output as Schema).parse(result);
+    return result;
+  }
+
+  #callOf(kind: string, target: Target, call: Readonly<Record<string, unknown>>, id: number, signal: AbortSignal) {
+    const schema = kind === "sources" ? (target.connection as Schema) : this.#sourceSchema(kind);
+    return {
+      ...call,
+      signal,
+      ...(call.connection !== undefined && schema && { connection: schema.parse(call.connection) }),
+      ...(kind === "useCases" && { save: async (state: unknown) => void (await ask("save", { call: id, state })) }),
+    };
+  }
+
+  /** The tools of a plugin work with the connection of the source of its name. */
+  #sourceSchema(kind: string): Schema | undefined {
+    return kind === "tools" ? (this.#contributions.sources?.[this.#plugin.id]?.connection as Schema | undefined) : undefined;
+  }
+
+  #described(): Record<string, unknown> {
+    const { id, version, sdk, about, needs, hosts, config } = this.#plugin;
+    const each = (kind: string, describe: (target: Target) => unknown) =>
+      Object.fromEntries(Object.entries(this.#contributions[kind] ?? {}).map(([name, target]) => [name, describe(target)]));
+    const contributes = {
+      sources: each("sources", describeSource),
+      tools: each("tools", describeTool),
+      ...Object.fromEntries(
+        ["memories", "knowledge", "queues", "useCases", "routes"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))]),
+      ),
+    };
+    return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config), contributes };
+  }
+}
+
+const describeTool = ({ about, category, effect, idempotent, find, input, output }: Target) => ({
+  ...{ about, category, effect },
+  idempotent: idempotent === true,
+  find: typeof find === "function",
+  input: schemaOf(input as Schema),
+  output: schemaOf(output as Schema),
+});
+const describeSource = (source: Target) => ({
+  ...{ about: source.about, secrets: source.secrets, required: source.required, signature: source.signature },
+  connection: schemaOf(source.connection as Schema),
+  has: ["poll", "createIssue", "closeIssue"].filter((name) => typeof source[name] === "function"),
+});
+
+const withBytes = (request: unknown) => {
+  const { body, ...rest } = request as { body: string };
+  return { ...rest, body: fromBase64(body) };
+};
+
+function parse(schema: Schema, input: unknown): unknown {
+  try {
+    return schema.parse(input);
+  } catch (error) {
+    throw new BootError("invalid_input", messageOf(error));
+  }
+}
+
+/** Of a zod error the first issue with its path, in one line. */
+function messageOf(error: unknown): string {
+  const [issue] = (error as { issues?: { path: PropertyKey[]; message: string }[] }).issues ?? [];
+  if (issue) return `${issue.path.map(String).join(".") || "(all)"}: ${issue.message}`;
+  return error instanceof Error ? error.message : String(error);
+}

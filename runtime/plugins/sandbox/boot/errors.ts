@@ -1,0 +1,46 @@
+/** An error as it crosses to the host. */
+export interface WireError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** An error that the host told of, with the members that a plugin reads. */
+export class HostError extends Error {
+  override readonly name = "PluginError";
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly retry_after_ms?: number;
+
+  constructor({ message, data }: WireError) {
+    super(message);
+    this.code = typeof data?.code === "string" ? data.code : "failed";
+    this.retryable = data?.retryable === true;
+    if (typeof data?.retry_after_ms === "number") this.retry_after_ms = data.retry_after_ms;
+  }
+}
+
+/** An error before `setup`: why the host cannot take the plugin in. */
+export class BootError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Whatever was thrown, by its shape. */
+export function toWire(error: unknown): WireError {
+  const { code, message, retryable, retry_after_ms } = (error ?? {}) as Partial<HostError>;
+  const known = typeof code === "string";
+  const text = typeof message === "string" ? message : String(error);
+  return {
+    code: -32_000,
+    message: text.slice(0, 10_000),
+    data: {
+      ...(known && { code }),
+      ...(typeof retryable === "boolean" && { retryable }),
+      ...(typeof retry_after_ms === "number" && { retry_after_ms }),
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Facts } from "./capabilities.ts";
+import { type CallParams, Contract1, type Plugin } from "./contract-1.ts";
+import { BootError } from "./errors.ts";
+import { answer } from "./peer.ts";
+import { args, exit, isReadable, takeConsole } from "./stdio.ts";
+
+// The first code of a sandboxed process: it speaks with the host, and lends the plugin its voice. It guards nothing, since
+// it shares its realm with the plugin; what guards is how the process was started, and what the host believes of it.
+
+/** Majors of the messages between this file and the host, and of the contract between this file and a plugin. */
+const protocols = [1];
+const contracts: Readonly<Record<number, new (plugin: Plugin) => Contract1>> = { 1: Contract1 };
+
+interface Initialize {
+  readonly protocols: readonly number[];
+  readonly config: unknown;
+  readonly facts: Facts;
+}
+
+takeConsole();
+let serving: Contract1 | null = null;
+const running = new Map<number, AbortController>();
+
+async function initialize(params: Initialize) {
+  const protocol = protocols.filter((one) => params.protocols.includes(one)).sort((a, b) => b - a)[0];
+  if (protocol === undefined)
+    throw new BootError(
+      "UNKNOWN_PROTOCOL",
+      `Expected one of the protocols ${protocols.join(", ")}; the host offers ${params.protocols.join(", ")}.`,
+    );
+  // Computed: a literal would be resolved with this file, before any permission is asked for.
+  const module = await import(args[0] as string).catch((error: unknown) => {
+    throw new BootError("NOT_FOUND", `The bundle could not be loaded: ${error instanceof Error ? error.message : error}`);
+  });
+  const plugin = module.default as (Plugin & Record<symbol, { contract: number; sdk: string }>) | undefined;
+  const stamp = plugin?.[Symbol.for("signalbox.plugin")];
+  if (!plugin || !stamp)
+    throw new BootError("NOT_A_PLUGIN", "Expected the default export to be the result of definePlugin(); it is not.");
+  const Contract = contracts[stamp.contract];
+  if (!Contract)
+    throw new BootError(
+      "UNKNOWN_CONTRACT",
+      `Expected contract ${Object.keys(contracts).join(" or ")}; ${plugin.id} was built for contract ${stamp.contract}.`,
+    );
+  const contract = new Contract(plugin);
+  const described = await contract.setUp(params.config, params.facts);
+  serving = contract;
+  return { protocol, contract: stamp.contract, stamped_sdk: stamp.sdk, ...described };
+}
+
+async function call(params: CallParams, id: number) {
+  if (!serving) throw new BootError("failed", "Not initialized.");
+  const stop = new AbortController();
+  running.set(id, stop);
+  const late = setTimeout(
+    () => stop.abort(new DOMException("The deadline of the call is over.", "TimeoutError")),
+    params.deadline_ms,
+  );
+  try {
+    return await serving.run(params, id, stop.signal);
+  } finally {
+    clearTimeout(late);
+    running.delete(id);
+  }
+}
+
+await answer({
+  initialize: (params) => initialize(params as Initialize),
+  call: (params, id) => call(params as CallParams, id),
+  cancel: (params) =>
+    running.get((params as { id: number }).id)?.abort(new DOMException("The call was cancelled.", "AbortError")),
+  ping: () => ({}),
+  readable: () => isReadable(),
+  dispose: () => serving?.dispose(),
+});
+exit(0);

@@ -1,0 +1,70 @@
+import { HostError, toWire, type WireError } from "./errors.ts";
+import { messages, send } from "./stdio.ts";
+
+type Handler = (params: unknown, id: number) => unknown;
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: WireError;
+}
+
+const pending = new Map<number, { done(value: unknown): void; fail(error: unknown): void }>();
+let last = 0;
+
+/** Asks the host. Rejects with a `HostError`. */
+export function ask(method: string, params: unknown, signal?: AbortSignal | null): Promise<unknown> {
+  signal?.throwIfAborted();
+  last += 1;
+  const id = last;
+  return new Promise((done, fail) => {
+    const stop = () => {
+      pending.delete(id);
+      tell("cancel", { id });
+      fail(signal?.reason);
+    };
+    signal?.addEventListener("abort", stop, { once: true });
+    const settle =
+      <T>(then: (value: T) => void) =>
+      (value: T) => {
+        signal?.removeEventListener("abort", stop);
+        then(value);
+      };
+    pending.set(id, { done: settle(done), fail: settle(fail) });
+    send({ jsonrpc: "2.0", id, method, params });
+  });
+}
+
+/** Tells the host; no answer. */
+export const tell = (method: string, params: unknown): void => send({ jsonrpc: "2.0", method, params });
+
+/** Answers the host until it closes standard input. */
+export async function answer(handlers: Readonly<Record<string, Handler>>): Promise<void> {
+  for await (const message of messages()) take(message as Message, handlers);
+}
+
+function take(message: Message, handlers: Readonly<Record<string, Handler>>): void {
+  const { id, method, params } = message;
+  if (method === undefined) {
+    const asked = pending.get(id as number);
+    pending.delete(id as number);
+    if (message.error) asked?.fail(new HostError(message.error));
+    else asked?.done(message.result);
+    return;
+  }
+  const handler = handlers[method];
+  if (id === undefined) handler?.(params, 0);
+  else if (handler) void run(id, () => handler(params, id));
+  else send({ jsonrpc: "2.0", id, error: { code: -32_601, message: `There is no method ${method}.` } });
+}
+
+async function run(id: number, work: () => unknown): Promise<void> {
+  let reply: unknown;
+  try {
+    reply = { jsonrpc: "2.0", id, result: (await work()) ?? null };
+    send(reply);
+  } catch (error) {
+    send({ jsonrpc: "2.0", id, error: toWire(error) });
+  }
+}

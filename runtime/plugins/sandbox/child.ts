@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { environment, type Launch } from "./launch.ts";
+import { Allowance, limits } from "./limits.ts";
+
+/** Why a process ended: by itself, or because the host ended it. */
+export interface Exit {
+  readonly reason: string;
+  /** Last of what it wrote to standard error. */
+  readonly stderr: string;
+}
+
+/** A process that speaks in lines. */
+export interface Child {
+  readonly pid: number | undefined;
+  write(line: string): void;
+  /** No more lines; a process that is well ends by itself. */
+  end(): void;
+  /** Ends it at once, for this reason. */
+  kill(reason: string): void;
+  readonly exited: Promise<Exit>;
+  /** Resident memory, bytes; `null` where the system does not tell. */
+  memory(): number | null;
+}
+
+export interface ChildOptions {
+  readonly launch: Launch;
+  readonly memoryMb: number;
+  readonly onLine: (line: string) => void;
+}
+
+/** Starts a process without anything of this one's environment, and ends it when it exceeds a limit. */
+export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
+  const child = spawn(launch.command, launch.args, { env: { ...environment }, cwd: "/", stdio: ["pipe", "pipe", "pipe"] });
+  let reason: string | null = null;
+  const kill = (why: string) => {
+    reason ??= why;
+    child.kill("SIGKILL");
+  };
+  readLines(child, onLine, kill);
+  const tail = readErrors(child, kill);
+  const stop = watchMemory(child, memoryMb, kill);
+  const exited = new Promise<Exit>((done) => {
+    child.once("error", (error) => {
+      stop();
+      done({ reason: `it could not be started: ${error.message}`, stderr: "" });
+    });
+    // "close", not "exit": what it wrote last has been read then.
+    child.once("close", (code, signal) => {
+      stop();
+      done({ reason: reason ?? (signal ? `it was ended by ${signal}` : `it ended with code ${code}`), stderr: tail() });
+    });
+  });
+  // A process that is gone closes its pipe; what that means is told by `exited`.
+  child.stdin?.on("error", () => {});
+  return {
+    pid: child.pid,
+    write: (line) => {
+      if (child.stdin?.writableEnded) return;
+      if ((child.stdin?.writableLength ?? 0) > limits.waiting) kill("it does not read what it is sent");
+      else child.stdin?.write(`${line}\n`);
+    },
+    end: () => void child.stdin?.end(),
+    kill,
+    exited,
+    memory: () => residentBytes(child.pid),
+  };
+}
+
+function readLines(child: ChildProcess, onLine: (line: string) => void, kill: (why: string) => void): void {
+  const allowance = new Allowance(limits.bytes);
+  let parts: Buffer[] = [];
+  let size = 0;
+  let over = false;
+  const stop = (why: string) => {
+    over = true;
+    parts = [];
+    kill(why);
+  };
+  child.stdout?.on("data", (chunk: Buffer) => {
+    if (over) return;
+    if (!allowance.take(chunk.byteLength)) return stop("it sent more bytes than it may");
+    let from = 0;
+    for (let end = chunk.indexOf(10); end >= 0 && !over; end = chunk.indexOf(10, from)) {
+      const last = chunk.subarray(from, end);
+      if (size + last.byteLength > limits.line) return stop(`it sent a line longer than ${limits.line} bytes`);
+      onLine(parts.length === 0 ? last.toString("utf8") : Buffer.concat([...parts, last]).toString("utf8"));
+      parts = [];
+      size = 0;
+      from = end + 1;
+    }
+    size += chunk.byteLength - from;
+    if (size > limits.line) return stop(`it sent a line longer than ${limits.line} bytes`);
+    if (from < chunk.byteLength) parts.push(chunk.subarray(from));
+  });
+}
+
+function readErrors(child: ChildProcess, kill: (why: string) => void): () => string {
+  const allowance = new Allowance(limits.errors);
+  let tail = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    if (!allowance.take(chunk.byteLength)) return kill("it wrote more to standard error than it may");
+    tail = (tail + chunk.toString("utf8")).slice(-limits.errorsKept);
+  });
+  return () => tail;
+}
+
+/** The kernel's limit holds for what is allocated at once; this one for what adds up. */
+function watchMemory(child: ChildProcess, memoryMb: number, kill: (why: string) => void): () => void {
+  const most = (memoryMb + limits.besideHeapMb) * 1024 * 1024;
+  const timer = setInterval(() => {
+    const resident = residentBytes(child.pid);
+    if (resident !== null && resident > most) kill(`it used more than ${memoryMb + limits.besideHeapMb} MiB of memory`);
+  }, limits.memoryPollMs);
+  return () => clearInterval(timer);
+}
+
+function residentBytes(pid: number | undefined): number | null {
+  if (pid === undefined || process.platform !== "linux") return null;
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { Refusal } from "../admit.ts";
+
+/** Keywords that say nothing about a value's kind. Patterns are left to the plugin: a bad one would hold up the host. */
+const left = new Set([
+  "pattern",
+  "patternProperties",
+  "$schema",
+  "$id",
+  "title",
+  "description",
+  "examples",
+  "format",
+  "contentEncoding",
+]);
+const maxBytes = 64 * 1024;
+
+/** The schema of a source's settings as the host checks them: kinds, choices and defaults. Throws a `Refusal`. */
+export function connectionSchema(schema: Readonly<Record<string, unknown>>): z.ZodObject {
+  const text = JSON.stringify(schema);
+  if (text.length > maxBytes)
+    throw new Refusal("BAD_CONTRIBUTION", `The schema of the settings is longer than ${maxBytes} characters.`);
+  if (text.includes('"$ref"') || text.includes('"$dynamicRef"'))
+    throw new Refusal("BAD_CONTRIBUTION", "The schema of the settings refers to itself; write its members out.");
+  try {
+    const { properties = {}, required = [] } = plain(schema) as { properties?: Record<string, object>; required?: string[] };
+    const members = Object.entries(properties).map(([name, member]) => {
+      const one = z.fromJSONSchema(member as never);
+      return [name, required.includes(name) || "default" in member ? one : one.optional()];
+    });
+    return z.object(Object.fromEntries(members));
+  } catch (error) {
+    throw new Refusal(
+      "BAD_CONTRIBUTION",
+      `The schema of the settings cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+}
+
+/** Without the keywords that are left out; members of `properties` are names, not keywords. */
+function plain(schema: unknown, names = false): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => plain(one));
+  if (typeof schema !== "object" || schema === null) return schema;
+  const kept = Object.entries(schema).filter(([key]) => names || !left.has(key));
+  return Object.fromEntries(
+    kept.map(([key, value]) => [
+      key,
+      ["default", "const", "enum"].includes(key) && !names ? value : plain(value, key === "properties" && !names),
+    ]),
+  );
+}

@@ -1,0 +1,140 @@
+import {
+  type Call,
+  type Contributions,
+  type MemoryBackend,
+  PluginError,
+  type Queue,
+  type Source,
+  type Tool,
+  type UseCase,
+  type WebhookRequest,
+} from "@signalbox/sdk";
+import type { Contributes } from "@signalbox/sdk/manifest";
+import { z } from "zod";
+import { connectionSchema } from "./connection-schema.ts";
+import * as shapes from "./shapes.ts";
+
+export interface Target {
+  readonly kind: keyof Contributes;
+  readonly name: string;
+  readonly method: string;
+}
+export interface CallOptions {
+  /** Members of the call object that JSON carries; absent: the function takes none. */
+  readonly call?: Readonly<Record<string, unknown>>;
+  readonly signal?: AbortSignal;
+  /** Keeps the state of a use case. */
+  readonly save?: (state: never) => Promise<void>;
+}
+/** Runs one function of a contribution in the process. Rejects with a `PluginError`. */
+export type Caller = (target: Target, args: readonly unknown[], options?: CallOptions) => Promise<unknown>;
+
+/** Replaces what a plugin must not see by what stands for it. */
+export type Mask = (settings: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+
+/** What a sandboxed plugin contributes: the same values as in process, each function a call to the process. */
+export function contributionsOf(described: Contributes, call: Caller, mask: Mask): Contributions {
+  const each = <D, T>(all: Record<string, D>, make: (name: string, one: D) => T): Record<string, T> =>
+    Object.fromEntries(Object.entries(all).map(([name, one]) => [name, make(name, one)]));
+  return {
+    sources: each(described.sources, (name, one) => source(name, one, call, mask)),
+    tools: each(described.tools, (name, one) => tool(name, one, call, mask)),
+    memories: each(described.memories, (name, { about }) =>
+      functions<MemoryBackend>({ kind: "memories", name }, about, shapes.memoryAnswers, call),
+    ),
+    queues: each(described.queues, (name, { about }) =>
+      functions<Queue>({ kind: "queues", name }, about, shapes.queueAnswers, call),
+    ),
+    useCases: each(described.useCases, (name, { about }) => useCase(name, about, call)),
+  };
+}
+
+/** Calls, and believes the answer only in its shape. */
+async function ask<S extends z.ZodType>(
+  call: Caller,
+  target: Target,
+  shape: S,
+  args: readonly unknown[],
+  options?: CallOptions,
+): Promise<z.output<S>> {
+  const parsed = shape.safeParse(await call(target, args, options));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const what = `${target.kind}.${target.name}.${target.method}`;
+  throw new PluginError(
+    "failed",
+    `The answer of ${what} is not what it must be: ${issue?.path.join(".") || "(all)"}: ${issue?.message}`,
+  );
+}
+
+type AnyCall = Call<Readonly<Record<string, unknown>>>;
+const callOf = ({ signal, connection, key }: AnyCall, mask: Mask): CallOptions => ({
+  signal,
+  call: { key, connection: mask(connection) },
+});
+
+function source(name: string, described: Contributes["sources"][string], call: Caller, mask: Mask): Source {
+  const target = (method: string): Target => ({ kind: "sources", name, method });
+  const asked =
+    <S extends z.ZodType>(method: string, shape: S) =>
+    (first: unknown, use: AnyCall) =>
+      ask(call, target(method), shape, [first], callOf(use, mask));
+  const own =
+    <S extends z.ZodType>(method: string, shape: S) =>
+    (use: AnyCall) =>
+      ask(call, target(method), shape, [], callOf(use, mask));
+  const { about, secrets, required, signature, has } = described;
+  return {
+    ...{ about, secrets, required, ...(signature && { signature: signature as NonNullable<Source["signature"]> }) },
+    connection: connectionSchema(described.connection),
+    verify: ({ headers, body }: WebhookRequest, connection) =>
+      ask(call, target("verify"), shapes.verdict, [{ headers, body: Buffer.from(body).toString("base64") }, mask(connection)]),
+    parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
+    account: own("account", shapes.account),
+    check: own("check", shapes.nothing),
+    deliver: asked("deliver", shapes.posted),
+    find: asked("find", shapes.posted.nullable()),
+    ...(has.includes("poll") && { poll: asked("poll", shapes.polled) }),
+    ...(has.includes("createIssue") && { createIssue: asked("createIssue", shapes.madeIssue) }),
+    ...(has.includes("closeIssue") && { closeIssue: asked("closeIssue", shapes.nothing) }),
+  } as Source;
+}
+
+function tool(name: string, described: Contributes["tools"][string], call: Caller, mask: Mask): Tool {
+  const { about, category, effect, idempotent, find, input } = described;
+  const asked = (method: string) => (given: unknown, use: AnyCall) =>
+    ask(call, { kind: "tools", name, method }, shapes.json, [given], callOf(use, mask));
+  const members = typeof input.properties === "object" && input.properties !== null ? Object.keys(input.properties) : [];
+  return {
+    ...{ about, effect, idempotent, ...(category !== undefined && { category }) },
+    // The process checks by the plugin's own schema; the host by the JSON Schema of it.
+    input: z.looseObject(Object.fromEntries(members.map((member) => [member, z.unknown()]))),
+    output: z.unknown(),
+    run: asked("run"),
+    ...(find && { find: asked("find") }),
+  } as unknown as Tool;
+}
+
+function functions<T>(
+  of: Pick<Target, "kind" | "name">,
+  about: string,
+  answers: Readonly<Record<string, z.ZodType>>,
+  call: Caller,
+): T {
+  const made = Object.entries(answers).map(([method, shape]) => [
+    method,
+    (...args: unknown[]) => ask(call, { ...of, method }, shape, args),
+  ]);
+  return { about, ...Object.fromEntries(made) } as T;
+}
+
+function useCase(name: string, about: string, call: Caller): UseCase {
+  const target = (method: string): Target => ({ kind: "useCases", name, method });
+  return {
+    about,
+    setup: (request, { signal, state, save }) =>
+      ask(call, target("setup"), shapes.useCaseAnswers.setup, [request], { call: { state }, signal, save }),
+    teardown: ({ signal, state, save }) =>
+      ask(call, target("teardown"), shapes.useCaseAnswers.teardown, [], { call: { state }, signal, save }),
+  };
+}

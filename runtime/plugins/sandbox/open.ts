@@ -1,0 +1,202 @@
+import type { Contributions } from "@signalbox/sdk";
+import { PluginError } from "@signalbox/sdk";
+import { type Contributes, contributes } from "@signalbox/sdk/manifest";
+import { z } from "zod";
+import { Refusal, type RefusalCode } from "../admit.ts";
+import { type Child, type Exit, startChild } from "./child.ts";
+import { type Caller, contributionsOf, type Mask } from "./contributions.ts";
+import { launchOf, type Walls } from "./launch.ts";
+import { limits } from "./limits.ts";
+import { createPeer, gone, Remote, type Serve } from "./peer.ts";
+import { walls as wallsThatWork } from "./walls.ts";
+
+/** Majors of the messages that this host speaks; the process picks the highest that it knows too. */
+export const protocols: readonly number[] = [1];
+
+/** What a bundle says about itself, checked for its shape and nothing else. */
+export interface Described {
+  readonly plugin: {
+    readonly id: string;
+    readonly version: string;
+    readonly sdk: string;
+    readonly about?: string | undefined;
+    readonly needs: readonly string[];
+    readonly hosts: readonly string[];
+  };
+  readonly protocol: number;
+  readonly contract: number;
+  /** Version of the sdk in the bundle. */
+  readonly stamped_sdk: string;
+  /** JSON Schema of its own settings. */
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly contributes: Contributes;
+}
+
+export interface SandboxOptions {
+  /** Path of the one file; all that the process may read. */
+  readonly bundle: string;
+  /** How it is named in messages. */
+  readonly name: string;
+  /** Path of the Deno binary; found by itself without. */
+  readonly deno?: string | undefined;
+  readonly walls?: Walls | undefined;
+  readonly memoryMb?: number | undefined;
+  /** Deadline of one call, milliseconds. */
+  readonly callMs?: number | undefined;
+  readonly config?: Readonly<Record<string, unknown>> | undefined;
+  /** What the capabilities answer with that do not ask: `vectors`, and the names of the trackers. */
+  readonly facts?: Readonly<Record<string, unknown>> | undefined;
+  /** Answers what the plugin asks: `fetch`, `secret` …; see `serveCapabilities`. */
+  readonly serve?: Serve | undefined;
+  readonly notified?: ((method: string, params: unknown) => void) | undefined;
+  readonly mask?: Mask | undefined;
+}
+
+/** One process with one plugin, set up. */
+export interface Sandbox {
+  readonly described: Described;
+  readonly contributions: Contributions;
+  readonly call: Caller;
+  readonly pid: number | undefined;
+  /** Resident memory, bytes; `null` where the system does not tell. */
+  memory(): number | null;
+  /** Lines that meant nothing, so far. */
+  dropped(): number;
+  /** Resolves when the process is gone, whoever ended it. */
+  readonly exited: Promise<Exit>;
+  kill(reason: string): void;
+  /** No new calls; those under way may finish, then `dispose` is called and the process ends. */
+  close(drainMs?: number): Promise<void>;
+}
+
+const shape = z.object({
+  protocol: z.int(),
+  contract: z.int(),
+  stamped_sdk: z.string().max(100),
+  plugin: z.object({
+    id: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/),
+    version: z.string().max(100),
+    sdk: z.string().max(100),
+    about: z.string().max(10_000).optional(),
+    needs: z.array(z.string().max(100)).max(100),
+    hosts: z.array(z.string().max(300)).max(1_000).default([]),
+  }),
+  config: z.looseObject({}),
+  contributes,
+});
+
+/**
+ * Starts a bundle in a process of its own, sets it up and describes it. Throws a `Refusal` with the boot's code
+ * (`NOT_A_PLUGIN`, `UNKNOWN_CONTRACT`, `BAD_CONFIG`, `SETUP_FAILED` …), `SETUP_TIMEOUT`, or `NO_SANDBOX` where there is no Deno.
+ */
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { bundle, name, deno, memoryMb = 64, callMs = 30_000 } = options;
+  const launch = launchOf({ deno, bundle, memoryMb, walls: options.walls ?? (await wallsThatWork(bundle, deno)) });
+  const saves = new Map<number, (state: never) => Promise<void>>();
+  const serve: Serve = async (method, params, signal) => {
+    if (method !== "save") return (options.serve ?? nobody)(method, params, signal);
+    const { call, state } = params as { call: number; state: never };
+    await (saves.get(call) ?? nobody)(state);
+  };
+  const child: Child = startChild({ launch, memoryMb, onLine: (line) => peer.take(line) });
+  const peer = createPeer({ name, child: () => child, serve, notified: options.notified ?? (() => {}) });
+  void child.exited.then(({ reason }) => peer.close(reason));
+
+  const described = await initialize(options, child, peer.request);
+  let underWay = 0;
+  let closing = false;
+  const call: Caller = async (target, args, { call, signal, save } = {}) => {
+    if (closing) throw gone(name, "it is being stopped");
+    let id = 0;
+    const onId = (sent: number) => {
+      id = sent;
+      if (save) saves.set(id, save);
+    };
+    underWay += 1;
+    try {
+      const params = { ...target, args, ...(call && { call }), deadline_ms: callMs };
+      return await peer.request("call", params, { deadlineMs: callMs, signal, onId });
+    } catch (error) {
+      if (error instanceof PluginError && error.code === "timeout") void stillThere(child, peer.request, limits.graceMs);
+      throw error instanceof Remote ? error.toPluginError() : error;
+    } finally {
+      saves.delete(id);
+      underWay -= 1;
+    }
+  };
+  const watch = setInterval(() => void stillThere(child, peer.request, limits.pingMs), limits.pingEveryMs);
+  void child.exited.then(() => clearInterval(watch));
+  return {
+    ...{ described, call, exited: child.exited, kill: child.kill, pid: child.pid, memory: child.memory, dropped: peer.dropped },
+    contributions: contributionsOf(described.contributes, call, options.mask ?? ((settings) => ({ ...settings }))),
+    close: async (drainMs = limits.drainMs) => {
+      closing = true;
+      const until = Date.now() + drainMs;
+      while (underWay > 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 20));
+      await peer.request("dispose", {}, { deadlineMs: Math.max(100, until - Date.now()) }).catch(() => {});
+      child.end();
+      const timer = setTimeout(() => child.kill("it did not end when it was told to"), 1_000);
+      await child.exited;
+      clearTimeout(timer);
+    },
+  };
+}
+
+const nobody = (): Promise<never> => Promise.reject(new PluginError("failed", "This host offers no such capability here."));
+
+type Request = ReturnType<typeof createPeer>["request"];
+
+async function initialize(options: SandboxOptions, child: Child, request: Request): Promise<Described> {
+  const { name, config = {}, facts = {} } = options;
+  try {
+    const answer = await request("initialize", { protocols, config, facts }, { deadlineMs: limits.initializeMs });
+    const parsed = shape.safeParse(answer);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      throw new Refusal(
+        "BAD_CONTRIBUTION",
+        `${name}: what it declares is not valid: ${issue?.path.join(".")}: ${issue?.message}`,
+      );
+    }
+    if (!protocols.includes(parsed.data.protocol))
+      throw new Refusal(
+        "UNKNOWN_PROTOCOL",
+        `Expected protocol ${protocols.join(" or ")}; the process of ${name} answered ${parsed.data.protocol}.`,
+      );
+    return parsed.data;
+  } catch (error) {
+    child.kill("it was not taken in");
+    const { stderr } = await child.exited;
+    throw refusalOf(name, error, stderr);
+  }
+}
+
+const bootCodes: readonly string[] = [
+  "NOT_A_PLUGIN",
+  "UNKNOWN_CONTRACT",
+  "UNKNOWN_PROTOCOL",
+  "BAD_CONFIG",
+  "SETUP_FAILED",
+  "NOT_FOUND",
+] satisfies RefusalCode[];
+
+function refusalOf(name: string, error: unknown, stderr: string): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof Remote) {
+    const code = (bootCodes.includes(error.code) ? error.code : "SETUP_FAILED") as RefusalCode;
+    return new Refusal(code, error.message, error);
+  }
+  if (error instanceof PluginError && error.code === "timeout")
+    return new Refusal("SETUP_TIMEOUT", `${name}: setup took longer than ${limits.initializeMs} ms.`, error);
+  const said = stderr.trim().slice(-1_000);
+  return new Refusal("SETUP_FAILED", `${error instanceof Error ? error.message : error}${said && `; it wrote: ${said}`}`, error);
+}
+
+/** A process that does not answer in time is ended: it hangs. */
+async function stillThere(child: Child, request: Request, ms: number): Promise<void> {
+  try {
+    await request("ping", {}, { deadlineMs: ms });
+  } catch (error) {
+    if (error instanceof PluginError && error.code === "timeout") child.kill(`it did not answer a ping within ${ms} ms`);
+  }
+}

@@ -1,0 +1,82 @@
+import { z } from "zod";
+
+/** What is believed of a plugin's answers. Text is cut to size where it is stored; what is not named is left out. */
+const text = z.string().max(1_000_000);
+const short = z.string().max(10_000);
+
+export const verdict = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), reason: short })]);
+export const sourceEvent = z.object({
+  delivery_id: short.nullable(),
+  event_name: short,
+  action: short.nullable(),
+  subject: z.object({ project: short, issue: short }).nullable(),
+  actor: short.nullable(),
+  text: z.string().max(4_000_000),
+  marked: z.boolean(),
+  occurred_at: short.nullable(),
+  lacks: short.nullable(),
+  change_key: short.nullish(),
+});
+export const account = z.string().max(500).nullable();
+export const posted = z.object({ id: short, url: short });
+const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: z.json() });
+export const polled = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });
+export const madeIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
+export const json = z.json();
+export const nothing = z.unknown().transform(() => undefined);
+
+const memory = z.object({
+  id: short,
+  key: short,
+  content: text,
+  scope: z.enum(["task", "agent", "project", "organizational"]),
+  agent_id: short.nullable(),
+  project_id: z.number().nullable(),
+  task_id: short.nullable(),
+  created_at: short,
+  updated_at: short,
+});
+const fraction = z.number().min(0).max(1).nullable();
+const hits = z.array(memory.extend({ similarity: fraction, rank: fraction })).max(10_000);
+export const memoryAnswers = {
+  put: z.boolean(),
+  get: memory.nullable(),
+  delete: z.boolean(),
+  list: z.object({ items: z.array(memory).max(10_000), total: z.int().min(0) }),
+  nearest: hits,
+  match: hits,
+  unembedded: z.array(z.object({ id: short, content: text })).max(10_000),
+  embed: nothing,
+  forgetVectors: nothing,
+  sweep: z.int().min(0),
+  check: nothing,
+} as const;
+
+const cloudEvent = z.object({
+  specversion: z.literal("1.0"),
+  id: short,
+  source: short,
+  type: short,
+  subject: short.optional(),
+  time: short,
+  datacontenttype: z.literal("application/json"),
+  data: z.json(),
+});
+export const queueAnswers = {
+  publish: nothing,
+  pending: z.object({ items: z.array(cloudEvent).max(10_000), total: z.int().min(0) }),
+  take: z.array(cloudEvent).max(10_000),
+  ack: z.boolean(),
+  expire: nothing,
+} as const;
+
+export const useCaseAnswers = {
+  setup: z.object({
+    status: short,
+    project: z.object({ project_id: short, name: short, id: z.int() }),
+    agents_verified: z.array(short).max(1_000),
+    tracker_issue: z.object({ key: short, url: short }).nullable(),
+    next_steps: z.array(short).max(1_000),
+  }),
+  teardown: z.object({ status: short, project_deleted: z.boolean(), issue_closed: z.boolean() }),
+} as const;
