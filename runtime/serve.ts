@@ -7,21 +7,24 @@ import type { Sql } from "./database/client.ts";
 import type { Inbox } from "./dispatch/inbox.ts";
 import { grpcRoutes } from "./grpc/routes.ts";
 import { connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
-import { createApp } from "./http/app.ts";
+import { createApp, type HttpOptions } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountWebhooks } from "./http/webhook.ts";
 import type { Log } from "./log.ts";
+import { mountMcp } from "./mcp/mount.ts";
 import type { Exposure } from "./network/exposure.ts";
 import { parseNetworks } from "./network/networks.ts";
 import type { Bound } from "./operations.ts";
+import type { ToolRegistry } from "./tools/registry.ts";
 import { version } from "./version.ts";
 
 export interface ServeOptions {
   readonly config: Config;
   readonly bound: readonly Bound[];
   readonly inbox: Inbox;
+  readonly tools: Pick<ToolRegistry, "offered">;
   readonly sql: Sql;
   readonly log: Log;
   readonly authenticate: Authenticate;
@@ -31,12 +34,14 @@ export interface ServeOptions {
 }
 
 /** Opens both ports on the projections of the same operations. */
-export async function serve({ config, bound, inbox, sql, log, authenticate, exposure, keyring }: ServeOptions) {
-  const app = createApp({
+export async function serve({ config, bound, inbox, tools, sql, log, authenticate, exposure, keyring }: ServeOptions) {
+  const options: HttpOptions = {
     ...{ bound, authenticate, log, version },
     context: (request, actor) => ({ sql, log, actor, signal: request.signal }),
     maxBodyBytes: config.MAX_BODY_BYTES,
-  });
+  };
+  const app = createApp(options);
+  mountMcp(app, tools, options);
   mountWebhooks(app, inbox, { maxBytes: config.MAX_WEBHOOK_BYTES, trusted: parseNetworks(config.TRUSTED_PROXIES) });
   mountDocs(app);
 

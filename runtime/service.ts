@@ -186,7 +186,17 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     watchdogEnabled: config.WATCHDOG_ENABLED,
   });
   access.use({ bound, inbox });
-  const server = await serve({ config, bound, inbox, sql, log, exposure, keyring, authenticate: createAuthenticate(keyring) });
+  const server = await serve({
+    config,
+    bound,
+    inbox,
+    tools,
+    sql,
+    log,
+    exposure,
+    keyring,
+    authenticate: createAuthenticate(keyring),
+  });
   if (!llm)
     log.warn(
       "no LLM is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL) to an OpenAI-compatible API; until then executions fail and can be restarted",

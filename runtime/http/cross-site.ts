@@ -24,6 +24,12 @@ export function crossSite({ path, headers: { host, origin } }: Asked, local: boo
   return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use the API while there are no API keys. ${way}`;
 }
 
+/** Why a page may not ask, keys or none; `null` where it may, or where no page asks. Asked of the doors of the MCP server. */
+export function foreignOrigin(host: string | undefined, origin: string | undefined): string | null {
+  if (origin === undefined || isOurs(afterScheme(origin)) || afterScheme(origin) === host) return null;
+  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use this; only pages of this service's own address may.`;
+}
+
 const afterScheme = (origin: string): string => origin.replace(/^https?:\/\//, "");
 
 /** `localhost:8000`, `127.0.0.1`, `[::1]:8000`. */
