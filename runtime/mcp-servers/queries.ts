@@ -43,7 +43,7 @@ export const claimDue = (sql: Sql, freshSeconds: number, retrySeconds: number): 
   sql<ServerRow[]>`
     update mcp_servers set checked_at = now()
     where checked_at is null
-      or checked_at < now() - make_interval(secs => case when status = 'connected' then ${freshSeconds} else ${retrySeconds} end)
+      or checked_at < now() - make_interval(secs => case when status = 'connected' then ${freshSeconds}::float8 else ${retrySeconds}::float8 end)
     returning *`;
 
 /** What a server told. Its last tools are kept when it failed; `false` where it was deleted meanwhile. */
