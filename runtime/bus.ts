@@ -15,8 +15,10 @@ export type Topic =
   | "cancel"
   /** The first memory is there. */
   | "memory"
-  /** Executions wait for connected agents. */
+  /** Executions wait for a connected agent; its id. */
   | "gateway"
+  /** A connected agent has finished an execution; its id. */
+  | "handed-in"
   /** An external agent connected or left. */
   | "streams"
   /** API keys changed. */
@@ -51,7 +53,7 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
     ? null
     : await database.sql.listen(channel, hear, () => {
         // After a lost connection anything may have been missed.
-        for (const topic of ["mappings", "integrations", "tools", "queue", "keys"] as const)
+        for (const topic of ["mappings", "integrations", "tools", "queue", "streams", "keys"] as const)
           tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
       });
   return {

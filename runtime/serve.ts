@@ -31,10 +31,12 @@ export interface ServeOptions {
   readonly exposure: Exposure;
   /** Whether there are no API keys, at this moment. */
   readonly keyring: { readonly open: boolean };
+  /** Whether all that the service needs answers, for gRPC's health service. */
+  readonly ready: () => Promise<boolean>;
 }
 
 /** Opens both ports on the projections of the same operations. */
-export async function serve({ config, bound, inbox, tools, sql, log, authenticate, exposure, keyring }: ServeOptions) {
+export async function serve({ config, bound, inbox, tools, sql, log, authenticate, exposure, keyring, ready }: ServeOptions) {
   const options: HttpOptions = {
     ...{ bound, authenticate, log, version },
     context: (request, actor) => ({ sql, log, actor, signal: request.signal }),
@@ -62,7 +64,7 @@ export async function serve({ config, bound, inbox, tools, sql, log, authenticat
   });
   const drain = drainOf(http);
   await new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
-  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ...tlsOf(config) });
+  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) });
   const port = (http.address() as AddressInfo).port;
   log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);
   announce(exposure, log);

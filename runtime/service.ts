@@ -14,7 +14,9 @@ import { openRouting } from "./dispatch/routing.ts";
 import { watchConnected } from "./gateway/connected.ts";
 import { countersOf } from "./gateway/counters.ts";
 import { createLimits } from "./gateway/limits.ts";
-import { createTaskStreams } from "./gateway/tasks.ts";
+import { openStreams } from "./gateway/open-streams.ts";
+import { taskResults } from "./gateway/task-results.ts";
+import { type Part, partsDown } from "./health/operations.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
 import { openIntegrations } from "./integrations/store.ts";
 import { openKeyring } from "./keys/keyring.ts";
@@ -159,6 +161,12 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const queueKeeper = config.SIGNALBOX_ROLE === "api" ? null : keepQueues({ sql, queues: host.queues, log });
   const polls = { host, connectionOf: connections.bySlug, changed: () => scheduler?.wake() };
 
+  const streams = openStreams({ sql, bus, log, leaseSeconds });
+  const needed: Part[] = [
+    { name: "database", probe: () => ping(sql) },
+    ...(redis ? [{ name: "redis", probe: () => redis.call("PING") }] : []),
+  ];
+
   const bound = bindAll({
     ...{ bus, routing, inbox, connections, memory, polls, queues: openQueues(sql, host.queues), useCases: host.useCases },
     sources: () => host.sources.keys(),
@@ -177,25 +185,17 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
         { default: config.RATE_LIMIT_DEFAULT, trusted: config.RATE_LIMIT_TRUSTED, privileged: config.RATE_LIMIT_PRIVILEGED },
         countersOf(sql, redis),
       ),
-      streams: createTaskStreams({ sql, bus, log, leaseSeconds, ...retries }),
+      streams,
+      results: taskResults({ ...{ sql, bus, ...retries }, watchdog: alarm }),
     },
-    health: [
-      { name: "database", probe: () => ping(sql) },
-      ...(redis ? [{ name: "redis", probe: () => redis.call("PING") }] : []),
-    ],
+    health: needed,
     watchdogEnabled: config.WATCHDOG_ENABLED,
   });
   access.use({ bound, inbox });
   const server = await serve({
-    config,
-    bound,
-    inbox,
-    tools,
-    sql,
-    log,
-    exposure,
-    keyring,
+    ...{ config, bound, inbox, tools, sql, log, exposure, keyring },
     authenticate: createAuthenticate(keyring),
+    ready: async () => (await partsDown(needed)).length === 0,
   });
   if (!llm)
     log.warn(
@@ -204,6 +204,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
 
   const stop = async () => {
     await server.close();
+    await streams.close();
     await Promise.all([scheduler?.stop(), queueKeeper?.stop()]);
     await worker?.stop(drainMs);
     routing.close();

@@ -67,11 +67,21 @@ export async function renewLeases(
   return new Set(rows.map((row) => row.id));
 }
 
-/** Puts back what a dead worker held. `all`: also what has a lease left; right at the start of the only process. */
+/**
+ * Puts back what a dead worker or a silent agent held; the agent's stream ends with that, so that it is given nothing more.
+ * `all`: also what has a lease left; right at the start of the only process.
+ */
 export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
   const result = await sql`
-    update task_executions set state = 'queued', deaths = deaths + 1, run_after = now(), lease = null, lease_expires_at = null, stream_id = null
-    where state = 'running' and (${all} or lease_expires_at < now())`;
+    with lost as (
+      select id, stream_id from task_executions where state = 'running' and (${all} or lease_expires_at < now()) for update skip locked
+    ), silent as (
+      delete from agent_streams where ${all} or id in (select stream_id from lost)
+    )
+    update task_executions e
+    set state = 'queued', deaths = deaths + case when e.stream_id is null then 1 else 0 end,
+      run_after = now(), lease = null, lease_expires_at = null, stream_id = null
+    from lost where e.id = lost.id`;
   return result.count;
 }
 

@@ -26,8 +26,8 @@ export interface RunDeps extends ConversationDeps {
   readonly log: Log;
 }
 
-/** A connected agent that does not take up what it is offered within this time leaves it to the LLM. */
-const offerSeconds = 10;
+/** How long an offer to a connected agent lasts. The replicas that serve its streams keep it going. */
+export const offerSeconds = 10;
 /** After so many connected agents that did not finish it, an execution goes to the LLM. */
 const mostHandovers = 2;
 
@@ -41,13 +41,13 @@ export interface Run {
  * Runs an execution to its end: select the agent, compose the prompt, ask the model and run the tools it calls, post the
  * answer. Continues behind the last step of the transcript.
  */
-export async function runExecution(run: Run, deps: RunDeps): Promise<"done" | "offered"> {
+export async function runExecution(run: Run, deps: RunDeps): Promise<{ offeredTo: string } | "done"> {
   const { transcript } = run;
   const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(run, deps));
   if (isForConnected(run, plan, deps)) {
     const offered_to = plan.agent_id as string;
     await transcript.flush({ state: "queued", agent_id: offered_to, offered_to, offered_seconds: offerSeconds });
-    return "offered";
+    return { offeredTo: offered_to };
   }
   const { execution, signal } = run;
   const talk = {
@@ -60,13 +60,10 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<"done" | "o
   return "done";
 }
 
-/** Nobody has begun to answer, the agent is connected, and it was not offered in vain before. */
+/** Nobody has begun to answer, and the agent is connected. */
 function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDeps): boolean {
   const untouched = transcript.steps.every((step) => step.kind === "prompt");
-  const offeredBefore = execution.attempts > 1 && execution.handovers === 0 && execution.failures === 0 && execution.deaths === 0;
-  return (
-    untouched && !offeredBefore && plan.agent_id !== null && execution.handovers < mostHandovers && deps.connected(plan.agent_id)
-  );
+  return untouched && plan.agent_id !== null && execution.handovers < mostHandovers && deps.connected(plan.agent_id);
 }
 
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {

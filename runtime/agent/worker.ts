@@ -137,7 +137,7 @@ async function carryOut(
     if (execution.deaths >= mostDeaths)
       throw new Failure(`Its worker died ${execution.deaths} times while running it.`, { retryable: false });
     const outcome = await runExecution({ execution, transcript, signal }, { ...options, log });
-    if (outcome === "offered") await options.bus.publish("gateway");
+    if (outcome !== "done") await options.bus.publish("gateway", outcome.offeredTo);
     else log.info("execution succeeded", { attempts: execution.attempts });
   } catch (error) {
     if (error instanceof LeaseLost || signal.aborted)

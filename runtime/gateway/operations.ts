@@ -3,19 +3,22 @@ import type { Memory } from "../memory/open.ts";
 import { type Bound, handle } from "../operations.ts";
 import type { Limits } from "./limits.ts";
 import { gatewayMemoryOperations } from "./memory.ts";
+import type { OpenStreams } from "./open-streams.ts";
 import { renewSession, renewTasks } from "./queries.ts";
+import { asReceived } from "./received.ts";
 import { register, requireSession, sessionSeconds } from "./sessions.ts";
-import type { TaskStreams } from "./tasks.ts";
+import type { TaskResults } from "./task-results.ts";
 
 export interface GatewayParts {
   readonly limits: Limits;
-  readonly streams: TaskStreams;
+  readonly streams: OpenStreams;
+  readonly results: TaskResults;
   readonly memory: Memory;
   readonly leaseSeconds: number;
 }
 
 /** What external agents call: registration, tasks, heartbeat, memory. */
-export function gatewayOperations({ limits, streams, memory, leaseSeconds }: GatewayParts): Bound[] {
+export function gatewayOperations({ limits, streams, results, memory, leaseSeconds }: GatewayParts): Bound[] {
   return [
     handle(gateway.register, (input, { sql }) => register(sql, limits, input)),
     handle(gateway.heartbeat, async ({ session_id }, { sql }) => {
@@ -26,16 +29,16 @@ export function gatewayOperations({ limits, streams, memory, leaseSeconds }: Gat
     }),
     handle(gateway.receiveTasks, async function* ({ session_id, max_in_flight }, { sql, signal }) {
       const session = await requireSession(sql, limits, session_id);
-      yield* streams.receive(session, max_in_flight, signal);
+      for await (const one of streams.receive(session, max_in_flight, signal)) yield asReceived(one);
     }),
     handle(gateway.completeTask, async ({ session_id, execution_id, result }, { sql }) => {
       const session = await requireSession(sql, limits, session_id);
-      await streams.complete(session, execution_id, result);
+      await results.complete(session, execution_id, result);
       return {};
     }),
     handle(gateway.failTask, async ({ session_id, execution_id, error, retryable }, { sql }) => {
       const session = await requireSession(sql, limits, session_id);
-      await streams.fail(session, execution_id, error, retryable);
+      await results.fail(session, execution_id, error, retryable);
       return {};
     }),
     ...gatewayMemoryOperations(memory, limits),

@@ -39,11 +39,14 @@ export interface Session {
   readonly expires_at: string;
 }
 
-/** A session that is not over, and whose agent has the secret that it had at the registration. */
+/** Of a session `s` of the agent `a`: it is not over, and the agent has the secret that it had at the registration. */
+const isValid = (sql: Queryable) =>
+  sql`s.expires_at > now() and s.secret_hash is not distinct from (case when a.auth_enabled then a.auth_secret_hash end)`;
+
 export async function findSession(sql: Queryable, idHash: string): Promise<Session | undefined> {
   const [session] = await sql<Session[]>`
     select s.id_hash, s.agent_id, a.trust_level, s.expires_at from agent_sessions s join agents a on a.id = s.agent_id
-    where s.id_hash = ${idHash} and s.expires_at > now() and s.secret_hash is not distinct from (case when a.auth_enabled then a.auth_secret_hash end)`;
+    where s.id_hash = ${idHash} and ${isValid(sql)}`;
   return session;
 }
 
@@ -62,8 +65,14 @@ export async function insertStream(
   await sql`insert into agent_streams ${sql({ ...stream, expires_at: new Date(Date.now() + seconds * 1000).toISOString() })}`;
 }
 
-export async function renewStream(sql: Queryable, id: string, seconds: number): Promise<boolean> {
-  return (await sql`update agent_streams set expires_at = now() + make_interval(secs => ${seconds}) where id = ${id}`).count > 0;
+/** Keeps the streams that are still there and whose sessions are valid, and says which those are. */
+export async function renewStreams(sql: Queryable, ids: readonly string[], seconds: number): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`
+    update agent_streams t set expires_at = now() + make_interval(secs => ${seconds})
+    from agent_sessions s join agents a on a.id = s.agent_id
+    where t.id = any(${ids as string[]}::uuid[]) and s.id_hash = t.session_hash and ${isValid(sql)}
+    returning t.id`;
+  return new Set(rows.map((row) => row.id));
 }
 
 /** Agents that have an open stream on any replica. */
@@ -74,6 +83,7 @@ export async function connectedAgents(sql: Queryable): Promise<Set<string>> {
 
 export interface HandedOver {
   readonly id: string;
+  readonly stream_id: string;
   readonly task_id: string;
   readonly canonical_trigger: string;
   readonly project_id: number | null;
@@ -82,45 +92,64 @@ export interface HandedOver {
   readonly task_name: string | null;
 }
 
-/** Takes executions that are offered to an agent, for one of its streams. Their plan is the first step of the transcript. */
-export const takeOffered = (
-  sql: Sql,
-  agentId: string,
-  streamId: string,
-  limit: number,
-  leaseSeconds: number,
-): Promise<HandedOver[]> =>
+/**
+ * Takes executions that are offered to an agent, the oldest first, one for each of `slots`: ids of its streams. Nothing
+ * goes to a stream whose session is not valid any more. The plan is the first step of the transcript.
+ */
+export const takeOffered = (sql: Sql, agentId: string, slots: readonly string[], leaseSeconds: number): Promise<HandedOver[]> =>
   sql<HandedOver[]>`
-    with due as (
-      select x.id from task_executions x
+    with slot as (
+      select t.id as stream_id, row_number() over (order by g.n) as n
+      from unnest(${slots as string[]}::uuid[]) with ordinality g (id, n)
+      join agent_streams t on t.id = g.id join agent_sessions s on s.id_hash = t.session_hash join agents a on a.id = s.agent_id
+      where ${isValid(sql)}
+    ), due as (
+      select x.id, x.created_at from task_executions x
       where x.state = 'queued' and x.offered_to = ${agentId} and x.offered_until > now()
         and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running')
-      order by x.created_at, x.id limit ${limit} for update skip locked
+        and not exists (
+          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.offered_to = x.offered_to
+            and (o.created_at, o.id) < (x.created_at, x.id))
+      order by x.created_at, x.id limit (select count(*) from slot) for update skip locked
+    ), given as (
+      select d.id, slot.stream_id from (select id, row_number() over (order by created_at, id) as n from due) d join slot using (n)
     )
     update task_executions e
-    set state = 'running', attempts = e.attempts + 1, handovers = e.handovers + 1, stream_id = ${streamId}, offered_to = null, offered_until = null,
-      lease = 'stream:' || ${streamId} || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    from due where e.id = due.id
-    returning e.id, e.task_id, e.canonical_trigger, e.project_id, e.lease_expires_at,
+    set state = 'running', attempts = e.attempts + 1, handovers = e.handovers + 1, stream_id = given.stream_id,
+      offered_to = null, offered_until = null,
+      lease = 'stream:' || given.stream_id || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    from given where e.id = given.id
+    returning e.id, e.stream_id, e.task_id, e.canonical_trigger, e.project_id, e.lease_expires_at,
       (select s.input from execution_steps s where s.execution_id = e.id and s.seq = 0) as plan,
       (select t.name from tasks t where t.id = e.task_id) as task_name`;
 
-/** Gives back what a stream held; the LLM or another stream takes it up. */
-export async function releaseStream(sql: Queryable, streamId: string): Promise<number> {
+/** Offers wait for as long as the agent is connected, however busy it is. */
+export const keepOffers = (sql: Queryable, agentIds: readonly string[], seconds: number): Promise<unknown> =>
+  sql`update task_executions set offered_until = now() + make_interval(secs => ${seconds})
+    where state = 'queued' and offered_to = any(${agentIds as string[]}::text[]) and offered_until > now()`;
+
+/** Forgets a stream and gives back what it held; where it was the agent's last one, also what was offered to the agent. */
+export async function releaseStream(sql: Sql, streamId: string, agentId: string): Promise<boolean> {
   const released = await sql`
     update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
     where state = 'running' and stream_id = ${streamId}`;
   await sql`delete from agent_streams where id = ${streamId}`;
-  return released.count;
+  const withdrawn = await sql`
+    update task_executions set offered_until = now()
+    where state = 'queued' and offered_to = ${agentId} and offered_until > now()
+      and not exists (select 1 from agent_streams where agent_id = ${agentId} and expires_at > now())`;
+  return released.count + withdrawn.count > 0;
 }
 
-/** Keeps the tasks of all streams of a session. */
-export const renewTasks = (sql: Queryable, sessionHash: string, leaseSeconds: number): Promise<unknown> =>
+/** Keeps the tasks of all streams of a session that are open. */
+export const renewTasks = (sql: Sql, sessionHash: string, leaseSeconds: number): Promise<unknown> =>
   sql`update task_executions set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    where state = 'running' and stream_id in (select id from agent_streams where session_hash = ${sessionHash})`;
+    where state = 'running' and stream_id in (
+      select id from agent_streams where session_hash = ${sessionHash} and expires_at > now())`;
 
 export interface HeldTask {
   readonly id: string;
+  readonly task_id: string;
   readonly lease: string;
   readonly failures: number;
 }
@@ -128,14 +157,14 @@ export interface HeldTask {
 /** An execution that a stream of this session holds. */
 export async function findHeld(sql: Queryable, sessionHash: string, executionId: string): Promise<HeldTask | undefined> {
   const [task] = await sql<HeldTask[]>`
-    select id, lease, failures from task_executions
+    select id, task_id, lease, failures from task_executions
     where id = ${executionId} and state = 'running' and stream_id in (select id from agent_streams where session_hash = ${sessionHash})`;
   return task;
 }
 
-export const countOfStream = async (sql: Queryable, streamId: string): Promise<number> => {
-  const [row] = await sql<
-    [{ held: number }]
-  >`select count(*) as held from task_executions where state = 'running' and stream_id = ${streamId}`;
-  return row.held;
-};
+/** The executions that streams hold, all together. */
+export async function heldBy(sql: Queryable, streamIds: readonly string[]): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`
+    select id from task_executions where state = 'running' and stream_id = any(${streamIds as string[]}::uuid[])`;
+  return new Set(rows.map((row) => row.id));
+}

@@ -20,16 +20,11 @@ export interface Registration {
 
 /** Opens a session. With `auth_enabled` the secret must be right; wrong ones are slowed down, on all replicas together. */
 export async function register(sql: Sql, limits: Limits, input: Registration) {
-  await limits.beforeSecret(input.agent_id);
   const agent = await findGatewayAgent(sql, input.agent_id);
-  if (!agent) {
-    await limits.wrongSecret(input.agent_id);
-    throw problem("not_found", `There is no agent "${input.agent_id}".`, { field: "agent_id" });
-  }
-  if (agent.auth_enabled && !(await matchesSecret(input.secret, agent.auth_secret_hash))) {
-    await limits.wrongSecret(input.agent_id);
-    throw problem("unauthenticated", `The secret of the agent "${input.agent_id}" is not right.`);
-  }
+  if (!agent) throw problem("not_found", `There is no agent "${input.agent_id}".`, { field: "agent_id" });
+  const isRight = () => matchesSecret(input.secret, agent.auth_secret_hash);
+  if (agent.auth_enabled && !(await limits.secret(agent.id, isRight)))
+    throw problem("unauthenticated", `The secret of the agent "${agent.id}" is not right.`, { field: "secret" });
   if (input.capabilities.length > 0) await addCapabilities(sql, agent.id, input.capabilities);
   const session_id = randomBytes(32).toString("base64url");
   const secret_hash = agent.auth_enabled ? agent.auth_secret_hash : null;

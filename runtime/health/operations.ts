@@ -11,11 +11,16 @@ const patienceMs = 3_000;
 
 export function healthOperation(parts: readonly Part[]) {
   return handle(health.get, async () => {
-    const results = await Promise.all(parts.map(async ({ name, probe }) => ((await answers(probe)) ? null : name)));
-    const down = results.filter((name) => name !== null);
+    const down = await partsDown(parts);
     const timestamp = new Date().toISOString();
     return down.length === 0 ? { status: "ok" as const, timestamp } : { status: "degraded" as const, timestamp, down };
   });
+}
+
+/** Names of the parts that do not answer. */
+export async function partsDown(parts: readonly Part[]): Promise<string[]> {
+  const results = await Promise.all(parts.map(async ({ name, probe }) => ((await answers(probe)) ? null : name)));
+  return results.filter((name) => name !== null);
 }
 
 function answers(probe: () => Promise<unknown>): Promise<boolean> {
