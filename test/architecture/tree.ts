@@ -14,10 +14,13 @@ export const files: readonly string[] = execFileSync("git", ["ls-files", "-co", 
   .split("\n")
   .filter((path) => path !== "" && existsSync(join(root, path)));
 
+/** What a generator wrote, in its own style. */
+export const isGenerated = (path: string): boolean => /(^|\/)gen\//.test(path);
+
 export const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 
 export const sources: readonly Source[] = files
-  .filter((path) => path.endsWith(".ts"))
+  .filter((path) => path.endsWith(".ts") && !isGenerated(path))
   .map((path) => readSource(path, textOf(path)));
 
 export const isTest = (path: string): boolean => /\.test\.ts$|(^|\/)(test|testing)\//.test(path) || /(^|\/)test-/.test(path);

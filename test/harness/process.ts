@@ -34,13 +34,22 @@ export function run(
   file: string,
   options: { args?: readonly string[]; env: Record<string, string>; cwd: string },
 ): Running {
-  const command = join(root, "node_modules/.bin", runtime);
   const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : [];
+  const args = [...flags, join(root, file), ...(options.args ?? [])];
+  return runProgram(join(root, "node_modules/.bin", runtime), args, options);
+}
+
+/** Starts any program with the same little environment. */
+export function runProgram(
+  command: string,
+  args: readonly string[],
+  options: { env: Record<string, string>; cwd?: string },
+): Running {
   const own = Object.fromEntries(
     ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
   );
-  const child = spawn(command, [...flags, join(root, file), ...(options.args ?? [])], {
-    cwd: options.cwd,
+  const child = spawn(command, args, {
+    ...(options.cwd && { cwd: options.cwd }),
     env: { ...own, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });

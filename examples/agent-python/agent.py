@@ -1,0 +1,152 @@
+"""An external agent of Signalbox: registers, receives tasks, remembers, completes them.
+
+It works until it is stopped (Ctrl-C), and connects again when the connection or the session is lost.
+What it answers is made up in `answer`: put your own model, tool or person there.
+"""
+import logging
+import os
+import sys
+import threading
+import time
+
+import grpc
+
+import gateway_pb2 as pb
+from gateway_pb2_grpc import AgentGatewayStub
+
+ADDRESS = os.environ.get("SIGNALBOX_GRPC", "localhost:9090")
+AGENT_ID = os.environ.get("AGENT_ID", "python_agent")
+SECRET = os.environ.get("AGENT_SECRET", "")
+# Path of a PEM file that the server's certificate is checked with; without it the connection is not encrypted.
+ROOTS = os.environ.get("SIGNALBOX_CA")
+# A third of the service's EXECUTION_LEASE_SECONDS or less: a task whose agent is silent for that long goes to somebody else.
+HEARTBEAT_SECONDS = float(os.environ.get("HEARTBEAT_SECONDS", "10"))
+TIMEOUT_SECONDS = 30
+# Registering again will not help against these.
+HOPELESS = (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.INVALID_ARGUMENT)
+
+log = logging.getLogger("agent")
+
+
+def answer(task, memories):
+    """The answer to a task, in Markdown: a comment below the issue."""
+    lines = [f"{AGENT_ID} has looked at **{task.task_name}** (`{task.canonical_trigger}`): {len(task.content)} characters."]
+    if memories:
+        lines.append("It remembers:")
+        lines += [f"- {memory.content}" for memory in memories]
+    return "\n".join(lines)
+
+
+def work(gateway, session_id, task):
+    """Carries out one task: what is known about it, the answer, a note for the next time."""
+    log.info("task %s: %s", task.execution_id, task.task_name)
+    known = gateway.MemorySearch(
+        pb.MemorySearchRequest(
+            session_id=session_id,
+            query=task.content,
+            scope=pb.MEMORY_SCOPE_AGENT,
+            mode=pb.MEMORY_SEARCH_MODE_HYBRID,
+            limit=3,
+        ),
+        timeout=TIMEOUT_SECONDS,
+    )
+    result = answer(task, known.memories)
+    remember(gateway, session_id, task)
+    gateway.CompleteTask(
+        pb.CompleteTaskRequest(session_id=session_id, execution_id=task.execution_id, result=result),
+        timeout=TIMEOUT_SECONDS,
+    )
+
+
+def remember(gateway, session_id, task):
+    note = f"{task.task_name} on {task.canonical_trigger}, {time.strftime('%Y-%m-%d')}"
+    try:
+        gateway.MemoryStore(
+            pb.MemoryStoreRequest(
+                session_id=session_id,
+                key=f"{AGENT_ID}:{task.execution_id}",
+                content=note,
+                scope=pb.MEMORY_SCOPE_AGENT,
+            ),
+            timeout=TIMEOUT_SECONDS,
+        )
+    except grpc.RpcError as error:
+        # An earlier try at the same task has stored it.
+        if error.code() != grpc.StatusCode.ALREADY_EXISTS:
+            raise
+
+
+def attempt(gateway, session_id, task):
+    """Gives up a task that cannot be done, so that somebody else may try."""
+    try:
+        work(gateway, session_id, task)
+    except grpc.RpcError as error:
+        # NOT_FOUND: the task is no longer ours. Of the rest the outer loop decides.
+        if error.code() != grpc.StatusCode.NOT_FOUND:
+            raise
+        log.warning("task %s was taken away: %s", task.execution_id, error.details())
+    except Exception as error:
+        log.exception("task %s failed", task.execution_id)
+        gateway.FailTask(
+            pb.FailTaskRequest(session_id=session_id, execution_id=task.execution_id, error=repr(error), retryable=True),
+            timeout=TIMEOUT_SECONDS,
+        )
+
+
+def beat(gateway, session_id, stop):
+    """Keeps the session and the leases of its tasks while the main thread works."""
+    while not stop.wait(HEARTBEAT_SECONDS):
+        try:
+            gateway.Heartbeat(pb.HeartbeatRequest(session_id=session_id), timeout=TIMEOUT_SECONDS)
+        except grpc.RpcError as error:
+            log.warning("heartbeat: %s", error.details())
+
+
+def serve(gateway):
+    """One session: from the registration until the stream of tasks ends, with the error that ended it."""
+    try:
+        session = gateway.RegisterAgent(
+            pb.RegisterAgentRequest(agent_id=AGENT_ID, secret=SECRET, version="1.0"), timeout=TIMEOUT_SECONDS
+        )
+    except grpc.RpcError as error:
+        if error.code() in HOPELESS:
+            sys.exit(f"not registered: {error.code().name}: {error.details()}")
+        raise
+    log.info("registered as %s, %d calls a minute", AGENT_ID, session.requests_per_minute)
+    stop = threading.Event()
+    threading.Thread(target=beat, args=(gateway, session.session_id, stop), daemon=True).start()
+    try:
+        tasks = gateway.ReceiveTasks(pb.ReceiveTasksRequest(session_id=session.session_id, max_in_flight=1))
+        for task in tasks:
+            attempt(gateway, session.session_id, task)
+    finally:
+        stop.set()
+
+
+def main():
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    # Notices within a minute that the other side is gone without a word.
+    options = [("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_timeout_ms", 20_000)]
+    if ROOTS:
+        with open(ROOTS, "rb") as file:
+            channel = grpc.secure_channel(ADDRESS, grpc.ssl_channel_credentials(file.read()), options)
+    else:
+        channel = grpc.insecure_channel(ADDRESS, options)
+    gateway = AgentGatewayStub(channel)
+    wait = 1
+    while True:
+        began = time.monotonic()
+        try:
+            serve(gateway)
+        except grpc.RpcError as error:
+            log.warning("%s: %s", error.code().name, error.details())
+        # Twice as long after each failure, from the beginning after a session that lasted.
+        wait = 1 if time.monotonic() - began > 60 else min(wait * 2, 30)
+        time.sleep(wait)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        pass
