@@ -32,7 +32,9 @@ export const workflowContext = z
     agents: z.array(agent).describe("Those that the tasks below name, or that have a capability that one of them requires."),
     triggers: z
       .array(z.object({ canonical_trigger: canonicalTrigger, tasks: z.array(task) }))
-      .describe("What the events of the project's source stand for, and what each fires."),
+      .describe(
+        "What the events of the project's source stand for, by source mappings, then by webhook mappings, and what each fires.",
+      ),
     recent_executions: z.array(execution).describe("The latest 20, newest first."),
     memories: z.array(projectMemory).describe("The latest 50 of the project, newest first."),
   })

@@ -6,6 +6,7 @@ import { type Door, openDoor } from "../http/testing/door.ts";
 import { newId } from "../ids.ts";
 import { insertSourceMapping, insertTriggerMapping } from "../mappings/queries.ts";
 import { insertTask } from "../tasks/queries.ts";
+import { insertWebhookMapping } from "../webhook-mappings/queries.ts";
 import { projectOperations } from "./operations.ts";
 
 let door: Door;
@@ -92,6 +93,16 @@ test("workflow-context: what bears on the project's work, and its new executions
   await insertSourceMapping(sql, { source: "alpha", event_name: "bugs", canonical_trigger: "issue.created" });
   await insertSourceMapping(sql, { source: "alpha", event_name: "issues", action: "closed", canonical_trigger: "issue.closed" });
   await insertSourceMapping(sql, { source: "beta", event_name: "x", canonical_trigger: "beta.only" });
+  const mapping = {
+    source: "alpha",
+    event_type: "issues.labeled",
+    jq_filter: ".label",
+    path_pattern: null,
+    extraction_rules: null,
+  };
+  for (const canonical_trigger of ["own.started", "issue.closed", null])
+    await insertWebhookMapping(sql, { ...mapping, canonical_trigger, auth: { method: "none" }, secret: null });
+  await insertTriggerMapping(sql, { canonical_trigger: "own.started", task_id: "a_second" });
   for (const task_id of ["z_first", "a_second", "missing"])
     await insertTriggerMapping(sql, { canonical_trigger: "issue.created", task_id });
 
@@ -111,6 +122,7 @@ test("workflow-context: what bears on the project's work, and its new executions
   ).toEqual([
     ["issue.created", ["z_first", "a_second"]],
     ["issue.closed", []],
+    ["own.started", ["a_second"]],
   ]);
   expect(body.recent_executions).toMatchObject([{ id: ours, project_id: project.id, state: "queued" }]);
   expect(body.memories).toEqual([{ ...memory, project_id: project.id }]);

@@ -51,7 +51,12 @@ export const listTriggersOf = (sql: Queryable, source: string): Promise<Triggere
     select m.canonical_trigger, array(
       select t.id from trigger_mappings x join tasks t on t.id = x.task_id
       where x.canonical_trigger = m.canonical_trigger order by x.id) as task_ids
-    from (select canonical_trigger, min(id) as first from source_mappings where source = ${source} group by 1) m
+    from (
+      select canonical_trigger, min(place) as first from (
+        select canonical_trigger, array[0, id] as place from source_mappings where source = ${source}
+        union all
+        select canonical_trigger, array[1, id] from webhook_mappings where source = ${source} and canonical_trigger is not null) both_kinds
+      group by 1) m
     order by m.first`;
 
 /** Agents with one of these ids or one of these capabilities. */
