@@ -13,6 +13,7 @@ export const get = operation({
       down: z.array(z.string()).optional().describe("The parts that do not answer."),
     })
     .meta({ id: "Health" }),
+  problems: ["forbidden"],
   scope: "open",
   alternative: { status: 503, when: (output) => output.status === "degraded" },
 });

@@ -5,7 +5,11 @@
 export const problems = {
   bad_request: { status: 400, grpc: "INVALID_ARGUMENT", title: "The request is not valid" },
   unauthenticated: { status: 401, grpc: "UNAUTHENTICATED", title: "No valid credential was sent" },
-  forbidden: { status: 403, grpc: "PERMISSION_DENIED", title: "The credential does not allow this" },
+  forbidden: {
+    status: 403,
+    grpc: "PERMISSION_DENIED",
+    title: "The credential does not allow this, or a page of another site asks while there are none",
+  },
   not_found: { status: 404, grpc: "NOT_FOUND", title: "No such resource" },
   method_not_allowed: { status: 405, grpc: "UNIMPLEMENTED", title: "The path does not take this method" },
   conflict: { status: 409, grpc: "ALREADY_EXISTS", title: "The state of the resource does not allow this" },

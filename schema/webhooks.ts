@@ -37,6 +37,23 @@ export const receipt = z
   })
   .meta({ id: "WebhookReceipt" });
 
+/** The door itself. It is not run as other operations are: what is verified are the raw bytes, before they are parsed. */
+export const receive = operation({
+  id: "webhooks.receive",
+  http: "POST /webhook/:slug",
+  about: "Take a webhook of a platform: verify, store, and fire what its event is mapped to.",
+  input: z.object({
+    slug: z
+      .string()
+      .describe("`alpha`, `beta`, `gamma`, `delta`, the id of an integration, or what the path of a webhook mapping says."),
+    payload: z.record(z.string(), z.unknown()).describe("As the platform sends it, with the platform's own headers."),
+  }),
+  output: receipt,
+  status: 202,
+  alternative: { status: 200, when: (output) => output.status !== "accepted" },
+  problems: ["unauthenticated", "forbidden", "not_found"],
+  scope: "open",
+});
 export const list = operation({
   id: "webhook-events.list",
   http: "GET /api/webhook-events",

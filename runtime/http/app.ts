@@ -33,7 +33,8 @@ export function createApp(options: HttpOptions): OpenAPIHono {
     for (const one of group) app.on(route(one.op).method, path, endpoint(one, options));
     // Registered right behind the methods, so that `/api/tasks/seed` is never taken for the task "seed".
     const beyond = opaqueMethods(path, options.bound);
-    app.all(path, (c, next) => (beyond.has(c.req.method) ? next() : methodNotAllowed(c, group)));
+    const allowed = [...new Set(group.map(({ op }) => route(op).method))].join(", ");
+    app.all(path, (c, next) => (beyond.has(c.req.method) ? next() : methodNotAllowed(c, allowed)));
   }
   describe(app, bound, options.version);
   app.notFound((c) =>
@@ -74,8 +75,8 @@ function opaqueMethods(path: string, bound: readonly Bound[]): Set<string> {
   return new Set(routes.filter((one) => same(one.path)).map((one) => one.method));
 }
 
-function methodNotAllowed(c: HonoContext, group: readonly Bound[]): Response {
-  const allowed = [...new Set(group.map(({ op }) => route(op).method))].join(", ");
+/** `allowed`: the methods that the path takes, joined by a comma. */
+export function methodNotAllowed(c: HonoContext, allowed: string): Response {
   c.header("Allow", allowed);
   return refuse(c, problem("method_not_allowed", `${c.req.path} takes ${allowed}, not ${c.req.method}.`));
 }

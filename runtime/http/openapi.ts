@@ -1,6 +1,7 @@
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import { type Operation, route } from "@signalbox/schema/operation";
 import { type ProblemCode, problems } from "@signalbox/schema/problem";
+import { receive } from "@signalbox/schema/webhooks";
 import type { Bound } from "../operations.ts";
 import { placesOf } from "./request.ts";
 
@@ -13,9 +14,10 @@ export function describe(app: OpenAPIHono, bound: readonly Bound[], version: str
   app.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
     type: "http",
     scheme: "bearer",
-    description: "Needed once an API key is configured.",
+    description: "Needed once an API key is configured. The names beside it are the scope that the key must have.",
   });
   for (const { op } of bound) app.openAPIRegistry.registerPath(pathOf(op));
+  app.openAPIRegistry.registerPath(doorPath());
   app.get("/openapi.json", (c) => c.json(app.getOpenAPI31Document(info(version))));
 }
 
@@ -35,7 +37,7 @@ function pathOf(op: Operation): RouteConfig {
   const places = placesOf(op);
   const pick = (names: readonly string[]) =>
     z.object(Object.fromEntries(names.map((name) => [name, op.input.shape[name] as z.ZodType])));
-  const security = op.scope === "open" ? [] : [{ apiKey: [] }, {}];
+  const security = op.scope === "open" ? [] : [{ apiKey: [op.scope] }, {}];
   return {
     method: method.toLowerCase() as "get",
     path: path.replace(/:(\w+)/g, "{$1}"),
@@ -43,6 +45,7 @@ function pathOf(op: Operation): RouteConfig {
     tags: [op.id.split(".")[0] as string],
     summary: op.about,
     security,
+    ...(op.rpc && { "x-grpc": `signalbox.api.v1.${op.rpc.replace(".", "/")}` }),
     request: {
       ...(places.params.length > 0 && { params: pick(places.params) }),
       ...(places.query.length > 0 && { query: pick(places.query) }),
@@ -56,6 +59,15 @@ function pathOf(op: Operation): RouteConfig {
       [op.status]: success(op),
     },
   };
+}
+
+/** The webhook door: its body as a whole is the payload, whatever Content-Type it is sent with. */
+function doorPath(): RouteConfig {
+  const { payload } = receive.input.shape;
+  const path = pathOf(receive);
+  const { 415: _, ...responses } = path.responses;
+  const body = { required: true, content: { "application/json": { schema: payload } } };
+  return { ...path, request: { ...path.request, body }, responses };
 }
 
 function success(op: Operation): RouteConfig["responses"][string] {

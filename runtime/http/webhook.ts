@@ -5,6 +5,7 @@ import type { Context } from "hono";
 import type { Inbox } from "../dispatch/inbox.ts";
 import { clientAddress } from "../network/client-address.ts";
 import type { Networks } from "../network/networks.ts";
+import { methodNotAllowed } from "./app.ts";
 import { parseJson, readBody } from "./request.ts";
 
 export interface WebhookOptions {
@@ -26,6 +27,7 @@ export function mountWebhooks(app: OpenAPIHono, inbox: Inbox, options: WebhookOp
     const receipt = await inbox.take(entry, slug, request, payload);
     return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
   });
+  app.all(`${door}*`, (c, next) => (c.req.path.length > door.length ? methodNotAllowed(c, "POST") : next()));
 }
 
 /** Header names in lower case, the raw bytes, and how to find out who sent them. */

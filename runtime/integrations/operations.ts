@@ -63,12 +63,10 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       return shown(made);
     }),
     handle(integrations.update, async ({ id, credentials, ...input }, { sql }) => {
+      if (credentials) vault.requireKey();
       const before = await queries.findIntegration(sql, id);
       if (!before) throw absent(id);
-      if (credentials) {
-        vault.requireKey();
-        await checkCredentials(before.source, credentials, deps);
-      }
+      if (credentials) await checkCredentials(before.source, credentials, deps);
       const row = {
         ...before,
         name: input.name ?? before.name,
