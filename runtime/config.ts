@@ -85,6 +85,9 @@ export const variables = {
   TRUSTED_PROXIES: networks.describe("Networks of the proxies whose `X-Forwarded-For` is believed, comma-separated."),
   ALLOW_PRIVATE_ADDRESSES: networks.describe("Networks that addresses given by users may lead to although they are not public."),
   WATCHDOG_ENABLED: yesNo(false).describe("Keeps what the watchdog notices, for GET /api/watchdog."),
+  NODE_USE_ENV_PROXY: yesNo(false).describe(
+    "Requests to models and trackers go through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name, as Node's own do.",
+  ),
   GRPC_TLS_CERT: z.string().optional().describe("File with the certificate of the gRPC port, PEM. Without it h2c."),
   GRPC_TLS_KEY: z.string().optional().describe("File with its key, PEM."),
   RATE_LIMIT_DEFAULT: whole(60, 1, 1_000_000).describe("Gateway calls a minute of an agent with the trust level default."),

@@ -27,6 +27,7 @@ import { openMemory } from "./memory/open.ts";
 import { prepareMemory, storesFrom } from "./memory/prepare.ts";
 import { exposureOf } from "./network/exposure.ts";
 import { createGuard } from "./network/guard.ts";
+import { leanFetch } from "./network/lean-fetch.ts";
 import { createAccounts } from "./plugins/accounts.ts";
 import { connectionsOf } from "./plugins/connections.ts";
 import { createHost } from "./plugins/host.ts";
@@ -65,6 +66,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const exposure = exposureOf(config, keyring.open);
   const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: exposure.open && exposure.local });
 
+  const fetch = leanFetch(config);
   const ground = await prepareMemory(config, database, log);
   const { redis } = ground;
   const connections = connectionsOf(config);
@@ -77,6 +79,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     extra: config.SIGNALBOX_PLUGINS,
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
+    fetch,
     given: { hostsOf: connections.givenHostsOf, fetch: guard.fetch },
     log,
   });
@@ -115,7 +118,10 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     watchdog: (message, context) => watchdog("warn", message, context),
   });
   const llm = config.LLM_BASE_URL
-    ? createLlm({ baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, timeoutMs: config.LLM_TIMEOUT_SECONDS * 1000 })
+    ? createLlm({
+        ...{ fetch, baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY },
+        timeoutMs: config.LLM_TIMEOUT_SECONDS * 1000,
+      })
     : null;
   const talk = {
     ...{ tools, llm, recall: memory.recall },

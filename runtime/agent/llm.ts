@@ -41,9 +41,20 @@ export interface Llm {
 /** Vectors of texts, in their order. Throws a `Failure` that says whether another try may work. */
 export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<number[][]>;
 
+/** An OpenAI-compatible API. */
+export interface Endpoint {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** Retries are ours: they belong to the execution's rules, not to the client's. */
+const openai = ({ baseUrl, apiKey, fetch }: Endpoint, timeout?: number) =>
+  new OpenAI({ baseURL: baseUrl, apiKey: apiKey ?? "none", maxRetries: 0, fetch, ...(timeout !== undefined && { timeout }) });
+
 /** An embedding model behind an OpenAI-compatible API. */
-export function createEmbed(options: { baseUrl: string; apiKey: string | undefined; model: string; dimension: number }): Embed {
-  const client = new OpenAI({ baseURL: options.baseUrl, apiKey: options.apiKey ?? "none", maxRetries: 0 });
+export function createEmbed(options: Endpoint & { model: string; dimension: number }): Embed {
+  const client = openai(options);
   // Asked for only where the model's own length is another one: many models and proxies refuse the parameter.
   let shorten = false;
   const call = async (texts: readonly string[], signal: AbortSignal): Promise<number[][]> => {
@@ -85,14 +96,8 @@ function readVectors(answer: { data?: unknown }, count: number): number[][] {
 }
 
 /** An LLM behind an OpenAI-compatible API. */
-export function createLlm(options: { baseUrl: string; apiKey: string | undefined; timeoutMs: number }): Llm {
-  // Retries are ours: they belong to the execution's rules, not to the client's.
-  const client = new OpenAI({
-    baseURL: options.baseUrl,
-    apiKey: options.apiKey ?? "none",
-    maxRetries: 0,
-    timeout: options.timeoutMs,
-  });
+export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
+  const client = openai(options, options.timeoutMs);
   return {
     chat: async (request, signal, onDelta) => {
       if (onDelta) return streamed(client, request, signal, options.timeoutMs, onDelta);

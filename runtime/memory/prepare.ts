@@ -5,6 +5,7 @@ import { sqlAccess } from "../database/access.ts";
 import type { Database } from "../database/client.ts";
 import { openVectors } from "../database/vectors.ts";
 import type { Log } from "../log.ts";
+import { leanFetch } from "../network/lean-fetch.ts";
 import type { Host } from "../plugins/host.ts";
 import { openRedis, type Redis } from "../redis/client.ts";
 import { createEmbedder, type Embedder, localEmbedder } from "./embedder.ts";
@@ -24,6 +25,7 @@ export type MemoryConfig = Pick<
   Config,
   | "LLM_BASE_URL"
   | "LLM_API_KEY"
+  | "NODE_USE_ENV_PROXY"
   | "EMBEDDING_PROVIDER"
   | "EMBEDDING_MODEL"
   | "EMBEDDING_DIMENSION"
@@ -60,7 +62,7 @@ export function embedderOf(config: MemoryConfig): Embedder {
   return createEmbedder(
     `proxy/${model}`,
     dimension,
-    createEmbed({ baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, model, dimension }),
+    createEmbed({ fetch: leanFetch(config), baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY, model, dimension }),
   );
 }
 

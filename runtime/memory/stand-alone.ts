@@ -1,6 +1,7 @@
 import type { Plugin } from "@signalbox/sdk";
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
+import { leanFetch } from "../network/lean-fetch.ts";
 import { createHost } from "../plugins/host.ts";
 import { loadPlugins } from "../plugins/load.ts";
 import { type Ground, storesFrom } from "./prepare.ts";
@@ -19,6 +20,7 @@ export async function openStores(
     extra: [],
     configOf: config.connectionOf,
     hostsOf: () => [],
+    fetch: leanFetch(config),
     grants,
     log,
   });

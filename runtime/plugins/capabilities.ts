@@ -1,6 +1,6 @@
 import { Problem } from "@signalbox/schema/problem";
 import type { Capabilities, Plugin } from "@signalbox/sdk";
-import { fetchOnce, PluginError } from "@signalbox/sdk";
+import { PluginError } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 
 /** What the host has beside the capabilities that are made for each plugin. */
@@ -8,6 +8,8 @@ export type Grants = Partial<Pick<Capabilities, "sql" | "redis" | "vectors" | "o
 
 /** Whom a plugin's `fetch` may reach beside the hosts that it declares. */
 export interface Reach {
+  /** Sends a body at most once. */
+  readonly fetch: typeof globalThis.fetch;
   /** Named by the environment: the operator's own, wherever they are. */
   readonly hosts: () => readonly string[];
   /** Named by users. */
@@ -25,11 +27,9 @@ export function capabilitiesFor(plugin: Plugin, reach: Reach, log: Log, grants: 
 }
 
 /** `fetch` that reaches the declared hosts and those of the plugin's connections, and follows no redirect elsewhere. */
-function boundFetch(plugin: Plugin, { hosts, given }: Reach): typeof globalThis.fetch {
-  // Looked up at each call, so that whoever replaces the global fetch is heeded.
-  const once = fetchOnce((input, init) => globalThis.fetch(input, init));
+function boundFetch(plugin: Plugin, { fetch, hosts, given }: Reach): typeof globalThis.fetch {
   const fetchFor = (url: URL) => {
-    if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return once;
+    if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return fetch;
     if (given?.hosts().includes(url.host)) return guarded(given.fetch, plugin);
     throw new PluginError("failed", `The plugin ${plugin.id} may not reach ${url.host}: it is none of its hosts.`);
   };

@@ -21,6 +21,8 @@ export interface LoadOptions {
   /** Package names or paths of modules. */
   readonly extra: readonly string[];
   readonly configOf: (plugin: string) => Readonly<Record<string, string>>;
+  /** Sends a body at most once. */
+  readonly fetch: typeof globalThis.fetch;
   /** Hosts of a plugin's connections, for its `fetch`. */
   readonly hostsOf: (plugin: string) => readonly string[];
   /** Hosts that users gave, and the `fetch` that reaches them only where they are public. */
@@ -85,7 +87,8 @@ async function setUp(plugin: Plugin, options: LoadOptions): Promise<Contribution
   }
 }
 
-const reachOf = (plugin: string, { hostsOf, given }: LoadOptions): Reach => ({
+const reachOf = (plugin: string, { fetch, hostsOf, given }: LoadOptions): Reach => ({
+  fetch,
   hosts: () => hostsOf(plugin),
   ...(given && { given: { hosts: () => given.hostsOf(plugin), fetch: given.fetch } }),
 });

@@ -1,0 +1,91 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { leanFetch } from "./lean-fetch.ts";
+
+const fetch = leanFetch({ NODE_USE_ENV_PROXY: false });
+let server: Server;
+let url = "";
+let seen: { method: string; path: string; body: string; headers: IncomingMessage["headers"] }[] = [];
+const large = "x".repeat(3_000_000);
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const path = request.url ?? "";
+    seen.push({ method: request.method ?? "", path, body, headers: request.headers });
+    if (path === "/gzip") return response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("packed"));
+    if (path === "/moved") return response.writeHead(307, { location: "/here" }).end("gone");
+    if (path === "/none") return response.writeHead(204).end();
+    if (path === "/large") return response.writeHead(200).end(large);
+    if (path === "/slow") return;
+    if (path === "/broken") return request.socket.destroy();
+    if (path === "/stream") {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write("one ");
+      return setTimeout(() => response.end("two"), 20);
+    }
+    const cookies = ["a=1", "b=2"];
+    response.writeHead(201, { "content-type": "text/plain", "set-cookie": cookies, "content-length": 5 }).end("hello");
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+beforeEach(() => {
+  seen = [];
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+describe("an answer", () => {
+  test("has the status, the headers and the body", async () => {
+    const answer = await fetch(`${url}/x`);
+    expect([answer.status, answer.ok, answer.headers.get("content-type")]).toEqual([201, true, "text/plain"]);
+    expect(answer.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    expect(await answer.text()).toBe("hello");
+  });
+  test("may be packed, empty, large or a stream", async () => {
+    expect(await (await fetch(`${url}/gzip`)).text()).toBe("packed");
+    expect(await (await fetch(`${url}/none`)).text()).toBe("");
+    expect((await (await fetch(`${url}/large`)).text()).length).toBe(large.length);
+    const parts: string[] = [];
+    for await (const part of (await fetch(`${url}/stream`)).body ?? []) parts.push(new TextDecoder().decode(part));
+    expect(parts).toEqual(["one ", "two"]);
+  });
+});
+
+describe("a request", () => {
+  test("has the method, the headers and the body", async () => {
+    await fetch(new URL(`${url}/x`), { method: "post", body: '{"ä":1}', headers: new Headers({ "content-type": "text/x" }) });
+    await fetch(`${url}/x`, { method: "PUT", body: new TextEncoder().encode("bytes"), headers: { a: "b" } });
+    await fetch(new Request(`${url}/y`, { method: "PATCH", body: "z" }));
+    expect(seen).toMatchObject([
+      { method: "POST", body: '{"ä":1}', headers: { "content-type": "text/x" } },
+      { method: "PUT", body: "bytes", headers: { a: "b" } },
+      { method: "PATCH", path: "/y", body: "z" },
+    ]);
+  });
+  test("follows a redirect only where it may", async () => {
+    expect((await fetch(`${url}/moved`, { redirect: "manual" })).status).toBe(307);
+    expect((await fetch(`${url}/moved`, { method: "POST", body: "b" })).status).toBe(201);
+    expect(seen.at(-1)).toMatchObject({ method: "POST", path: "/here", body: "b" });
+  });
+  test("is not sent again when its connection breaks, and fails as fetch does", async () => {
+    await (await fetch(`${url}/x`)).text();
+    await expect(fetch(`${url}/broken`, { method: "POST", body: "once" })).rejects.toThrow(new TypeError("fetch failed"));
+    expect(seen.filter(({ path }) => path === "/broken")).toHaveLength(1);
+    await expect(fetch("http://127.0.0.1:1/")).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+  });
+  test("ends with its signal, for the signal's reason", async () => {
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const slow = fetch(`${url}/slow`, { signal: stop.signal });
+    setTimeout(() => stop.abort(reason), 30);
+    await expect(slow).rejects.toBe(reason);
+    await expect(fetch(`${url}/x`, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(fetch(`${url}/slow`, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+});
