@@ -52,9 +52,9 @@ afterAll(async () => {
 });
 
 /** The reference server that the MCP project publishes for testing clients, in a process of its own. */
-async function startEverything(): Promise<[ChildProcess, string]> {
+async function startEverything(at?: number): Promise<[ChildProcess, string]> {
   const folder = join(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json"), "..");
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = at === undefined ? await freePorts(1) : [at];
   const child = spawn(process.execPath, [join(folder, "dist/index.js"), "streamableHttp"], {
     env: { PATH: process.env.PATH, PORT: String(port) },
     stdio: ["ignore", "pipe", "pipe"],
@@ -245,4 +245,10 @@ test("a server that goes away is offered no more, and known again after a restar
   await waitForExecutions(service, { event_id: body.event_id as string, count: 2, state: "succeeded" });
   expect(offered(before)).toContain("alpha__add_comment");
   expect(offered(before)).not.toContain("everything__echo");
+
+  [everything] = await startEverything(Number(new URL(everythingUrl).port));
+  await service.restart();
+  // Nobody asks for it: the service looks by itself.
+  await eventually(async () => (await settled("Everything")).status === "connected", { timeout: 30_000 });
+  expect(await execute("everything.echo", { message: "back" })).toMatchObject({ status: 200 });
 });

@@ -53,17 +53,21 @@ export async function nextDue(sql: Sql): Promise<number | null> {
   return row?.wait ?? null;
 }
 
-/** Keeps the executions of this worker; returns the ids that are still its own. */
+/** Keeps the executions of this worker; returns the ids that are still its own. Locks in the order of the ids, as all do. */
 export async function renewLeases(
   sql: Sql,
   leases: readonly { id: string; lease: string }[],
   leaseSeconds: number,
 ): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
-    update task_executions set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    where state = 'running' and (id, lease) in (
-      select * from unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]))
-    returning id`;
+    with mine as (
+      select e.id from task_executions e
+      join unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]) as given (id, lease)
+        on given.id = e.id and given.lease = e.lease
+      where e.state = 'running' order by e.id for update of e
+    )
+    update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    from mine where e.id = mine.id returning e.id`;
   return new Set(rows.map((row) => row.id));
 }
 
@@ -74,7 +78,8 @@ export async function renewLeases(
 export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
   const result = await sql`
     with lost as (
-      select id, stream_id from task_executions where state = 'running' and (${all} or lease_expires_at < now()) for update skip locked
+      select id, stream_id from task_executions where state = 'running' and (${all} or lease_expires_at < now())
+      order by id for update skip locked
     ), silent as (
       delete from agent_streams where ${all} or id in (select stream_id from lost)
     )

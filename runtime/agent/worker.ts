@@ -1,6 +1,6 @@
 import type { Bus } from "../bus.ts";
 import { batch } from "../database/batch.ts";
-import { isUnavailable, isUniqueViolation } from "../database/client.ts";
+import { isDeadlock, isUnavailable, isUniqueViolation } from "../database/client.ts";
 import { newId } from "../ids.ts";
 import { Failure, pause } from "./attempts.ts";
 import { type Claimed, claimExecutions, giveBack, nextDue, releaseExpired, renewLeases } from "./queries.ts";
@@ -68,8 +68,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         if (claimed.length > 0) continue;
         if (free > 0) wait = Math.min(sweepMs, Math.max(20, (await nextDue(sql)) ?? sweepMs));
       } catch (error) {
-        // Another replica claimed the same subject first: look again.
-        if (isUniqueViolation(error)) continue;
+        // Another replica claimed the same subject first, or waited for us while we waited for it: look again.
+        if (isUniqueViolation(error) || isDeadlock(error)) continue;
         log.warn("the queue could not be read", { error });
         wait = 1000;
       }
@@ -158,12 +158,13 @@ async function fail(
 ): Promise<void> {
   const failure = error instanceof Failure ? error : null;
   const message = failure?.message ?? "Something went wrong on our side; the service's log says what.";
-  const retry = failure?.retryable === true && execution.failures < options.retryLimit;
+  // What nobody foresaw may have been a passing thing; the transcript makes another try safe.
+  const retry = (failure?.retryable ?? true) && execution.failures < options.retryLimit;
   if (!failure) options.log.error("execution failed unexpectedly", { execution: execution.id, error });
   const patch = retry
     ? {
         state: "queued" as const,
-        delay_ms: Math.max(options.retryDelaySeconds * 1000 * 2 ** execution.failures, failure.retryAfterMs ?? 0),
+        delay_ms: Math.max(options.retryDelaySeconds * 1000 * 2 ** execution.failures, failure?.retryAfterMs ?? 0),
       }
     : { state: "failed" as const };
   const last = transcript?.steps.at(-1);

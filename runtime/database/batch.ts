@@ -1,6 +1,9 @@
+import { isDeadlock } from "./client.ts";
+
 /**
  * Groups what arrives while a write is under way into the next one: one statement and one commit for many callers.
- * No timer is involved, so a single caller waits for nothing but its own write.
+ * No timer is involved, so a single caller waits for nothing but its own write. A write that was undone by a deadlock is
+ * made again, so it must be one statement or one transaction.
  */
 export interface BatchOptions<T> {
   /** At most this many items in one write. */
@@ -10,6 +13,19 @@ export interface BatchOptions<T> {
   readonly sizeOf?: (item: T) => number;
   /** Writes under way at the same time. */
   readonly concurrency: number;
+}
+
+/** A deadlock is over once one side is undone; who meets another so often has met something else. */
+const mostTries = 5;
+
+async function undeadlocked<R>(write: () => Promise<R>): Promise<R> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDeadlock(error) || tries >= mostTries) throw error;
+    }
+  }
 }
 
 export function batch<T, R>(write: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
@@ -38,7 +54,7 @@ export function batch<T, R>(write: (items: T[]) => Promise<R[]>, options: BatchO
     while (underWay < options.concurrency && waiting.length > 0) {
       const taken = take();
       underWay++;
-      write(taken.map(({ item }) => item))
+      undeadlocked(() => write(taken.map(({ item }) => item)))
         .then(
           (results) => taken.forEach(({ done }, i) => void done(results[i] as R)),
           (error) => {

@@ -64,6 +64,8 @@ export const sqlState = (error: unknown): string | null => (error instanceof pos
 /** A row that another one refers to is not there. */
 export const isMissingReference = (error: unknown): boolean => sqlState(error) === "23503";
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === "23505";
+/** Two transactions waited for each other and this one was undone, whole: it may be made again at once. */
+export const isDeadlock = (error: unknown): boolean => ["40P01", "40001"].includes(sqlState(error) ?? "");
 /** Name of the constraint that a query broke. */
 export const constraintOf = (error: unknown): string | null =>
   error instanceof postgres.PostgresError ? (error.constraint_name ?? null) : null;

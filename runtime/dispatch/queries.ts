@@ -40,9 +40,11 @@ export interface Arrival {
  * table, one of two that tell of the same change where a poll told of it.
  */
 export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[]): Promise<Set<string>> {
-  // By slug, because the trigger locks by slug: writers that lock in one order never wait for each other in a ring.
-  const ordered = [...arrivals].sort((a, b) => (a.event.slug < b.event.slug ? -1 : a.event.slug > b.event.slug ? 1 : 0));
-  const events = ordered.map(({ event }) => ({ ...event, canonical_triggers: event.canonical_triggers as string[] }));
+  // By slug, because the trigger locks by slug, and by delivery, whose index a writer waits at for another with the same one:
+  // writers that lock in one order never wait for each other in a ring.
+  const place = ({ event }: Arrival) => `${event.slug} ${event.delivery_id ?? ""}`;
+  const ordered = arrivals.map((one) => ({ one, at: place(one) })).sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  const events = ordered.map(({ one: { event } }) => ({ ...event, canonical_triggers: event.canonical_triggers as string[] }));
   const executions = arrivals.flatMap(({ event, project, issue, content, executions: fired }) =>
     fired.map((one) => ({
       ...one,

@@ -126,26 +126,33 @@ export const takeOffered = (sql: Sql, agentId: string, slots: readonly string[],
 /** Offers wait for as long as the agent is connected, however busy it is. */
 export const keepOffers = (sql: Queryable, agentIds: readonly string[], seconds: number): Promise<unknown> =>
   sql`update task_executions set offered_until = now() + make_interval(secs => ${seconds})
-    where state = 'queued' and offered_to = any(${agentIds as string[]}::text[]) and offered_until > now()`;
+    where id in (
+      select id from task_executions
+      where state = 'queued' and offered_to = any(${agentIds as string[]}::text[]) and offered_until > now()
+      order by id for update)`;
 
 /** Forgets a stream and gives back what it held; where it was the agent's last one, also what was offered to the agent. */
 export async function releaseStream(sql: Sql, streamId: string, agentId: string): Promise<boolean> {
   const released = await sql`
     update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
-    where state = 'running' and stream_id = ${streamId}`;
+    where id in (select id from task_executions where state = 'running' and stream_id = ${streamId} order by id for update)`;
   await sql`delete from agent_streams where id = ${streamId}`;
   const withdrawn = await sql`
     update task_executions set offered_until = now()
-    where state = 'queued' and offered_to = ${agentId} and offered_until > now()
-      and not exists (select 1 from agent_streams where agent_id = ${agentId} and expires_at > now())`;
+    where id in (
+      select id from task_executions where state = 'queued' and offered_to = ${agentId} and offered_until > now()
+        and not exists (select 1 from agent_streams where agent_id = ${agentId} and expires_at > now())
+      order by id for update)`;
   return released.count + withdrawn.count > 0;
 }
 
 /** Keeps the tasks of all streams of a session that are open. */
 export const renewTasks = (sql: Sql, sessionHash: string, leaseSeconds: number): Promise<unknown> =>
   sql`update task_executions set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    where state = 'running' and stream_id in (
-      select id from agent_streams where session_hash = ${sessionHash} and expires_at > now())`;
+    where id in (
+      select id from task_executions
+      where state = 'running' and stream_id in (select id from agent_streams where session_hash = ${sessionHash} and expires_at > now())
+      order by id for update)`;
 
 export interface HeldTask {
   readonly id: string;

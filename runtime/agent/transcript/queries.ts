@@ -50,7 +50,7 @@ const patchTypes =
 
 /**
  * Writes the changes of many executions in one statement and says which of them were still held by their lease.
- * Of one that is not, nothing is written.
+ * Of one that is not, nothing is written. Rows are locked in the order of their ids, as by all that lock several.
  */
 export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "settled") =>
@@ -65,7 +65,8 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
     held as (
-      select e.id from task_executions e join given g on g.id = e.id and g.lease = e.lease where e.state = 'running' for update of e
+      select e.id from task_executions e join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
+      order by e.id for update of e
     ), added as (
       insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
       select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms

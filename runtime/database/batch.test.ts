@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { batch } from "./batch.ts";
+import { connectPostgres } from "./client.ts";
+
+const server = process.env.TEST_DATABASE_URL;
+if (!server && process.env.REQUIRE_SERVICES === "1") throw new Error("REQUIRE_SERVICES=1, but TEST_DATABASE_URL is not set");
+
+describe("what arrives while a write is under way goes into the next one", () => {
+  test("each gets its own result, in one write", async () => {
+    const writes: number[][] = [];
+    const double = batch(
+      async (items: number[]) => {
+        writes.push(items);
+        await new Promise((done) => setTimeout(done, 5));
+        return items.map((item) => item * 2);
+      },
+      { maxItems: 3, concurrency: 1 },
+    );
+    expect(await Promise.all([1, 2, 3, 4, 5].map(double))).toEqual([2, 4, 6, 8, 10]);
+    expect(writes).toEqual([
+      [1, 2, 3],
+      [4, 5],
+    ]);
+  });
+
+  test("all of a write that failed are told, and the next one is made", async () => {
+    const odd = batch(
+      async (items: number[]) => {
+        if (items.includes(0)) throw new Error("no zero");
+        return items;
+      },
+      { maxItems: 2, concurrency: 1 },
+    );
+    const results = await Promise.allSettled([0, 1, 2].map(odd));
+    expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+  });
+});
+
+test.runIf(server)("a write that lost a deadlock is made again", async () => {
+  const { sql, close } = connectPostgres(server as string, { max: 3 });
+  const table = sql(`deadlock_${process.pid}`);
+  try {
+    await sql`create table ${table} (id int primary key, hits int not null default 0)`;
+    await sql`insert into ${table} (id) values (1), (2)`;
+    const write = batch(
+      ([ids = []]: number[][]) =>
+        sql.begin(async (tx) => {
+          for (const id of ids) {
+            await tx`update ${table} set hits = hits + 1 where id = ${id}`;
+            await tx`select pg_sleep(0.1)`;
+          }
+          return [true];
+        }),
+      { maxItems: 1, concurrency: 2 },
+    );
+    expect(
+      await Promise.all(
+        [
+          [1, 2],
+          [2, 1],
+        ].map(write),
+      ),
+    ).toEqual([true, true]);
+    expect(await sql`select hits from ${table}`).toMatchObject([{ hits: 2 }, { hits: 2 }]);
+  } finally {
+    await sql`drop table if exists ${table}`;
+    await close();
+  }
+});
