@@ -131,6 +131,8 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
     issue: NewTrackerIssue,
     call: Call<z.output<Settings>>,
   ): Promise<MadeIssue & { readonly event: WebhookPayload | null }>;
+  /** The platform's own id of a project that people know by another name; absent: people use the id. */
+  projectId?(name: string, call: Call<z.output<Settings>>): Promise<string>;
   /** Closes an issue that `createIssue` made, by its `key`. */
   closeIssue?(issue: { project: string; key: string }, call: Call<z.output<Settings>>): Promise<void>;
 }

@@ -21,6 +21,8 @@ export interface TrackersAccess {
    * cannot, or writes at trackers are turned off.
    */
   createIssue(source: string, issue: NewTrackerIssue, call: { key: string; signal: AbortSignal }): Promise<MadeIssue | null>;
+  /** The source's own id of a project that people know by another name; the name itself where they are the same. */
+  projectId(source: string, name: string, call: { key: string; signal: AbortSignal }): Promise<string>;
   /** `false`: this source cannot, or writes are turned off. */
   closeIssue(
     source: string,

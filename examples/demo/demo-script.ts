@@ -81,12 +81,10 @@ export const signature = "*Written by the scripted demonstration model, not by a
 /** Reads the issue through the tool where it is offered, then answers as the task asks. */
 export function demoScript(request: ChatRequest): Reply {
   const finding = recognise(request);
-  const offered = request.tools?.some((tool) => tool.function.name === "alpha__get_issue") ?? false;
-  const asked = request.messages.some((message) => message.tool_calls?.some((call) => call.function.name === "alpha__get_issue"));
-  const number = issueNumber(request);
-  if (offered && !asked && number !== null) {
-    return { content: null, tool_calls: [{ name: "alpha__get_issue", arguments: { issue: number } }] };
-  }
+  const reading = request.tools?.map((tool) => tool.function.name).find((name) => name.endsWith("__get_issue"));
+  const asked = request.messages.some((message) => message.tool_calls?.some((call) => call.function.name === reading));
+  const issue = issueAt(request);
+  if (reading && !asked && issue !== null) return { content: null, tool_calls: [{ name: reading, arguments: issue }] };
   const title = titleOf(request);
   const lines = finding.lines.map((line) => `- ${line.replace("{title}", title)}`);
   return { content: [`### ${finding.heading}`, "", ...lines, "", signature].join("\n") };
@@ -108,9 +106,13 @@ function recognise(request: ChatRequest): Finding {
   return general;
 }
 
-function issueNumber(request: ChatRequest): string | null {
+/** As the prompt names it, `gamma:APP#APP-12`; else a number in it. */
+function issueAt(request: ChatRequest): { issue: string; project?: string } | null {
   const text = allText(request, "user");
-  return /#(\d+)\b/.exec(text)?.[1] ?? /(?:issue|number)\W{0,6}(\d+)\b/i.exec(text)?.[1] ?? null;
+  const [, project, named] = /about \w+:([^\s#]+)#(\S+?)\.(?:\s|$)/.exec(text) ?? [];
+  if (project !== undefined && named !== undefined) return { issue: named, project };
+  const number = /#(\d+)\b/.exec(text)?.[1] ?? /(?:issue|number)\W{0,6}(\d+)\b/i.exec(text)?.[1];
+  return number === undefined ? null : { issue: number };
 }
 
 /** As the tool gave it, else as the prompt says it. */

@@ -22,29 +22,39 @@ function demo(command: string, args: readonly string[]) {
 
 const folders = (output: string): string[] => output.match(/signalbox-demo-\w+/g) ?? [];
 
+// Each platform once, and both runtimes twice.
 test.each([
-  ["node", [file]],
-  ["deno", ["run", "-A", file]],
-])("the demonstration ends well by itself on %s, and leaves nothing behind", { timeout: 90_000 }, async (command, args) => {
-  const { code, output } = await demo(command, args).ended;
-  expect(code, output).toBe(0);
-  for (const part of [
-    /answers 202 accepted after \d+ ms/,
-    /trigger issue\.created fires 2 tasks/,
-    /calls alpha\.get_issue/,
-    /acme\/webshop#42 at the tracker: 2 comments/,
-    /### Triage/,
-    /### Technical review/,
-    /Written by the scripted demonstration model/,
-    /answers 200 duplicate/,
-    /still 2 comments/,
-  ]) {
-    expect(output).toMatch(part);
-  }
-  expect(output).not.toContain("\u001b[");
-  expect(folders(output)).toHaveLength(1);
-  expect(readdirSync(tmpdir())).not.toContain(folders(output)[0]);
-});
+  ["alpha", "node", [], "acme/webshop#42"],
+  ["beta", "deno", ["run", "-A"], "octo/team/app#1"],
+  ["gamma", "node", [], "APP-1"],
+  ["delta", "deno", ["run", "-A"], "APP-1"],
+])(
+  "the demonstration of %s ends well by itself on %s, and leaves nothing behind",
+  {
+    timeout: 90_000,
+  },
+  async (source, command, args, name) => {
+    const { code, output } = await demo(command, [...args, file, "--source", source]).ended;
+    expect(code, output).toBe(0);
+    for (const part of [
+      /answers 202 accepted after \d+ ms/,
+      /trigger issue\.created fires 2 tasks/,
+      new RegExp(`calls ${source}\\.get_issue`),
+      new RegExp(`${name} at the tracker: 2 comments`),
+      /Triage/,
+      /Technical review/,
+      /“Discount code is taken off twice/,
+      /Written by the scripted demonstration model/,
+      /answers 200 duplicate/,
+      /still 2 comments/,
+    ]) {
+      expect(output).toMatch(part);
+    }
+    expect(output).not.toContain("\u001b[");
+    expect(folders(output)).toHaveLength(1);
+    expect(readdirSync(tmpdir())).not.toContain(folders(output)[0]);
+  },
+);
 
 test("--keep leaves the service running until Ctrl-C, then ends it", { timeout: 90_000 }, async () => {
   const run = demo("node", [file, "--keep"]);
@@ -61,8 +71,8 @@ test("--keep leaves the service running until Ctrl-C, then ends it", { timeout: 
   expect(readdirSync(tmpdir())).not.toContain(folders(run.output())[0]);
 });
 
-test("another platform is refused, naming the one there is", async () => {
-  const { code, output } = await demo("node", [file, "--source", "beta"]).ended;
+test("another platform is refused, naming those there are", async () => {
+  const { code, output } = await demo("node", [file, "--source", "omega"]).ended;
   expect(code).toBe(2);
-  expect(output).toMatch(/--source beta: .* There is: alpha\./);
+  expect(output).toMatch(/--source omega: .* There are: alpha, beta, gamma, delta\./);
 });

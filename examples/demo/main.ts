@@ -1,25 +1,29 @@
-import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { startAlpha } from "./alpha-platform.ts";
+import { startBeta } from "./beta-platform.ts";
+import { startDelta } from "./delta-platform.ts";
+import { startGamma } from "./gamma-platform.ts";
 import { startModel } from "./model.ts";
 import { Narrator } from "./narrator.ts";
 import { type Signalbox, startSignalbox } from "./signalbox.ts";
-import { type IssuePayload, play } from "./story.ts";
-import { startTracker } from "./tracker.ts";
+import { play } from "./story.ts";
 
-const usage = `Usage: npm run demo -- [--keep] [--source alpha]
+const platforms = { alpha: startAlpha, beta: startBeta, gamma: startGamma, delta: startDelta };
+type Source = keyof typeof platforms;
+const isSource = (name: string): name is Source => Object.hasOwn(platforms, name);
+
+const usage = `Usage: npm run demo -- [--keep] [--source alpha|beta|gamma|delta]
 
 Shows Signalbox at work on this machine, without accounts or keys, and ends by itself.
 
   --keep           leave everything running afterwards, until Ctrl-C
-  --source alpha   the platform to play; alpha is the one there is`;
+  --source gamma   the platform to play, one of alpha (the default), beta, gamma and delta`;
 
 const limit = 60_000;
 
 interface Options {
   readonly keep: boolean;
-  readonly source: string;
+  readonly source: Source;
 }
 
 /** Everything that was started, ended in reverse order. */
@@ -38,9 +42,9 @@ function readOptions(): Options | string {
       },
     });
     if (values.help) return usage;
-    if (values.source !== "alpha")
-      return `--source ${values.source}: the demonstration has no tracker for it. There is: alpha.\n\n${usage}`;
-    return values;
+    const { keep, source } = values;
+    if (isSource(source)) return { keep, source };
+    return `--source ${source}: the demonstration has no tracker for it. There are: ${Object.keys(platforms).join(", ")}.\n\n${usage}`;
   } catch (error) {
     return `${(error as Error).message}\n\n${usage}`;
   }
@@ -48,26 +52,22 @@ function readOptions(): Options | string {
 
 async function demonstrate(
   tell: Narrator,
+  source: Source,
   started: (service: Signalbox) => void,
 ): Promise<{ signalbox: Signalbox; addresses: string[] }> {
   tell.title(
     "Signalbox: from a webhook to a comment",
     "The service is the real one. The tracker and the model stand in for yours; the model follows a script.",
   );
-  const [token, secret] = [randomBytes(12).toString("hex"), randomBytes(24).toString("hex")];
-  const payload = JSON.parse(readFileSync(join(import.meta.dirname, "issue-opened.json"), "utf8")) as IssuePayload;
-
   tell.heading("Everything starts");
-  const tracker = await startTracker({ token, login: "signalbox-bot" });
-  ends.push(() => tracker.close());
-  tell.say("tracker", `alpha's API on ${tracker.url}`);
+  const platform = await platforms[source]();
+  ends.push(() => platform.close());
+  tell.say("tracker", `${platform.about} on ${platform.url}`);
   const model = await startModel();
   ends.push(() => model.close());
   tell.say("model", `an OpenAI-compatible API on ${model.url}`);
   const settings = {
-    ALPHA_API_URL: tracker.url,
-    ALPHA_TOKEN: token,
-    ALPHA_WEBHOOK_SECRET: secret,
+    ...platform.settings,
     LLM_BASE_URL: model.url,
     LLM_API_KEY: "demonstration",
     LLM_MODEL: "scripted-demonstration-model",
@@ -79,21 +79,19 @@ async function demonstrate(
   });
   tell.say("signalbox", `serves HTTP on ${signalbox.url}, gRPC on port ${signalbox.grpcPort}`);
 
-  await play({ tell, signalbox, tracker, payload, secret, token });
-  const issue = `${tracker.url}/repos/${payload.repository.full_name}/issues/${payload.issue.number}`;
-  return {
-    signalbox,
-    addresses: [`${issue}/comments   (with the header "Authorization: Bearer ${token}")`, `${model.url}/models`],
-  };
+  await play({ tell, signalbox, platform });
+  return { signalbox, addresses: [platform.look(), `${model.url}/models`] };
 }
 
-function showWhereToLook(tell: Narrator, keep: boolean, url: string, addresses: readonly string[]): void {
+function showWhereToLook(tell: Narrator, { keep, source }: Options, url: string, addresses: readonly string[]): void {
   tell.heading(keep ? "Where to look now (Ctrl-C ends everything)" : "Where to look next");
   if (!keep) tell.plain("  npm run demo -- --keep   leaves all of this running, at:");
   tell.plain(`  ${url}/docs                  the API, to read and to try`);
   tell.plain(`  ${url}/api/task-executions   what ran; add an id for every model round and tool call`);
   tell.plain(`  ${url}/api/webhook-events    what came in`);
   if (keep) for (const address of addresses) tell.plain(`  ${address}`);
+  const others = Object.keys(platforms).filter((name) => name !== source);
+  tell.plain(`  npm run demo -- --source ${others[0]}   the same with another platform; there are ${others.join(", ")}`);
   tell.plain("  README.md                                   connecting your own tracker and model\n");
 }
 
@@ -121,9 +119,10 @@ async function main(): Promise<number> {
     const interrupted = stopped.then(() => Promise.reject(new Error("Interrupted.")));
     // Nobody waits for it any more once the story is told.
     interrupted.catch(() => {});
-    const { signalbox, addresses } = await Promise.race([demonstrate(tell, (one) => (service = one)), tooLong, interrupted]);
+    const shown = demonstrate(tell, options.source, (one) => (service = one));
+    const { signalbox, addresses } = await Promise.race([shown, tooLong, interrupted]);
     clearTimeout(timer);
-    showWhereToLook(tell, options.keep, signalbox.url, addresses);
+    showWhereToLook(tell, options, signalbox.url, addresses);
     if (options.keep) await stopped;
     return 0;
   } catch (error) {

@@ -1,20 +1,8 @@
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Narrator } from "./narrator.ts";
+import type { Opened, Platform, Remark } from "./platform.ts";
 import type { Signalbox } from "./signalbox.ts";
-import type { Tracker } from "./tracker.ts";
-
-/** What the story reads of a webhook payload. */
-export interface IssuePayload {
-  readonly action: string;
-  readonly issue: {
-    readonly number: number;
-    readonly title: string;
-    readonly body: string;
-    readonly user: { readonly login: string };
-  };
-  readonly repository: { readonly full_name: string };
-}
 
 interface Receipt {
   readonly event_id: string;
@@ -48,10 +36,7 @@ interface Step {
 export interface Stage {
   readonly tell: Narrator;
   readonly signalbox: Signalbox;
-  readonly tracker: Tracker;
-  readonly payload: IssuePayload;
-  readonly secret: string;
-  readonly token: string;
+  readonly platform: Platform;
 }
 
 /** From the seeds to the redelivery. Throws where anything comes out otherwise than it should. */
@@ -59,9 +44,9 @@ export async function play(stage: Stage): Promise<void> {
   const { tell, signalbox } = stage;
   await seed(stage);
   tell.heading("An issue is opened");
-  openIssue(stage);
+  const opened = await openIssue(stage);
   const delivery = randomUUID();
-  const receipt = await deliver(stage, delivery);
+  const receipt = await deliver(stage, opened, delivery);
   const executions = receipt.executions ?? [];
   if (receipt.status !== "accepted" || executions.length === 0) {
     throw new Error(`The webhook should have been accepted with executions; the answer was ${JSON.stringify(receipt)}`);
@@ -69,8 +54,8 @@ export async function play(stage: Stage): Promise<void> {
   tell.say("signalbox", `trigger ${receipt.canonical_trigger} fires ${executions.length} tasks`, `event ${receipt.event_id}`);
   tell.heading("The agents work");
   await Promise.all(executions.map(({ id }) => follow(tell, signalbox, id)));
-  const comments = await showComments(stage, executions.length);
-  await redeliver(stage, delivery, comments);
+  const comments = await showComments(stage, opened, executions.length);
+  await redeliver(stage, opened, delivery, comments);
 }
 
 async function seed({ tell, signalbox }: Stage): Promise<void> {
@@ -86,28 +71,20 @@ async function seed({ tell, signalbox }: Stage): Promise<void> {
   tell.say("signalbox", `seeded ${made.join(", ")}`);
 }
 
-function openIssue({ tell, tracker, payload }: Stage): void {
-  const { number, title, body, user } = payload.issue;
-  const repo = payload.repository.full_name;
-  tracker.createIssue({ repo, number, title, body, login: user.login, labels: ["bug"] });
-  tell.say("tracker", `${user.login} opens ${repo}#${number}`);
-  tell.quote(title);
+async function openIssue({ tell, platform }: Stage): Promise<Opened> {
+  const opened = await platform.openIssue();
+  tell.say("tracker", `${opened.by} opens ${opened.name}`);
+  tell.quote(opened.title);
+  return opened;
 }
 
-async function deliver({ tell, signalbox, payload, secret }: Stage, delivery: string): Promise<Receipt> {
-  const body = JSON.stringify(payload);
+async function deliver({ tell, signalbox, platform }: Stage, { webhook }: Opened, delivery: string): Promise<Receipt> {
+  const body = JSON.stringify(webhook.payload);
   const start = performance.now();
-  const answer = await signalbox.post<Receipt>("/webhook/alpha", body, {
-    "x-github-event": "issues",
-    "x-github-delivery": delivery,
-    "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
-  });
+  const answer = await signalbox.post<Receipt>(`/webhook/${platform.source}`, body, webhook.headers(body, delivery));
   const took = (performance.now() - start).toFixed(0);
-  tell.say(
-    "tracker",
-    `sends the webhook issues.${payload.action}`,
-    `${(body.length / 1024).toFixed(1)} KiB, signed, delivery ${delivery}`,
-  );
+  const size = `${(body.length / 1024).toFixed(1)} KiB`;
+  tell.say("tracker", `sends the webhook ${webhook.event}`, `${size}, ${webhook.proof}, delivery ${delivery}`);
   tell.say("signalbox", `answers ${answer.status} ${answer.body.status} after ${took} ms`);
   return answer.body;
 }
@@ -149,37 +126,27 @@ function inWords(step: Step): { text: string; note: string } | null {
   return null;
 }
 
-interface Comment {
-  readonly body: string;
-  readonly user: { readonly login: string };
-}
+/** As a reader sees it: without what marks it as ours. */
+const shown = ({ text }: Remark): string => text.replace(/<!--[\s\S]*?-->|[\u2060-\u2064]/g, "").trim();
 
-async function fetchComments({ tracker, payload, token }: Stage): Promise<Comment[]> {
-  const path = `/repos/${payload.repository.full_name}/issues/${payload.issue.number}/comments`;
-  const response = await fetch(tracker.url + path, { headers: { authorization: `Bearer ${token}` } });
-  if (!response.ok) throw new Error(`The tracker answered ${response.status} for ${path}`);
-  return (await response.json()) as Comment[];
-}
-
-async function showComments(stage: Stage, expected: number): Promise<number> {
-  const { tell, payload } = stage;
-  const comments = await fetchComments(stage);
-  tell.heading(`${payload.repository.full_name}#${payload.issue.number} at the tracker: ${comments.length} comments`);
-  for (const [i, { body, user }] of comments.entries()) {
+async function showComments({ tell, platform }: Stage, { name }: Opened, expected: number): Promise<number> {
+  const remarks = await platform.remarks();
+  tell.heading(`${name} at the tracker: ${remarks.length} comments`);
+  for (const [i, remark] of remarks.entries()) {
     if (i > 0) tell.plain();
-    tell.say("tracker", `${user.login} wrote`);
-    tell.quote(body.replace(/<!--[\s\S]*?-->/g, "").trim());
+    tell.say("tracker", `${remark.by} wrote`);
+    tell.quote(shown(remark));
   }
-  if (comments.length !== expected)
-    throw new Error(`There should be ${expected} comments, one per task; there are ${comments.length}.`);
-  return comments.length;
+  if (remarks.length !== expected)
+    throw new Error(`There should be ${expected} comments, one per task; there are ${remarks.length}.`);
+  return remarks.length;
 }
 
-async function redeliver(stage: Stage, delivery: string, before: number): Promise<void> {
+async function redeliver(stage: Stage, opened: Opened, delivery: string, before: number): Promise<void> {
   stage.tell.heading("The tracker sends the same webhook again");
-  const again = await deliver(stage, delivery);
+  const again = await deliver(stage, opened, delivery);
   if (again.status !== "duplicate") throw new Error(`A redelivery should be answered duplicate; it was ${JSON.stringify(again)}`);
-  const after = (await fetchComments(stage)).length;
+  const after = (await stage.platform.remarks()).length;
   if (after !== before)
     throw new Error(`A redelivery must not comment again; there were ${before} comments and now there are ${after}.`);
   stage.tell.say("tracker", `still ${after} comments: nothing ran twice`);

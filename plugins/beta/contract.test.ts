@@ -42,13 +42,24 @@ const contract: ApiContract = {
     /** https://docs.gitlab.com/api/users/#get-the-current-user */
     "/user": { get: {} },
     /** https://docs.gitlab.com/api/issues/#list-project-issues */
-    "/projects/{id}/issues": { get: { parameters: [...path("id"), ...query(listed)] } },
+    "/projects/{id}/issues": {
+      get: { parameters: [...path("id"), ...query(listed)] },
+      /** #create-an-issue */
+      post: {
+        parameters: path("id"),
+        requestBody: body({ title: text, description: { type: "string", maxLength: 1_048_576 } }, ["title"]),
+      },
+    },
     /** https://docs.gitlab.com/api/issues/#single-project-issue, #edit-an-issue */
     "/projects/{id}/issues/{issue_iid}": {
       get: { parameters: path("id", "issue_iid") },
       put: {
         parameters: path("id", "issue_iid"),
-        requestBody: body({ description: { type: "string", maxLength: 1_048_576 }, title: text }),
+        requestBody: body({
+          description: { type: "string", maxLength: 1_048_576 },
+          title: text,
+          state_event: one("close", "reopen"),
+        }),
       },
     },
     "/projects/{id}/issues/{issue_iid}/notes": notes("issue_iid"),
@@ -94,6 +105,8 @@ describe("every request is one that the platform documents", () => {
       await tools.update_description?.run({ ...subject, description: "x" }, callOf(connection));
       await tools.get_issue?.run(subject, callOf(connection));
     }
+    const made = await source.createIssue?.({ project, title: "New", body: "/close" }, callOf(connection));
+    await source.closeIssue?.({ project, key: made?.key ?? "" }, callOf(connection));
     await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callOf(connection));
     const asked = new Set(
       tracker.requests.map((request) => `${request.method} ${request.path.replace("/api/v4/projects/octo%2Fteam%2Fapp", "")}`),
@@ -106,9 +119,11 @@ describe("every request is one that the platform documents", () => {
       "GET /merge_requests",
       "GET /merge_requests/7",
       "GET /merge_requests/7/notes",
+      "POST /issues",
       "POST /issues/12/notes",
       "POST /merge_requests/7/notes",
       "PUT /issues/12",
+      "PUT /issues/13",
       "PUT /merge_requests/7",
     ]);
     for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);

@@ -23,5 +23,8 @@ export const issue = z.object({
   author: user,
 });
 
+/** An issue that was made goes on as it is, told as a webhook tells of it. */
+export const made = issue.loose();
+
 /** Listed items go on as they are: the poll hands them to `parse` as webhooks would. */
 export const listed = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));

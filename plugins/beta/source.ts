@@ -2,6 +2,7 @@ import type { Call, HttpClient, OwnEdits, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
+import { closeIssue, createIssue } from "./create-issue.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
@@ -20,6 +21,8 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient, edits
     check: (call) => check(clientOf(call.connection), call),
     deliver: ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
     find: ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
+    createIssue: async (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
+    closeIssue: async (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),
   };
 }

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
 import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
 
@@ -46,11 +47,15 @@ export class BetaTracker extends FakeTracker {
   }
 
   protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
-    if (!/^Bearer test-token-/.test(headers.authorization ?? "")) return { status: 401, body: { message: "401 Unauthorized" } };
-    if (path === "/api/v4/user") return { status: 200, body: { id: 6, username: "signalbox-bot" } };
+    // A person's token is test-token-user-ann; any other one is the account's that writes.
+    const [, person] = /^Bearer test-token-(?:user-)?(\w+)$/.exec(headers.authorization ?? "") ?? [];
+    if (person === undefined) return { status: 401, body: { message: "401 Unauthorized" } };
+    const username = headers.authorization?.includes("-user-") ? person : "signalbox-bot";
+    if (path === "/api/v4/user") return { status: 200, body: { id: 6, username } };
     const match = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/(issues|merge_requests)(?:\/(\d+))?(\/notes)?$/.exec(path);
     if (!match) return notFound;
     const [, kind = "", iid, notes] = match;
+    if (iid === undefined && method === "POST") return this.#make(body as Row, username);
     if (iid === undefined)
       return this.#list(
         this.items.filter((item) => item.of.startsWith(`${kind}/`)),
@@ -59,7 +64,7 @@ export class BetaTracker extends FakeTracker {
     const item = this.items.find((one) => one.of === `${kind}/${iid}`);
     if (!item) return notFound;
     if (notes && method === "POST") {
-      const made = this.note(item.of, String((body as Row).body));
+      const made = this.note(item.of, String((body as Row).body), new Date().toISOString(), username);
       return { status: 201, body: made, wrote: true };
     }
     if (notes)
@@ -67,8 +72,28 @@ export class BetaTracker extends FakeTracker {
         this.notes.filter((note) => note.of === item.of),
         query,
       );
-    if (method === "PUT") Object.assign(item, body, { updated_at: new Date().toISOString() });
+    if (method === "PUT") this.#change(item, body as Record<string, unknown>);
     return { status: 200, body: item, wrote: method === "PUT" };
+  }
+
+  #make({ title, description, labels }: Record<string, unknown>, username: string): TrackerReply {
+    if (typeof title !== "string" || title === "") return { status: 400, body: { message: { title: ["can't be blank"] } } };
+    const iid = 1 + Math.max(0, ...this.items.filter(({ of }) => of.startsWith("issues/")).map((item) => Number(item.iid)));
+    const names = typeof labels === "string" ? labels.split(",") : [];
+    const author = { id: 5, username, name: username };
+    const item = this.add("issues", iid, new Date().toISOString(), {
+      title,
+      description: description ?? null,
+      labels: names,
+      author,
+    });
+    return { status: 201, body: item, wrote: true };
+  }
+
+  #change(item: Row, { state_event, ...more }: Record<string, unknown>): void {
+    const now = new Date().toISOString();
+    const closed = state_event === "close" ? { state: "closed", closed_at: now } : {};
+    Object.assign(item, more, closed, { updated_at: now });
   }
 
   #list(rows: readonly Row[], query: URLSearchParams): TrackerReply {
@@ -86,3 +111,7 @@ export class BetaTracker extends FakeTracker {
 const notFound: TrackerReply = { status: 404, body: { message: "404 Not Found" } };
 
 export const startTracker = (): Promise<BetaTracker> => new BetaTracker().listen();
+
+/** As a process of its own it prints its address as one line of JSON. */
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
+  console.log(JSON.stringify({ url: (await startTracker()).url }));

@@ -49,6 +49,8 @@ describe.skipIf(!there)("every request is one of the platform's contract", () =>
       await source.deliver({ subject, body: "Hello" }, callOf(connection));
       await source.find({ subject, body: "Hello" }, callOf(connection));
     }
+    const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callOf(connection));
+    await source.closeIssue?.({ project, key: made?.key ?? "" }, callOf(connection));
     await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callOf(connection));
     const at = { issue, project };
     await tools.add_comment?.run({ ...at, body: "x" }, callOf(connection));
@@ -65,6 +67,7 @@ describe.skipIf(!there)("every request is one of the platform's contract", () =>
       "GET /projects/ID/issues/ID/comments/",
       "GET /projects/ID/states/",
       "PATCH /projects/ID/issues/ID/",
+      "POST /projects/ID/issues/",
       "POST /projects/ID/issues/ID/comments/",
     ]);
     for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);

@@ -18,7 +18,7 @@ export const comment = z.object({
   created_at: z.string().nullish(),
 });
 export const account = z.object({ id, display_name: z.string().nullish() });
-export const project = z.object({ id, name: z.string().nullish() });
+export const project = z.object({ id, name: z.string().nullish(), identifier: z.string().nullish() });
 const named = z.union([z.string(), z.object({ id, name: z.string().nullish() })]);
 export const issue = z.object({
   id,
@@ -30,5 +30,7 @@ export const issue = z.object({
   state: named.nullish(),
   labels: z.array(named).nullish(),
 });
-export const state = z.object({ id, name: z.string() });
+export const state = z.object({ id, name: z.string(), group: z.string().nullish() });
+/** An issue that was made goes on as it is, told as a webhook tells of it. */
+export const made = z.looseObject({ id: z.string() });
 export const listed = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });

@@ -3,6 +3,7 @@ import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
+import { closeIssue, createIssue, projectId } from "./create-issue.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
@@ -21,6 +22,9 @@ export function deltaSource(clientOf: (connection: Settings) => Client): Source<
     check: (call) => check(clientOf, call),
     deliver: async ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
     find: async ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
+    createIssue: async (issue, call) => createIssue(account(call), issue),
+    closeIssue: async (issue, call) => closeIssue(account(call), issue),
+    projectId: async (name, { connection, signal }) => projectId(clientOf(connection), name, signal),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),
   };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
 import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
 
@@ -7,7 +8,12 @@ type Row = Record<string, unknown> & { id: string };
 export const workspace = "acme";
 export const project = "8a2f6f0e-3b7e-4c57-9f6b-1f0d9c6f7a10";
 export const issue = "0c6d9f12-52b5-4f0e-9d2f-6c1c2c7b3e01";
-export const states = { todo: "11111111-0000-4000-8000-000000000001", doing: "11111111-0000-4000-8000-000000000002" };
+export const states = {
+  todo: "11111111-0000-4000-8000-000000000001",
+  doing: "11111111-0000-4000-8000-000000000002",
+  done: "11111111-0000-4000-8000-000000000003",
+};
+const groups = { todo: "unstarted", doing: "started", done: "completed" };
 export const people = { bot: "22222222-0000-4000-8000-000000000001", ann: "22222222-0000-4000-8000-000000000002" };
 
 /** delta's REST API v1, as far as the plugin uses it, with state. One workspace and one project with issues. */
@@ -45,16 +51,17 @@ export class DeltaTracker extends FakeTracker {
   }
 
   protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
-    if (!String(headers["x-api-key"] ?? "").startsWith("test-key-"))
-      return { status: 401, body: { error: "Given API token is not valid" } };
+    const key = String(headers["x-api-key"] ?? "");
+    const writer = key.startsWith("test-key-user-") ? people.ann : people.bot;
+    if (!key.startsWith("test-key-")) return { status: 401, body: { error: "Given API token is not valid" } };
     if (path === "/api/v1/users/me/" && this.tellsAccount)
-      return { status: 200, body: { id: people.bot, display_name: "signalbox" } };
+      return { status: 200, body: { id: writer, display_name: writer === people.bot ? "signalbox" : "ann" } };
     const base = `/api/v1/workspaces/${workspace}/projects/`;
     if (path === base)
       return this.#list(
         [
-          { id: randomUUID(), name: "Other" },
-          { id: project, name: "App" },
+          { id: randomUUID(), name: "Other", identifier: "OTHER" },
+          { id: project, name: "App", identifier: "APP" },
         ],
         query,
       );
@@ -62,32 +69,45 @@ export class DeltaTracker extends FakeTracker {
     if (id !== project) return id && rest ? { status: 403, body: { detail: "You do not have permission" } } : notFound;
     if (rest === "states/")
       return this.#list(
-        Object.entries(states).map(([name, of]) => ({ id: of, name })),
+        Object.entries(states).map(([name, of]) => ({ id: of, name, group: groups[name as keyof typeof groups] })),
         query,
       );
+    if (rest === "issues/" && method === "POST") return this.#make(body as Record<string, unknown>, writer);
     if (rest === "issues/") return this.#list(this.issues, query);
     const [, at, sub] = /^issues\/([\w-]+)\/(comments\/)?$/.exec(rest) ?? [];
     const found = this.issues.find((one) => one.id === at);
     if (!found) return notFound;
     if (sub)
       return method === "POST"
-        ? this.#post(found, body as Record<string, unknown>)
+        ? this.#post(found, body as Record<string, unknown>, writer)
         : this.#list(
             this.notes.filter((note) => note.issue === at),
             query,
           );
-    if (method === "PATCH") Object.assign(found, body, { updated_at: new Date().toISOString(), updated_by: people.bot });
+    if (method === "PATCH") Object.assign(found, body, { updated_at: new Date().toISOString(), updated_by: writer });
     return { status: 200, body: found, wrote: method === "PATCH" };
   }
 
-  #post(of: Row, body: Record<string, unknown>): TrackerReply {
+  #make({ name, description_html }: Record<string, unknown>, writer: string): TrackerReply {
+    if (typeof name !== "string" || name === "") return { status: 400, body: { name: ["This field is required."] } };
+    const own = {
+      name,
+      description_html: description_html ?? "<p></p>",
+      priority: "none",
+      created_by: writer,
+      updated_by: writer,
+    };
+    return { status: 201, body: this.addIssue(randomUUID(), new Date().toISOString(), own), wrote: true };
+  }
+
+  #post(of: Row, body: Record<string, unknown>, writer: string): TrackerReply {
     const there = this.notes.find((note) => body.external_id && note.external_id === body.external_id && note.issue === of.id);
     if (there)
       return {
         status: 409,
         body: { error: "Comment with the same external id and external source already exists", id: there.id },
       };
-    return { status: 201, body: this.note(of.id, body, people.bot), wrote: true };
+    return { status: 201, body: this.note(of.id, body, writer), wrote: true };
   }
 
   #list(rows: readonly Record<string, unknown>[], query: URLSearchParams): TrackerReply {
@@ -115,3 +135,7 @@ export class DeltaTracker extends FakeTracker {
 const notFound: TrackerReply = { status: 404, body: { detail: "Not found." } };
 
 export const startTracker = (): Promise<DeltaTracker> => new DeltaTracker().listen();
+
+/** As a process of its own it prints its address as one line of JSON. */
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
+  console.log(JSON.stringify({ url: (await startTracker()).url }));

@@ -46,6 +46,8 @@ describe.skipIf(!there)("every request is one of the platform's contract", () =>
     await source.deliver({ subject, body: "# Hello\n\n- a\n\n|a|b|\n|-|-|\n|1|2|" }, callOf(connection));
     await source.find({ subject, body: "Hello" }, callOf(connection));
     const since = new Date(Date.now() - 60_000).toISOString();
+    const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callOf(connection));
+    await source.closeIssue?.({ project: "APP", key: made?.key ?? "" }, callOf(connection));
     await source.poll({ project: "APP", since, cursor: null }, callOf(connection));
     tracker.searchPath = "/search";
     await source.poll({ project: "APP", since, cursor: null }, callOf(connection));
@@ -60,11 +62,17 @@ describe.skipIf(!there)("every request is one of the platform's contract", () =>
       "GET /rest/api/3/issue/APP-12",
       "GET /rest/api/3/issue/APP-12/comment",
       "GET /rest/api/3/issue/APP-12/transitions",
+      "GET /rest/api/3/issue/APP-13",
+      "GET /rest/api/3/issue/APP-13/comment",
+      "GET /rest/api/3/issue/APP-13/transitions",
       "GET /rest/api/3/myself",
+      "GET /rest/api/3/project/APP",
       "GET /rest/api/3/search",
       "GET /rest/api/3/search/jql",
+      "POST /rest/api/3/issue",
       "POST /rest/api/3/issue/APP-12/comment",
       "POST /rest/api/3/issue/APP-12/transitions",
+      "POST /rest/api/3/issue/APP-13/transitions",
       "PUT /rest/api/3/issue/APP-12",
     ]);
     for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);

@@ -34,7 +34,12 @@ export const issue = z.object({
   }),
 });
 export const transitions = z.object({
-  transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named.nullish() })),
+  transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named.loose().nullish() })),
+});
+export const made = z.object({ key: z.string() });
+export const told = z.looseObject({ key: z.string(), fields: z.record(z.string(), z.unknown()) });
+export const project = z.object({
+  issueTypes: z.array(z.object({ id: z.string(), name: z.string(), subtask: z.boolean().nullish() })),
 });
 export const nothing = z.unknown();
 

@@ -2,6 +2,7 @@ import type { Call, HttpClient, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { keyOf } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
+import { closeIssue, createIssue } from "./create-issue.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
@@ -20,6 +21,8 @@ export function gammaSource(clientOf: (connection: Settings) => HttpClient): Sou
     check: (call) => check(clientOf, call),
     deliver: ({ subject, body }, call) => postComment(account(call), keyOf(subject.issue, subject.project), body, call.key),
     find: ({ subject }, call) => findComment(account(call), keyOf(subject.issue, subject.project), call.key),
+    createIssue: async (issue, call) => createIssue(account(call), issue),
+    closeIssue: async (issue, call) => closeIssue(account(call), issue),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),
   };
 }

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
 import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
 
@@ -14,10 +15,16 @@ interface Comment extends Row {
   readonly body: unknown;
   readonly properties: readonly Row[];
 }
+const status = (name: string, key: string) => ({ name, statusCategory: { key } });
 const workflow = [
-  { id: "11", name: "To Do", to: { name: "To Do" } },
-  { id: "21", name: "Start work", to: { name: "In Progress" } },
-  { id: "31", name: "Close", to: { name: "Done" } },
+  { id: "11", name: "To Do", to: status("To Do", "new") },
+  { id: "21", name: "Start work", to: status("In Progress", "indeterminate") },
+  { id: "31", name: "Close", to: status("Done", "done") },
+];
+const types = [
+  { id: "10003", name: "Sub-task", subtask: true },
+  { id: "10001", name: "Bug", subtask: false },
+  { id: "10002", name: "Task", subtask: false },
 ];
 
 /** gamma's REST API, Cloud's version 3 or Server's version 2, as far as the plugin uses it, with state. One project: APP. */
@@ -54,7 +61,7 @@ export class GammaTracker extends FakeTracker {
     const names = {
       issuetype: { name: "Bug" },
       priority: { name: "High" },
-      status: { name: "To Do" },
+      status: status("To Do", "new"),
       project: { id: "1", key: "APP" },
     };
     const fields = {
@@ -94,7 +101,10 @@ export class GammaTracker extends FakeTracker {
     if (!/^(Basic|Bearer) \S+/.test(headers.authorization ?? ""))
       return { status: 401, body: { errorMessages: ["Log in first."] } };
     const rest = path.startsWith(`/rest/api/${this.#version}`) ? path.slice(`/rest/api/${this.#version}`.length) : "";
-    if (rest === "/myself") return { status: 200, body: this.user };
+    const writer = this.#writer(headers.authorization ?? "");
+    if (rest === "/myself") return { status: 200, body: writer };
+    if (rest === "/project/APP") return { status: 200, body: { id: "1", key: "APP", name: "App", issueTypes: types } };
+    if (rest === "/issue" && method === "POST") return this.#make((body as { fields: Row }).fields, writer);
     if (rest === this.searchPath) return this.#search(query);
     const [, key = "", sub] = /^\/issue\/([\w-]+)(?:\/(\w+))?$/.exec(rest) ?? [];
     const issue = this.issues.find((one) => one.key === key || one.id === key);
@@ -103,7 +113,7 @@ export class GammaTracker extends FakeTracker {
         status: 404,
         body: { errorMessages: ["Issue does not exist or you do not have permission to see it."], errors: {} },
       };
-    if (sub === "comment") return method === "POST" ? this.#post(issue, body as Row) : this.#comments(issue, query);
+    if (sub === "comment") return method === "POST" ? this.#post(issue, body as Row, writer) : this.#comments(issue, query);
     if (sub === "transitions")
       return method === "POST" ? this.#move(issue, body as Row) : { status: 200, body: { transitions: workflow } };
     if (method === "PUT") {
@@ -117,11 +127,34 @@ export class GammaTracker extends FakeTracker {
     return query.get("expand")?.includes("changelog") ? { ...issue, changelog: { histories: histories.toReversed() } } : issue;
   }
 
-  #post(issue: Issue, { body, properties }: Row): TrackerReply {
+  /** Who is asked by Basic is Ann where her address is; anybody else is the account that writes. */
+  #writer(authorization: string): Row {
+    const [, basic] = /^Basic (\S+)$/.exec(authorization) ?? [];
+    return basic && atob(basic).startsWith("ann@") ? this.ann : this.user;
+  }
+
+  #make({ project, issuetype, summary, description }: Row, creator: Row): TrackerReply {
+    const errors = {
+      ...((project as Row | null)?.key === "APP" ? {} : { project: "valid project is required" }),
+      ...(types.some(({ id }) => id === (issuetype as Row | null)?.id) ? {} : { issuetype: "valid issue type is required" }),
+      ...(typeof summary === "string" && summary !== "" ? {} : { summary: "You must specify a summary of the issue." }),
+      ...(this.#version === 3 && (description as Row | null)?.type !== "doc"
+        ? { description: "Operation value must be an Atlassian Document" }
+        : {}),
+    };
+    if (Object.keys(errors).length > 0) return { status: 400, body: { errorMessages: [], errors } };
+    const number = 1 + Math.max(0, ...this.issues.map(({ key }) => Number(key.slice(4))));
+    const type = types.find(({ id }) => id === (issuetype as Row).id);
+    const own = { summary, description, issuetype: type, creator, reporter: creator, labels: [] };
+    const issue = this.addIssue(`APP-${number}`, new Date().toISOString(), own);
+    return { status: 201, body: { id: issue.id, key: issue.key, self: issue.self }, wrote: true };
+  }
+
+  #post(issue: Issue, { body, properties }: Row, writer: Row): TrackerReply {
     if (this.#version === 3 && (body as Row | null)?.type !== "doc")
       return { status: 400, body: { errorMessages: [], errors: { comment: "INVALID_INPUT" } } };
     if (this.#version === 2 && typeof body !== "string") return { status: 400, body: { errorMessages: ["Can not deserialize"] } };
-    const made = this.comment(issue.key, body, this.user, (properties ?? []) as Row[]);
+    const made = this.comment(issue.key, body, writer, (properties ?? []) as Row[]);
     return { status: 201, body: made, wrote: true };
   }
 
@@ -169,3 +202,7 @@ export class GammaTracker extends FakeTracker {
 }
 
 export const startTracker = (version: 2 | 3 = 3): Promise<GammaTracker> => new GammaTracker(version).listen();
+
+/** As a process of its own it prints its address as one line of JSON. */
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
+  console.log(JSON.stringify({ url: (await startTracker(process.argv.includes("--server") ? 2 : 3)).url }));

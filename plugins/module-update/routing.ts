@@ -14,6 +14,10 @@ type Rule = readonly [station: Station, event: string, filter: string];
 /** A status whose name one of the words is, wherever a platform writes it. */
 const moved = (path: string, words: string) => `((${path}) // "" | tostring | test(${words}))`;
 
+/** delta tells a move as `changes`, or as an activity, by the state's name or by its id; the state that it is in stands beside it. */
+const movedDelta = (words: string) =>
+  `([.data.changes.state.new, (select(.activity.field? | IN("state", "state_id")) | .activity.new_value, .data.state)] | map(.name? // .) | any(strings | test(${words})))`;
+
 /** How each platform tells of the stations; `{project}` is the project as a JSON text. Events are named as the mappings spell them. */
 const rules: Readonly<Record<string, { readonly own: string; readonly rules: readonly Rule[] }>> = {
   alpha: {
@@ -48,8 +52,8 @@ const rules: Readonly<Record<string, { readonly own: string; readonly rules: rea
     own: "((.data.project_id // .data.project | tostring) == {project})",
     rules: [
       ["created", "issue.created", "true"],
-      ["started", "issue.updated", moved(".data.changes.state.new | (.name? // .)", begun)],
-      ["finished", "issue.updated", moved(".data.changes.state.new | (.name? // .)", ended)],
+      ["started", "issue.updated", movedDelta(begun)],
+      ["finished", "issue.updated", movedDelta(ended)],
     ],
   },
 };

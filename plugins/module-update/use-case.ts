@@ -19,7 +19,7 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
   about: "The update of a module: PM analysis when its issue is created, technical analysis when it moves on, QA at the end.",
   setup: async (request, call) => {
     const before = call.state as State | null;
-    const state: State = before ?? choose(request, host.trackers);
+    const state: State = before ?? (await choose(request, host.trackers, call.signal));
     const agents = await verify(host.operations, state.pm_agent_id, request.pm_agent_id !== undefined && !before);
     let kept = state;
     const keep = async (more: Partial<State>) => {
@@ -57,16 +57,23 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
   },
 });
 
-function choose(
+async function choose(
   request: { source?: string | undefined; project_id?: string | undefined; pm_agent_id?: string | undefined },
   trackers: TrackersAccess,
-): State {
+  signal: AbortSignal,
+): Promise<State> {
   const configured = trackers.configured().filter((one) => routable.includes(one));
   if (request.source !== undefined && !routable.includes(request.source)) {
     throw new PluginError("invalid_input", `source: must be one of ${routable.join(", ")}; it is "${request.source}"`);
   }
   const source = request.source ?? (configured.includes("gamma") ? "gamma" : (configured[0] ?? "alpha"));
-  const source_project_id = request.project_id ?? places[source] ?? place;
+  const named = request.project_id ?? places[source] ?? place;
+  // Webhooks tell the platform's own id.
+  const source_project_id = await trackers
+    .projectId(source, named, { key: "module-update", signal })
+    .catch((error: PluginError) => {
+      throw new PluginError(error.code ?? "failed", `${error.message} Name a project of ${source} by project_id.`);
+    });
   return { source, source_project_id, pm_agent_id: request.pm_agent_id ?? "pm_default" };
 }
 

@@ -67,6 +67,12 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
       }
       return { key, url };
     },
+    projectId: async (name, project, call) => {
+      const connection = connections.environment(name);
+      const source = connection?.source.source;
+      if (!connection || connection.missing.length > 0 || !source?.projectId) return project;
+      return source.projectId(project, callOf(connection, call));
+    },
     closeIssue: async (name, issue, call) => {
       const connection = able(name);
       const source = connection?.source.source;

@@ -23,7 +23,12 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     sql: { query: () => absent("sql"), transaction: () => absent("sql") },
     redis: { prefix: "test:", call: () => absent("redis"), script: () => absent("redis") },
     operations: { call: () => absent("operations") },
-    trackers: { configured: () => [], createIssue: async () => null, closeIssue: async () => false },
+    trackers: {
+      configured: () => [],
+      createIssue: async () => null,
+      closeIssue: async () => false,
+      projectId: async (_, name) => name,
+    },
     vectors: testVectors(8),
     ...given,
   };

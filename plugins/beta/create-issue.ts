@@ -1,0 +1,48 @@
+import { at, clean, cut, type HttpClient, type Json, type NewTrackerIssue, PluginError } from "@signalbox/sdk";
+import { addressOf, projectOf } from "./address.ts";
+import { longest } from "./comments.ts";
+import { withoutQuickActions } from "./quick-actions.ts";
+import * as shapes from "./shapes.ts";
+
+const longestTitle = 255;
+
+/** Makes an issue, and says it as the webhook will. */
+export async function createIssue(client: HttpClient, issue: NewTrackerIssue, signal: AbortSignal) {
+  const project = projectOf(issue.project);
+  const title = clean(issue.title).replace(/\s+/g, " ").slice(0, longestTitle);
+  const body = { title, description: cut(withoutQuickActions(clean(issue.body)), longest) };
+  const request = { route: "POST /projects/{project}/issues", path: { project }, body, shape: shapes.made, signal };
+  const { data } = await client.write(request);
+  const path = pathOf(project, data);
+  const told = {
+    object_kind: "issue",
+    event_type: "issue",
+    user: data.author ?? null,
+    project: { id: at(data, "project_id") ?? null, path_with_namespace: path },
+    object_attributes: { ...data, action: "open" },
+    labels: data.labels.map((name) => ({ title: name })),
+  };
+  const payload = JSON.parse(JSON.stringify(told)) as Json;
+  return { key: `${path}#${data.iid}`, url: data.web_url, event: { headers: { "x-beta-event": "Issue Hook" }, payload } };
+}
+
+/** An issue that is gone is closed enough. */
+export async function closeIssue(
+  client: HttpClient,
+  { project, key }: { project: string; key: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const path = { ...addressOf(key, project) };
+  const body = { state_event: "close" };
+  try {
+    await client.write({ route: "PUT /projects/{project}/{kind}/{iid}", path, body, shape: shapes.issue, signal });
+  } catch (error) {
+    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
+  }
+}
+
+/** A project may be given by its number; webhooks name its path. */
+function pathOf(project: string, item: unknown): string {
+  const full = at(item, "references", "full");
+  return /^\d+$/.test(project) && typeof full === "string" ? full.replace(/[#!]\d+$/, "") : project;
+}
