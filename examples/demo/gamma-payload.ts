@@ -44,59 +44,37 @@ export interface GammaIssue {
   readonly status?: string;
 }
 
-/** An issue as webhooks tell it, with the fields that nobody asked for. */
+const absent = [
+  ...["environment", "duedate", "resolution", "resolutiondate", "assignee", "security", "timespent", "timeestimate"],
+  ...["timeoriginalestimate", "aggregatetimespent", "aggregatetimeestimate", "aggregatetimeoriginalestimate", "lastViewed"],
+];
+const custom = Array.from({ length: 120 }, (_, at) => [`customfield_${10_000 + at}`, at % 30 === 19 ? `0|i000${at}:` : null]);
+/** Members of every issue that nobody asked for. */
+const unasked = {
+  ...Object.fromEntries(absent.map((name) => [name, null])),
+  ...Object.fromEntries(custom),
+  ...{ workratio: -1, timetracking: {}, versions: [], fixVersions: [], components: [], subtasks: [], issuelinks: [] },
+  ...{ attachment: [], issuerestriction: {}, progress: { progress: 0, total: 0 }, aggregateprogress: { progress: 0, total: 0 } },
+};
+const bug = {
+  ...{ self: `${site}/rest/api/2/issuetype/10004`, id: "10004", description: "A problem.", iconUrl: icon("bug"), name: "Bug" },
+  ...{ subtask: false, avatarId: 10303, hierarchyLevel: 0, entityId: "2e5ae5a5-3b1e-4b1c-8d62-000000000001" },
+};
+
+/** An issue as webhooks tell it. */
 export function gammaIssue({ key, id, summary, description, creator, created, updated = created, status = "To Do" }: GammaIssue) {
-  const project = key.slice(0, key.lastIndexOf("-"));
-  const progress = { progress: 0, total: 0 };
   const links = (path: string) => ({ self: `${site}/rest/api/2/issue/${key}/${path}` });
-  const empty = ["environment", "duedate", "resolution", "resolutiondate", "assignee", "security", "timespent", "timeestimate"];
-  const sums = [
-    "timeoriginalestimate",
-    "aggregatetimespent",
-    "aggregatetimeestimate",
-    "aggregatetimeoriginalestimate",
-    "lastViewed",
-  ];
-  const custom = Array.from({ length: 120 }, (_, at) => [`customfield_${10_000 + at}`, at % 30 === 19 ? `0|i000${at}:` : null]);
+  const times = { created: gammaTime(created), updated: gammaTime(updated), statuscategorychangedate: gammaTime(created) };
   const fields = {
-    ...Object.fromEntries([...empty, ...sums].map((name) => [name, null])),
-    ...Object.fromEntries(custom),
-    ...{
-      summary,
-      description,
-      labels: ["bug"],
-      creator,
-      reporter: creator,
-      created: gammaTime(created),
-      updated: gammaTime(updated),
-    },
-    ...{ status: gammaStatus(status), statuscategorychangedate: gammaTime(created), workratio: -1, timetracking: {} },
-    issuetype: {
-      ...{
-        self: `${site}/rest/api/2/issuetype/10004`,
-        id: "10004",
-        description: "A problem.",
-        iconUrl: icon("bug"),
-        name: "Bug",
-      },
-      ...{ subtask: false, avatarId: 10303, hierarchyLevel: 0, entityId: "2e5ae5a5-3b1e-4b1c-8d62-000000000001" },
-    },
+    ...{ ...unasked, ...times, summary, description, labels: ["bug"], creator, reporter: creator },
+    ...{ status: gammaStatus(status), issuetype: bug },
     priority: { self: `${site}/rest/api/2/priority/2`, iconUrl: icon("high"), name: "High", id: "2" },
     project: {
-      ...{
-        self: `${site}/rest/api/2/project/1`,
-        id: "1",
-        key: project,
-        name: "App",
-        projectTypeKey: "software",
-        simplified: false,
-      },
-      avatarUrls: creator.avatarUrls,
+      ...{ self: `${site}/rest/api/2/project/1`, id: "1", key: key.slice(0, key.lastIndexOf("-")), name: "App" },
+      ...{ projectTypeKey: "software", simplified: false, avatarUrls: creator.avatarUrls },
     },
-    ...{ versions: [], fixVersions: [], components: [], subtasks: [], issuelinks: [], attachment: [], issuerestriction: {} },
     watches: { ...links("watchers"), watchCount: 1, isWatching: false },
     votes: { ...links("votes"), votes: 0, hasVoted: false },
-    ...{ progress, aggregateprogress: progress },
   };
   return { id, self: `${site}/rest/api/2/${id}`, key, fields };
 }
