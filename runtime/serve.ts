@@ -9,6 +9,7 @@ import { grpcRoutes } from "./grpc/routes.ts";
 import { connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
 import { createApp, type HttpOptions } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
+import { answerClientErrors } from "./http/client-error.ts";
 import { crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountWebhooks } from "./http/webhook.ts";
@@ -62,6 +63,7 @@ export async function serve({ config, bound, inbox, tools, sql, log, authenticat
     if (reason === null) handler(request, response);
     else forbid(request, response, reason);
   });
+  answerClientErrors(http);
   const drain = drainOf(http);
   await new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) });

@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectRefused } from "./harness/refused.ts";
 import { type Service, startService } from "./harness/service.ts";
@@ -156,6 +157,20 @@ describe("the reference and what is not there", () => {
     for (const path of ["/", "/api", "/api/nothing", "/api/agents/a/b/c", "/webhook", "/%F0%9F%A6%89"])
       expectRefused(await service.get(path), 404);
     expectRefused(await service.get("/%"), 400);
+  });
+
+  test("in the one shape even what is no request", async () => {
+    expectRefused(await service.get("/api/agents", { headers: { "x-long": "x".repeat(20_000) } }), 431, /16 KiB/);
+    const { hostname, port } = new URL(service.url);
+    const answered = await new Promise<string>((done, fail) => {
+      const socket = connect(Number(port), hostname, () => socket.write("GET /api/agents HTTP/1.1\r\nno header\r\n\r\n"));
+      let text = "";
+      socket
+        .on("data", (bytes) => (text += bytes))
+        .on("end", () => done(text))
+        .on("error", fail);
+    });
+    expect(answered).toMatch(/^HTTP\/1\.1 400 .*\{"error":"[^"]+"\}$/s);
   });
 });
 

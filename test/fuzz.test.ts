@@ -73,8 +73,8 @@ function requestTo({ path, params, query, body }: Operation): fc.Arbitrary<Reque
   }));
 }
 
-/** Answers of the whole API, whatever the operation: no such path or method, and a body too large or of another kind. */
-const everywhere = [400, 404, 405, 413, 415];
+/** Answers of the whole API, whatever the operation: no such path or method; a body or path too large, or of another kind. */
+const everywhere = [400, 404, 405, 413, 415, 431];
 
 /** How often there was which status. */
 const answered = new Map<number, number>();

@@ -1,0 +1,31 @@
+import { type Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+
+interface ParserError extends Error {
+  readonly code?: string;
+}
+
+const answers: Readonly<Record<string, readonly [status: number, error: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, "The path and the headers are larger than 16 KiB together; send less of them."],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "The request did not arrive in time; send it again."],
+};
+const other = [
+  400,
+  "This is not a request of HTTP/1.1 that can be read: its first line, a header or its body is not valid.",
+] as const;
+
+/** What is refused before it is a request is answered in the one shape that errors have, too. */
+export function answerClientErrors(server: Server): void {
+  server.on("clientError", (error: ParserError, socket: Socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) return socket.destroy();
+    const [status, text] = answers[error.code ?? ""] ?? other;
+    const body = JSON.stringify({ error: text });
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      "content-type: application/json",
+      `content-length: ${Buffer.byteLength(body)}`,
+      "connection: close",
+    ];
+    return socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  });
+}
