@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { client } from "./gen/client.gen.ts";
 import * as signalbox from "./gen/sdk.gen.ts";
-import type { Project, TaskExecution, WebhookReceipt } from "./gen/types.gen.ts";
+import type { Project, TaskExecution, WebhookMapping, WebhookReceipt } from "./gen/types.gen.ts";
 
 /**
  * The whole life of an agent, a project, a mapping and an execution, with the client made from `openapi.json`.
@@ -46,19 +46,7 @@ async function live(): Promise<void> {
     await signalbox.triggersCreate({ body: { canonical_trigger: trigger, task_id: task.id } }),
     `the trigger ${trigger} fires it`,
   );
-  const mapping = must(
-    await signalbox.webhookMappingsCreate({
-      body: { source: "alpha", event_type: "issues.opened", jq_filter: "false", canonical_trigger: trigger },
-    }),
-    "a webhook mapping is created",
-  );
-  must(
-    await signalbox.webhookMappingsUpdate({
-      path: { id: mapping.id },
-      body: { jq_filter: `.repository.full_name == ${JSON.stringify(repository)}` },
-    }),
-    "it is changed: it matches the project's issues",
-  );
+  const mapping = await mapped();
 
   const ended = await execution(await webhook(), project);
   console.log(`the execution ${ended.id} is ${ended.state}: ${ended.result ?? ended.error}`);
@@ -71,6 +59,23 @@ async function live(): Promise<void> {
   const { error, response } = await signalbox.agentsGet({ path: { id: agent.id } });
   if (response?.status !== 404) throw new Error(`the agent was deleted, but GET answers ${response?.status}`);
   console.log(`and is gone: ${error?.error}`);
+}
+
+/** A webhook mapping for the issues of the repository. */
+async function mapped(): Promise<WebhookMapping> {
+  const mapping = must(
+    await signalbox.webhookMappingsCreate({
+      body: { source: "alpha", event_type: "issues.opened", jq_filter: "false", canonical_trigger: trigger },
+    }),
+    "a webhook mapping is created",
+  );
+  return must(
+    await signalbox.webhookMappingsUpdate({
+      path: { id: mapping.id },
+      body: { jq_filter: `.repository.full_name == ${JSON.stringify(repository)}` },
+    }),
+    "it is changed: it matches the project's issues",
+  );
 }
 
 /** An issue is opened, as its platform tells of it. */
