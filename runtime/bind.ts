@@ -10,6 +10,7 @@ import { executionOperations } from "./executions/operations.ts";
 import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
 import { healthOperation, type Part } from "./health/operations.ts";
 import { type IntegrationDeps, integrationOperations } from "./integrations/operations.ts";
+import { type KnowledgeDeps, knowledgeOperations } from "./knowledge/operations.ts";
 import { keyOperations } from "./keys/operations.ts";
 import type { ChatDeps } from "./llm-chat/chat.ts";
 import { chatOperation } from "./llm-chat/operations.ts";
@@ -46,6 +47,7 @@ export interface Parts {
   readonly chat: ChatDeps;
   readonly gateway: GatewayParts;
   readonly memory: Memory;
+  readonly knowledge: KnowledgeDeps;
   readonly health: readonly Part[];
   readonly watchdogEnabled: boolean;
   readonly polls: Omit<PollParts, "inbox">;
@@ -70,6 +72,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...mcpServerOperations(parts.mcpServers),
   chatOperation(parts.chat),
   ...memoryOperations(parts.memory),
+  ...knowledgeOperations(parts.knowledge),
   ...keyOperations(parts.bus),
   usageOperation,
   watchdogOperation(parts.watchdogEnabled),

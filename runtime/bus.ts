@@ -15,6 +15,8 @@ export type Topic =
   | "cancel"
   /** The first memory is there. */
   | "memory"
+  /** A knowledge source is to be synced, or its settings changed. */
+  | "knowledge"
   /** Executions wait for a connected agent; its id. */
   | "gateway"
   /** A connected agent has finished an execution; its id. */

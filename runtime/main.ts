@@ -6,6 +6,7 @@ import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import memoryRedis from "@signalbox/plugin-memory-redis";
 import moduleUpdate from "@signalbox/plugin-module-update";
 import queueRedis from "@signalbox/plugin-queue-redis";
+import wiki from "@signalbox/plugin-wiki";
 import { ConfigError, readConfig } from "./config.ts";
 import { createLog } from "./log.ts";
 import { start } from "./service.ts";
@@ -16,7 +17,7 @@ async function main(): Promise<void> {
   const log = createLog({ pretty: config.terminal });
   const service = await start(
     config,
-    { builtIns: [alpha, beta, gamma, delta, memoryPgvector, memoryRedis, queueRedis, moduleUpdate] },
+    { builtIns: [alpha, beta, gamma, delta, memoryPgvector, memoryRedis, queueRedis, moduleUpdate, wiki] },
     log,
   );
   let stopping = false;

@@ -20,6 +20,8 @@ import { type Part, partsDown } from "./health/operations.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
 import { openIntegrations } from "./integrations/store.ts";
 import { openKeyring } from "./keys/keyring.ts";
+import { openReach } from "./knowledge/reach.ts";
+import { startRunner } from "./knowledge/runner.ts";
 import type { Log } from "./log.ts";
 import { startDiscovery } from "./mcp-servers/discovery.ts";
 import { mcpTools } from "./mcp-servers/tools.ts";
@@ -72,6 +74,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const connections = connectionsOf(config);
   // Use cases call what is only bound once their plugins are there.
   const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
+  const reach = openReach();
   const plugins = await loadPlugins({
     // Without a Redis its plugins have nothing to work on.
     builtIns: builtIns.filter((plugin) => redis || !plugin.needs.includes("redis")),
@@ -80,7 +83,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
     fetch,
-    given: { hostsOf: connections.givenHostsOf, fetch: guard.fetch },
+    given: { hostsOf: (id) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)], fetch: guard.fetch },
     log,
   });
   const host = createHost(plugins.loaded, plugins.refused);
@@ -164,6 +167,14 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
           ...{ sql, inbox, log, connectionOf: connections.bySlug, leaseSeconds: config.EXECUTION_LEASE_SECONDS },
           watchdog: (message, context) => watchdog("warn", message, context),
         });
+  const librarian =
+    config.SIGNALBOX_ROLE === "api"
+      ? null
+      : startRunner({
+          ...{ sql, bus, log, vault, reach, leaseSeconds, knowledge: host.knowledge, written: memory.written },
+          everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
+          watchdog: warn,
+        });
   const queueKeeper = config.SIGNALBOX_ROLE === "api" ? null : keepQueues({ sql, queues: host.queues, log });
   const polls = { host, connectionOf: connections.bySlug, changed: () => scheduler?.wake() };
 
@@ -177,6 +188,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     ...{ bus, routing, inbox, connections, memory, polls, queues: openQueues(sql, host.queues), useCases: host.useCases },
     sources: () => host.sources.keys(),
     webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },
+    knowledge: { ...{ bus, vault, guard }, connectors: () => host.knowledge },
     integrations: { ...{ bus, vault, guard, log }, sources: () => host.sources, environment: connections.environment },
     tools: {
       ...{ registry: tools, bus, checkAddress: guard.check },
@@ -211,7 +223,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const stop = async () => {
     await server.close();
     await streams.close();
-    await Promise.all([scheduler?.stop(), queueKeeper?.stop()]);
+    await Promise.all([scheduler?.stop(), librarian?.stop(), queueKeeper?.stop()]);
     await worker?.stop(drainMs);
     routing.close();
     hooks.close();

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Knowledge } from "./knowledge.ts";
 import type { MemoryBackend, RedisAccess, SqlAccess, Vectors } from "./memory.ts";
 import type { Queue } from "./queue.ts";
 import type { MadeIssue, NewTrackerIssue, OperationsAccess, TrackersAccess, UseCase } from "./use-case.ts";
@@ -160,6 +161,8 @@ export interface Contributions {
   // biome-ignore lint/suspicious/noExplicitAny: as above, for the tools' inputs and outputs
   readonly tools?: Readonly<Record<string, Tool<any, any, any>>>;
   readonly memories?: Readonly<Record<string, MemoryBackend>>;
+  // biome-ignore lint/suspicious/noExplicitAny: as above, for the settings of a knowledge source
+  readonly knowledge?: Readonly<Record<string, Knowledge<any>>>;
   readonly queues?: Readonly<Record<string, Queue>>;
   readonly useCases?: Readonly<Record<string, UseCase>>;
   /** Called once on a clean stop, in reverse order of setup. */

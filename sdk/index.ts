@@ -6,6 +6,7 @@ export { errorOfFetch, errorOfStatus, redact, retryAfter } from "./http-errors.t
 export { hasInvisibleMarker, invisibleMarker, withoutInvisibleMarker } from "./invisible-marker.ts";
 export { issueParameters, postedComment } from "./issue-parameters.ts";
 export { at, clean, cut, has, textAt, timeAt } from "./json.ts";
+export type * from "./knowledge.ts";
 export { carriesMarker, mark, markerOf, unmark } from "./marker.ts";
 export type * from "./memory.ts";
 export { OwnEdits } from "./own-edits.ts";

@@ -73,6 +73,8 @@ type Prepared = VectorOptions & { kind: "hnsw" | "ivfflat" | null; known: "vecto
 async function prepareTables(sql: Queryable, database: Database["kind"], tables: readonly string[], want: Prepared, log: Log) {
   for (const table of tables) {
     await sql.unsafe(`alter table ${table} add column if not exists embedding ${want.type}`);
+    // Rows that wait for their vectors are looked for again and again.
+    await sql.unsafe(`create index if not exists ${table}_waiting on ${table} (created_at, id) where embedding is null`);
     const name = want.kind && `${table}_embedding_${want.kind}_${want.metric}`;
     const indexes = await sql<{ name: string; valid: boolean }[]>`
       select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid

@@ -5,9 +5,12 @@ import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../bus.ts";
 import { constraintOf } from "../database/client.ts";
 import { newId } from "../ids.ts";
+import { purposeOf as knowledgePurpose } from "../knowledge/open-source.ts";
+import { listSecrets, replaceSecrets } from "../knowledge/queries.ts";
 import type { Log } from "../log.ts";
 import type { Guard } from "../network/guard.ts";
 import { type Bound, handle } from "../operations.ts";
+import { checkSettings } from "../plugins/check-settings.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import type { Vault } from "../vault.ts";
@@ -107,6 +110,11 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
                 },
               ],
         ),
+        ...(await listSecrets(sql)).map(({ id, secrets }) => ({
+          sealed: secrets,
+          purpose: knowledgePurpose(id),
+          put: (after: string) => replaceSecrets(sql, id, secrets, after),
+        })),
       ];
       const count = { reencrypted: 0, unchanged: 0, failed: 0 };
       for (const row of rows) count[await reencrypt(row, deps)]++;
@@ -137,28 +145,17 @@ async function reencrypt({ sealed, purpose, put }: Sealed, { vault, log }: Integ
 /** Refuses credentials by the schema of the source's own plugin, never showing a value. */
 async function checkCredentials(source: string, given: Credentials, deps: IntegrationDeps): Promise<void> {
   const entry = deps.sources().get(source);
-  const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
   if (!entry) {
     const loaded = [...deps.sources().keys()].join(", ") || "none";
-    throw wrong("source", `no loaded plugin brings a source of this name; there are: ${loaded}`);
-  }
-  const shape = entry.source.connection.shape as Record<string, unknown>;
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(shape, name));
-  if (unknown !== undefined)
-    throw wrong(`credentials.${unknown}`, `is not known to ${source}; it knows: ${Object.keys(shape).join(", ")}`);
-  const missing = entry.source.required.find((name) => given[name] === undefined || given[name] === "");
-  if (missing !== undefined) throw wrong(`credentials.${missing}`, `is required by ${source}`);
-  const parsed = entry.source.connection.safeParse(given);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw wrong(["credentials", ...(issue?.path ?? [])].join("."), issue?.message ?? "is not valid");
-  }
-  for (const [name, value] of Object.entries(given)) {
-    if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
-    await deps.guard.check(value).catch((error) => {
-      throw wrong(`credentials.${name}`, error.message);
+    throw problem("bad_request", `source: no loaded plugin brings a source of this name; there are: ${loaded}`, {
+      field: "source",
     });
   }
+  await checkSettings(given, {
+    ...{ field: "credentials", owner: source, guard: deps.guard },
+    schema: entry.source.connection,
+    required: entry.source.required,
+  });
 }
 
 /** A reference to a row that does not exist, by the name of the foreign key. */

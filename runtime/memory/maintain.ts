@@ -24,7 +24,8 @@ export interface Maintenance {
 
 const everyMs = 5_000;
 const lease = "maintenance";
-const leaseSeconds = 120;
+/** Kept alive while a batch is embedded; after a crash another replica goes on so soon. */
+const leaseSeconds = 10;
 const batchSize = 64;
 const embedMs = 60_000;
 
@@ -34,30 +35,40 @@ export function startMaintenance(deps: MaintainDeps): Maintenance {
   const holder = newId();
   const stopping = new AbortController();
   let rouse = () => {};
+  let woken = false;
   /** Texts that the model refuses for good: the others must not wait behind them. */
   const refused = new Set<string>();
   const loop = async () => {
     while (!stopping.signal.aborted) {
       let more = false;
+      woken = false;
       try {
         if (await holdLease(sql, lease, holder, leaseSeconds)) {
-          await sweep(deps);
-          more = await embedWaiting(deps, refused, stopping.signal);
+          const alive = setInterval(() => void holdLease(sql, lease, holder, leaseSeconds).catch(() => {}), 3_000);
+          try {
+            await sweep(deps);
+            more = await embedWaiting(deps, refused, stopping.signal);
+          } finally {
+            clearInterval(alive);
+          }
         }
       } catch (error) {
         if (!stopping.signal.aborted)
           log.warn("the care of memories was interrupted", { error: error instanceof Failure ? error.message : error });
       }
-      if (more) continue;
-      const woken = new Promise<void>((done) => {
+      if (more || woken) continue;
+      const roused = new Promise<void>((done) => {
         rouse = done;
       });
-      await Promise.race([pause(intervalMs, stopping.signal).catch(() => {}), woken]);
+      await Promise.race([pause(intervalMs, stopping.signal).catch(() => {}), roused]);
     }
   };
   const done = loop();
   return {
-    wake: () => rouse(),
+    wake: () => {
+      woken = true;
+      rouse();
+    },
     stop: async () => {
       stopping.abort();
       await done;

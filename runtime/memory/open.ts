@@ -32,6 +32,8 @@ export interface Memory extends Keep {
   list(filter: MemoryFilter, page: Page): Promise<{ items: StoredMemory[]; total: number }>;
   search(query: Omit<Query, "limit"> & { limit?: number }): Promise<Found[]>;
   readonly recall: Recall;
+  /** Document chunks were stored: they wait for their vectors. */
+  written(): void;
   close(): Promise<void>;
 }
 
@@ -51,6 +53,10 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     list: (filter, page) => listMemories(options, filter, page),
     search: ({ limit = options.topK, ...query }) => find(options, { ...query, limit }),
     recall: createRecall(options, { limit: options.promptLimit, occupied, warn: options.warn }),
+    written: () => {
+      occupied.note();
+      maintenance.wake();
+    },
     close: async () => {
       occupied.close();
       await maintenance.stop();

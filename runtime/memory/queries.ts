@@ -167,7 +167,7 @@ export function matchChunks(
 export const listUnembeddedChunks = (sql: Queryable, limit: number): Promise<{ id: string; content: string }[]> =>
   sql<
     { id: string; content: string }[]
-  >`select id, content from document_chunks where embedding is null order by id limit ${limit}`;
+  >`select id, content from document_chunks where embedding is null order by created_at, id limit ${limit}`;
 
 export const embedChunks = async (
   sql: Queryable,

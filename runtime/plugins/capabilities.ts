@@ -35,16 +35,27 @@ function boundFetch(plugin: Plugin, { fetch, hosts, given }: Reach): typeof glob
   };
   return async (input, init) => {
     let url = new URL(input instanceof Request ? input.url : input);
+    let headers = init?.headers;
     for (let hop = 0; ; hop++) {
-      const response = await fetchFor(url)(hop === 0 ? input : url, { ...init, redirect: "manual" });
+      const given = { ...init, ...(headers && { headers }), redirect: "manual" as const };
+      const response = await fetchFor(url)(hop === 0 ? input : url, given);
       const location = response.headers.get("location");
       const follow =
         [301, 302, 303, 307, 308].includes(response.status) && location && (init?.method ?? "GET") === "GET" && hop < 5;
       if (!follow) return response;
       await response.body?.cancel();
-      url = new URL(location, url);
+      const next = new URL(location, url);
+      // Credentials are for the server that they were meant for.
+      if (next.origin !== url.origin) headers = withoutCredentials(headers);
+      url = next;
     }
   };
+}
+
+function withoutCredentials(given: HeadersInit | undefined): HeadersInit {
+  const headers = new Headers(given);
+  for (const name of ["authorization", "cookie", "private-token", "x-api-key"]) headers.delete(name);
+  return headers;
 }
 
 /** What the guard refuses is a failure of the plugin's call like any other. */

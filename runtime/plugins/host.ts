@@ -1,4 +1,4 @@
-import type { Call, Contributions, MemoryBackend, Queue, Source, Tool, UseCase } from "@signalbox/sdk";
+import type { Call, Contributions, Knowledge, MemoryBackend, Queue, Source, Tool, UseCase } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Loaded, Refused } from "./load.ts";
 
@@ -21,12 +21,21 @@ export interface ToolEntry {
   readonly parameters: Record<string, unknown>;
 }
 
+/** A connector to documents with the plugin it came from. */
+export interface KnowledgeEntry {
+  readonly name: string;
+  readonly plugin: string;
+  readonly knowledge: Knowledge;
+}
+
 /** What the loaded plugins contribute, by name. */
 export interface Host {
   readonly sources: ReadonlyMap<string, SourceEntry>;
   readonly tools: ReadonlyMap<string, ToolEntry>;
   /** Stores of memories, by name. */
   readonly memories: ReadonlyMap<string, MemoryBackend>;
+  /** Connectors to documents, by the `type` of the sources that they read. */
+  readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
   /** Message queues beside the database's own, by name. */
   readonly queues: ReadonlyMap<string, Queue>;
   readonly useCases: ReadonlyMap<string, UseCase>;
@@ -38,6 +47,7 @@ export function createHost(loaded: readonly Loaded[], refused: readonly Refused[
   const sources = new Map<string, SourceEntry>();
   const tools = new Map<string, ToolEntry>();
   const memories = new Map<string, MemoryBackend>();
+  const connectors = new Map<string, KnowledgeEntry>();
   const queues = new Map<string, Queue>();
   const useCases = new Map<string, UseCase>();
   for (const { plugin, contributions } of loaded) {
@@ -45,6 +55,9 @@ export function createHost(loaded: readonly Loaded[], refused: readonly Refused[
       sources.set(name, { name, plugin: plugin.id, version: plugin.version, source });
     }
     for (const [name, backend] of Object.entries(contributions.memories ?? {})) memories.set(name, backend);
+    for (const [name, knowledge] of Object.entries(contributions.knowledge ?? {})) {
+      connectors.set(name, { name, plugin: plugin.id, knowledge });
+    }
     for (const [name, queue] of Object.entries(contributions.queues ?? {})) queues.set(name, queue);
     for (const [name, useCase] of Object.entries(contributions.useCases ?? {})) useCases.set(name, useCase);
     for (const entry of toolsOf(plugin.id, contributions, sources)) tools.set(entry.qualifiedName, entry);
@@ -52,7 +65,7 @@ export function createHost(loaded: readonly Loaded[], refused: readonly Refused[
   const dispose = async () => {
     for (const { contributions } of [...loaded].reverse()) await contributions.dispose?.();
   };
-  return { sources, tools, memories, queues, useCases, refused, dispose };
+  return { sources, tools, memories, knowledge: connectors, queues, useCases, refused, dispose };
 }
 
 function toolsOf(provider: string, contributions: Contributions, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {

@@ -99,10 +99,15 @@ function check(plugin: Plugin, contributions: Contributions): void {
   const bad = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin.id}: ${what}`);
   if (typeof contributions !== "object" || contributions === null)
     throw bad("expected setup to return an object of contributions.");
-  for (const kind of ["sources", "tools", "memories", "queues", "useCases"] as const) {
+  for (const kind of ["sources", "tools", "memories", "knowledge", "queues", "useCases"] as const) {
     for (const key of Object.keys(contributions[kind] ?? {})) {
       if (!name.test(key)) throw bad(`expected names in ${kind} like add_comment; "${key}" is not one.`);
     }
+  }
+  for (const [key, one] of Object.entries(contributions.knowledge ?? {})) {
+    if (one.config?.def?.type !== "object") throw bad(`expected knowledge.${key}.config to be a z.object.`);
+    const stray = one.secrets.find((member) => !Object.hasOwn(one.config.shape, member));
+    if (stray) throw bad(`expected knowledge.${key}.secrets to name members of its config; "${stray}" is none.`);
   }
   for (const [key, tool] of Object.entries(contributions.tools ?? {})) {
     if (tool.input?.def?.type !== "object") throw bad(`expected tools.${key}.input to be a z.object.`);

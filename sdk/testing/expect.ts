@@ -97,7 +97,7 @@ const json = (message: string): string => JSON.stringify({ message });
 /** Lets `run` meet the trouble: the error has its code, comes in time, and shows no secret. */
 export async function meets(
   trouble: Trouble,
-  tracker: TestTracker,
+  tracker: Pick<TestTracker, "fault">,
   what: string,
   run: (deadline_ms: number) => unknown,
   secrets: readonly string[],
@@ -127,10 +127,10 @@ export async function meets(
   }
 }
 
-/** Starts a tracker for one case and ends it. */
-export async function withTracker(
-  start: () => Promise<TestTracker>,
-  run: (tracker: TestTracker) => Promise<void>,
+/** Starts a tracker, or another stranger, for one case and ends it. */
+export async function withTracker<T extends Pick<TestTracker, "heal" | "close">>(
+  start: () => Promise<T>,
+  run: (tracker: T) => Promise<void>,
 ): Promise<void> {
   const tracker = await start();
   try {

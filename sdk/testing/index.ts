@@ -5,8 +5,10 @@
  */
 export { callOf, type FakeCapabilities, fakeCapabilities, setUp, testVectors } from "./fake-host.ts";
 
-export { FakeTracker, type SeenRequest, type TrackerReply } from "./fake-tracker.ts";
+export { FakeServer, type SeenRequest, type TrackerReply } from "./fake-server.ts";
+export { FakeTracker } from "./fake-tracker.ts";
 export type { Golden, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolSample, TrackerFault } from "./fixtures.ts";
+export { type KnowledgeFixtures, type TestWiki, testKnowledge } from "./knowledge-suite.ts";
 export { type MemoryFixtures, testMemory } from "./memory-suite.ts";
 export { type ApiContract, requestFaults } from "./openapi.ts";
 export { testSource } from "./source-suite.ts";

@@ -1,0 +1,29 @@
+import { Buffer } from "node:buffer";
+import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
+import { apiOf, type Settings } from "./settings.ts";
+
+/** One client per account, so that a wait that the wiki asks for holds for all calls. */
+export function clients({ fetch }: Pick<Capabilities, "fetch">): (connection: Settings) => HttpClient {
+  const kept = new Map<string, HttpClient>();
+  return (connection) => {
+    const { email, api_token } = connection;
+    const base = apiOf(connection);
+    const key = JSON.stringify([base, email, api_token]);
+    let client = kept.get(key);
+    if (!client) {
+      // Tokens are rotated; a long-lived process must not keep every one it ever saw.
+      if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
+      const basic = email !== undefined && api_token !== undefined ? Buffer.from(`${email}:${api_token}`).toString("base64") : null;
+      const authorization = basic === null ? api_token && `Bearer ${api_token}` : `Basic ${basic}`;
+      client = httpClient({
+        platform: "wiki",
+        base,
+        headers: authorization === undefined ? {} : { authorization },
+        fetch,
+        secrets: [api_token, basic].filter((secret) => typeof secret === "string"),
+      });
+      kept.set(key, client);
+    }
+    return client;
+  };
+}

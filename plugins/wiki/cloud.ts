@@ -1,0 +1,84 @@
+import type { Call, HttpClient } from "@signalbox/sdk";
+import { z } from "zod";
+import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
+import { type Settings, spacesOf, webOf } from "./settings.ts";
+import { storageToMarkdown } from "./storage-to-markdown.ts";
+
+/** https://developer.atlassian.com/cloud/confluence/rest/v2/ */
+const id = z.union([z.string(), z.number()]).transform(String);
+const links = z.object({ next: z.string().optional(), base: z.string().optional() }).default({});
+const spaceList = z.object({ results: z.array(z.object({ id, key: z.string() })) });
+const listed = z.object({ id, spaceId: id, status: z.string().default("current"), version: z.object({ number: z.number() }) });
+const pageList = z.object({ results: z.array(listed), _links: links });
+const whole = listed.extend({
+  title: z.string(),
+  body: z.object({ storage: z.object({ value: z.string() }) }),
+  _links: z.object({ webui: z.string().optional() }).default({}),
+});
+const wholeList = z.object({ results: z.array(whole), _links: links });
+
+const portion = 250;
+
+export const cloud: WikiApi = {
+  async list(client, { cursor }, { connection, signal }) {
+    const spaces = spacesOf(connection);
+    const at = positionOf(cursor, spaces);
+    const [space] = await spacesAt(client, [at.key], signal);
+    if (!space) throw noSpace(at.key);
+    const { data } = await client.read({
+      route: "GET /spaces/{id}/pages",
+      path: { id: space.id },
+      query: { status: "current", limit: portion, cursor: at.next ?? undefined },
+      shape: pageList,
+      signal,
+    });
+    const pages = data.results.filter(({ status }) => status === "current");
+    return {
+      pages: pages.map((page) => ({ id: page.id, revision: revisionOf(page.version.number, space.key) })),
+      cursor: cursorAfter(at, parameterOf(data._links.next, "cursor"), spaces),
+    };
+  },
+
+  async read(client, ids, call) {
+    const numbers = ids.filter((one) => /^\d{1,20}$/.test(one));
+    if (numbers.length === 0) return [];
+    const { connection, signal } = call;
+    const keys = new Map((await spacesAt(client, spacesOf(connection), signal)).map((space) => [space.id, space.key]));
+    const pages = await wholePages(client, numbers, call);
+    return pages.flatMap(({ base, page }) => {
+      const space = keys.get(page.spaceId);
+      if (space === undefined || page.status !== "current") return [];
+      return [
+        {
+          id: page.id,
+          revision: revisionOf(page.version.number, space),
+          title: page.title,
+          url: pageUrl(base, webOf(connection), page._links.webui),
+          space,
+          body: storageToMarkdown(page.body.storage.value),
+        },
+      ];
+    });
+  },
+};
+
+async function spacesAt(client: HttpClient, keys: readonly string[], signal: AbortSignal) {
+  const query = { keys: keys.join(","), limit: portion };
+  const { data } = await client.read({ route: "GET /spaces", query, shape: spaceList, signal });
+  const wanted = new Set(keys.map((key) => key.toLowerCase()));
+  return data.results.filter(({ key }) => wanted.has(key.toLowerCase()));
+}
+
+/** The wiki may answer with fewer at a time than were asked for. */
+async function wholePages(client: HttpClient, ids: readonly string[], { signal }: Call<Settings>) {
+  const pages: { base: string | undefined; page: z.output<typeof whole> }[] = [];
+  let cursor: string | undefined;
+  for (let tries = 0; tries <= ids.length; tries++) {
+    const query = { id: ids.join(","), status: "current", "body-format": "storage", limit: ids.length, cursor };
+    const { data } = await client.read({ route: "GET /pages", query, shape: wholeList, signal });
+    pages.push(...data.results.map((page) => ({ base: data._links.base, page })));
+    cursor = parameterOf(data._links.next, "cursor") ?? undefined;
+    if (cursor === undefined) break;
+  }
+  return pages;
+}

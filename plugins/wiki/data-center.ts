@@ -1,0 +1,85 @@
+import { type HttpClient, type KnowledgePage, PluginError } from "@signalbox/sdk";
+import { z } from "zod";
+import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
+import { type Settings, spacesOf, webOf } from "./settings.ts";
+import { storageToMarkdown } from "./storage-to-markdown.ts";
+
+/** https://developer.atlassian.com/server/confluence/rest/ */
+const id = z.union([z.string(), z.number()]).transform(String);
+const spaceShape = z.object({ key: z.string() });
+const listed = z.object({
+  id,
+  type: z.string().default("page"),
+  status: z.string().default("current"),
+  version: z.object({ number: z.number() }),
+  space: spaceShape,
+});
+const pageList = z.object({ results: z.array(listed), _links: z.object({ next: z.string().optional() }).default({}) });
+const whole = listed.extend({
+  title: z.string(),
+  body: z.object({ storage: z.object({ value: z.string() }) }),
+  _links: z.object({ webui: z.string().optional(), base: z.string().optional() }).default({}),
+});
+
+const portion = 200;
+
+export const dataCenter: WikiApi = {
+  async list(client, { cursor }, { connection, signal }) {
+    const spaces = spacesOf(connection);
+    const at = positionOf(cursor, spaces);
+    await mustSee(client, at.key, signal);
+    const start = Number(at.next ?? 0);
+    const { data } = await client.read({
+      route: "GET /content",
+      query: { spaceKey: at.key, type: "page", status: "current", expand: "version,space", start, limit: portion },
+      shape: pageList,
+      signal,
+    });
+    const next = data._links.next === undefined ? null : Number(parameterOf(data._links.next, "start") ?? start + portion);
+    const forward = next !== null && next > start ? String(next) : null;
+    return {
+      pages: data.results.map((page) => ({ id: page.id, revision: revisionOf(page.version.number, page.space.key) })),
+      cursor: cursorAfter(at, forward, spaces),
+    };
+  },
+
+  async read(client, ids, { connection, signal }) {
+    const keys = new Set(spacesOf(connection).map((key) => key.toLowerCase()));
+    // There is no call for many that does not go through the search index, which lags behind. The client keeps the pace.
+    const pages = await Promise.all(ids.map((one) => readOne(client, one, connection, signal)));
+    return pages.filter((page) => page !== null && keys.has(page.space?.toLowerCase() ?? "")) as KnowledgePage[];
+  },
+};
+
+/** A listing of a space that is not there may be answered with nothing. */
+async function mustSee(client: HttpClient, key: string, signal: AbortSignal): Promise<void> {
+  try {
+    await client.read({ route: "GET /space/{key}", path: { key }, shape: spaceShape, signal });
+  } catch (error) {
+    throw error instanceof PluginError && error.code === "not_found" ? noSpace(key) : error;
+  }
+}
+
+async function readOne(client: HttpClient, page: string, connection: Settings, signal: AbortSignal): Promise<KnowledgePage | null> {
+  try {
+    const { data } = await client.read({
+      route: "GET /content/{id}",
+      path: { id: page },
+      query: { expand: "body.storage,version,space" },
+      shape: whole,
+      signal,
+    });
+    if (data.type !== "page" || data.status !== "current") return null;
+    return {
+      id: data.id,
+      revision: revisionOf(data.version.number, data.space.key),
+      title: data.title,
+      url: pageUrl(data._links.base, webOf(connection), data._links.webui),
+      space: data.space.key,
+      body: storageToMarkdown(data.body.storage.value),
+    };
+  } catch (error) {
+    if (error instanceof PluginError && error.code === "not_found") return null;
+    throw error;
+  }
+}

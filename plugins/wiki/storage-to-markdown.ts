@@ -1,0 +1,94 @@
+import { clean } from "@signalbox/sdk";
+import { Parser } from "htmlparser2";
+import { type Attributes, drops, render, startsBlock } from "./elements.ts";
+
+/** An element that is open. */
+interface Frame {
+  readonly name: string;
+  readonly attributes: Attributes;
+  readonly parameters: Map<string, string>;
+  text: string;
+}
+
+/** Deeper elements count as part of the one they are in: nobody nests so deep, except to break a parser. */
+const deepest = 100;
+const keepsSpace = new Set(["pre", "ac:plain-text-body", "ac:plain-text-link-body"]);
+
+/**
+ * The wiki's storage format (XHTML with macros) as Markdown, as far as it is searched: headings, paragraphs, lists, tables,
+ * code, links. Anything can be given; nothing throws.
+ */
+export function storageToMarkdown(storage: string): string {
+  const stack: Frame[] = [{ name: "", attributes: {}, parameters: new Map(), text: "" }];
+  let ignored = 0;
+  let dropping = 0;
+  let preserved = 0;
+  const top = () => stack.at(-1) as Frame;
+  const parser = new Parser(
+    {
+      onopentag: (name, attributes) => {
+        if (ignored > 0 || stack.length >= deepest) {
+          ignored++;
+          return;
+        }
+        if (drops(name)) dropping++;
+        if (keepsSpace.has(name)) preserved++;
+        stack.push({ name, attributes, parameters: new Map(), text: "" });
+      },
+      ontext: (text) => {
+        if (dropping > 0) return;
+        const frame = top();
+        frame.text += preserved > 0 ? text : escapeHeading(text.replace(/\s+/g, " "), frame.text);
+      },
+      onclosetag: () => {
+        if (ignored > 0) {
+          ignored--;
+          return;
+        }
+        const frame = stack.pop() as Frame;
+        if (drops(frame.name)) {
+          dropping--;
+          return;
+        }
+        if (keepsSpace.has(frame.name)) preserved--;
+        close(frame, top());
+      },
+    },
+    { recognizeCDATA: true, recognizeSelfClosing: true, decodeEntities: true },
+  );
+  parser.end(storage);
+  return clean(tidy(top().text));
+}
+
+function close(frame: Frame, parent: Frame): void {
+  if (frame.name === "ac:parameter") {
+    parent.parameters.set(frame.attributes["ac:name"] ?? "", frame.text.trim());
+    return;
+  }
+  const text = render(frame, parent.name);
+  if (text === "") return;
+  parent.text += startsBlock(frame.name, frame.attributes) ? `\n\n${text}\n\n` : text;
+}
+
+/** A line of prose that begins like a heading is none. */
+const escapeHeading = (text: string, before: string): string =>
+  /^ ?#{1,6}(?: |$)/.test(text) && /(?:^|\n)\s*$/.test(before.slice(-20)) ? text.replace("#", "\\#") : text;
+
+/** One blank line between blocks, no space at the ends of lines; what is fenced stays as it is. */
+function tidy(text: string): string {
+  const lines: string[] = [];
+  let fence = "";
+  for (const line of text.split("\n")) {
+    const mark = /^\s*(`{3,})/.exec(line)?.[1] ?? "";
+    if (fence === "" && mark !== "") fence = mark;
+    else if (fence !== "" && mark.length >= fence.length && line.trim() === mark) fence = "";
+    else if (fence === "") {
+      const trimmed = line.trimEnd();
+      if (trimmed === "" && (lines.at(-1) ?? "") === "") continue;
+      lines.push(trimmed);
+      continue;
+    }
+    lines.push(line);
+  }
+  return lines.join("\n").trim();
+}

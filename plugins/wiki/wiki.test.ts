@@ -1,0 +1,47 @@
+import { testKnowledge } from "@signalbox/sdk/testing";
+import { describe, expect, test } from "vitest";
+import wiki from "./index.ts";
+import { apiOf, settings, webOf } from "./settings.ts";
+import { account, FakeWiki } from "./test-wiki.ts";
+
+const body = "<p>Before.</p><h2>Setting&nbsp;up</h2><p>Größe 🦉 zählt</p>";
+const strange = [
+  "",
+  "plain",
+  "<p>",
+  "</p></p></div>",
+  "<ac:structured-macro><ac:parameter>",
+  "<![CDATA[",
+  "<p>a\u0000b \ud800</p>",
+  `<p>${"<b>".repeat(5000)}deep`,
+  `${"<table><tr><td>".repeat(400)}x`,
+  `<p>${"# ".repeat(20_000)}</p>`,
+  '<ac:structured-macro ac:name="code"><ac:plain-text-body><![CDATA[```\n# no heading\n```]]></ac:plain-text-body></ac:structured-macro>',
+];
+
+describe.concurrent.each([
+  ["Cloud", true],
+  ["Data Center", false],
+])("%s", (_, cloud) => {
+  const start = async () => {
+    const one = await new FakeWiki(cloud).listen();
+    one.mostListed = 20;
+    for (let i = 0; i < 45; i++) one.add({ title: `Page ${i}`, body: `<h1>Page ${i}</h1><p>About ${i}.</p>`, space: i % 3 ? "DOCS" : "OPS" });
+    return one;
+  };
+  const source = (url: string) => ({ base_url: url, space_keys: ["DOCS", "OPS"], is_cloud: cloud, ...account });
+  const cases = testKnowledge(wiki, {
+    settings: source,
+    elsewhere: (url) => ({ ...source(url), space_keys: ["DOCS", "NOWHERE"] }),
+    ...{ body, strange, wiki: start },
+  });
+  for (const { name, run } of cases) test(name, run);
+});
+
+test("addresses with and without their path", () => {
+  const of = (base_url: string, is_cloud = true) => settings.parse({ base_url, space_keys: ["A"], is_cloud });
+  expect(apiOf(of("https://acme.atlassian.net"))).toBe("https://acme.atlassian.net/wiki/api/v2");
+  expect(apiOf(of("https://acme.atlassian.net/wiki/"))).toBe("https://acme.atlassian.net/wiki/api/v2");
+  expect(apiOf(of("https://wiki.example.com/confluence/", false))).toBe("https://wiki.example.com/confluence/rest/api");
+  expect(webOf(of("https://wiki.example.com", false))).toBe("https://wiki.example.com");
+});

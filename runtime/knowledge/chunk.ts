@@ -1,0 +1,100 @@
+/** A piece of a page, as it is searched. */
+export interface Piece {
+  /** Headings above it, the outermost first, without the page's title. */
+  readonly heading_path: readonly string[];
+  readonly text: string;
+}
+
+/** Characters of one chunk; about 400 tokens, small enough for every embedding model. */
+const longest = 1500;
+/** Characters that a chunk repeats of the one before it, so that what stands at the seam is found in one of them. */
+const overlap = 200;
+
+/**
+ * Cuts Markdown into pieces that never reach over a heading. A section longer than a chunk is cut between paragraphs, else
+ * between lines, sentences or words, each piece repeating the end of the one before.
+ */
+export function chunkMarkdown(markdown: string, { size = longest, repeat = overlap } = {}): Piece[] {
+  return sectionsOf(markdown).flatMap(({ heading_path, text }) =>
+    cutText(text, size, repeat).map((piece) => ({ heading_path, text: piece })),
+  );
+}
+
+const heading = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
+const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+
+function sectionsOf(markdown: string): Piece[] {
+  const sections: Piece[] = [];
+  const path: string[] = [];
+  let lines: string[] = [];
+  let open: string | null = null;
+  const close = () => {
+    const text = lines.join("\n").trim();
+    // A heading alone says nothing that the path of what stands under it does not.
+    if (text !== "") sections.push({ heading_path: path.filter((one) => one !== ""), text });
+    lines = [];
+  };
+  for (const line of markdown.split(/\r?\n/)) {
+    const marks = fence.exec(line);
+    if (open !== null) {
+      if (marks && marks[1]?.[0] === open[0] && (marks[1]?.length ?? 0) >= open.length && marks[2]?.trim() === "") open = null;
+    } else if (marks) open = marks[1] as string;
+    const found = open === null && !marks ? heading.exec(line) : null;
+    if (!found) {
+      lines.push(line);
+      continue;
+    }
+    close();
+    const level = (found[1] as string).length;
+    path.length = Math.min(path.length, level - 1);
+    while (path.length < level - 1) path.push("");
+    path.push(titleOf(line.slice(found[0].length)));
+  }
+  close();
+  return sections;
+}
+
+/** Without the marks that may close a heading. */
+function titleOf(text: string): string {
+  const title = text.trim();
+  let end = title.length;
+  while (title[end - 1] === "#") end--;
+  return end === 0 || /\s/.test(title[end - 1] as string) ? title.slice(0, end).trim() : title;
+}
+
+/** Where a text may be cut, the best first: after a paragraph, a line, a sentence, a word. */
+const seams = [/\n\s*\n/g, /\n/g, /[.!?。！？]["')\]]*\s+/g, /\s+/g];
+
+function cutText(text: string, size: number, repeat: number): string[] {
+  const pieces: string[] = [];
+  let start = 0;
+  while (text.length - start > size) {
+    const end = seamIn(text, start + Math.floor(size / 2), start + size);
+    pieces.push(text.slice(start, end).trim());
+    start = wordAfter(text, Math.max(end - repeat, start + 2), end);
+  }
+  pieces.push(text.slice(start).trim());
+  return pieces.filter((piece) => piece !== "");
+}
+
+/** The last good place to cut between two positions; without one the second, never within a character. */
+function seamIn(text: string, from: number, to: number): number {
+  const part = text.slice(from, to);
+  for (const seam of seams) {
+    let last = -1;
+    for (const match of part.matchAll(seam)) last = match.index + match[0].length;
+    if (last > 0) return from + last;
+  }
+  return whole(text, to);
+}
+
+/** The beginning of the first word from a position on, at most `limit`. */
+function wordAfter(text: string, from: number, limit: number): number {
+  const next = /\s\S/.exec(text.slice(from, limit));
+  return next ? from + next.index + 1 : whole(text, from);
+}
+
+const whole = (text: string, at: number): number => {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
+};

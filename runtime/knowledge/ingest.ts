@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Call, Knowledge, KnowledgePage } from "@signalbox/sdk";
+import type { Queryable, Sql } from "../database/client.ts";
+import { newId } from "../ids.ts";
+import { storableText } from "../json.ts";
+import { chunkMarkdown } from "./chunk.ts";
+import { advanceJob, type ClaimedJob, type JobChange } from "./job-queries.ts";
+import {
+  type ChunkChange,
+  changeChunks,
+  chunksOf,
+  deletePages,
+  notePages,
+  type StoredChunk,
+  settlePages,
+  unlistedPages,
+  waitingPages,
+} from "./page-queries.ts";
+
+export interface IngestDeps {
+  readonly sql: Sql;
+  /** Chunks wait for their vectors. */
+  readonly written: () => void;
+}
+
+export interface Connected {
+  readonly knowledge: Knowledge;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** The job is another replica's now, begins anew, or its source is gone. */
+export class LostJob extends Error {
+  override readonly name = "LostJob";
+}
+
+/** Pages that are read, cut and written together. */
+const portion = 25;
+/** Deadline of one call of a connector. */
+const callMs = 120_000;
+
+/**
+ * Brings the index of one source up to date: lists what there is, reads what changed, removes what is gone. Each portion is
+ * written in one transaction with the job's progress, so whoever takes the job over after a crash goes on behind it.
+ */
+export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected, signal: AbortSignal, deps: IngestDeps) {
+  const call = (): Call => ({
+    connection: settings,
+    key: `knowledge-${job.id}`,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
+  });
+  const read = async (ids: readonly string[]) => checkedPages(await orAborted(call(), (one) => knowledge.read(ids, one)), ids);
+  if (!job.listed) await listAll(job, (cursor) => orAborted(call(), (one) => knowledge.list({ cursor }, one)), deps);
+  await readWaiting(job, read, deps);
+  await removeUnlisted(job, read, deps);
+}
+
+type Read = (ids: readonly string[]) => Promise<KnowledgePage[]>;
+
+async function listAll(job: ClaimedJob, list: (cursor: string | null) => ReturnType<Knowledge["list"]>, deps: IngestDeps) {
+  let { cursor } = job;
+  for (let listed = false; !listed; ) {
+    const next = await list(cursor);
+    if (next.cursor !== null && next.cursor === cursor) throw new Error("the connector lists the same portion again and again");
+    cursor = next.cursor;
+    listed = cursor === null;
+    const pages = next.pages.map(({ id, revision }) => ({ id: storableText(id), revision: storableText(revision) }));
+    await advance(job, deps.sql, async (tx) => ({
+      seen: await notePages(tx, job.knowledge_source_id, job.id, pages),
+      ...{ cursor, listed },
+    }));
+  }
+}
+
+async function readWaiting(job: ClaimedJob, read: Read, deps: IngestDeps): Promise<void> {
+  for (;;) {
+    const waiting = (await waitingPages(deps.sql, job.knowledge_source_id, portion)).map(({ page_id }) => page_id);
+    if (waiting.length === 0) return;
+    const pages = await read(waiting);
+    const there = new Set(pages.map(({ id }) => id));
+    await store(
+      job,
+      pages,
+      waiting.filter((id) => !there.has(id)),
+      deps,
+    );
+  }
+}
+
+/** A listing may miss a page that another one's deletion moved to a portion before; only what cannot be read is gone. */
+async function removeUnlisted(job: ClaimedJob, read: Read, deps: IngestDeps): Promise<void> {
+  for (;;) {
+    const unlisted = (await unlistedPages(deps.sql, job.knowledge_source_id, job.id, portion)).map(({ page_id }) => page_id);
+    if (unlisted.length === 0) return;
+    const pages = await read(unlisted);
+    const there = new Set(pages.map(({ id }) => id));
+    await store(
+      job,
+      pages,
+      unlisted.filter((id) => !there.has(id)),
+      deps,
+    );
+  }
+}
+
+async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: readonly string[], deps: IngestDeps): Promise<void> {
+  const source = job.knowledge_source_id;
+  const ids = pages.map(({ id }) => id);
+  const before = Map.groupBy(await chunksOf(deps.sql, source, ids), ({ page_id }) => page_id);
+  const changes = pages.map((page) => changeOf(page, before.get(page.id) ?? []));
+  const change: ChunkChange = {
+    added: changes.flatMap(({ added }) => added),
+    moved: changes.flatMap(({ moved }) => moved),
+    gone: changes.flatMap((one) => one.gone),
+  };
+  await advance(job, deps.sql, async (tx) => {
+    await settlePages(tx, source, job.id, pages);
+    await changeChunks(tx, source, change);
+    const deleted = gone.length === 0 ? 0 : await deletePages(tx, source, gone);
+    return { changed: pages.length, deleted, chunks: change.added.length };
+  });
+  if (change.added.length > 0) deps.written();
+}
+
+/** Chunks whose text is as before keep their rows, and so their vectors. */
+export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): ChunkChange {
+  const known = Map.groupBy(before, ({ content }) => content);
+  const added: StoredChunk[] = [];
+  const moved: ChunkChange["moved"][number][] = [];
+  for (const [chunk_index, { heading_path, text }] of chunkMarkdown(storableText(page.body)).entries()) {
+    const title = storableText(page.title);
+    const content = `${[title, ...heading_path].join(" › ")}\n\n${text}`;
+    const metadata = { space: page.space, title, url: page.url, heading_path };
+    const old = known.get(content)?.shift();
+    if (!old) added.push({ id: newId(), page_id: page.id, content, metadata, chunk_index });
+    else if (old.chunk_index !== chunk_index || !isDeepStrictEqual(old.metadata, metadata))
+      moved.push({ id: old.id, metadata, chunk_index });
+  }
+  return { added, moved, gone: [...known.values()].flat().map(({ id }) => id) };
+}
+
+/** Does a step in one transaction with the job's progress. Throws a `LostJob` where it is this replica's no more. */
+async function advance(job: ClaimedJob, sql: Sql, step: (tx: Queryable) => Promise<JobChange>): Promise<void> {
+  await sql.begin(async (tx) => {
+    if (!(await advanceJob(tx, job, await step(tx)))) throw new LostJob("the job is another replica's");
+  });
+}
+
+/** A page twice, or one that nobody asked for, would spoil the index. */
+function checkedPages(pages: readonly KnowledgePage[], asked: readonly string[]): KnowledgePage[] {
+  const left = new Set(asked);
+  return pages
+    .filter(({ id }) => left.delete(id))
+    .map((page) => ({
+      ...page,
+      revision: storableText(page.revision),
+      url: page.url === null ? null : storableText(page.url),
+      space: page.space === null ? null : storableText(page.space),
+    }));
+}
+
+/** A connector that does not heed its deadline holds up nothing but itself. */
+function orAborted<T>(call: Call, run: (call: Call) => Promise<T>): Promise<T> {
+  const { signal } = call;
+  return new Promise((done, fail) => {
+    const stop = () => fail(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop, { once: true });
+    run(call)
+      .then(done, fail)
+      .finally(() => signal.removeEventListener("abort", stop));
+  });
+}

@@ -1,0 +1,144 @@
+import type { jobs } from "@signalbox/schema/knowledge";
+import type { Output } from "@signalbox/schema/operation";
+import type { Queryable } from "../database/client.ts";
+
+export type Job = Output<typeof jobs>["items"][number];
+
+/** A job in the hands of a replica. */
+export interface ClaimedJob {
+  readonly id: string;
+  readonly knowledge_source_id: string;
+  readonly lease: string;
+  readonly cursor: string | null;
+  readonly listed: boolean;
+  readonly attempts: number;
+}
+
+const columns = (sql: Queryable) => sql`
+  id, knowledge_source_id, status, pages_seen, pages_changed, pages_deleted, chunks_written, error, created_at, started_at, finished_at`;
+
+/** Jobs that are kept for one source. */
+const keptJobs = 200;
+
+export async function listJobs(
+  sql: Queryable,
+  source: string,
+  page: { limit: number; offset: number },
+): Promise<{ items: Job[]; total: number }> {
+  const items = await sql<Job[]>`
+    select ${columns(sql)} from ingestion_jobs where knowledge_source_id = ${source}
+    order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from ingestion_jobs where knowledge_source_id = ${source}`;
+  return { items, total: count.total };
+}
+
+/** Queues a sync, unless one is open: then that one. `undefined`: the source is gone. */
+export async function openJob(sql: Queryable, id: string, source: string): Promise<Job | undefined> {
+  for (let tries = 0; tries < 3; tries++) {
+    const [made] = await sql<Job[]>`
+      insert into ingestion_jobs (id, knowledge_source_id) select ${id}, id from knowledge_sources where id = ${source}
+      on conflict (knowledge_source_id) where status in ('queued', 'running') do nothing returning ${columns(sql)}`;
+    const [open] = made
+      ? [made]
+      : await sql<Job[]>`
+          select ${columns(sql)} from ingestion_jobs where knowledge_source_id = ${source} and status in ('queued', 'running')`;
+    if (open) return open;
+    // It ended between the two, or there is no such source.
+  }
+  return undefined;
+}
+
+/** Queues a sync of each enabled source of which none began for so long. */
+export async function openDueJobs(sql: Queryable, minutes: number, newId: () => string): Promise<number> {
+  const due = await sql<{ id: string }[]>`
+    select id from knowledge_sources s where enabled and created_at <= now() - make_interval(mins => ${minutes}) and not exists (
+      select 1 from ingestion_jobs j where j.knowledge_source_id = s.id
+        and (j.status in ('queued', 'running') or j.created_at > now() - make_interval(mins => ${minutes})))`;
+  for (const { id } of due) await openJob(sql, newId(), id);
+  return due.length;
+}
+
+/** Takes one job that may start and that no living replica holds, the oldest first. */
+export async function claimJob(sql: Queryable, lease: string, leaseSeconds: number): Promise<ClaimedJob | undefined> {
+  const [row] = await sql<ClaimedJob[]>`
+    with due as (
+      select id from ingestion_jobs
+      where status in ('queued', 'running') and next_attempt_at <= now() and (lease_expires_at is null or lease_expires_at < now())
+      order by next_attempt_at, id limit 1 for update skip locked
+    )
+    update ingestion_jobs j set status = 'running', lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds}),
+      started_at = coalesce(started_at, now())
+    from due where j.id = due.id
+    returning j.id, j.knowledge_source_id, j.lease, j.cursor, j.listed, j.attempts`;
+  return row;
+}
+
+/** `false` where another replica has the job, it begins anew, or its source was deleted. */
+export async function renewJob(sql: Queryable, { id, lease }: ClaimedJob, leaseSeconds: number): Promise<boolean> {
+  const result = await sql`
+    update ingestion_jobs set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) where id = ${id} and lease = ${lease}`;
+  return result.count > 0;
+}
+
+/** Lets a job go for a clean stop: another replica, or the next start, goes on where it is. */
+export const releaseJob = (sql: Queryable, { id, lease }: ClaimedJob): Promise<unknown> =>
+  sql`update ingestion_jobs set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
+
+export interface JobChange {
+  readonly seen?: number;
+  readonly changed?: number;
+  readonly deleted?: number;
+  readonly chunks?: number;
+  readonly cursor?: string | null;
+  readonly listed?: boolean;
+}
+
+/** Adds to a job's progress, in the transaction of what was done. `false`: it is this replica's no more. */
+export async function advanceJob(sql: Queryable, { id, lease }: ClaimedJob, by: JobChange): Promise<boolean> {
+  const result = await sql`
+    update ingestion_jobs set pages_seen = pages_seen + ${by.seen ?? 0}, pages_changed = pages_changed + ${by.changed ?? 0},
+      pages_deleted = pages_deleted + ${by.deleted ?? 0}, chunks_written = chunks_written + ${by.chunks ?? 0},
+      cursor = case when ${by.cursor === undefined} then cursor else ${by.cursor ?? null} end,
+      listed = listed or ${by.listed ?? false}, attempts = 0, error = null
+    where id = ${id} and lease = ${lease}`;
+  return result.count > 0;
+}
+
+export async function succeedJob(sql: Queryable, { id, lease, knowledge_source_id: source }: ClaimedJob): Promise<boolean> {
+  const done = await sql<{ started_at: string }[]>`
+    update ingestion_jobs set status = 'succeeded', finished_at = now(), lease = null, lease_expires_at = null, error = null
+    where id = ${id} and lease = ${lease} returning started_at`;
+  const [job] = done;
+  if (!job) return false;
+  await sql`update knowledge_sources set last_synced_at = ${job.started_at} where id = ${source}`;
+  await sql`
+    delete from ingestion_jobs where knowledge_source_id = ${source} and status in ('succeeded', 'failed') and id not in (
+      select id from ingestion_jobs where knowledge_source_id = ${source} order by created_at desc, id desc limit ${keptJobs})`;
+  return true;
+}
+
+/** Queues a job again after a failure that may pass. */
+export const postponeJob = (sql: Queryable, { id, lease }: ClaimedJob, error: string, waitMs: number): Promise<unknown> =>
+  sql`
+    update ingestion_jobs set status = 'queued', error = ${error}, attempts = attempts + 1, lease = null, lease_expires_at = null,
+      next_attempt_at = now() + ${waitMs}::float8 * interval '1 millisecond'
+    where id = ${id} and lease = ${lease}`;
+
+export const failJob = (sql: Queryable, { id, lease }: ClaimedJob, error: string): Promise<unknown> =>
+  sql`
+    update ingestion_jobs set status = 'failed', error = ${error}, finished_at = now(), lease = null, lease_expires_at = null
+    where id = ${id} and lease = ${lease}`;
+
+/** Milliseconds until a job may start; `null` where none waits. */
+export async function nextJob(sql: Queryable): Promise<number | null> {
+  const [row] = await sql<{ wait: number | null }[]>`
+    select (extract(epoch from min(greatest(next_attempt_at, coalesce(lease_expires_at, next_attempt_at))) - now()) * 1000)::float8 as wait
+    from ingestion_jobs where status in ('queued', 'running')`;
+  return row?.wait ?? null;
+}
+
+/** Failures since the last progress; 0 where the job is this replica's no more. */
+export async function attemptsOf(sql: Queryable, { id, lease }: ClaimedJob): Promise<number> {
+  const [row] = await sql<{ attempts: number }[]>`select attempts from ingestion_jobs where id = ${id} and lease = ${lease}`;
+  return row?.attempts ?? 0;
+}

@@ -1,0 +1,178 @@
+import type { Knowledge, KnowledgePage } from "@signalbox/sdk";
+import { PluginError } from "@signalbox/sdk";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { openBus } from "../bus.ts";
+import { type Door, openDoor, quiet } from "../http/testing/door.ts";
+import { newId } from "../ids.ts";
+import { createVault } from "../vault.ts";
+import { changeOf } from "./ingest.ts";
+import { claimJob, type Job, listJobs, openDueJobs, openJob, postponeJob, renewJob } from "./job-queries.ts";
+import { openReach } from "./reach.ts";
+import { startRunner } from "./runner.ts";
+
+/** A connector to a map of pages. */
+const pages = new Map<string, KnowledgePage>();
+let portions: string[][] | null = null;
+let failure: Error | null = null;
+let reads: string[][] = [];
+const knowledge: Knowledge = {
+  about: "A map.",
+  config: z.object({ base_url: z.string().optional(), token: z.string().optional() }),
+  secrets: ["token"],
+  list: async ({ cursor }) => {
+    const all = portions ?? [[...pages.keys()]];
+    const at = Number(cursor ?? 0);
+    const listed = (all[at] ?? []).map((id) => ({ id, revision: pages.get(id)?.revision ?? "gone" }));
+    return { pages: listed, cursor: at + 1 < all.length ? String(at + 1) : null };
+  },
+  read: async (ids) => {
+    reads.push([...ids]);
+    if (failure) throw failure;
+    return ids.flatMap((id) => pages.get(id) ?? []);
+  },
+};
+const put = (id: string, body: string, revision = "1") =>
+  pages.set(id, { id, revision, body, title: `Title ${id}`, url: null, space: "S" });
+
+let door: Door;
+let source = "";
+const warnings: string[] = [];
+const connectors = new Map([["map", { name: "map", plugin: "map", knowledge }]]);
+
+beforeAll(async () => {
+  door = await openDoor(() => []);
+});
+afterAll(() => door?.close());
+beforeEach(async () => {
+  pages.clear();
+  portions = null;
+  failure = null;
+  reads = [];
+  warnings.length = 0;
+  await door.sql`delete from knowledge_sources`;
+  source = newId();
+  await door.sql`insert into knowledge_sources (id, name, type, enabled, created_at)
+    values (${source}, 'Map', 'map', false, now() - interval '1 day')`;
+});
+
+/** Runs the open jobs to their end, or until `until` says so. */
+async function run(until: (job: Job) => boolean = ({ status }) => status === "succeeded" || status === "failed"): Promise<Job> {
+  const bus = await openBus(door.database, quiet);
+  const runner = startRunner({
+    ...{ sql: door.sql, bus, log: quiet, vault: createVault([]), knowledge: connectors, reach: openReach(), written: () => {} },
+    ...{ watchdog: (message) => void warnings.push(message), leaseSeconds: 30, everyMinutes: 0, sweepMs: 20 },
+  });
+  try {
+    for (const end = Date.now() + 15_000; Date.now() < end; ) {
+      const [job] = (await listJobs(door.sql, source, { limit: 1, offset: 0 })).items;
+      if (job && until(job)) return job;
+      await new Promise((done) => setTimeout(done, 10));
+    }
+    throw new Error("the job did not come so far within 15 s");
+  } finally {
+    await runner.stop();
+    await bus.close();
+  }
+}
+const sync = async (until?: (job: Job) => boolean) => {
+  await openJob(door.sql, newId(), source);
+  return run(until);
+};
+const indexed = () =>
+  door.sql<{ page_id: string; content: string }[]>`select page_id, content from document_chunks order by page_id, chunk_index`;
+
+describe("a sync", () => {
+  test("keeps a page that a listing missed, and removes one that cannot be read any more", async () => {
+    for (const id of ["a", "b", "c"]) put(id, `Body of ${id}`);
+    expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 3, pages_changed: 3, chunks_written: 3 });
+    // c was deleted; the listing lost b, because the pages behind c moved up.
+    pages.delete("c");
+    portions = [["a"]];
+    expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 1, pages_deleted: 1, chunks_written: 0 });
+    expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["a", "b"]);
+  });
+
+  test("counts a page that is listed twice once", async () => {
+    for (const id of ["a", "b"]) put(id, "x");
+    portions = [["a", "b"], ["b", "a"], ["b"]];
+    expect(await sync()).toMatchObject({ pages_seen: 2, pages_changed: 2, chunks_written: 2 });
+  });
+
+  test("a page that vanishes between list and read leaves nothing", async () => {
+    put("a", "x");
+    portions = [["a", "ghost"]];
+    expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 2, pages_changed: 1, pages_deleted: 1 });
+    expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["a"]);
+  });
+
+  test("after a passing failure waits, says why, and goes on behind what it has", async () => {
+    for (let i = 0; i < 60; i++) put(`p${String(i).padStart(2, "0")}`, "x");
+    const read = knowledge.read;
+    const second = async (ids: readonly string[], call: Parameters<typeof read>[1]) => {
+      if (reads.length === 1) failure = new PluginError("unavailable", "the map is folded");
+      return read(ids, call);
+    };
+    Object.assign(knowledge, { read: second });
+    const waiting = await sync(({ status, error }) => status === "queued" && error !== null);
+    Object.assign(knowledge, { read });
+    expect(waiting).toMatchObject({ error: "the map is folded", pages_changed: 25 });
+    failure = null;
+    reads = [];
+    await door.sql`update ingestion_jobs set next_attempt_at = now()`;
+    expect(await run()).toMatchObject({ status: "succeeded", pages_changed: 60, error: null });
+    expect(reads.map((ids) => ids.length)).toEqual([25, 10]);
+  });
+
+  test("is given up after six failures without progress, and at once where it cannot pass", async () => {
+    put("a", "x");
+    failure = new PluginError("unavailable", "the map is folded");
+    await openJob(door.sql, newId(), source);
+    const hurry = setInterval(() => void door.sql`update ingestion_jobs set next_attempt_at = now() where attempts < 6`.catch(() => {}), 20);
+    expect(await run().finally(() => clearInterval(hurry))).toMatchObject({ status: "failed", error: "the map is folded" });
+    expect(reads).toHaveLength(6);
+    reads = [];
+    failure = new PluginError("unauthorized", "not your map");
+    expect(await sync()).toMatchObject({ status: "failed", error: "not your map" });
+    expect(reads).toHaveLength(1);
+    expect(warnings).toHaveLength(2);
+  });
+});
+
+describe("jobs", () => {
+  test("a source has one open job; of two replicas one gets it, and the other when its lease ends", async () => {
+    const [one, two] = await Promise.all([openJob(door.sql, newId(), source), openJob(door.sql, newId(), source)]);
+    expect(one?.id).toBe(two?.id);
+    const first = await claimJob(door.sql, newId(), 0.2);
+    expect(first?.id).toBe(one?.id);
+    expect(await claimJob(door.sql, newId(), 30)).toBeUndefined();
+    await new Promise((done) => setTimeout(done, 250));
+    const second = await claimJob(door.sql, newId(), 30);
+    expect(second?.id).toBe(one?.id);
+    expect(await renewJob(door.sql, first as never, 30)).toBe(false);
+    await postponeJob(door.sql, first as never, "late", 1);
+    expect((await listJobs(door.sql, source, { limit: 1, offset: 0 })).items[0]).toMatchObject({ status: "running", error: null });
+    expect(await openJob(door.sql, newId(), newId())).toBeUndefined();
+  });
+
+  test("an enabled source is due once none of its syncs began for so long", async () => {
+    expect(await openDueJobs(door.sql, 60, newId)).toBe(0);
+    await door.sql`update knowledge_sources set enabled = true`;
+    expect(await openDueJobs(door.sql, 60, newId)).toBe(1);
+    expect(await openDueJobs(door.sql, 60, newId)).toBe(0);
+    await door.sql`update ingestion_jobs set status = 'failed', created_at = now() - interval '59 minutes'`;
+    expect(await openDueJobs(door.sql, 60, newId)).toBe(0);
+    await door.sql`update ingestion_jobs set created_at = now() - interval '61 minutes'`;
+    expect(await openDueJobs(door.sql, 60, newId)).toBe(1);
+  });
+});
+
+test("chunks whose text stayed keep their rows", () => {
+  const page = { id: "p", revision: "1", title: "T", url: null, space: null };
+  const first = changeOf({ ...page, body: "# A\na\n# B\nb\n# C\nc" }, []);
+  expect(first.added.map(({ content }) => content)).toEqual(["T › A\n\na", "T › B\n\nb", "T › C\n\nc"]);
+  const second = changeOf({ ...page, body: "# A\na\n# New\nn\n# B\nb" }, first.added);
+  expect(second.added.map(({ content }) => content)).toEqual(["T › New\n\nn"]);
+  expect(second.moved).toEqual([{ id: first.added[1]?.id, chunk_index: 2, metadata: first.added[1]?.metadata }]);
+  expect(second.gone).toEqual([first.added[2]?.id]);
+});

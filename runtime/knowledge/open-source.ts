@@ -1,0 +1,33 @@
+import type { Vault } from "../vault.ts";
+import type { Connected } from "./ingest.ts";
+import type { StoredSource } from "./queries.ts";
+import type { KnowledgeEntry } from "../plugins/host.ts";
+
+/** The name that a source's secrets are encrypted under. */
+export const purposeOf = (id: string): string => `knowledge ${id}`;
+
+/** The settings of a source with its secrets. Throws an Error that says why not, and shows no value. */
+export async function settingsOf(row: Pick<StoredSource, "id" | "config" | "secrets">, vault: Vault) {
+  const secrets = row.secrets === null ? {} : ((await vault.open(row.secrets, purposeOf(row.id))) as Record<string, unknown>);
+  return { ...row.config, ...secrets };
+}
+
+/** A stored source, ready to be read. Throws an Error that says why it is not. */
+export async function openSource(
+  row: StoredSource,
+  { vault, knowledge }: { vault: Vault; knowledge: ReadonlyMap<string, KnowledgeEntry> },
+): Promise<Connected & { readonly plugin: string; readonly hidden: readonly string[] }> {
+  const entry = knowledge.get(row.type);
+  if (!entry) throw new Error(`no loaded plugin brings the connector ${row.type}`);
+  const raw = await settingsOf(row, vault).catch((error) => {
+    throw new Error(`its secrets cannot be used: ${error.message}`, { cause: error });
+  });
+  const parsed = entry.knowledge.config.safeParse(raw);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(`its config.${issue?.path.join(".")} is not valid any more: ${issue?.message}`);
+  }
+  const settings = parsed.data as Record<string, unknown>;
+  const hidden = row.secret_members.flatMap((name) => (typeof raw[name] === "string" ? [raw[name] as string] : []));
+  return { knowledge: entry.knowledge, plugin: entry.plugin, settings, hidden };
+}

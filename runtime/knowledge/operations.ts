@@ -1,0 +1,135 @@
+import * as knowledge from "@signalbox/schema/knowledge";
+import type { Output } from "@signalbox/schema/operation";
+import { problem } from "@signalbox/schema/problem";
+import type { Bus } from "../bus.ts";
+import { isMissingReference, type Sql } from "../database/client.ts";
+import { newId } from "../ids.ts";
+import type { Guard } from "../network/guard.ts";
+import { type Bound, handle } from "../operations.ts";
+import { checkSettings } from "../plugins/check-settings.ts";
+import type { KnowledgeEntry } from "../plugins/host.ts";
+import type { Vault } from "../vault.ts";
+import { listJobs, openJob } from "./job-queries.ts";
+import { purposeOf, settingsOf } from "./open-source.ts";
+import * as queries from "./queries.ts";
+
+export interface KnowledgeDeps {
+  readonly bus: Bus;
+  readonly vault: Vault;
+  readonly guard: Pick<Guard, "check">;
+  readonly connectors: () => ReadonlyMap<string, KnowledgeEntry>;
+}
+type Config = Readonly<Record<string, unknown>>;
+
+const absent = (id: string) => problem("not_found", `There is no knowledge source ${id}.`);
+const shown = ({ secrets: _, secret_members: __, ...row }: queries.StoredSource): Output<typeof knowledge.get> => row;
+
+export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
+  const { bus, vault } = deps;
+  const mustFind = async (sql: Sql, id: string) => {
+    const row = await queries.findSource(sql, id);
+    if (!row) throw absent(id);
+    return row;
+  };
+  return [
+    handle(knowledge.list, async (page, { sql }) => {
+      const { items, total } = await queries.listSources(sql, page);
+      return { items: items.map(shown), total };
+    }),
+    handle(knowledge.get, async ({ id }, { sql }) => shown(await mustFind(sql, id))),
+    handle(knowledge.create, async ({ name, type, config, project_id, enabled }, { sql }) => {
+      const entry = deps.connectors().get(type);
+      if (!entry) throw unknownType(type, deps);
+      const id = newId();
+      const stored = await seal(id, type, entry, config, deps);
+      const row = { id, name, type, ...stored, project_id: project_id ?? null, enabled };
+      return shown(await queries.insertSource(sql, row).catch(unknownProject(row.project_id)));
+    }),
+    handle(knowledge.update, async ({ id, config, ...input }, { sql }) => {
+      const before = await mustFind(sql, id);
+      const stored = config && (await replaced(before, config, deps));
+      const row = {
+        ...before,
+        ...stored,
+        name: input.name ?? before.name,
+        enabled: input.enabled ?? before.enabled,
+        project_id: input.project_id === undefined ? before.project_id : input.project_id,
+      };
+      const made = await sql
+        .begin(async (tx) => {
+          const updated = await queries.updateSource(tx, row);
+          if (stored) await queries.forgetProgress(tx, id);
+          return updated;
+        })
+        .catch(unknownProject(row.project_id));
+      if (!made) throw absent(id);
+      if (stored) await bus.publish("knowledge");
+      return shown(made);
+    }),
+    handle(knowledge.remove, async ({ id }, { sql }) => {
+      if (!(await queries.deleteSource(sql, id))) throw absent(id);
+      return {};
+    }),
+    handle(knowledge.sync, async ({ id }, { sql }) => {
+      const { type } = await mustFind(sql, id);
+      if (!deps.connectors().has(type)) throw problem("unavailable", `No loaded plugin brings the connector ${type}.`);
+      const job = await openJob(sql, newId(), id);
+      if (!job) throw absent(id);
+      await bus.publish("knowledge");
+      return job;
+    }),
+    handle(knowledge.jobs, async ({ id, ...page }, { sql }) => {
+      await mustFind(sql, id);
+      return listJobs(sql, id, page);
+    }),
+  ];
+
+  /** A secret that is left out stays, unless an address leads elsewhere now: it would be sent to whoever is there. */
+  async function replaced(before: queries.StoredSource, config: Config, { connectors }: KnowledgeDeps) {
+    const entry = connectors().get(before.type);
+    if (!entry) throw problem("unavailable", `No loaded plugin brings the connector ${before.type}.`);
+    const kept = before.secret_members.filter((name) => config[name] === undefined);
+    if (kept.length === 0) return seal(before.id, before.type, entry, config, deps);
+    const moved = Object.keys({ ...before.config, ...config }).find(
+      (name) => originOf(config[name]) !== originOf(before.config[name]),
+    );
+    if (moved !== undefined)
+      throw problem("bad_request", `config.${kept[0]}: must be sent again, because config.${moved} leads to another server`, {
+        field: `config.${kept[0]}`,
+      });
+    vault.requireKey();
+    const settings: Config = await settingsOf(before, vault).catch((error) => {
+      throw problem("unavailable", `The stored secrets of this source cannot be used (${error.message}); send them again.`);
+    });
+    const secrets = Object.fromEntries(kept.map((name) => [name, settings[name]]));
+    return seal(before.id, before.type, entry, { ...config, ...secrets }, deps);
+  }
+}
+
+const originOf = (value: unknown): string | null =>
+  typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value) ? new URL(value).origin : null;
+
+/** Checks a config by the connector's schema and takes what is secret out of it. A member that is `null` is not there. */
+async function seal(id: string, type: string, { knowledge: connector }: KnowledgeEntry, given: Config, deps: KnowledgeDeps) {
+  const config = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  await checkSettings(config, { field: "config", owner: type, schema: connector.config, guard: deps.guard });
+  const isSecret = ([name]: [string, unknown]) => (connector.secrets as readonly string[]).includes(name);
+  const secret = Object.entries(config).filter(isSecret);
+  return {
+    config: Object.fromEntries(Object.entries(config).filter((one) => !isSecret(one))),
+    secrets: secret.length === 0 ? null : await deps.vault.seal(Object.fromEntries(secret), purposeOf(id)),
+    secret_members: secret.map(([name]) => name),
+  };
+}
+
+function unknownType(type: string, { connectors }: KnowledgeDeps) {
+  const known = [...connectors().keys()].join(", ") || "none";
+  return problem("bad_request", `type: no loaded plugin brings the connector ${JSON.stringify(type)}; there are: ${known}`, {
+    field: "type",
+  });
+}
+
+const unknownProject = (project: number | null) => (error: unknown) => {
+  if (!isMissingReference(error)) throw error;
+  throw problem("bad_request", `project_id: there is no project ${project}`, { field: "project_id" });
+};

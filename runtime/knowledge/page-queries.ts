@@ -1,0 +1,83 @@
+import type { Queryable } from "../database/client.ts";
+
+/** Notes what a portion of the listing says; answers how many pages this job had not seen before. */
+export async function notePages(
+  sql: Queryable,
+  source: string,
+  job: string,
+  pages: readonly { id: string; revision: string }[],
+): Promise<number> {
+  const rows = await sql`
+    insert into knowledge_pages as p (knowledge_source_id, page_id, listed_revision, listed_by)
+    select distinct on (e.id) ${source}::uuid, e.id, e.revision, ${job}::uuid
+    from jsonb_to_recordset(${JSON.stringify(pages)}::text::jsonb) e (id text, revision text) order by e.id
+    on conflict (knowledge_source_id, page_id) do update
+      set listed_revision = excluded.listed_revision, listed_by = excluded.listed_by
+      where p.listed_by <> excluded.listed_by
+    returning 1`;
+  return rows.length;
+}
+
+/** Pages whose content in the index is not what the other side has. */
+export const waitingPages = (sql: Queryable, source: string, limit: number): Promise<{ page_id: string }[]> =>
+  sql<{ page_id: string }[]>`
+    select page_id from knowledge_pages where knowledge_source_id = ${source} and revision is distinct from listed_revision
+    order by page_id limit ${limit}`;
+
+/** Pages of the index that a complete listing did not name. */
+export const unlistedPages = (sql: Queryable, source: string, job: string, limit: number): Promise<{ page_id: string }[]> =>
+  sql<{ page_id: string }[]>`
+    select page_id from knowledge_pages where knowledge_source_id = ${source} and listed_by <> ${job} order by page_id limit ${limit}`;
+
+/** The index holds these pages as they are now. */
+export const settlePages = async (
+  sql: Queryable,
+  source: string,
+  job: string,
+  pages: readonly { id: string; revision: string }[],
+): Promise<void> =>
+  void (await sql`
+    insert into knowledge_pages (knowledge_source_id, page_id, revision, listed_revision, listed_by)
+    select ${source}::uuid, e.id, e.revision, e.revision, ${job}::uuid
+    from jsonb_to_recordset(${JSON.stringify(pages)}::text::jsonb) e (id text, revision text)
+    on conflict (knowledge_source_id, page_id) do update
+      set revision = excluded.revision, listed_revision = excluded.listed_revision, listed_by = excluded.listed_by`);
+
+/** Removes pages with their chunks. */
+export async function deletePages(sql: Queryable, source: string, ids: readonly string[]): Promise<number> {
+  return (await sql`delete from knowledge_pages where knowledge_source_id = ${source} and page_id = any(${[...ids]}::text[])`).count;
+}
+
+export interface StoredChunk {
+  readonly id: string;
+  readonly page_id: string;
+  readonly content: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly chunk_index: number;
+}
+
+export const chunksOf = (sql: Queryable, source: string, pages: readonly string[]): Promise<StoredChunk[]> =>
+  sql<StoredChunk[]>`
+    select id, page_id, content, metadata, chunk_index from document_chunks
+    where knowledge_source_id = ${source} and page_id = any(${[...pages]}::text[]) order by page_id, chunk_index`;
+
+export interface ChunkChange {
+  readonly added: readonly StoredChunk[];
+  /** The same text at another place: it keeps its vector. */
+  readonly moved: readonly Pick<StoredChunk, "id" | "metadata" | "chunk_index">[];
+  readonly gone: readonly string[];
+}
+
+export async function changeChunks(sql: Queryable, source: string, { added, moved, gone }: ChunkChange): Promise<void> {
+  if (gone.length > 0) await sql`delete from document_chunks where id = any(${[...gone]}::uuid[])`;
+  if (moved.length > 0)
+    await sql`
+      update document_chunks c set metadata = e.metadata, chunk_index = e.chunk_index
+      from jsonb_to_recordset(${JSON.stringify(moved)}::text::jsonb) e (id uuid, metadata jsonb, chunk_index int) where c.id = e.id`;
+  if (added.length > 0)
+    await sql`
+      insert into document_chunks (id, knowledge_source_id, page_id, content, metadata, chunk_index)
+      select e.id, ${source}::uuid, e.page_id, e.content, e.metadata, e.chunk_index
+      from jsonb_to_recordset(${JSON.stringify(added)}::text::jsonb)
+        e (id uuid, page_id text, content text, metadata jsonb, chunk_index int)`;
+}

@@ -1,0 +1,72 @@
+import type { Queryable } from "../database/client.ts";
+
+export interface StoredSource {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  /** Without what is secret. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** The secret members, encrypted together; `null` where there are none. */
+  readonly secrets: string | null;
+  readonly secret_members: readonly string[];
+  readonly project_id: number | null;
+  readonly enabled: boolean;
+  readonly last_synced_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+export type NewSource = Omit<StoredSource, "last_synced_at" | "created_at" | "updated_at">;
+
+export async function listSources(
+  sql: Queryable,
+  page: { limit: number; offset: number },
+): Promise<{ items: StoredSource[]; total: number }> {
+  const items = await sql<StoredSource[]>`
+    select * from knowledge_sources order by created_at, id limit ${page.limit} offset ${page.offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from knowledge_sources`;
+  return { items, total: count.total };
+}
+
+export async function findSource(sql: Queryable, id: string): Promise<StoredSource | undefined> {
+  const [row] = await sql<StoredSource[]>`select * from knowledge_sources where id = ${id}`;
+  return row;
+}
+
+export async function insertSource(sql: Queryable, one: NewSource): Promise<StoredSource> {
+  const [row] = await sql<[StoredSource]>`
+    insert into knowledge_sources (id, name, type, config, secrets, secret_members, project_id, enabled)
+    values (${one.id}, ${one.name}, ${one.type}, ${JSON.stringify(one.config)}::text::jsonb, ${one.secrets},
+      ${one.secret_members as string[]}, ${one.project_id}, ${one.enabled})
+    returning *`;
+  return row;
+}
+
+export async function updateSource(sql: Queryable, one: NewSource): Promise<StoredSource | undefined> {
+  const [row] = await sql<StoredSource[]>`
+    update knowledge_sources set name = ${one.name}, config = ${JSON.stringify(one.config)}::text::jsonb, secrets = ${one.secrets},
+      secret_members = ${one.secret_members as string[]}, project_id = ${one.project_id}, enabled = ${one.enabled}, updated_at = now()
+    where id = ${one.id} returning *`;
+  return row;
+}
+
+export async function deleteSource(sql: Queryable, id: string): Promise<boolean> {
+  return (await sql`delete from knowledge_sources where id = ${id}`).count > 0;
+}
+
+/** Those with something encrypted. */
+export const listSecrets = (sql: Queryable): Promise<{ id: string; secrets: string }[]> =>
+  sql<{ id: string; secrets: string }[]>`select id, secrets from knowledge_sources where secrets is not null`;
+
+/** Replaces what is encrypted by itself under another key, unless it was changed meanwhile. */
+export async function replaceSecrets(sql: Queryable, id: string, before: string, after: string): Promise<boolean> {
+  return (await sql`update knowledge_sources set secrets = ${after} where id = ${id} and secrets = ${before}`).count > 0;
+}
+
+/** Every page is read again by the next sync, because its settings lead somewhere else now. A sync under way begins anew. */
+export async function forgetProgress(sql: Queryable, id: string): Promise<void> {
+  await sql`update knowledge_pages set revision = null where knowledge_source_id = ${id}`;
+  await sql`
+    update ingestion_jobs set status = 'queued', lease = null, lease_expires_at = null, cursor = null, listed = false, attempts = 0,
+      error = null, next_attempt_at = now(), pages_seen = 0, pages_changed = 0, pages_deleted = 0, chunks_written = 0
+    where knowledge_source_id = ${id} and status in ('queued', 'running')`;
+}

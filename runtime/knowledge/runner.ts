@@ -1,0 +1,162 @@
+import { redact } from "@signalbox/sdk";
+import { pause } from "../agent/attempts.ts";
+import { toFailure } from "../agent/settle.ts";
+import type { Bus } from "../bus.ts";
+import { isUnavailable } from "../database/client.ts";
+import { newId } from "../ids.ts";
+import { storableText } from "../json.ts";
+import type { Log } from "../log.ts";
+import { hostsOf } from "../plugins/connections.ts";
+import type { KnowledgeEntry } from "../plugins/host.ts";
+import type { Vault } from "../vault.ts";
+import { type IngestDeps, ingest, LostJob } from "./ingest.ts";
+import * as jobs from "./job-queries.ts";
+import { openSource } from "./open-source.ts";
+import { findSource } from "./queries.ts";
+import type { Reach } from "./reach.ts";
+
+export interface RunnerOptions extends IngestDeps {
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly vault: Vault;
+  readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
+  readonly reach: Reach;
+  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  /** A replica that gives no sign of life for so long loses the job that it works on. */
+  readonly leaseSeconds: number;
+  /** Between two syncs of an enabled source; 0: on demand only. */
+  readonly everyMinutes: number;
+  /** Longest sleep between two looks, milliseconds. */
+  readonly sweepMs?: number;
+}
+
+/** Jobs that one replica works on at the same time. */
+const concurrency = 2;
+/** Failures without progress between them, after which a job is given up. */
+const tries = 6;
+const firstWaitMs = 5_000;
+const longestWaitMs = 3_600_000;
+
+/** Works on jobs. A job is in the hands of the replica that holds its lease, and taken over when that one dies. */
+export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
+  const { sql, log, leaseSeconds, sweepMs = 15_000 } = options;
+  const stopping = new AbortController();
+  const held = new Set<Promise<void>>();
+  let rouse = new AbortController();
+  const wake = () => rouse.abort();
+  options.bus.on("knowledge", wake);
+
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      rouse = new AbortController();
+      let wait = sweepMs;
+      try {
+        if (options.everyMinutes > 0) await jobs.openDueJobs(sql, options.everyMinutes, newId);
+        const claimed = held.size < concurrency ? await jobs.claimJob(sql, newId(), leaseSeconds) : undefined;
+        if (claimed) {
+          const run = carryOut(claimed, stopping.signal, options).finally(() => {
+            held.delete(run);
+            wake();
+          });
+          held.add(run);
+          continue;
+        }
+        if (held.size < concurrency) wait = Math.min(sweepMs, Math.max(50, (await jobs.nextJob(sql)) ?? sweepMs));
+      } catch (error) {
+        log.warn("the jobs of knowledge sources could not be read", { error });
+      }
+      await pause(wait, AbortSignal.any([rouse.signal, stopping.signal])).catch(() => {});
+    }
+  };
+
+  const running = loop();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+      await Promise.allSettled(held);
+    },
+  };
+}
+
+async function carryOut(job: jobs.ClaimedJob, stopping: AbortSignal, options: RunnerOptions): Promise<void> {
+  const { sql } = options;
+  const log = options.log.with({ knowledge_source: job.knowledge_source_id, job: job.id });
+  const ended = new AbortController();
+  const lost = new AbortController();
+  const keeping = keep(job, ended.signal, lost, options);
+  try {
+    await work(job, AbortSignal.any([stopping, lost.signal]), options);
+    if (await jobs.succeedJob(sql, job)) log.info("a knowledge source was synced");
+  } catch (error) {
+    if (lost.signal.aborted || error instanceof LostJob) return log.warn("a sync was let go: another replica has it");
+    if (stopping.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
+    await record(job, error, options).catch((second) => log.warn("a failed sync could not be recorded", { error: second }));
+  } finally {
+    ended.abort();
+    await keeping;
+  }
+}
+
+/** A failure whose message may be shown: a connector's, without the secrets that it was given. */
+class SourceFailure extends Error {
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+  constructor(message: string, options: { retryable: boolean; retryAfterMs?: number | undefined; cause: unknown }) {
+    super(message, { cause: options.cause });
+    this.retryable = options.retryable;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOptions): Promise<void> {
+  const row = await findSource(options.sql, job.knowledge_source_id);
+  if (!row) throw new LostJob("the source is gone");
+  const source = await openSource(row, options).catch((error) => {
+    throw new SourceFailure(`The source cannot be read: ${error.message}`, { retryable: false, cause: error });
+  });
+  const close = options.reach.open(source.plugin, hostsOf(source.settings));
+  try {
+    await ingest(job, source, signal, options);
+  } catch (error) {
+    if (signal.aborted || error instanceof LostJob || !isConnectors(error)) throw error;
+    const failure = toFailure(error);
+    const message = storableText(redact(failure.message, source.hidden));
+    throw new SourceFailure(message, { retryable: failure.retryable, retryAfterMs: failure.retryAfterMs, cause: error });
+  } finally {
+    close();
+  }
+}
+
+/** A failure in the shape that plugins throw, or a deadline that one did not keep. */
+const isConnectors = (error: unknown): boolean =>
+  error instanceof Error && (["PluginError", "TimeoutError"].includes(error.name) || "retryable" in error);
+
+async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, watchdog }: RunnerOptions): Promise<void> {
+  const context = { knowledge_source: job.knowledge_source_id, job: job.id };
+  // Nothing can be recorded now; the lease ends by itself.
+  if (isUnavailable(error)) return log.warn("the database went away during a sync", { ...context, error });
+  const failure = error instanceof SourceFailure ? error : null;
+  if (!failure) log.error("a sync failed unexpectedly", { ...context, error });
+  const message = failure?.message ?? "Something went wrong on our side; the service's log says what.";
+  // Progress since the claim began the count anew, which this replica did not read.
+  const attempts = (await jobs.attemptsOf(sql, job)) + 1;
+  if (failure?.retryable === false || attempts >= tries) {
+    await jobs.failJob(sql, job, message);
+    return watchdog("a knowledge source could not be synced", { ...context, error: message });
+  }
+  const wait = Math.max(failure?.retryAfterMs ?? 0, firstWaitMs * 2 ** (attempts - 1));
+  await jobs.postponeJob(sql, job, message, Math.min(wait, longestWaitMs));
+}
+
+async function keep(job: jobs.ClaimedJob, ended: AbortSignal, lost: AbortController, options: RunnerOptions): Promise<void> {
+  while (!ended.aborted) {
+    await pause((options.leaseSeconds * 1000) / 3, ended).catch(() => {});
+    if (ended.aborted) return;
+    try {
+      if (!(await jobs.renewJob(options.sql, job, options.leaseSeconds))) return lost.abort();
+    } catch (error) {
+      options.log.warn("the lease of a sync could not be renewed", { error });
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { problem } from "@signalbox/schema/problem";
+import type { z } from "zod";
+import type { Guard } from "../network/guard.ts";
+
+export interface SettingsCheck {
+  /** Member of the request that holds the settings, for example `credentials`. */
+  readonly field: string;
+  /** Whose settings they are, for example `gamma`. */
+  readonly owner: string;
+  readonly schema: z.ZodObject;
+  /** Members that must be there although the schema lets them out. */
+  readonly required?: readonly string[];
+  readonly guard: Pick<Guard, "check">;
+}
+
+/** Refuses settings by the plugin's own schema, and addresses that must not be reached. Never shows a value. */
+export async function checkSettings(given: Readonly<Record<string, unknown>>, check: SettingsCheck): Promise<void> {
+  const { field, owner, schema, required = [] } = check;
+  const wrong = (path: readonly PropertyKey[], what: string) => {
+    const name = [field, ...path].map(String).join(".");
+    return problem("bad_request", `${name}: ${what}`, { field: name });
+  };
+  const known = Object.keys(schema.shape);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw wrong([unknown], `is not known to ${owner}; it knows: ${known.join(", ")}`);
+  const parsed = schema.safeParse(given);
+  const issue = parsed.error?.issues[0];
+  const absent = (name: unknown) => given[String(name)] === undefined || given[String(name)] === "";
+  const missing = required.find(absent) ?? (issue?.path.length === 1 && absent(issue.path[0]) ? issue.path[0] : undefined);
+  if (missing !== undefined) throw wrong([missing], `is required by ${owner}`);
+  if (issue) throw wrong(issue.path, issue.message);
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
+    await check.guard.check(value).catch((error) => {
+      throw wrong([name], error.message);
+    });
+  }
+}

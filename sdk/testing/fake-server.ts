@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TrackerFault } from "./fixtures.ts";
+
+/** A request as the server saw it. */
+export interface SeenRequest {
+  readonly method: string;
+  /** Still encoded. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: unknown;
+}
+export interface TrackerReply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Something was changed. */
+  readonly wrote?: boolean;
+}
+
+/** A stranger at a free port of loopback: faults, and a list of what was asked. Routes and state are the subclass's. */
+export abstract class FakeServer {
+  readonly requests: SeenRequest[] = [];
+  url = "";
+  #fault: TrackerFault | null = null;
+  #left = 0;
+  #written = 0;
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+
+  protected abstract route(request: SeenRequest): TrackerReply;
+
+  async listen(): Promise<this> {
+    await new Promise<void>((done) => this.#server.listen(0, "127.0.0.1", done));
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return this;
+  }
+  writes = (): number => this.#written;
+  fault(fault: TrackerFault): void {
+    this.#fault = fault;
+    this.#left = fault.times ?? Number.POSITIVE_INFINITY;
+  }
+  heal(): void {
+    this.#fault = null;
+  }
+  close(): Promise<void> {
+    this.#server.closeAllConnections();
+    return new Promise((done) => void this.#server.close(() => done()));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = "";
+    for await (const part of request) text += part;
+    const { pathname, searchParams } = new URL(request.url ?? "/", this.url);
+    const method = request.method ?? "GET";
+    const body = text === "" ? undefined : JSON.parse(text);
+    const seen = { method, path: pathname, query: searchParams, headers: request.headers, body };
+    this.requests.push(seen);
+    const fault = this.#due(method);
+    const carriedOut = !fault || fault.after || fault.kind === "truncate";
+    const reply: TrackerReply = carriedOut ? this.route(seen) : { status: 500, body: {} };
+    if (reply.wrote) this.#written += 1;
+    const json = reply.body === undefined ? "" : JSON.stringify(reply.body);
+    if (fault?.kind === "hang") return;
+    if (fault?.kind === "drop") return void request.socket.destroy();
+    const headers = { "content-type": "application/json; charset=utf-8", ...reply.headers };
+    if (fault?.kind === "truncate") {
+      response.writeHead(reply.status, { ...headers, "content-length": json.length });
+      return void response.write(json.slice(0, json.length / 2), () => request.socket.destroy());
+    }
+    if (fault) return void response.writeHead(fault.status ?? 500, { ...headers, ...fault.headers }).end(fault.body ?? "{}");
+    response.writeHead(reply.status, headers).end(json);
+  }
+
+  #due(method: string): TrackerFault | null {
+    if (!this.#fault || this.#left <= 0 || (this.#fault.writes && method === "GET")) return null;
+    this.#left -= 1;
+    return this.#fault;
+  }
+}

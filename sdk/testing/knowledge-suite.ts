@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import type { z } from "zod";
+import type { Call } from "../contract.ts";
+import type { Knowledge, KnowledgePage } from "../knowledge.ts";
+import type { Plugin } from "../plugin.ts";
+import { meets, refusalOf, troubles, withTracker } from "./expect.ts";
+import { callOf, fakeCapabilities, setUp } from "./fake-host.ts";
+import type { TestCase, TestTracker } from "./fixtures.ts";
+
+/** A small stateful server that speaks as the platform does, on loopback, with pages for at least two portions. */
+export interface TestWiki extends Pick<TestTracker, "url" | "fault" | "heal" | "close"> {
+  /** Ids of all pages that the settings name. */
+  ids(): string[];
+  /** Adds a page; `body` in the platform's own format. Answers its id. */
+  add(page: { title: string; body: string }): string;
+  edit(id: string, change: { title?: string; body?: string }): void;
+  remove(id: string): void;
+}
+
+export interface KnowledgeFixtures {
+  /** Name of the connector; absent: the plugin's id. */
+  readonly knowledge?: string;
+  readonly config?: Record<string, unknown>;
+  /** Settings of a source at `url`, with every credential. */
+  readonly settings: (url: string) => Record<string, unknown>;
+  /** The same, naming a place that is not there. */
+  readonly elsewhere: (url: string) => Record<string, unknown>;
+  /** A body, in the platform's own format, with the heading "Setting up" of the second level and under it "Größe 🦉 zählt". */
+  readonly body: string;
+  /** Bodies that make no sense: unclosed, nested a thousand times, with NUL. */
+  readonly strange: readonly string[];
+  /** Starts a new one for each case. */
+  readonly wiki: () => Promise<TestWiki>;
+}
+
+/** What a connector to documents must do. `for (const c of testKnowledge(plugin, fixtures)) test(c.name, c.run);` */
+export function testKnowledge(plugin: Plugin, fixtures: KnowledgeFixtures): TestCase[] {
+  const name = fixtures.knowledge ?? plugin.id;
+  const open = async (url: string, settings = fixtures.settings(url)): Promise<Bench> => {
+    const capabilities = fakeCapabilities();
+    const knowledge = (await setUp(plugin, { config: fixtures.config, capabilities })).knowledge?.[name];
+    assert.ok(knowledge, `setup must contribute knowledge.${name}`);
+    return bench(knowledge, settings);
+  };
+  const cases = [...listing(fixtures, open), ...reading(fixtures, open), ...trouble(fixtures, open)];
+  return cases.map(([what, run]) => ({ name: `knowledge ${name}: ${what}`, run: () => withTracker(fixtures.wiki, run) }));
+}
+
+interface Bench {
+  readonly knowledge: Knowledge;
+  readonly secrets: readonly string[];
+  list(cursor: string | null, deadline_ms?: number): ReturnType<Knowledge["list"]>;
+  /** Portion after portion. */
+  listAll(): Promise<{ portions: number; pages: { id: string; revision: string }[] }>;
+  read(ids: readonly string[], deadline_ms?: number): Promise<readonly KnowledgePage[]>;
+  readOne(id: string): Promise<KnowledgePage>;
+}
+type Case = readonly [string, (wiki: TestWiki) => Promise<void>];
+type Open = (url: string, settings?: Record<string, unknown>) => Promise<Bench>;
+
+function bench(knowledge: Knowledge, raw: Record<string, unknown>): Bench {
+  const parsed = knowledge.config.safeParse(raw);
+  assert.ok(parsed.success, `config must take the settings of the fixtures: ${parsed.error?.message}`);
+  const settings = parsed.data as z.output<z.ZodObject>;
+  const call = (deadline_ms?: number): Call => callOf(settings, deadline_ms === undefined ? {} : { deadline_ms });
+  const list: Bench["list"] = async (cursor, deadline_ms) => knowledge.list({ cursor }, call(deadline_ms));
+  const read: Bench["read"] = async (ids, deadline_ms) => knowledge.read(ids, call(deadline_ms));
+  return {
+    ...{ knowledge, list, read },
+    secrets: knowledge.secrets.map((name) => String(settings[name])),
+    listAll: async () => {
+      const pages: { id: string; revision: string }[] = [];
+      let cursor: string | null = null;
+      for (let portions = 1; portions < 1000; portions++) {
+        const found: Awaited<ReturnType<Knowledge["list"]>> = await list(cursor);
+        assert.ok(found.pages.length <= 1000, `a portion has at most 1000 pages; it has ${found.pages.length}`);
+        pages.push(...found.pages);
+        if (found.cursor === null) return { portions, pages };
+        assert.equal(typeof found.cursor, "string", "a cursor is a string or null");
+        cursor = found.cursor;
+      }
+      return assert.fail("list must come to an end");
+    },
+    readOne: async (id) => {
+      const [page, ...more] = await read([id]);
+      assert.ok(page && more.length === 0, `read(["${id}"]) must answer that page alone`);
+      return page;
+    },
+  };
+}
+
+const sorted = (ids: Iterable<string>): string[] => [...ids].sort();
+
+const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
+  [
+    "lists every page once, in portions",
+    async (wiki) => {
+      const { portions, pages } = await (await open(wiki.url)).listAll();
+      assert.ok(portions > 1, "the test server must have pages for two portions");
+      assert.deepEqual(sorted(pages.map(({ id }) => id)), sorted(wiki.ids()));
+      for (const { id, revision } of pages) assert.ok(id !== "" && revision !== "", "id and revision must not be empty");
+    },
+  ],
+  [
+    "goes on from a cursor in another process",
+    async (wiki) => {
+      const first = await (await open(wiki.url)).list(null);
+      const second = await (await open(wiki.url)).list(first.cursor);
+      const ids = [...first.pages, ...second.pages].map(({ id }) => id);
+      assert.equal(new Set(ids).size, ids.length, "two portions must not share a page");
+    },
+  ],
+  [
+    "revisions change with body and title, and with nothing else",
+    async (wiki) => {
+      const { listAll } = await open(wiki.url);
+      const [body = "", title = ""] = wiki.ids();
+      const before = new Map((await listAll()).pages.map(({ id, revision }) => [id, revision]));
+      wiki.edit(body, { body: fixtures.body });
+      wiki.edit(title, { title: "Another title" });
+      const after = (await listAll()).pages.filter(({ id, revision }) => before.get(id) !== revision);
+      assert.deepEqual(sorted(after.map(({ id }) => id)), sorted([body, title]));
+    },
+  ],
+  [
+    "what was removed is not listed, what was added is",
+    async (wiki) => {
+      const [gone = ""] = wiki.ids();
+      wiki.remove(gone);
+      const added = wiki.add({ title: "New", body: fixtures.body });
+      const listed = (await (await open(wiki.url)).listAll()).pages.map(({ id }) => id);
+      assert.ok(!listed.includes(gone) && listed.includes(added));
+    },
+  ],
+  [
+    "a place that is not there is an error, not an empty list",
+    async (wiki) => {
+      const { listAll, secrets } = await open(wiki.url, fixtures.elsewhere(wiki.url));
+      const error = await refusalOf("list", listAll, secrets);
+      assert.equal(error.retryable, false);
+    },
+  ],
+  [
+    "a cursor that is none is refused",
+    async (wiki) => {
+      const { list, secrets } = await open(wiki.url);
+      for (const cursor of ["", "x", "{}", "[]", '{"__proto__":1}', "null", "\0", "9".repeat(10_000)]) {
+        const error = await refusalOf(`list with the cursor ${cursor.slice(0, 20)}`, () => list(cursor), secrets);
+        assert.equal(error.code, "invalid_input");
+      }
+    },
+  ],
+];
+
+const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
+  [
+    "reads body, title, address and place; the revision is that of the list",
+    async (wiki) => {
+      const id = wiki.add({ title: "Größe & Maß 🦉", body: fixtures.body });
+      const { listAll, readOne } = await open(wiki.url);
+      const page = await readOne(id);
+      assert.equal(page.id, id);
+      assert.equal(page.title, "Größe & Maß 🦉");
+      assert.match(page.body, /^## Setting up$/m);
+      assert.match(page.body, /^Größe 🦉 zählt$/m);
+      assert.equal(page.revision, (await listAll()).pages.find((one) => one.id === id)?.revision);
+      if (page.url !== null) assert.ok(URL.canParse(page.url), `url must be an address; it is ${page.url}`);
+    },
+  ],
+  [
+    "reads 25 pages at once, each once",
+    async (wiki) => {
+      const ids = wiki.ids().slice(0, 25);
+      const pages = await (await open(wiki.url)).read(ids);
+      assert.deepEqual(sorted(pages.map(({ id }) => id)), sorted(ids));
+    },
+  ],
+  [
+    "leaves out what is gone or never was",
+    async (wiki) => {
+      const [gone = "", there = ""] = wiki.ids();
+      wiki.remove(gone);
+      const pages = await (await open(wiki.url)).read([gone, there, "999999999", "no such page", "../../x", ""]);
+      assert.deepEqual(
+        pages.map(({ id }) => id),
+        [there],
+      );
+    },
+  ],
+  [
+    "strange bodies become text that can be stored",
+    async (wiki) => {
+      const { readOne } = await open(wiki.url);
+      for (const body of fixtures.strange) {
+        const page = await readOne(wiki.add({ title: `Strange ${body.length}`, body }));
+        assert.ok(page.body.isWellFormed() && !page.body.includes("\0"), "a body must be storable");
+      }
+    },
+  ],
+];
+
+const trouble = (_: KnowledgeFixtures, open: Open): Case[] => [
+  ...troubles.flatMap((one) =>
+    (["list", "read"] as const).map((method): Case => [
+      `${method} at ${one.name}`,
+      async (wiki) => {
+        const { list, read, secrets } = await open(wiki.url);
+        const ids = wiki.ids().slice(0, 3);
+        const run = (deadline_ms: number): unknown => (method === "list" ? list(null, deadline_ms) : read(ids, deadline_ms));
+        await meets(one, wiki, method, run, secrets);
+        wiki.heal();
+        if (method === "list") await list(null);
+        else await read(ids);
+      },
+    ]),
+  ),
+  [
+    "a short Retry-After is obeyed",
+    async (wiki) => {
+      const { list } = await open(wiki.url);
+      wiki.fault({ kind: "status", status: 429, headers: { "retry-after": "1" }, body: '{"message":"slow down"}', times: 1 });
+      const started = performance.now();
+      const outcome = await list(null).then(
+        () => null,
+        (error: { code?: unknown; retry_after_ms?: number }) => error,
+      );
+      if (outcome === null) assert.ok(performance.now() - started > 900, "list came back before the second that was asked for");
+      else assert.ok(outcome.code === "rate_limited" && (outcome.retry_after_ms ?? 0) >= 900, "retry_after_ms must hold the wait");
+    },
+  ],
+];
