@@ -104,7 +104,7 @@ export const sync = operation({
   input: z.object({ id: z.uuid() }),
   output: ingestionJob,
   status: 202,
-  problems: ["not_found", "unavailable"],
+  problems: ["not_found"],
 });
 export const jobs = operation({
   id: "knowledge-sources.jobs",

@@ -88,7 +88,8 @@ describe.each(databases())("knowledge sources (%s)", (database) => {
     expectRefused(await service.put(path(id), { project_id: 2_000_000 }), 400, /^project_id: /);
     expectRefused(await service.put(path(id), { config: { ...config, space_keys: "DOCS" } }), 400, /^config\.space_keys: /);
     // Whoever may change a source must not learn its token by leading it to a server of their own.
-    const { api_token: _, ...elsewhere } = { ...config, base_url: "https://evil.example.com" };
+    const { api_token: _, ...kept } = config;
+    const elsewhere = { ...kept, base_url: "https://evil.example.com" };
     expectRefused(await service.put(path(id), { config: elsewhere }), 400, /^config\.api_token: must be sent again/);
     expect((await service.put(path(id), { config: { ...elsewhere, api_token: "another" } })).status).toBe(200);
     expectRefused(await service.get(path("x")), 400, /^id: /);

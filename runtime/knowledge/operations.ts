@@ -71,8 +71,6 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
       return {};
     }),
     handle(knowledge.sync, async ({ id }, { sql }) => {
-      const { type } = await mustFind(sql, id);
-      if (!deps.connectors().has(type)) throw problem("unavailable", `No loaded plugin brings the connector ${type}.`);
       const job = await openJob(sql, newId(), id);
       if (!job) throw absent(id);
       await bus.publish("knowledge");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SeenRequest } from "./fake-tracker.ts";
+import type { SeenRequest } from "./fake-server.ts";
 
 interface Parameter {
   readonly name: string;
