@@ -62,7 +62,9 @@ export const variables = {
   PGVECTOR_IVFFLAT_PROBES: whole(10, 1, 32_768).describe(
     "ivfflat: lists that a search looks into; more find more and take longer.",
   ),
-  KNOWLEDGE_SYNC_MINUTES: whole(60, 0, 525_600).describe("Minutes between two syncs of an enabled knowledge source; 0: on demand only."),
+  KNOWLEDGE_SYNC_MINUTES: whole(60, 0, 525_600).describe(
+    "Minutes between two syncs of an enabled knowledge source; 0: on demand only.",
+  ),
   TRACKER_UPDATES_ENABLED: yesNo(true).describe("`false` turns every write at a tracker into a recorded dry run."),
   WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Executions that one replica runs at the same time."),
   SIGNALBOX_ROLE: z.enum(["all", "api", "worker"]).default("all").describe("`api` serves only, `worker` only runs executions."),

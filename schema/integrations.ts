@@ -85,7 +85,8 @@ export const reencrypt = operation({
   id: "integrations.reencrypt",
   http: "POST /api/integrations/reencrypt",
   rpc: "IntegrationService.ReencryptIntegrations",
-  about: "Encrypt all stored credentials, webhook secrets and secrets of knowledge sources anew with the first key of ENCRYPTION_KEY.",
+  about:
+    "Encrypt all stored credentials, webhook secrets and secrets of knowledge sources anew with the first key of ENCRYPTION_KEY.",
   output: z.object({
     reencrypted: z.int(),
     unchanged: z.int().describe("Encrypted with the first key already."),

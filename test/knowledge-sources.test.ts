@@ -25,9 +25,17 @@ describe.each(databases())("knowledge sources (%s)", (database) => {
 
   beforeAll(async () => {
     wiki = await new FakeWiki().listen();
-    wiki.add({ title: "Deployments", body: "<p>Ask the <strong>release</strong> bot.</p><h2>Rollback</h2><p>Press the red button.</p>" });
+    wiki.add({
+      title: "Deployments",
+      body: "<p>Ask the <strong>release</strong> bot.</p><h2>Rollback</h2><p>Press the red button.</p>",
+    });
     wiki.add({ title: "Lunch", body: "<p>At noon in the kitchen.</p>" });
-    const env = { EMBEDDING_DIMENSION: "64", ENCRYPTION_KEY: "cd".repeat(32), EXECUTION_LEASE_SECONDS: "2", WATCHDOG_ENABLED: "true" };
+    const env = {
+      EMBEDDING_DIMENSION: "64",
+      ENCRYPTION_KEY: "cd".repeat(32),
+      EXECUTION_LEASE_SECONDS: "2",
+      WATCHDOG_ENABLED: "true",
+    };
     service = await startService({ database, env });
   });
   afterAll(async () => {
@@ -97,7 +105,8 @@ describe.each(databases())("knowledge sources (%s)", (database) => {
 
   test("pages are found by those who may see them, with heading and address", async () => {
     const project = async (name: string) =>
-      (await service.post<{ id: number }>("/api/projects", { name, source: "alpha", source_project_id: `o/${name}-${database}` })).body.id;
+      (await service.post<{ id: number }>("/api/projects", { name, source: "alpha", source_project_id: `o/${name}-${database}` }))
+        .body.id;
     const [mine, other] = [await project("mine"), await project("other")];
     const { id } = await add({ project_id: mine });
     expect(await synced(service, id)).toMatchObject({ status: "succeeded", pages_seen: 2, pages_changed: 2, chunks_written: 3 });
@@ -110,7 +119,10 @@ describe.each(databases())("knowledge sources (%s)", (database) => {
     });
     expect(await search("button", { project_id: other })).toEqual([]);
     await eventually(async () => {
-      const { body: near } = await service.post<{ content: string }[]>("/api/memory/search", { query: "the red button", limit: 1 });
+      const { body: near } = await service.post<{ content: string }[]>("/api/memory/search", {
+        query: "the red button",
+        limit: 1,
+      });
       return near[0]?.content.includes("red button");
     });
     expect((await service.del(path(id))).status).toBe(204);
@@ -124,7 +136,10 @@ describe.each(databases())("knowledge sources (%s)", (database) => {
     expect((await service.post<Job>(`${path(id)}/sync`)).body.id).toBe(first.body.id);
     await eventually(async () => (await jobsOf(service, id))[0]?.error?.includes("503"), { timeout: 20_000 });
     // It waits for its next try, and changed settings are tried at once.
-    expect((await jobsOf(service, id))[0]).toMatchObject({ status: "queued", error: expect.stringContaining("wiki answered 503") });
+    expect((await jobsOf(service, id))[0]).toMatchObject({
+      status: "queued",
+      error: expect.stringContaining("wiki answered 503"),
+    });
     wiki.fault({ kind: "status", status: 401, body: JSON.stringify({ message: `bad token ${account.api_token}` }) });
     expect((await service.put(path(id), { config: wikiConfig(wiki) })).status).toBe(200);
     const failed = await ended(service, id, first.body.id);
@@ -143,9 +158,16 @@ describe.each(databases())("knowledge sources (%s)", (database) => {
 
   test("gRPC answers from the same operations", async () => {
     const { id } = await add({ name: "By gRPC" });
-    const rpc = (method: string, message: Body) => service.post<Body>(`/signalbox.api.v1.KnowledgeSourceService/${method}`, message);
-    expect(await rpc("GetKnowledgeSource", { id })).toMatchObject({ status: 200, body: { knowledgeSource: { name: "By gRPC", config: { space_keys: ["DOCS"] } } } });
-    expect(await rpc("SyncKnowledgeSource", { id })).toMatchObject({ status: 200, body: { ingestionJob: { knowledgeSourceId: id } } });
+    const rpc = (method: string, message: Body) =>
+      service.post<Body>(`/signalbox.api.v1.KnowledgeSourceService/${method}`, message);
+    expect(await rpc("GetKnowledgeSource", { id })).toMatchObject({
+      status: 200,
+      body: { knowledgeSource: { name: "By gRPC", config: { space_keys: ["DOCS"] } } },
+    });
+    expect(await rpc("SyncKnowledgeSource", { id })).toMatchObject({
+      status: 200,
+      body: { ingestionJob: { knowledgeSourceId: id } },
+    });
     expect(await rpc("GetKnowledgeSource", { id: nobody })).toMatchObject({ body: { code: "not_found" } });
     expect(await rpc("ListIngestionJobs", { id, limit: 10 })).toMatchObject({ status: 200 });
   });

@@ -50,10 +50,20 @@ beforeAll(async () => {
   wiki = await new StallingWiki(true, ["DOCS"]).listen();
   for (const page of everyPage) ids.push(wiki.add({ title: `Title ${page}`, body: bodyOf(page) }));
   model = await startModel();
-  const env = { LLM_BASE_URL: model.url, EMBEDDING_DIMENSION: "64", ENCRYPTION_KEY: "ab".repeat(32), EXECUTION_LEASE_SECONDS: "2" };
+  const env = {
+    LLM_BASE_URL: model.url,
+    EMBEDDING_DIMENSION: "64",
+    ENCRYPTION_KEY: "ab".repeat(32),
+    EXECUTION_LEASE_SECONDS: "2",
+  };
   service = await startService({ database: anyDatabase(), env });
   const config = wikiConfig(wiki);
-  const made = await service.post<{ id: string }>("/api/knowledge-sources", { name: "Handbook", type: "wiki", config, enabled: false });
+  const made = await service.post<{ id: string }>("/api/knowledge-sources", {
+    name: "Handbook",
+    type: "wiki",
+    config,
+    enabled: false,
+  });
   expect(made.status).toBe(201);
   source = made.body.id;
 });
@@ -94,7 +104,12 @@ test("a wiki of 2,000 pages: killed in the middle, the sync goes on where it was
 test("a sync without a change reads and embeds nothing; an edit embeds what changed; a page that is gone leaves the index", async () => {
   const before = embedded().length;
   const reads = wiki.reads;
-  expect(await synced(service, source)).toMatchObject({ status: "succeeded", pages_seen: pages, pages_changed: 0, chunks_written: 0 });
+  expect(await synced(service, source)).toMatchObject({
+    status: "succeeded",
+    pages_seen: pages,
+    pages_changed: 0,
+    chunks_written: 0,
+  });
   expect(wiki.reads).toBe(reads);
 
   wiki.edit(ids[7] as string, { body: bodyOf(7, "as it is now") });
@@ -103,7 +118,12 @@ test("a sync without a change reads and embeds nothing; an edit embeds what chan
     status: "succeeded",
     ...{ pages_seen: pages - 1, pages_changed: 1, pages_deleted: 1, chunks_written: 1 },
   });
-  expect(await index()).toEqual(expected(everyPage.filter((page) => page !== 8), { 7: "as it is now" }));
+  expect(await index()).toEqual(
+    expected(
+      everyPage.filter((page) => page !== 8),
+      { 7: "as it is now" },
+    ),
+  );
   await eventually(async () => {
     const query = { query: chunksOf(7, "as it is now")[1], limit: 1 };
     const { body } = await service.post<{ content: string }[]>("/api/memory/search", query);

@@ -13,7 +13,8 @@ export function clients({ fetch }: Pick<Capabilities, "fetch">): (connection: Se
     if (!client) {
       // Tokens are rotated; a long-lived process must not keep every one it ever saw.
       if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
-      const basic = email !== undefined && api_token !== undefined ? Buffer.from(`${email}:${api_token}`).toString("base64") : null;
+      const basic =
+        email !== undefined && api_token !== undefined ? Buffer.from(`${email}:${api_token}`).toString("base64") : null;
       const authorization = basic === null ? api_token && `Bearer ${api_token}` : `Basic ${basic}`;
       client = httpClient({
         platform: "wiki",

@@ -60,7 +60,12 @@ async function mustSee(client: HttpClient, key: string, signal: AbortSignal): Pr
   }
 }
 
-async function readOne(client: HttpClient, page: string, connection: Settings, signal: AbortSignal): Promise<KnowledgePage | null> {
+async function readOne(
+  client: HttpClient,
+  page: string,
+  connection: Settings,
+  signal: AbortSignal,
+): Promise<KnowledgePage | null> {
   try {
     const { data } = await client.read({
       route: "GET /content/{id}",

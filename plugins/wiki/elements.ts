@@ -9,7 +9,16 @@ export interface Element {
   readonly text: string;
 }
 
-const dropped = new Set(["script", "style", "template", "ac:placeholder", "ac:task-id", "ac:task-uuid", "ac:adf-attribute", "colgroup"]);
+const dropped = new Set([
+  "script",
+  "style",
+  "template",
+  "ac:placeholder",
+  "ac:task-id",
+  "ac:task-uuid",
+  "ac:adf-attribute",
+  "colgroup",
+]);
 const blocks = new Set([
   ...["p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "pre", "blockquote", "hr", "dl"],
   ...["section", "article", "ac:layout", "ac:layout-section", "ac:layout-cell", "ac:rich-text-body", "ac:task-list"],

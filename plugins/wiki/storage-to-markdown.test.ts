@@ -6,17 +6,32 @@ const macro = (name: string, inner: string) => `<ac:structured-macro ac:name="${
 test.each([
   ["<h1>One</h1><p>a <strong>b</strong>\n  c</p><h3>Two &amp; three</h3><p>d</p>", "# One\n\na b c\n\n### Two & three\n\nd"],
   ["<ul><li>a</li><li><p>b</p><ul><li>c</li></ul></li></ul>", "- a\n- b\n  - c"],
-  ["<table><tbody><tr><th>A</th><th>B</th></tr><tr><td><p>1|2</p></td><td>3</td></tr></tbody></table>", "| A | B |\n| --- | --- |\n| 1\\|2 | 3 |"],
   [
-    macro("code", '<ac:parameter ac:name="language">sh</ac:parameter><ac:plain-text-body><![CDATA[a <b>\n  # c]]></ac:plain-text-body>'),
+    "<table><tbody><tr><th>A</th><th>B</th></tr><tr><td><p>1|2</p></td><td>3</td></tr></tbody></table>",
+    "| A | B |\n| --- | --- |\n| 1\\|2 | 3 |",
+  ],
+  [
+    macro(
+      "code",
+      '<ac:parameter ac:name="language">sh</ac:parameter><ac:plain-text-body><![CDATA[a <b>\n  # c]]></ac:plain-text-body>',
+    ),
     "```sh\na <b>\n  # c\n```",
   ],
-  [macro("info", '<ac:parameter ac:name="title">Mind</ac:parameter><ac:rich-text-body><p>the gap</p></ac:rich-text-body>'), "Mind\n\nthe gap"],
-  [`<p>See ${macro("jira", '<ac:parameter ac:name="server">S</ac:parameter><ac:parameter ac:name="key">AB-1</ac:parameter>')}.</p>`, "See AB-1."],
+  [
+    macro("info", '<ac:parameter ac:name="title">Mind</ac:parameter><ac:rich-text-body><p>the gap</p></ac:rich-text-body>'),
+    "Mind\n\nthe gap",
+  ],
+  [
+    `<p>See ${macro("jira", '<ac:parameter ac:name="server">S</ac:parameter><ac:parameter ac:name="key">AB-1</ac:parameter>')}.</p>`,
+    "See AB-1.",
+  ],
   ['<p><a href="https://a.example/x">here</a> <a href="javascript:alert(1)">no</a></p>', "[here](https://a.example/x) no"],
   ['<p><ac:link><ri:page ri:content-title="Run book" /></ac:link> now</p>', "Run book now"],
   ["<p># no heading</p><p>a # b</p>", "\\# no heading\n\na # b"],
-  ["<ac:task-list><ac:task><ac:task-id>7</ac:task-id><ac:task-status>complete</ac:task-status><ac:task-body>do</ac:task-body></ac:task></ac:task-list>", "- [x] do"],
+  [
+    "<ac:task-list><ac:task><ac:task-id>7</ac:task-id><ac:task-status>complete</ac:task-status><ac:task-body>do</ac:task-body></ac:task></ac:task-list>",
+    "- [x] do",
+  ],
   ["<style>p{}</style><p>a<br/>b</p><hr/>", "a\nb\n\n---"],
   ["<blockquote><p>a</p><p>b</p></blockquote>", "> a\n> \n> b"],
 ])("%s", (storage, markdown) => {

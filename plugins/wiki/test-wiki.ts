@@ -68,7 +68,11 @@ export class FakeWiki extends FakeServer implements TestWiki {
     if (path !== `${base}/pages`) return { status: 404, body: { errors: [{ status: 404, title: "Not Found" }] } };
     const ids = query.get("id")?.split(",") ?? [];
     if (ids.some((id) => !/^\d+$/.test(id))) return { status: 400, body: { errors: [{ title: "id must be a number" }] } };
-    return this.#portion(path, query, this.#in([...this.#spaces.keys()]).filter(({ id }) => ids.includes(id)));
+    return this.#portion(
+      path,
+      query,
+      this.#in([...this.#spaces.keys()]).filter(({ id }) => ids.includes(id)),
+    );
   }
 
   #portion(path: string, query: URLSearchParams, all: readonly Page[]): TrackerReply {

@@ -26,7 +26,8 @@ describe.concurrent.each([
   const start = async () => {
     const one = await new FakeWiki(cloud).listen();
     one.mostListed = 20;
-    for (let i = 0; i < 45; i++) one.add({ title: `Page ${i}`, body: `<h1>Page ${i}</h1><p>About ${i}.</p>`, space: i % 3 ? "DOCS" : "OPS" });
+    for (let i = 0; i < 45; i++)
+      one.add({ title: `Page ${i}`, body: `<h1>Page ${i}</h1><p>About ${i}.</p>`, space: i % 3 ? "DOCS" : "OPS" });
     return one;
   };
   const source = (url: string) => ({ base_url: url, space_keys: ["DOCS", "OPS"], is_cloud: cloud, ...account });

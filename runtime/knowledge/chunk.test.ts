@@ -49,16 +49,20 @@ describe("long sections", () => {
   });
   test("of any text lose nothing but space, and never half a character", () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 40 }), { maxLength: 60 }), fc.integer({ min: 8, max: 60 }), (parts, size) => {
-        const text = parts.join(" ").replaceAll("#", "").replaceAll("`", "").replaceAll("~", "");
-        const pieces = chunkMarkdown(text, { size, repeat: Math.floor(size / 4) });
-        for (const piece of pieces) {
-          expect(piece.text.length).toBeLessThanOrEqual(size + 1);
-          expect(piece.text.isWellFormed()).toBe(text.isWellFormed());
-        }
-        const letters = (value: string) => new Set(value.replace(/\s+/g, ""));
-        expect(letters(pieces.map((piece) => piece.text).join(""))).toEqual(letters(text));
-      }),
+      fc.property(
+        fc.array(fc.string({ unit: "grapheme", maxLength: 40 }), { maxLength: 60 }),
+        fc.integer({ min: 8, max: 60 }),
+        (parts, size) => {
+          const text = parts.join(" ").replaceAll("#", "").replaceAll("`", "").replaceAll("~", "");
+          const pieces = chunkMarkdown(text, { size, repeat: Math.floor(size / 4) });
+          for (const piece of pieces) {
+            expect(piece.text.length).toBeLessThanOrEqual(size + 1);
+            expect(piece.text.isWellFormed()).toBe(text.isWellFormed());
+          }
+          const letters = (value: string) => new Set(value.replace(/\s+/g, ""));
+          expect(letters(pieces.map((piece) => piece.text).join(""))).toEqual(letters(text));
+        },
+      ),
     );
   });
 });

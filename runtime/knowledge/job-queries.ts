@@ -28,7 +28,9 @@ export async function listJobs(
   const items = await sql<Job[]>`
     select ${columns(sql)} from ingestion_jobs where knowledge_source_id = ${source}
     order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`;
-  const [count] = await sql<[{ total: number }]>`select count(*) as total from ingestion_jobs where knowledge_source_id = ${source}`;
+  const [count] = await sql<
+    [{ total: number }]
+  >`select count(*) as total from ingestion_jobs where knowledge_source_id = ${source}`;
   return { items, total: count.total };
 }
 

@@ -128,7 +128,10 @@ describe("a sync", () => {
     put("a", "x");
     failure = new PluginError("unavailable", "the map is folded");
     await openJob(door.sql, newId(), source);
-    const hurry = setInterval(() => void door.sql`update ingestion_jobs set next_attempt_at = now() where attempts < 6`.catch(() => {}), 20);
+    const hurry = setInterval(
+      () => void door.sql`update ingestion_jobs set next_attempt_at = now() where attempts < 6`.catch(() => {}),
+      20,
+    );
     expect(await run().finally(() => clearInterval(hurry))).toMatchObject({ status: "failed", error: "the map is folded" });
     expect(reads).toHaveLength(6);
     reads = [];
@@ -151,7 +154,10 @@ describe("jobs", () => {
     expect(second?.id).toBe(one?.id);
     expect(await renewJob(door.sql, first as never, 30)).toBe(false);
     await postponeJob(door.sql, first as never, "late", 1);
-    expect((await listJobs(door.sql, source, { limit: 1, offset: 0 })).items[0]).toMatchObject({ status: "running", error: null });
+    expect((await listJobs(door.sql, source, { limit: 1, offset: 0 })).items[0]).toMatchObject({
+      status: "running",
+      error: null,
+    });
     expect(await openJob(door.sql, newId(), newId())).toBeUndefined();
   });
 

@@ -1,7 +1,7 @@
+import type { KnowledgeEntry } from "../plugins/host.ts";
 import type { Vault } from "../vault.ts";
 import type { Connected } from "./ingest.ts";
 import type { StoredSource } from "./queries.ts";
-import type { KnowledgeEntry } from "../plugins/host.ts";
 
 /** The name that a source's secrets are encrypted under. */
 export const purposeOf = (id: string): string => `knowledge ${id}`;

@@ -45,7 +45,8 @@ export const settlePages = async (
 
 /** Removes pages with their chunks. */
 export async function deletePages(sql: Queryable, source: string, ids: readonly string[]): Promise<number> {
-  return (await sql`delete from knowledge_pages where knowledge_source_id = ${source} and page_id = any(${[...ids]}::text[])`).count;
+  return (await sql`delete from knowledge_pages where knowledge_source_id = ${source} and page_id = any(${[...ids]}::text[])`)
+    .count;
 }
 
 export interface StoredChunk {

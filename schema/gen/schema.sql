@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from ae7d941584775be9
+-- Made from 2df8e2e297ef210a
 
 create extension if not exists vector;
 
@@ -119,9 +119,10 @@ create table document_chunks (
   chunk_index integer not null,
   words tsvector generated always as (to_tsvector('english'::regconfig, content)) stored,
   created_at timestamp(3) with time zone default now() not null,
+  page_id text,
   constraint document_chunks_pkey PRIMARY KEY (id)
 );
-CREATE INDEX document_chunks_source ON document_chunks USING btree (knowledge_source_id);
+CREATE INDEX document_chunks_page ON document_chunks USING btree (knowledge_source_id, page_id, chunk_index);
 CREATE INDEX document_chunks_words ON document_chunks USING gin (words);
 
 create table embedding_settings (
@@ -171,6 +172,30 @@ CREATE INDEX execution_steps_agent_tools ON execution_steps USING btree (agent_i
 CREATE UNIQUE INDEX execution_steps_chat ON execution_steps USING btree (chat_id, seq) WHERE (chat_id IS NOT NULL);
 CREATE INDEX execution_steps_tools ON execution_steps USING btree (created_at DESC) WHERE (kind = 'tool'::text);
 
+create table ingestion_jobs (
+  id uuid not null,
+  knowledge_source_id uuid not null,
+  status text default 'queued'::text not null,
+  pages_seen integer default 0 not null,
+  pages_changed integer default 0 not null,
+  pages_deleted integer default 0 not null,
+  chunks_written integer default 0 not null,
+  error text,
+  cursor text,
+  listed boolean default false not null,
+  attempts integer default 0 not null,
+  next_attempt_at timestamp(3) with time zone default now() not null,
+  lease uuid,
+  lease_expires_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone default now() not null,
+  started_at timestamp(3) with time zone,
+  finished_at timestamp(3) with time zone,
+  constraint ingestion_jobs_pkey PRIMARY KEY (id),
+  constraint ingestion_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text])))
+);
+CREATE UNIQUE INDEX ingestion_jobs_open ON ingestion_jobs USING btree (knowledge_source_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
+CREATE INDEX ingestion_jobs_source ON ingestion_jobs USING btree (knowledge_source_id, created_at DESC, id DESC);
+
 create table integrations (
   id uuid not null,
   source text not null,
@@ -184,6 +209,16 @@ create table integrations (
   constraint integrations_pkey PRIMARY KEY (id)
 );
 
+create table knowledge_pages (
+  knowledge_source_id uuid not null,
+  page_id text not null,
+  revision text,
+  listed_revision text not null,
+  listed_by uuid not null,
+  constraint knowledge_pages_pkey PRIMARY KEY (knowledge_source_id, page_id)
+);
+CREATE INDEX knowledge_pages_waiting ON knowledge_pages USING btree (knowledge_source_id, page_id) WHERE (revision IS DISTINCT FROM listed_revision);
+
 create table knowledge_sources (
   id uuid not null,
   name text not null,
@@ -194,6 +229,8 @@ create table knowledge_sources (
   last_synced_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  secrets text,
+  secret_members text[] default '{}'::text[] not null,
   constraint knowledge_sources_pkey PRIMARY KEY (id)
 );
 
@@ -468,10 +505,13 @@ alter table agent_sessions add constraint agent_sessions_agent_id_fkey FOREIGN K
 alter table agent_streams add constraint agent_streams_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table agent_streams add constraint agent_streams_session_hash_fkey FOREIGN KEY (session_hash) REFERENCES agent_sessions(id_hash) ON DELETE CASCADE;
 alter table document_chunks add constraint document_chunks_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
+alter table document_chunks add constraint document_chunks_page FOREIGN KEY (knowledge_source_id, page_id) REFERENCES knowledge_pages(knowledge_source_id, page_id) ON DELETE CASCADE;
 alter table execution_history add constraint execution_history_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
 alter table execution_steps add constraint execution_steps_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
+alter table ingestion_jobs add constraint ingestion_jobs_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
 alter table integrations add constraint integrations_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE SET NULL;
 alter table integrations add constraint integrations_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL;
+alter table knowledge_pages add constraint knowledge_pages_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
 alter table knowledge_sources add constraint knowledge_sources_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE;
 alter table mcp_servers add constraint mcp_servers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE;

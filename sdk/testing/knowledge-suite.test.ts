@@ -18,7 +18,11 @@ async function failures(change: Parameters<typeof sampleKnowledge>[0], at = ""):
 
 const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
   ["lists one portion only", (k) => ({ list: async (f, c) => ({ ...(await k.list(f, c)), cursor: null }) }), "every page once"],
-  ["ignores the cursor", (k) => ({ list: async (_, c) => ({ ...(await k.list({ cursor: null }, c)), cursor: "p119" }) }), "goes on from a cursor"],
+  [
+    "ignores the cursor",
+    (k) => ({ list: async (_, c) => ({ ...(await k.list({ cursor: null }, c)), cursor: "p119" }) }),
+    "goes on from a cursor",
+  ],
   [
     "has revisions that never change",
     (k) => ({
@@ -29,15 +33,27 @@ const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
     }),
     "revisions change",
   ],
-  ["lists nothing where it may not look", (k) => ({ list: (f, c) => k.list(f, c).catch(() => ({ pages: [], cursor: null })) }), "not an empty list"],
-  ["takes any cursor", (k) => ({ list: ({ cursor }, c) => k.list({ cursor: /^p\d+$/.test(cursor ?? "") ? cursor : null }, c) }), "a cursor that is none"],
+  [
+    "lists nothing where it may not look",
+    (k) => ({ list: (f, c) => k.list(f, c).catch(() => ({ pages: [], cursor: null })) }),
+    "not an empty list",
+  ],
+  [
+    "takes any cursor",
+    (k) => ({ list: ({ cursor }, c) => k.list({ cursor: /^p\d+$/.test(cursor ?? "") ? cursor : null }, c) }),
+    "a cursor that is none",
+  ],
   [
     "reads another revision than it lists",
     (k) => ({ read: async (ids, c) => (await k.read(ids, c)).map((page) => ({ ...page, revision: `r${page.revision}` })) }),
     "the revision is that of the list",
   ],
   ["forgets the pages that are there", (k) => ({ read: async (ids, c) => (ids.length > 3 ? [] : k.read(ids, c)) }), "leaves out"],
-  ["hands NUL on", (k) => ({ read: async (ids, c) => (await k.read(ids, c)).map((page) => ({ ...page, body: "a\0" })) }), "strange bodies"],
+  [
+    "hands NUL on",
+    (k) => ({ read: async (ids, c) => (await k.read(ids, c)).map((page) => ({ ...page, body: "a\0" })) }),
+    "strange bodies",
+  ],
   ["takes a failure for an empty page list", (k) => ({ read: (ids, c) => k.read(ids, c).catch(() => []) }), "read at 503"],
   [
     "shows the token",

@@ -201,18 +201,20 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
 
 const trouble = (_: KnowledgeFixtures, open: Open): Case[] => [
   ...troubles.flatMap((one) =>
-    (["list", "read"] as const).map((method): Case => [
-      `${method} at ${one.name}`,
-      async (wiki) => {
-        const { list, read, secrets } = await open(wiki.url);
-        const ids = wiki.ids().slice(0, 3);
-        const run = (deadline_ms: number): unknown => (method === "list" ? list(null, deadline_ms) : read(ids, deadline_ms));
-        await meets(one, wiki, method, run, secrets);
-        wiki.heal();
-        if (method === "list") await list(null);
-        else await read(ids);
-      },
-    ]),
+    (["list", "read"] as const).map(
+      (method): Case => [
+        `${method} at ${one.name}`,
+        async (wiki) => {
+          const { list, read, secrets } = await open(wiki.url);
+          const ids = wiki.ids().slice(0, 3);
+          const run = (deadline_ms: number): unknown => (method === "list" ? list(null, deadline_ms) : read(ids, deadline_ms));
+          await meets(one, wiki, method, run, secrets);
+          wiki.heal();
+          if (method === "list") await list(null);
+          else await read(ids);
+        },
+      ],
+    ),
   ),
   [
     "a short Retry-After is obeyed",
@@ -225,7 +227,8 @@ const trouble = (_: KnowledgeFixtures, open: Open): Case[] => [
         (error: { code?: unknown; retry_after_ms?: number }) => error,
       );
       if (outcome === null) assert.ok(performance.now() - started > 900, "list came back before the second that was asked for");
-      else assert.ok(outcome.code === "rate_limited" && (outcome.retry_after_ms ?? 0) >= 900, "retry_after_ms must hold the wait");
+      else
+        assert.ok(outcome.code === "rate_limited" && (outcome.retry_after_ms ?? 0) >= 900, "retry_after_ms must hold the wait");
     },
   ],
 ];
