@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ask, type Platform, type Remark } from "./platform.ts";
-import { startTracker } from "./tracker.ts";
+import { ask, type Platform, type Remark, type Station } from "./platform.ts";
+import { startTracker, type Tracker } from "./tracker.ts";
 
 /** What the story reads of a webhook payload. */
 export interface IssuePayload {
@@ -21,31 +21,56 @@ export const issueOpened = (): IssuePayload =>
 
 export async function startAlpha(): Promise<Platform> {
   const [token, secret] = [randomBytes(12).toString("hex"), randomBytes(24).toString("hex")];
-  const tracker = await startTracker({ token, login: "signalbox-bot" });
+  const tracker = await startTracker({ token, login: "signalbox-bot", autoCreate: true });
   const payload = issueOpened();
   const { number, title, body, user } = payload.issue;
   const repo = payload.repository.full_name;
-  const comments = `${tracker.url}/repos/${repo}/issues/${number}/comments`;
-  const headers = { authorization: `Bearer ${token}` };
-  const sign = (text: string) => `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`;
+  const comments = (name = `${repo}#${number}`) => `${tracker.url}/repos/${name.replace("#", "/issues/")}/comments`;
+  const headersOf = (text: string, delivery: string) => ({
+    "x-github-event": "issues",
+    "x-github-delivery": delivery,
+    "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`,
+  });
+  const told = (action: string, about: object) => ({
+    ...{ event: `issues.${action}`, headers: headersOf, proof: "signed" },
+    payload: { ...about, action },
+  });
   return {
     ...{ source: "alpha", about: "alpha's API", url: tracker.url },
     settings: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: token, ALPHA_WEBHOOK_SECRET: secret },
     openIssue: async () => {
       tracker.createIssue({ repo, number, title, body, login: user.login, labels: ["bug"] });
-      const headersOf = (text: string, delivery: string) => ({
-        "x-github-event": "issues",
-        "x-github-delivery": delivery,
-        "x-hub-signature-256": sign(text),
-      });
-      const webhook = { event: "issues.opened", payload, headers: headersOf, proof: "signed" };
-      return { name: `${repo}#${number}`, by: user.login, title, webhook };
+      return { name: `${repo}#${number}`, by: user.login, title, webhook: told("opened", payload) };
     },
-    remarks: async () => {
-      const found = await ask<{ body: string; user: { login: string } }[]>(comments, headers);
+    move: async (name, to) => {
+      const moved = moveIssue(tracker, payload, name, to);
+      return { ...{ name, by: user.login, title: moved.issue.title }, webhook: told(moved.action, moved) };
+    },
+    remarks: async (name) => {
+      const found = await ask<{ body: string; user: { login: string } }[]>(comments(name), { authorization: `Bearer ${token}` });
       return found.map((one): Remark => ({ by: one.user.login, text: one.body }));
     },
-    look: () => `${comments}   (with the header "Authorization: Bearer ${token}")`,
+    look: () => `${comments()}   (with the header "Authorization: Bearer ${token}")`,
     close: () => tracker.close(),
   };
+}
+
+/** Labels or closes an issue at the tracker; answers what the platform tells of it. */
+function moveIssue(tracker: Tracker, example: IssuePayload, name: string, to: Station) {
+  const [repo = "", number = ""] = name.split("#");
+  const there = tracker.issue(repo, Number(number));
+  if (!there) throw new Error(`The tracker has no issue ${name}`);
+  if (to === "closed") there.state = "closed";
+  else there.labels.push(to);
+  const { title, body, state } = there;
+  const issue = {
+    ...example.issue,
+    number: there.number,
+    title,
+    body,
+    state,
+    labels: there.labels.map((label) => ({ name: label })),
+  };
+  const repository = { ...example.repository, full_name: repo };
+  return { ...example, action: to === "closed" ? "closed" : "labeled", issue, repository, label: { name: to } };
 }

@@ -56,6 +56,18 @@ test.each([
   },
 );
 
+test("--use-case sets up, goes through three analyses, and tears down", { timeout: 90_000 }, async () => {
+  const { code, output } = await demo("node", [file, "--use-case"]).ended;
+  expect(code, output).toBe(0);
+  const inOrder = [
+    ...["the issue signalbox-demo/module-update#1", "pm_default triage_initial_intent succeeded"],
+    ...["fires tech_discovery_review", "ta_default tech_discovery_review succeeded"],
+    ...["fires quality_verification", "qa_default quality_verification succeeded", "3 comments"],
+    ...["answers torn_down", "answers nothing_to_do", "still has its 5 agents and 9 tasks"],
+  ];
+  expect(output).toMatch(new RegExp(inOrder.join("[^]*")));
+});
+
 test("--keep leaves the service running until Ctrl-C, then ends it", { timeout: 90_000 }, async () => {
   const run = demo("node", [file, "--keep"]);
   while (!/Ctrl-C/.test(run.output())) {
@@ -75,4 +87,5 @@ test("another platform is refused, naming those there are", async () => {
   const { code, output } = await demo("node", [file, "--source", "omega"]).ended;
   expect(code).toBe(2);
   expect(output).toMatch(/--source omega: .* There are: alpha, beta, gamma, delta\./);
+  expect((await demo("node", [file, "--use-case", "--source", "beta"]).ended).output).toMatch(/--use-case: .* not on beta/);
 });

@@ -7,23 +7,26 @@ import { startModel } from "./model.ts";
 import { Narrator } from "./narrator.ts";
 import { type Signalbox, startSignalbox } from "./signalbox.ts";
 import { play } from "./story.ts";
+import { playUseCase } from "./use-case-story.ts";
 
 const platforms = { alpha: startAlpha, beta: startBeta, gamma: startGamma, delta: startDelta };
 type Source = keyof typeof platforms;
 const isSource = (name: string): name is Source => Object.hasOwn(platforms, name);
 
-const usage = `Usage: npm run demo -- [--keep] [--source alpha|beta|gamma|delta]
+const usage = `Usage: npm run demo -- [--keep] [--source alpha|beta|gamma|delta] [--use-case]
 
 Shows Signalbox at work on this machine, without accounts or keys, and ends by itself.
 
   --keep           leave everything running afterwards, until Ctrl-C
-  --source gamma   the platform to play, one of alpha (the default), beta, gamma and delta`;
+  --source gamma   the platform to play, one of alpha (the default), beta, gamma and delta
+  --use-case       the use case module-update: setup, an issue through three analyses, teardown (alpha)`;
 
 const limit = 60_000;
 
 interface Options {
   readonly keep: boolean;
   readonly source: Source;
+  readonly useCase: boolean;
 }
 
 /** Everything that was started, ended in reverse order. */
@@ -38,12 +41,14 @@ function readOptions(): Options | string {
       options: {
         keep: { type: "boolean", default: false },
         source: { type: "string", default: "alpha" },
+        "use-case": { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },
     });
     if (values.help) return usage;
-    const { keep, source } = values;
-    if (isSource(source)) return { keep, source };
+    const { keep, source, "use-case": useCase } = values;
+    if (useCase && source !== "alpha") return `--use-case: is played on alpha, not on ${source}.\n\n${usage}`;
+    if (isSource(source)) return { keep, source, useCase };
     return `--source ${source}: the demonstration has no tracker for it. There are: ${Object.keys(platforms).join(", ")}.\n\n${usage}`;
   } catch (error) {
     return `${(error as Error).message}\n\n${usage}`;
@@ -52,7 +57,7 @@ function readOptions(): Options | string {
 
 async function demonstrate(
   tell: Narrator,
-  source: Source,
+  { source, useCase }: Options,
   started: (service: Signalbox) => void,
 ): Promise<{ signalbox: Signalbox; addresses: string[] }> {
   tell.title(
@@ -79,7 +84,7 @@ async function demonstrate(
   });
   tell.say("signalbox", `serves HTTP on ${signalbox.url}, gRPC on port ${signalbox.grpcPort}`);
 
-  await play({ tell, signalbox, platform });
+  await (useCase ? playUseCase : play)({ tell, signalbox, platform });
   return { signalbox, addresses: [platform.look(), `${model.url}/models`] };
 }
 
@@ -119,7 +124,7 @@ async function main(): Promise<number> {
     const interrupted = stopped.then(() => Promise.reject(new Error("Interrupted.")));
     // Nobody waits for it any more once the story is told.
     interrupted.catch(() => {});
-    const shown = demonstrate(tell, options.source, (one) => (service = one));
+    const shown = demonstrate(tell, options, (one) => (service = one));
     const { signalbox, addresses } = await Promise.race([shown, tooLong, interrupted]);
     clearTimeout(timer);
     showWhereToLook(tell, options, signalbox.url, addresses);

@@ -20,6 +20,9 @@ export interface Remark {
   readonly text: string;
 }
 
+/** Where an issue of the use case may be moved to. */
+export type Station = "in progress" | "closed";
+
 /** A stand-in for a platform, and what the story does with it. */
 export interface Platform {
   readonly source: string;
@@ -29,8 +32,10 @@ export interface Platform {
   /** Variables by which Signalbox finds it and posts there. */
   readonly settings: Readonly<Record<string, string>>;
   openIssue(): Promise<Opened>;
-  /** The comments at the issue, by the platform's own API. */
-  remarks(): Promise<readonly Remark[]>;
+  /** A person moves an issue on; where the platform plays the use case. */
+  move?(name: string, to: Station): Promise<Opened>;
+  /** The comments at an issue, that of the story where none is named, by the platform's own API. */
+  remarks(name?: string): Promise<readonly Remark[]>;
   /** How a person would look at them. */
   readonly look: () => string;
   close(): Promise<void>;

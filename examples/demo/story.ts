@@ -58,7 +58,7 @@ export async function play(stage: Stage): Promise<void> {
   await redeliver(stage, opened, delivery, comments);
 }
 
-async function seed({ tell, signalbox }: Stage): Promise<void> {
+export async function seed({ tell, signalbox }: Stage): Promise<void> {
   const made: string[] = [];
   for (const [path, what] of [
     ["/api/agents/seed", "agents"],
@@ -78,7 +78,11 @@ async function openIssue({ tell, platform }: Stage): Promise<Opened> {
   return opened;
 }
 
-async function deliver({ tell, signalbox, platform }: Stage, { webhook }: Opened, delivery: string): Promise<Receipt> {
+export async function deliver(
+  { tell, signalbox, platform }: Stage,
+  { webhook }: Opened,
+  delivery: string = randomUUID(),
+): Promise<Receipt> {
   const body = JSON.stringify(webhook.payload);
   const start = performance.now();
   const answer = await signalbox.post<Receipt>(`/webhook/${platform.source}`, body, webhook.headers(body, delivery));
@@ -90,7 +94,7 @@ async function deliver({ tell, signalbox, platform }: Stage, { webhook }: Opened
 }
 
 /** Tells every step of an execution once it is done, until the execution has ended. */
-async function follow(tell: Narrator, signalbox: Signalbox, id: string): Promise<void> {
+export async function follow(tell: Narrator, signalbox: Signalbox, id: string): Promise<void> {
   let told = -1;
   let introduced = false;
   while (true) {
@@ -129,8 +133,8 @@ function inWords(step: Step): { text: string; note: string } | null {
 /** As a reader sees it: without what marks it as ours. */
 const shown = ({ text }: Remark): string => text.replace(/<!--[\s\S]*?-->|[\u2060-\u2064]/g, "").trim();
 
-async function showComments({ tell, platform }: Stage, { name }: Opened, expected: number): Promise<number> {
-  const remarks = await platform.remarks();
+export async function showComments({ tell, platform }: Stage, { name }: Pick<Opened, "name">, expected: number): Promise<number> {
+  const remarks = await platform.remarks(name);
   tell.heading(`${name} at the tracker: ${remarks.length} comments`);
   for (const [i, remark] of remarks.entries()) {
     if (i > 0) tell.plain();
