@@ -7,9 +7,11 @@ export { callOf, type FakeCapabilities, fakeCapabilities, setUp, testVectors } f
 
 export { FakeServer, type SeenRequest, type TrackerReply } from "./fake-server.ts";
 export { FakeTracker } from "./fake-tracker.ts";
+export { FakeOperations } from "./fake-operations.ts";
 export type { Golden, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolSample, TrackerFault } from "./fixtures.ts";
 export { type KnowledgeFixtures, type TestWiki, testKnowledge } from "./knowledge-suite.ts";
 export { type MemoryFixtures, testMemory } from "./memory-suite.ts";
 export { type ApiContract, requestFaults } from "./openapi.ts";
 export { testSource } from "./source-suite.ts";
 export { testTools } from "./tool-suite.ts";
+export { testUseCase, type UseCaseFixtures } from "./use-case-suite.ts";

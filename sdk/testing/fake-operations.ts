@@ -1,0 +1,73 @@
+import type { Json } from "../contract.ts";
+import { PluginError } from "../errors.ts";
+import type { OperationsAccess } from "../use-case.ts";
+
+type Row = Readonly<Record<string, Json>>;
+type Input = Readonly<Record<string, unknown>>;
+
+/** Agents and tasks of the default seeds. */
+const seeds: Readonly<Record<string, readonly string[]>> = {
+  agents: ["pm_default", "ta_default", "qa_default", "hub_system", "dev_default"],
+  tasks: [
+    ...["triage_initial_intent", "tech_discovery_review", "intent_interpretation", "technical_grooming", "dev_environment_setup"],
+    ...["feature_implementation", "code_quality_audit", "quality_verification", "customer_uat_sync"],
+  ],
+};
+
+/**
+ * The operations of a host that keeps its rows in memory: `<noun>.create`, `list`, `get`, `update` and `delete` of every noun.
+ * The same row twice is a `conflict`. `failAt`: the change with that number, counted from 1, fails before it is made.
+ */
+export class FakeOperations implements OperationsAccess {
+  readonly #rows = new Map<string, Row[]>();
+  #lastId = 0;
+  #changes = 0;
+  failAt = 0;
+
+  constructor(without: readonly string[] = []) {
+    for (const [noun, ids] of Object.entries(seeds))
+      this.#rows.set(
+        noun,
+        ids.filter((id) => !without.includes(id)).map((id) => ({ id })),
+      );
+  }
+
+  /** All rows by noun, without the nouns that have none. */
+  get rows(): Record<string, readonly Row[]> {
+    return Object.fromEntries([...this.#rows].filter(([, rows]) => rows.length > 0).map(([noun, rows]) => [noun, [...rows]]));
+  }
+
+  /** Counts as a change, also where something else than a row is made: fails where it is the one of `failAt`. */
+  change(): void {
+    if (++this.#changes === this.failAt) throw new PluginError("unavailable", "This change fails, for the test.");
+  }
+
+  async call(id: string, input: Input): Promise<Json> {
+    const [noun = "", verb] = id.split(".");
+    const rows = this.#rows.get(noun) ?? [];
+    const at = rows.findIndex((row) => row.id === input.id);
+    if (verb === "list") return page(rows, input);
+    if (verb === "create") return this.#create(noun, rows, input);
+    if (at < 0) throw new PluginError("not_found", `${id}: there is no ${String(input.id)}`);
+    if (verb === "get") return rows[at] as Row;
+    this.change();
+    if (verb === "delete") this.#rows.set(noun, rows.toSpliced(at, 1));
+    else if (verb === "update") this.#rows.set(noun, rows.with(at, { ...rows[at], ...(input as Row) }));
+    else throw new PluginError("not_found", `This test has no operation ${id}`);
+    return verb === "delete" ? {} : { ...rows[at], ...(input as Row) };
+  }
+
+  #create(noun: string, rows: readonly Row[], input: Input): Row {
+    const given = JSON.parse(JSON.stringify(input)) as Row;
+    const same = (row: Row) => Object.entries(given).every(([name, value]) => JSON.stringify(row[name]) === JSON.stringify(value));
+    if (rows.some((row) => same(row) || row.id === given.id)) throw new PluginError("conflict", `${noun}: is there already`);
+    this.change();
+    const row = { ...given, id: given.id ?? ++this.#lastId };
+    this.#rows.set(noun, [...rows, row]);
+    return row;
+  }
+}
+
+function page(rows: readonly Row[], { limit = 50, offset = 0 }: { limit?: number; offset?: number } & Input): Json {
+  return { items: rows.slice(offset, offset + limit), total: rows.length };
+}
