@@ -20,6 +20,10 @@ beforeAll(async () => {
     if (path === "/moved") return response.writeHead(307, { location: "/here" }).end("gone");
     if (path === "/none") return response.writeHead(204).end();
     if (path === "/large") return response.writeHead(200).end(large);
+    if (path === "/json" || path === "/large-json") {
+      response.writeHead(200, { "content-type": "application/json; charset=utf-8" }).write('{"a":"');
+      return response.end(`${path === "/json" ? "b" : large}"}`);
+    }
     if (path === "/slow") return;
     if (path === "/broken") return request.socket.destroy();
     if (path === "/stream") {
@@ -51,6 +55,8 @@ describe("an answer", () => {
     expect(await (await fetch(`${url}/gzip`)).text()).toBe("packed");
     expect(await (await fetch(`${url}/none`)).text()).toBe("");
     expect((await (await fetch(`${url}/large`)).text()).length).toBe(large.length);
+    expect(await (await fetch(`${url}/json`)).json()).toEqual({ a: "b" });
+    expect(await (await fetch(`${url}/large-json`)).json()).toEqual({ a: large });
     const parts: string[] = [];
     for await (const part of (await fetch(`${url}/stream`)).body ?? []) parts.push(new TextDecoder().decode(part));
     expect(parts).toEqual(["one ", "two"]);

@@ -57,11 +57,30 @@ async function bodyOf({ statusCode, headers, body }: Answer): Promise<ArrayBuffe
     await body.dump();
     return null;
   }
-  const length = Number(headers["content-length"] ?? Number.NaN);
-  const packed = headers["content-encoding"] === "gzip";
-  if (length <= smallBytes && !packed) return await body.arrayBuffer();
   // What goes wrong on the way is told to whoever reads the end of it.
-  return Readable.toWeb(packed ? pipeline(body, createGunzip(), () => {}) : body) as ReadableStream<Uint8Array>;
+  if (headers["content-encoding"] === "gzip") return streamOf(pipeline(body, createGunzip(), () => {}));
+  if (Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
+  // Nobody can use half of it.
+  if (/^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]))) return await wholeIfSmall(body);
+  return streamOf(body);
+}
+
+const streamOf = (body: Readable) => Readable.toWeb(body) as ReadableStream<Uint8Array>;
+
+async function wholeIfSmall(body: Readable): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
+  const chunks: Buffer[] = [];
+  const rest = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  for (let bytes = 0; bytes <= smallBytes; ) {
+    const { done, value } = await rest.next();
+    if (done) return new Uint8Array(Buffer.concat(chunks)).buffer;
+    chunks.push(value);
+    bytes += value.byteLength;
+  }
+  const all = async function* () {
+    yield* chunks;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  };
+  return streamOf(Readable.from(all(), { objectMode: false }));
 }
 
 function headersOf(all: Answer["headers"]): Headers {

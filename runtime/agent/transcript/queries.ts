@@ -50,7 +50,7 @@ const patchTypes =
 
 /**
  * Writes the changes of many executions in one statement and says which of them were still held by their lease.
- * Of one that is not, nothing is written. Rows are locked in the order of their ids, as by all that lock several.
+ * Of one that is not, nothing is written; of one that only got further steps, no new version of its row. Rows are locked in the order of their ids, as by all that lock several.
  */
 export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "settled") =>
@@ -93,6 +93,8 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
         lease = case when g.state is null then e.lease end,
         lease_expires_at = case when g.state is null then e.lease_expires_at end
       from given g where e.id = g.id and e.id in (select id from held)
+        and (num_nonnulls(g.state, g.result, g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
+          or g.has_error or (g.has_agent and g.agent_id is distinct from e.agent_id))
     )
     select id from held`;
   const held = new Set(rows.map((row) => row.id));
