@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 2df8e2e297ef210a
+-- Made from d40455d0b24022c9
 
 create extension if not exists vector;
 
@@ -166,7 +166,7 @@ create table execution_steps (
   chat_id uuid,
   constraint execution_steps_pkey PRIMARY KEY (id),
   constraint execution_steps_execution_id_seq_key UNIQUE (execution_id, seq)
-);
+) with (fillfactor=85);
 CREATE INDEX execution_steps_agent ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind <> 'prompt'::text);
 CREATE INDEX execution_steps_agent_tools ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind = 'tool'::text);
 CREATE UNIQUE INDEX execution_steps_chat ON execution_steps USING btree (chat_id, seq) WHERE (chat_id IS NOT NULL);

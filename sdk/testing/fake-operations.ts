@@ -59,7 +59,8 @@ export class FakeOperations implements OperationsAccess {
 
   #create(noun: string, rows: readonly Row[], input: Input): Row {
     const given = JSON.parse(JSON.stringify(input)) as Row;
-    const same = (row: Row) => Object.entries(given).every(([name, value]) => JSON.stringify(row[name]) === JSON.stringify(value));
+    const same = (row: Row) =>
+      Object.entries(given).every(([name, value]) => JSON.stringify(row[name]) === JSON.stringify(value));
     if (rows.some((row) => same(row) || row.id === given.id)) throw new PluginError("conflict", `${noun}: is there already`);
     this.change();
     const row = { ...given, id: given.id ?? ++this.#lastId };

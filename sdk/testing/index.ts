@@ -4,10 +4,9 @@
  *     for (const c of testSource(plugin, fixtures)) test(c.name, c.run);
  */
 export { callOf, type FakeCapabilities, fakeCapabilities, setUp, testVectors } from "./fake-host.ts";
-
+export { FakeOperations } from "./fake-operations.ts";
 export { FakeServer, type SeenRequest, type TrackerReply } from "./fake-server.ts";
 export { FakeTracker } from "./fake-tracker.ts";
-export { FakeOperations } from "./fake-operations.ts";
 export type { Golden, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolSample, TrackerFault } from "./fixtures.ts";
 export { type KnowledgeFixtures, type TestWiki, testKnowledge } from "./knowledge-suite.ts";
 export { type MemoryFixtures, testMemory } from "./memory-suite.ts";

@@ -57,7 +57,13 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures): TestCase
 async function bench(plugin: Plugin, name: string, fixtures: UseCaseFixtures, around: Surroundings = {}): Promise<Bench> {
   const operations = new FakeOperations(around.without);
   const [issues, closed]: [string[], string[]] = [[], []];
-  const trackers = trackersOf(operations, issues, closed, around.tracker === "none" ? null : (fixtures.source ?? "alpha"), around);
+  const trackers = trackersOf(
+    operations,
+    issues,
+    closed,
+    around.tracker === "none" ? null : (fixtures.source ?? "alpha"),
+    around,
+  );
   const { useCases } = await setUp(plugin, { config: fixtures.config, capabilities: fakeCapabilities({ operations, trackers }) });
   const useCase = useCases?.[name];
   assert.ok(useCase, `setup must contribute useCases.${name}`);
