@@ -83,7 +83,7 @@ export function openStreams({ sql, bus, log, leaseSeconds }: StreamParts): OpenS
 
   async function give(desk: Desk, one: queries.HandedOver): Promise<void> {
     const stream = desk.streams.get(one.stream_id);
-    if (!stream) return release(desk, one.stream_id); // it ended meanwhile
+    if (!stream) return release(desk, one.stream_id); // it has ended meanwhile
     desk.streams.delete(stream.id);
     desk.streams.set(stream.id, stream);
     stream.give(one);
@@ -91,7 +91,10 @@ export function openStreams({ sql, bus, log, leaseSeconds }: StreamParts): OpenS
 
   async function release(desk: Desk, streamId: string): Promise<void> {
     try {
-      if (await queries.releaseStream(sql, streamId, desk.agentId)) await bus.publish("queue");
+      const released = await queries.releaseStream(sql, streamId, desk.agentId);
+      // First of all, lest the executions be offered to an agent that has gone.
+      if (desk.streams.size === 0) await bus.publish("streams");
+      if (released) await bus.publish("queue");
     } catch (error) {
       log.warn("a stream's tasks were not given back; their leases will end", { error });
     }
@@ -126,7 +129,6 @@ export function openStreams({ sql, bus, log, leaseSeconds }: StreamParts): OpenS
     desk.streams.delete(stream.id);
     if (desk.streams.size === 0 && desks.get(desk.agentId) === desk) desks.delete(desk.agentId);
     await release(desk, stream.id);
-    if (desk.streams.size === 0) await bus.publish("streams").catch(() => {});
   }
 
   return {

@@ -7,6 +7,8 @@ import { type Service, startService } from "./service.ts";
 
 export interface WorldOptions {
   readonly database?: Flavour;
+  /** A database that the test has made itself. */
+  readonly databaseUrl?: string;
   readonly runtime?: Runtime;
   readonly env?: Readonly<Record<string, string>>;
   /** `plainScript` where absent. */
@@ -32,10 +34,11 @@ export const token = "tracker-token";
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const tracker = await startTracker({ token, login, autoCreate: true });
   const model = await startModel({ script: options.script ?? plainScript });
-  const { database, runtime, tasks } = options;
+  const { database, databaseUrl, runtime, tasks } = options;
   try {
     const service = await startService({
       ...(database && { database }),
+      ...(databaseUrl && { databaseUrl }),
       ...(runtime && { runtime }),
       seed: tasks === undefined,
       webhookSecret,

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js";
+
+/**
+ * Many connected agents in one process, each with a connection of its own: `crowd.ts URL DELAY AGENT…`. Each takes up to
+ * DELAY milliseconds for a task. Prints the end of an agent that was not meant to end.
+ */
+const [url = "", delay = "0", ...agents] = process.argv.slice(2);
+
+async function connect(agentId: string): Promise<void> {
+  const gateway = createClient(AgentGateway, createGrpcTransport({ baseUrl: url }));
+  const { sessionId } = await gateway.registerAgent({ agentId });
+  setInterval(() => gateway.heartbeat({ sessionId }), 3_000);
+  for await (const { executionId } of gateway.receiveTasks({ sessionId })) {
+    await sleep(Number(delay) * Math.random());
+    await gateway.completeTask({ sessionId, executionId, result: `Answer of ${agentId}` }).catch((error) => {
+      if (ConnectError.from(error).code !== Code.NotFound) throw error;
+    });
+  }
+}
+
+await Promise.all(agents.map(connect)).catch((error) => {
+  process.stdout.write(`${error.stack}\n`);
+  process.exit(1);
+});
