@@ -114,21 +114,23 @@ export const giveBack = (sql: Sql, one: { id: string; lease: string }): Promise<
 const selection = 7_160_414;
 
 /**
- * Chooses the agent with the highest share of the capabilities for an execution; equals by fewest running executions, then
- * least recently used. The choice is marked at once, and one is made at a time, so that equals share also what comes in
+ * Chooses the agent with the highest share of the capabilities for an execution; equals by fewest running executions, those
+ * that wait for a connected agent included, then least recently used. The choice is marked at once, and one is made at a time, so that equals share also what comes in
  * together. `undefined` where nobody has any of them.
  */
 export const chooseAgent = (sql: Sql, execution: Claimed, required: readonly string[]): Promise<string | undefined> =>
   sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${selection})`;
     const [row] = await tx<{ id: string }[]>`
-      with chosen as (
-        select a.id from agents a
-        join lateral (select count(*) as score from agent_capabilities c where c.agent_id = a.id and c.capability = any(${required as string[]})) s on true
-        where s.score > 0
-        order by s.score desc,
-          (select count(*) from task_executions x where x.agent_id = a.id and x.state = 'running' and x.id <> ${execution.id}),
-          a.last_used_at nulls first, a.id
+      with able as (
+        select agent_id as id, count(*) as score from agent_capabilities where capability = any(${required as string[]}) group by agent_id
+      ), busy as (
+        select agent_id as id, count(*) as running from task_executions
+        where agent_id is not null and id <> ${execution.id} and (state = 'running' or (state = 'queued' and offered_to is not null))
+        group by agent_id
+      ), chosen as (
+        select a.id from agents a join able using (id) left join busy using (id)
+        order by able.score desc, coalesce(busy.running, 0), a.last_used_at nulls first, a.id
         limit 1
       ), used as (
         update agents set last_used_at = clock_timestamp() where id in (select id from chosen)

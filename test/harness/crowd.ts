@@ -5,7 +5,7 @@ import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js"
 
 /**
  * Many connected agents in one process, each with a connection of its own: `crowd.ts URL DELAY AGENT…`. Each takes up to
- * DELAY milliseconds for a task. Prints the end of an agent that was not meant to end.
+ * DELAY milliseconds for a task. An agent that fails ends the process.
  */
 const [url = "", delay = "0", ...agents] = process.argv.slice(2);
 
@@ -13,9 +13,9 @@ async function connect(agentId: string): Promise<void> {
   const gateway = createClient(AgentGateway, createGrpcTransport({ baseUrl: url }));
   const { sessionId } = await gateway.registerAgent({ agentId });
   setInterval(() => gateway.heartbeat({ sessionId }), 3_000);
-  for await (const { executionId } of gateway.receiveTasks({ sessionId })) {
+  for await (const { executionId, taskId } of gateway.receiveTasks({ sessionId })) {
     await sleep(Number(delay) * Math.random());
-    await gateway.completeTask({ sessionId, executionId, result: `Answer of ${agentId}` }).catch((error) => {
+    await gateway.completeTask({ sessionId, executionId, result: `Done: ${taskId}` }).catch((error) => {
       if (ConnectError.from(error).code !== Code.NotFound) throw error;
     });
   }
