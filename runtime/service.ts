@@ -198,7 +198,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     chat: { ...talk, connectionOf: (source, agentId) => connections.forExecution(source, undefined, agentId) },
     mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
     gateway: {
-      ...{ memory, leaseSeconds },
+      ...{ memory, leaseSeconds, isOpen: () => keyring.open },
       limits: createLimits(
         { default: config.RATE_LIMIT_DEFAULT, trusted: config.RATE_LIMIT_TRUSTED, privileged: config.RATE_LIMIT_PRIVILEGED },
         countersOf(sql, redis),

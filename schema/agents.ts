@@ -28,7 +28,9 @@ const persona = {
 };
 
 const secret = {
-  auth_enabled: z.boolean().describe("The agent may register over gRPC, with its `auth_secret`."),
+  auth_enabled: z
+    .boolean()
+    .describe("Over gRPC the agent registers with its `auth_secret`. Without: with none, and only while there are no API keys."),
   auth_secret: z.string().min(8).max(1_000).describe("Write-only; stored hashed."),
 };
 

@@ -14,7 +14,11 @@ export const register = operation({
   about: "Register an external agent and open a session for it.",
   input: z.object({
     agent_id: slug,
-    secret: z.string().max(1_000).default("").describe("The agent's `auth_secret`, where `auth_enabled`."),
+    secret: z
+      .string()
+      .max(1_000)
+      .default("")
+      .describe("The agent's `auth_secret`, where `auth_enabled`; without, it may register only while there are no API keys."),
     capabilities: z
       .array(z.string().trim().min(1).max(100))
       .max(100)
@@ -67,7 +71,7 @@ export const receiveTasks = operation({
   }),
   scope: "open",
   stream: true,
-  problems: ["unauthenticated", "rate_limited"],
+  problems: ["unauthenticated", "rate_limited", "bad_gateway"],
 });
 export const completeTask = operation({
   id: "gateway.complete-task",

@@ -1,13 +1,14 @@
 import { create, type DescFile, type DescMessage, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, type ConnectRouter } from "@connectrpc/connect";
+import { untilAborted } from "./routes.ts";
 import { Reflections } from "./well-known.ts";
 
 type Query = { case: string | undefined; value: unknown };
 type Answer = { case: string; value: unknown };
 
 /** grpc.reflection.v1 and v1alpha over the descriptors of the services, https://github.com/grpc/grpc/blob/master/doc/server-reflection.md */
-export function reflectionRoutes(router: ConnectRouter, described: readonly DescService[]): void {
+export function reflectionRoutes(router: ConnectRouter, described: readonly DescService[], stopping: AbortSignal): void {
   const services = [...described, ...Reflections];
   const files = new Map(services.flatMap((service) => withImports(service.file)).map((file) => [file.proto.name, file]));
   const symbols = new Map([...files.values()].flatMap(symbolsOf));
@@ -15,7 +16,8 @@ export function reflectionRoutes(router: ConnectRouter, described: readonly Desc
     const response = (reflection.method.serverReflectionInfo as { output: DescMessage }).output;
     router.service(reflection, {
       async *serverReflectionInfo(requests: AsyncIterable<{ host: string; messageRequest: Query }>) {
-        for await (const request of requests) {
+        // Clients keep this stream open for as long as they please.
+        for await (const request of untilAborted(requests, stopping)) {
           const messageResponse = answer(request.messageRequest, services, files, symbols);
           yield create(response, { validHost: request.host, originalRequest: request, messageResponse } as never);
         }

@@ -82,7 +82,7 @@ async function unlessAborted<T>(run: Promise<T>, signal: AbortSignal): Promise<T
 }
 
 /** The same for a stream: waits for the next output or the abort, whichever comes first, and tells the handler to clean up. */
-async function* untilAborted<T>(outputs: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+export async function* untilAborted<T>(outputs: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = outputs[Symbol.asyncIterator]();
   let open = true;
   try {

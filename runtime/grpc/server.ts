@@ -87,7 +87,7 @@ function allRoutes(router: ConnectRouter, options: GrpcOptions, stopping: AbortS
     stopping,
     everyMs: options.healthEveryMs ?? 5_000,
   });
-  reflectionRoutes(router, services);
+  reflectionRoutes(router, services, stopping);
 }
 
 function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, port }: GrpcOptions): Promise<void> {
