@@ -23,6 +23,8 @@ export type Topic =
   | "handed-in"
   /** An external agent connected or left. */
   | "streams"
+  /** Plugins changed; with an id, its process is to be started again. */
+  | "plugins"
   /** API keys changed. */
   | "keys";
 type Listener = (payload: string) => void | Promise<void>;
@@ -55,7 +57,7 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
     ? null
     : await database.sql.listen(channel, hear, () => {
         // After a lost connection anything may have been missed.
-        for (const topic of ["mappings", "integrations", "tools", "queue", "streams", "keys"] as const)
+        for (const topic of ["mappings", "integrations", "tools", "queue", "streams", "plugins", "keys"] as const)
           tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
       });
   return {

@@ -68,7 +68,16 @@ export const variables = {
   TRACKER_UPDATES_ENABLED: yesNo(true).describe("`false` turns every write at a tracker into a recorded dry run."),
   WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Executions that one replica runs at the same time."),
   SIGNALBOX_ROLE: z.enum(["all", "api", "worker"]).default("all").describe("`api` serves only, `worker` only runs executions."),
-  SIGNALBOX_PLUGINS: list.describe("Further plugins: package names or paths of modules, comma-separated."),
+  SIGNALBOX_PLUGINS: list.describe(
+    "Further plugins: package names or paths of folders or modules, comma-separated. They run sandboxed; see sdk/README.md.",
+  ),
+  SIGNALBOX_TRUSTED_PLUGINS: list
+    .refine(
+      (all) => all.every((one) => /^[a-z][a-z0-9-]*@\d+\.\d+\.\d+[\w.+-]*#[0-9a-f]{64}$/.test(one)),
+      "must be plugins such as clock@1.0.0#<SHA-256 of the bundle>, comma-separated",
+    )
+    .describe("Plugins that run in the service's own process, with all that it may do: id@version#sha256, comma-separated."),
+  SIGNALBOX_DENO: z.string().optional().describe("Path of the Deno binary that runs plugins. Found by itself without."),
   API_KEYS: list.describe("Keys that may do everything, comma-separated. Without any key the API is open on loopback."),
   MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Largest body of the API."),
   MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Largest body of a webhook."),
@@ -128,6 +137,8 @@ type Parsed = Readonly<z.output<typeof schema>>;
 export interface Config extends Parsed {
   /** Raw settings of a plugin's default connection, from `<ID>_<SETTING>`: `ALPHA_API_URL` is `api_url` of alpha. */
   readonly connectionOf: (plugin: string) => Readonly<Record<string, string>>;
+  /** Settings of a plugin that is not ours, from `PLUGIN_<ID>_<SETTING>`: a stranger's id must not name our own variables. */
+  readonly foreignSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Standard error is a terminal, and nobody set NO_COLOR or CI. */
   readonly terminal: boolean;
 }
@@ -144,6 +155,7 @@ export function readConfig(environment: Environment = process.env, file = ".env"
   return Object.freeze({
     ...parse(schema, merged),
     connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
+    foreignSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}_`),
     terminal: process.stderr.isTTY === true && !merged.CI,
   });
 }

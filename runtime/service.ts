@@ -32,8 +32,9 @@ import { createGuard } from "./network/guard.ts";
 import { leanFetch } from "./network/lean-fetch.ts";
 import { createAccounts } from "./plugins/accounts.ts";
 import { connectionsOf } from "./plugins/connections.ts";
+import { openFleet } from "./plugins/fleet.ts";
 import { createHost } from "./plugins/host.ts";
-import { loadPlugins } from "./plugins/load.ts";
+import { loadBuiltIns } from "./plugins/load.ts";
 import { startScheduler } from "./poll-sources/scheduler.ts";
 import { keepQueues } from "./queues/keep.ts";
 import { openQueues } from "./queues/open.ts";
@@ -55,6 +56,8 @@ export interface Service {
 
 /** Longest wait for running executions at a stop; what is left is continued by another worker. */
 const drainMs = 25_000;
+/** Longest that a plugin's texts may take to be embedded. */
+const embedMs = 30_000;
 
 /** Config → database → plugins → queue → HTTP and gRPC; the stop goes the other way round. */
 export async function start(config: Config, { builtIns }: { builtIns: readonly Plugin[] }, log: Log): Promise<Service> {
@@ -71,28 +74,59 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const fetch = leanFetch(config);
   const ground = await prepareMemory(config, database, log);
   const { redis } = ground;
-  const connections = connectionsOf(config);
+  const storedSettings = new Map<string, Readonly<Record<string, string>>>();
+  const foreignSettingsOf = (id: string) => ({ ...config.foreignSettingsOf(id), ...storedSettings.get(id) });
+  const connections = connectionsOf(config, log, foreignSettingsOf);
   // Use cases call what is only bound once their plugins are there.
   const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
   const reach = openReach();
-  const plugins = await loadPlugins({
-    // Without a Redis its plugins have nothing to work on.
-    builtIns: builtIns.filter((plugin) => redis || !plugin.needs.includes("redis")),
-    grants: { ...ground.grants, operations: access.operations, trackers: access.trackers },
-    extra: config.SIGNALBOX_PLUGINS,
+  const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
+  const setUp = {
+    grants: { ...ground.grants, embed, operations: access.operations, trackers: access.trackers },
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
     fetch,
     given: { hostsOf: (id) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)], fetch: guard.fetch },
     log,
-  });
-  const host = createHost(plugins.loaded, plugins.refused);
+  };
+  // Without a Redis its plugins have nothing to work on.
+  const loaded = await loadBuiltIns({ ...setUp, builtIns: builtIns.filter((one) => redis || !one.needs.includes("redis")) });
+  const host = createHost(loaded);
   const vault = createVault(config.ENCRYPTION_KEY);
   const alarm = (message: string, context: Record<string, unknown>) => watchdog("error", message, context);
   const warn = (message: string, context: Record<string, unknown>) => watchdog("warn", message, context);
   const sourceOf = (name: string) => host.sources.get(name);
   const integrations = await openIntegrations({ ...{ sql, bus, log, vault, sourceOf }, watchdog: alarm });
   connections.use(host, integrations);
+  let contributed = async () => connections.use(host, integrations);
+  const fleet = await openFleet({
+    ...{ sql, bus, log, vault, host, watchdog: alarm, settings: storedSettings },
+    specifiers: config.SIGNALBOX_PLUGINS,
+    trusted: config.SIGNALBOX_TRUSTED_PLUGINS,
+    builtIns: new Set(builtIns.map((plugin) => plugin.id)),
+    contributed: () => contributed(),
+    inProcess: {
+      ...setUp,
+      configOf: foreignSettingsOf,
+      grants: { embed, vectors: ground.vectors, operations: access.operations, trackers: access.trackers },
+    },
+    ground: {
+      ...{
+        deno: config.SIGNALBOX_DENO,
+        settingsOf: foreignSettingsOf,
+        guarded: guard.fetch,
+        embed,
+        log,
+        vectors: ground.vectors,
+      },
+      ...{
+        hostsOf: connections.hostsOf,
+        userHostsOf: connections.givenHostsOf,
+        operations: access.operations,
+        trackers: access.trackers,
+      },
+    },
+  });
   const accounts = createAccounts(log);
   // Asked now, so that the first webhook need not wait for the answer.
   for (const connection of connections.all()) void accounts.of(connection);
@@ -110,12 +144,17 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const routing = await openRouting(sql, bus, log);
   const evaluator = createEvaluator();
   const hooks = await openHooks({ ...{ sql, bus, log, vault, evaluator }, warn, alarm });
-  const isTaken = (provider: string) => plugins.loaded.some(({ plugin }) => plugin.id === provider) || isBuiltInSource(provider);
+  const isTaken = (provider: string) =>
+    fleet.isTaken(provider) || fleet.running(provider) !== undefined || isBuiltInSource(provider);
   const tools = await openRegistry({
     ...{ host, sql, bus, log, fetch: guard.fetch },
     builtIns: new Set(builtIns.map((plugin) => plugin.id)),
     discovered: () => mcpTools(sql, guard.fetch, isTaken),
   });
+  contributed = async () => {
+    connections.use(host, integrations);
+    await tools.refresh();
+  };
   const discovery = startDiscovery({
     ...{ sql, bus, log, fetch: guard.fetch },
     watchdog: (message, context) => watchdog("warn", message, context),
@@ -234,6 +273,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     connected.close();
     accounts.close();
     await memory.close();
+    await fleet.stop();
     await host.dispose();
     await redis?.close();
     await guard.close();

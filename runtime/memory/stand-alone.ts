@@ -3,7 +3,7 @@ import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import { leanFetch } from "../network/lean-fetch.ts";
 import { createHost } from "../plugins/host.ts";
-import { loadPlugins } from "../plugins/load.ts";
+import { loadBuiltIns } from "../plugins/load.ts";
 import { type Ground, storesFrom } from "./prepare.ts";
 import type { Stores } from "./stores.ts";
 
@@ -15,14 +15,13 @@ export async function openStores(
   log: Log,
 ): Promise<Stores> {
   const needed = builtIns.filter(({ needs }) => needs.includes("vectors") && (redis || !needs.includes("redis")));
-  const { loaded, refused } = await loadPlugins({
+  const loaded = await loadBuiltIns({
     builtIns: needed,
-    extra: [],
     configOf: config.connectionOf,
     hostsOf: () => [],
     fetch: leanFetch(config),
     grants,
     log,
   });
-  return storesFrom(createHost(loaded, refused), redis !== null);
+  return storesFrom(createHost(loaded), redis !== null);
 }

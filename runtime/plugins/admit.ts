@@ -4,6 +4,7 @@ import semver from "semver";
 export type RefusalCode =
   | "NOT_A_PLUGIN"
   | "UNKNOWN_CONTRACT"
+  | "UNKNOWN_PROTOCOL"
   | "SDK_RANGE"
   | "DUPLICATE_ID"
   | "UNKNOWN_NEED"
@@ -11,9 +12,11 @@ export type RefusalCode =
   | "SETUP_FAILED"
   | "SETUP_TIMEOUT"
   | "BAD_CONTRIBUTION"
+  | "BAD_MANIFEST"
+  | "NOT_BUILT"
+  | "MODIFIED"
   | "NOT_FOUND"
-  | "NO_SANDBOX"
-  | "UNKNOWN_PROTOCOL";
+  | "NO_SANDBOX";
 
 /** Why a plugin was not taken in: a code, and what was expected and what came. */
 export class Refusal extends Error {
@@ -25,38 +28,48 @@ export class Refusal extends Error {
   }
 }
 
-/** The capabilities that this host hands out. */
-export const capabilityNames: readonly string[] = ["log", "fetch", "vectors"];
+/** Majors of the contract that this host speaks: the one that it has, and, while there is one, the one before. */
+export const contracts: readonly number[] = [CONTRACT];
 
-/**
- * Decides whether a module's default export may be set up. `taken` are the ids of plugins admitted before it, `offered`
- * the capabilities that it may ask for.
- */
+/** The capabilities that this host hands out to everybody; `sql` and `redis` are for built-ins. */
+export const capabilityNames: readonly string[] = ["log", "fetch", "secret", "embed", "vectors", "operations", "trackers"];
+
+/** What a plugin says of itself, in its value or in its manifest. */
+export interface Declared {
+  readonly id: string;
+  readonly version: string;
+  readonly sdk: string;
+  readonly needs: readonly string[];
+  readonly contract: number;
+}
+
+/** Decides whether a module's default export may be set up. `taken` are the ids of plugins admitted before it. */
 export function admit(value: unknown, taken: ReadonlySet<string>, offered: readonly string[] = capabilityNames): Plugin {
   // Symbol.for, not instanceof: an installed plugin carries its own copy of the sdk.
   const stamp = typeof value === "object" && value !== null ? (value as Plugin)[PLUGIN] : undefined;
   if (!stamp) throw new Refusal("NOT_A_PLUGIN", "Expected the default export to be the result of definePlugin(); it is not.");
   const plugin = value as Plugin;
-  if (stamp.contract !== CONTRACT) {
+  admitDeclared({ ...plugin, contract: stamp.contract }, taken, offered);
+  return plugin;
+}
+
+/** The same for what was only declared. Throws a `Refusal`. */
+export function admitDeclared(
+  { id, version, sdk, needs, contract }: Declared,
+  taken: ReadonlySet<string>,
+  offered: readonly string[] = capabilityNames,
+): void {
+  if (!contracts.includes(contract))
     throw new Refusal(
       "UNKNOWN_CONTRACT",
-      `Expected contract ${CONTRACT}; ${plugin.id} was built for contract ${stamp.contract}.`,
+      `Expected contract ${contracts.join(" or ")}; ${id} was built for contract ${contract}.`,
     );
-  }
-  if (!semver.validRange(plugin.sdk) || plugin.sdk.trim() === "*") {
-    throw new Refusal("SDK_RANGE", `Expected "sdk" to be a range such as "^${SDK_VERSION}"; ${plugin.id} says "${plugin.sdk}".`);
-  }
-  if (!semver.satisfies(SDK_VERSION, plugin.sdk, { includePrerelease: true })) {
-    throw new Refusal(
-      "SDK_RANGE",
-      `This host has sdk ${SDK_VERSION}; ${plugin.id} ${plugin.version} was written for ${plugin.sdk}.`,
-    );
-  }
-  if (taken.has(plugin.id))
-    throw new Refusal("DUPLICATE_ID", `Expected an id of its own; "${plugin.id}" is taken by a plugin loaded before.`);
-  const unknown = plugin.needs.filter((need) => !offered.includes(need));
-  if (unknown.length > 0) {
-    throw new Refusal("UNKNOWN_NEED", `This host offers ${offered.join(", ")}; ${plugin.id} also needs ${unknown.join(", ")}.`);
-  }
-  return plugin;
+  if (!semver.validRange(sdk) || sdk.trim() === "*")
+    throw new Refusal("SDK_RANGE", `Expected "sdk" to be a range such as "^${SDK_VERSION}"; ${id} says "${sdk}".`);
+  if (!semver.satisfies(SDK_VERSION, sdk, { includePrerelease: true }))
+    throw new Refusal("SDK_RANGE", `This host has sdk ${SDK_VERSION}; ${id} ${version} was written for ${sdk}.`);
+  if (taken.has(id)) throw new Refusal("DUPLICATE_ID", `Expected an id of its own; "${id}" is taken by a plugin loaded before.`);
+  const unknown = needs.filter((need) => !offered.includes(need));
+  if (unknown.length > 0)
+    throw new Refusal("UNKNOWN_NEED", `This host offers ${offered.join(", ")}; ${id} also needs ${unknown.join(", ")}.`);
 }

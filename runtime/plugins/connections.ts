@@ -1,5 +1,7 @@
 import type { Config } from "../config.ts";
+import type { Log } from "../log.ts";
 import type { Host, SourceEntry } from "./host.ts";
+import { hostsIn } from "./settings-hosts.ts";
 
 /** One account at a platform, ready for calls. */
 export interface Connection {
@@ -22,12 +24,6 @@ export function connection(id: string, source: SourceEntry, raw: Readonly<Record
   const missing = source.source.required.filter((name) => settings[name] === undefined || settings[name] === "");
   return Object.freeze({ id, source, settings, missing });
 }
-
-/** Hosts of the addresses among a connection's settings. */
-export const hostsOf = (settings: Readonly<Record<string, unknown>>): string[] =>
-  Object.values(settings).flatMap((value) =>
-    typeof value === "string" && URL.canParse(value) && /^https?:/.test(value) ? [new URL(value).host] : [],
-  );
 
 /** What decides in whose name an execution works. */
 export interface Work {
@@ -58,14 +54,18 @@ export interface Connections {
   givenHostsOf(plugin: string): readonly string[];
   /** Those from the environment. */
   all(): readonly Connection[];
-  /** Called once, when the plugins are loaded. */
+  /** Called when the plugins are loaded, and again whenever there are others. */
   use(host: Host, stored: StoredConnections): void;
 }
 
 const nobody: Work = { slug: null, project_id: null };
 
 /** The connections from the environment (`ALPHA_TOKEN` is the setting `token` of alpha), and those that users stored. */
-export function connectionsOf(config: Pick<Config, "connectionOf">): Connections {
+export function connectionsOf(
+  config: Pick<Config, "connectionOf">,
+  log: Pick<Log, "error">,
+  foreignSettingsOf: (plugin: string) => Readonly<Record<string, string>>,
+): Connections {
   let all: ReadonlyMap<string, Connection> = new Map();
   let stored: StoredConnections | null = null;
   return {
@@ -74,13 +74,23 @@ export function connectionsOf(config: Pick<Config, "connectionOf">): Connections
       stored?.forWork(source, work, agentId) ?? all.get(source) ?? null,
     environment: (source) => all.get(source),
     all: () => [...all.values()],
-    hostsOf: (plugin) => [...all.values()].filter((one) => one.source.plugin === plugin).flatMap((one) => hostsOf(one.settings)),
-    givenHostsOf: (plugin) => stored?.ofPlugin(plugin).flatMap((one) => hostsOf(one.settings)) ?? [],
+    hostsOf: (plugin) => [...all.values()].filter((one) => one.source.plugin === plugin).flatMap((one) => hostsIn(one.settings)),
+    givenHostsOf: (plugin) => stored?.ofPlugin(plugin).flatMap((one) => hostsIn(one.settings)) ?? [],
     use: (host, given) => {
       stored = given;
-      all = new Map(
-        [...host.sources].map(([name, entry]) => [name, connection("environment", entry, config.connectionOf(name))]),
-      );
+      const made = [...host.sources].flatMap(([name, entry]) => {
+        const known = all.get(name);
+        if (known?.source === entry) return [[name, known] as const];
+        if (entry.builtIn) return [[name, connection("environment", entry, config.connectionOf(name))] as const];
+        try {
+          return [[name, connection("environment", entry, foreignSettingsOf(entry.plugin))] as const];
+        } catch (error) {
+          // A stranger's setting must not keep the service from starting.
+          log.error("a plugin's settings are not valid", { plugin: entry.plugin, error: String(error) });
+          return [];
+        }
+      });
+      all = new Map(made);
     },
   };
 }

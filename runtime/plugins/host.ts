@@ -1,12 +1,15 @@
-import type { Call, Contributions, Knowledge, MemoryBackend, Queue, Source, Tool, UseCase } from "@signalbox/sdk";
+import type { Call, Knowledge, MemoryBackend, Queue, Source, Tool, UseCase } from "@signalbox/sdk";
 import { z } from "zod";
-import type { Loaded, Refused } from "./load.ts";
+import type { Loaded } from "./load.ts";
 
 /** A source with the plugin it came from. */
 export interface SourceEntry {
   readonly name: string;
   readonly plugin: string;
   readonly version: string;
+  readonly builtIn: boolean;
+  /** It runs in a process of its own, which may be away. */
+  readonly sandboxed: boolean;
   readonly source: Source;
 }
 export interface ToolEntry {
@@ -19,6 +22,8 @@ export interface ToolEntry {
   readonly source: SourceEntry | null;
   /** JSON Schema of its parameters. */
   readonly parameters: Record<string, unknown>;
+  /** It checks its parameters itself, in a process of its own. */
+  readonly sandboxed: boolean;
 }
 
 /** A connector to documents with the plugin it came from. */
@@ -28,7 +33,7 @@ export interface KnowledgeEntry {
   readonly knowledge: Knowledge;
 }
 
-/** What the loaded plugins contribute, by name. */
+/** What the loaded plugins contribute, by name. The maps change when plugins come and go. */
 export interface Host {
   readonly sources: ReadonlyMap<string, SourceEntry>;
   readonly tools: ReadonlyMap<string, ToolEntry>;
@@ -36,46 +41,74 @@ export interface Host {
   readonly memories: ReadonlyMap<string, MemoryBackend>;
   /** Connectors to documents, by the `type` of the sources that they read. */
   readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
-  /** Message queues beside the database's own, by name. */
+  /** Message queues beside the database's own, by name. Those of plugins that come later are used after a restart. */
   readonly queues: ReadonlyMap<string, Queue>;
   readonly useCases: ReadonlyMap<string, UseCase>;
-  readonly refused: readonly Refused[];
+  /** Takes a plugin's contributions in. A name that another plugin has stays with that one; answers what was left out. */
+  add(loaded: Loaded): string[];
+  /** Takes a plugin's contributions away. */
+  remove(plugin: string): void;
   dispose(): Promise<void>;
 }
 
-export function createHost(loaded: readonly Loaded[], refused: readonly Refused[]): Host {
+export function createHost(all: readonly Loaded[]): Host {
   const sources = new Map<string, SourceEntry>();
   const tools = new Map<string, ToolEntry>();
   const memories = new Map<string, MemoryBackend>();
   const connectors = new Map<string, KnowledgeEntry>();
   const queues = new Map<string, Queue>();
   const useCases = new Map<string, UseCase>();
-  for (const { plugin, contributions } of loaded) {
-    for (const [name, source] of Object.entries(contributions.sources ?? {})) {
-      sources.set(name, { name, plugin: plugin.id, version: plugin.version, source });
+  const loaded: Loaded[] = [];
+  const owners = new Map<string, string>();
+  const maps: Readonly<Record<string, Map<string, unknown>>> = { sources, tools, memories, knowledge: connectors, queues, useCases };
+  const put = (plugin: string, kind: string, name: string, value: unknown): string[] => {
+    const key = `${kind}.${name}`;
+    if ((owners.get(key) ?? plugin) !== plugin) return [key];
+    owners.set(key, plugin);
+    maps[kind]?.set(name, value);
+    return [];
+  };
+  const add = (one: Loaded): string[] => {
+    const { plugin, contributions, builtIn, schemas } = one;
+    loaded.push(one);
+    const own = { plugin: plugin.id, version: plugin.version, builtIn, sandboxed: schemas !== undefined };
+    const left = Object.entries(contributions.sources ?? {}).flatMap(([name, source]) =>
+      put(plugin.id, "sources", name, { name, ...own, source }),
+    );
+    for (const [name, knowledge] of Object.entries(contributions.knowledge ?? {}))
+      left.push(...put(plugin.id, "knowledge", name, { name, plugin: plugin.id, knowledge }));
+    for (const kind of ["memories", "queues", "useCases"] as const)
+      for (const [name, value] of Object.entries(contributions[kind] ?? {})) left.push(...put(plugin.id, kind, name, value));
+    for (const entry of toolsOf(one, sources)) put(plugin.id, "tools", entry.qualifiedName, entry);
+    return left;
+  };
+  const remove = (plugin: string) => {
+    for (const [key, owner] of owners) {
+      if (owner !== plugin) continue;
+      const dot = key.indexOf(".");
+      maps[key.slice(0, dot)]?.delete(key.slice(dot + 1));
+      owners.delete(key);
     }
-    for (const [name, backend] of Object.entries(contributions.memories ?? {})) memories.set(name, backend);
-    for (const [name, knowledge] of Object.entries(contributions.knowledge ?? {})) {
-      connectors.set(name, { name, plugin: plugin.id, knowledge });
-    }
-    for (const [name, queue] of Object.entries(contributions.queues ?? {})) queues.set(name, queue);
-    for (const [name, useCase] of Object.entries(contributions.useCases ?? {})) useCases.set(name, useCase);
-    for (const entry of toolsOf(plugin.id, contributions, sources)) tools.set(entry.qualifiedName, entry);
-  }
+    loaded.splice(0, loaded.length, ...loaded.filter((one) => one.plugin.id !== plugin));
+  };
+  for (const one of all) add(one);
   const dispose = async () => {
     for (const { contributions } of [...loaded].reverse()) await contributions.dispose?.();
   };
-  return { sources, tools, memories, knowledge: connectors, queues, useCases, refused, dispose };
+  return { sources, tools, memories, knowledge: connectors, queues, useCases, add, remove, dispose };
 }
 
-function toolsOf(provider: string, contributions: Contributions, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {
+function toolsOf({ plugin, contributions, schemas }: Loaded, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {
+  const provider = plugin.id;
   return Object.entries(contributions.tools ?? {}).map(([name, tool]) => ({
     qualifiedName: `${provider}.${name}`,
     provider,
     name,
     tool,
     source: contributions.sources?.[provider] ? (sources.get(provider) ?? null) : null,
-    parameters: z.toJSONSchema(tool.input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>,
+    parameters:
+      schemas?.[name] ?? (z.toJSONSchema(tool.input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>),
+    sandboxed: schemas !== undefined,
   }));
 }
 

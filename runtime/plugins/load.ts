@@ -1,14 +1,14 @@
-import { createRequire } from "node:module";
-import { isAbsolute, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Contributions, Plugin } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
 import { capabilitiesFor, type Grants, type Reach } from "./capabilities.ts";
 
 export interface Loaded {
-  readonly plugin: Plugin;
+  readonly plugin: { readonly id: string; readonly version: string };
   readonly contributions: Contributions;
+  readonly builtIn: boolean;
+  /** JSON Schemas of its tools' parameters; where given, the plugin runs in a process of its own. */
+  readonly schemas?: Readonly<Record<string, Record<string, unknown>>>;
 }
 /** A plugin that is not in service, and why. The rest starts without it. */
 export interface Refused {
@@ -18,8 +18,6 @@ export interface Refused {
 }
 export interface LoadOptions {
   readonly builtIns: readonly Plugin[];
-  /** Package names or paths of modules. */
-  readonly extra: readonly string[];
   readonly configOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Sends a body at most once. */
   readonly fetch: typeof globalThis.fetch;
@@ -33,44 +31,27 @@ export interface LoadOptions {
   readonly setupMs?: number;
 }
 
-/** Imports, admits and sets up. Built-ins come by the same door; one that is refused stops the start. */
-export async function loadPlugins(options: LoadOptions): Promise<{ loaded: Loaded[]; refused: Refused[] }> {
+/** Admits and sets up the plugins that come with the service; one that is refused stops the start. */
+export async function loadBuiltIns(options: LoadOptions): Promise<Loaded[]> {
   const taken = new Set<string>();
-  const admitted: Plugin[] = [];
-  const refused: Refused[] = [];
-  const take = (value: unknown, offered = capabilityNames) => {
-    const plugin = admit(value, taken, offered);
-    taken.add(plugin.id);
-    admitted.push(plugin);
-  };
-  const everything = [...new Set([...capabilityNames, ...Object.keys(options.grants ?? {})])];
-  for (const plugin of options.builtIns) take(plugin, everything);
-  for (const name of options.extra) {
-    try {
-      take((await importPlugin(name)).default);
-    } catch (error) {
-      refused.push(refusal(name, error));
-    }
-  }
-  const loaded: Loaded[] = [];
-  const results = await Promise.allSettled(admitted.map((plugin) => setUp(plugin, options)));
-  for (const [i, result] of results.entries()) {
-    const plugin = admitted[i] as Plugin;
-    if (result.status === "fulfilled") loaded.push({ plugin, contributions: result.value });
-    else if (options.builtIns.includes(plugin)) throw result.reason;
-    else refused.push(refusal(plugin.id, result.reason));
-  }
-  for (const one of refused) options.log.error("plugin refused", { ...one });
-  return { loaded, refused };
+  const offered = [...new Set([...capabilityNames, ...Object.keys(options.grants ?? {})])];
+  for (const plugin of options.builtIns) taken.add(admit(plugin, taken, offered).id);
+  const made = await Promise.all(options.builtIns.map((plugin) => setUp(plugin, options)));
+  return options.builtIns.map((plugin, i) => ({ plugin, contributions: made[i] as Contributions, builtIn: true }));
 }
 
-async function setUp(plugin: Plugin, options: LoadOptions): Promise<Contributions> {
+/** Hands a plugin what it needs, within its time. Throws a `Refusal`. */
+export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns">): Promise<Contributions> {
   const config = plugin.config.safeParse(options.configOf(plugin.id));
   if (!config.success) {
     const [issue] = config.error.issues;
     throw new Refusal("BAD_CONFIG", `${plugin.id}: its setting ${issue?.path.join(".")} is not valid: ${issue?.message}`);
   }
-  const capabilities = capabilitiesFor(plugin, reachOf(plugin.id, options), options.log, options.grants);
+  const settings = options.configOf(plugin.id);
+  const capabilities = capabilitiesFor(plugin, reachOf(plugin.id, options), options.log, {
+    secret: async (name) => settings[name] ?? null,
+    ...options.grants,
+  });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = options.setupMs ?? 10_000;
   const late = new Promise<never>((_, fail) => {
@@ -78,7 +59,7 @@ async function setUp(plugin: Plugin, options: LoadOptions): Promise<Contribution
   });
   try {
     const contributions = await Promise.race([plugin.setup({ ...capabilities, config: config.data }), late]);
-    check(plugin, contributions);
+    checkContributions(plugin.id, contributions);
     return contributions;
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal("SETUP_FAILED", `${plugin.id}: setup threw: ${error}`, error);
@@ -87,7 +68,7 @@ async function setUp(plugin: Plugin, options: LoadOptions): Promise<Contribution
   }
 }
 
-const reachOf = (plugin: string, { fetch, hostsOf, given }: LoadOptions): Reach => ({
+const reachOf = (plugin: string, { fetch, hostsOf, given }: Omit<LoadOptions, "builtIns">): Reach => ({
   fetch,
   hosts: () => hostsOf(plugin),
   ...(given && { given: { hosts: () => given.hostsOf(plugin), fetch: given.fetch } }),
@@ -95,8 +76,9 @@ const reachOf = (plugin: string, { fetch, hostsOf, given }: LoadOptions): Reach 
 
 const name = /^[a-z][a-z0-9_-]{0,62}$/;
 
-function check(plugin: Plugin, contributions: Contributions): void {
-  const bad = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin.id}: ${what}`);
+/** Throws a `Refusal` that says which contribution is not what it must be. */
+export function checkContributions(plugin: string, contributions: Contributions): void {
+  const bad = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin}: ${what}`);
   if (typeof contributions !== "object" || contributions === null)
     throw bad("expected setup to return an object of contributions.");
   for (const kind of ["sources", "tools", "memories", "knowledge", "queues", "useCases"] as const) {
@@ -116,31 +98,7 @@ function check(plugin: Plugin, contributions: Contributions): void {
   }
 }
 
-/** A path is taken from the working folder, a package name from its node_modules. */
-async function importPlugin(specifier: string): Promise<{ default?: unknown }> {
-  const isPath = specifier.startsWith(".") || isAbsolute(specifier);
-  let file: string;
-  try {
-    file = isPath ? resolve(specifier) : createRequire(resolve("package.json")).resolve(specifier);
-  } catch (error) {
-    throw new Refusal(
-      "NOT_FOUND",
-      `No package "${specifier}" in node_modules here. Install it, or give the path of its module.`,
-      error,
-    );
-  }
-  try {
-    return (await import(pathToFileURL(file).href)) as { default?: unknown };
-  } catch (error) {
-    throw new Refusal(
-      "NOT_FOUND",
-      `${specifier} could not be imported: ${error instanceof Error ? error.message : error}`,
-      error,
-    );
-  }
-}
-
-const refusal = (plugin: string, error: unknown): Refused => ({
+export const refusalOf = (plugin: string, error: unknown): Refused => ({
   name: plugin,
   code: error instanceof Refusal ? error.code : "SETUP_FAILED",
   reason: error instanceof Error ? error.message : String(error),

@@ -1,4 +1,6 @@
+import { storable } from "../json.ts";
 import type { Host, ToolEntry } from "../plugins/host.ts";
+import { checkParameters } from "./parameters.ts";
 import { BadParameter, type RegisteredTool } from "./registered-tool.ts";
 
 /** The tools of the loaded plugins. `builtIns`: ids of those that come with the service. */
@@ -24,12 +26,16 @@ function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
     agentId: null,
     available: true,
     parse: (given) => {
+      if (entry.sandboxed) return checkParameters(entry.parameters, given);
       const parsed = tool.input.safeParse(given);
       if (parsed.success) return parsed.data;
       const [issue] = parsed.error.issues;
       throw new BadParameter(issue?.path.join(".") ?? "", issue?.message ?? "is not valid");
     },
-    run: async (input, use) => tool.output.parse(await tool.run(input, use)),
+    run: async (input, use) => {
+      const output = tool.output.parse(await tool.run(input, use));
+      return entry.sandboxed ? storable(output) : output;
+    },
     find: find ? (input, use) => find(input, use) : null,
   };
 }

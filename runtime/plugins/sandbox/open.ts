@@ -43,7 +43,8 @@ export interface SandboxOptions {
   readonly memoryMb?: number | undefined;
   /** Deadline of one call, milliseconds. */
   readonly callMs?: number | undefined;
-  readonly config?: Readonly<Record<string, unknown>> | undefined;
+  /** The plugin's own settings, or how they are found once it said its id. */
+  readonly config?: Readonly<Record<string, unknown>> | ((id: string) => Readonly<Record<string, unknown>>) | undefined;
   /** What the capabilities answer with that do not ask: `vectors`, and the names of the trackers. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined;
   /** Answers what the plugin asks: `fetch`, `secret` …; see `serveCapabilities`. */
@@ -93,7 +94,14 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { bundle, name, deno, memoryMb = 64, callMs = 30_000 } = options;
   const launch = launchOf({ deno, bundle, memoryMb, walls: options.walls ?? (await wallsThatWork(bundle, deno)) });
   const saves = new Map<number, (state: never) => Promise<void>>();
+  const { config } = options;
+  let asked: string | null = null;
   const serve: Serve = async (method, params, signal) => {
+    if (method === "settings" && typeof config === "function" && asked === null) {
+      // Once: another's settings are none of its business.
+      asked = String((params as { id?: unknown } | null)?.id);
+      return config(asked);
+    }
     if (method !== "save") return (options.serve ?? nobody)(method, params, signal);
     const { call, state } = params as { call: number; state: never };
     await (saves.get(call) ?? nobody)(state);
@@ -103,6 +111,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   void child.exited.then(({ reason }) => peer.close(reason));
 
   const described = await initialize(options, child, peer.request);
+  if (asked !== null && asked !== described.plugin.id) {
+    child.kill("it was not taken in");
+    throw new Refusal("BAD_CONTRIBUTION", `It said it was ${asked}, and then ${described.plugin.id}.`);
+  }
   let underWay = 0;
   let closing = false;
   const call: Caller = async (target, args, { call, signal, save } = {}) => {
@@ -149,7 +161,11 @@ type Request = ReturnType<typeof createPeer>["request"];
 async function initialize(options: SandboxOptions, child: Child, request: Request): Promise<Described> {
   const { name, config = {}, facts = {} } = options;
   try {
-    const answer = await request("initialize", { protocols, config, facts }, { deadlineMs: limits.initializeMs });
+    const answer = await request(
+      "initialize",
+      { protocols, config: typeof config === "function" ? null : config, facts },
+      { deadlineMs: limits.initializeMs },
+    );
     const parsed = shape.safeParse(answer);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;

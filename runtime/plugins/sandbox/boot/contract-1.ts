@@ -42,7 +42,7 @@ export class Contract1 {
     this.#plugin = plugin;
   }
 
-  async setUp(config: unknown, facts: Facts): Promise<Record<string, unknown>> {
+  async setUp(config: unknown, facts: Facts): Promise<void> {
     const plugin = this.#plugin;
     let parsed: unknown;
     try {
@@ -57,7 +57,6 @@ export class Contract1 {
     } catch (error) {
       throw new BootError("SETUP_FAILED", `${plugin.id}: setup threw: ${messageOf(error)}`);
     }
-    return this.#described();
   }
 
   async dispose(): Promise<void> {
@@ -94,7 +93,7 @@ export class Contract1 {
     return kind === "tools" ? (this.#contributions.sources?.[this.#plugin.id]?.connection as Schema | undefined) : undefined;
   }
 
-  #described(): Record<string, unknown> {
+  described(): Record<string, unknown> {
     const { id, version, sdk, about, needs, hosts, config } = this.#plugin;
     const each = (kind: string, describe: (target: Target) => unknown) =>
       Object.fromEntries(Object.entries(this.#contributions[kind] ?? {}).map(([name, target]) => [name, describe(target)]));

@@ -1,7 +1,7 @@
 import type { Facts } from "./capabilities.ts";
 import { type CallParams, Contract1, type Plugin } from "./contract-1.ts";
 import { BootError } from "./errors.ts";
-import { answer } from "./peer.ts";
+import { answer, ask } from "./peer.ts";
 import { args, exit, isReadable, takeConsole } from "./stdio.ts";
 
 // The first code of a sandboxed process: it speaks with the host, and lends the plugin its voice. It guards nothing, since
@@ -13,6 +13,7 @@ const contracts: Readonly<Record<number, new (plugin: Plugin) => Contract1>> = {
 
 interface Initialize {
   readonly protocols: readonly number[];
+  /** `null`: the host is asked, by the plugin's id. */
   readonly config: unknown;
   readonly facts: Facts;
 }
@@ -43,9 +44,9 @@ async function initialize(params: Initialize) {
       `Expected contract ${Object.keys(contracts).join(" or ")}; ${plugin.id} was built for contract ${stamp.contract}.`,
     );
   const contract = new Contract(plugin);
-  const described = await contract.setUp(params.config, params.facts);
+  await contract.setUp(params.config ?? (await ask("settings", { id: plugin.id })), params.facts);
   serving = contract;
-  return { protocol, contract: stamp.contract, stamped_sdk: stamp.sdk, ...described };
+  return { protocol, contract: stamp.contract, stamped_sdk: stamp.sdk, ...contract.described() };
 }
 
 async function call(params: CallParams, id: number) {

@@ -1,0 +1,31 @@
+import { Refusal } from "./admit.ts";
+
+const maxBytes = 16 * 1024 * 1024;
+
+/** One module and all that it imports as one file. For plugins that were not built: `signalbox plugin build` makes the real one. */
+export async function bundleOf(file: string): Promise<Uint8Array> {
+  const esbuild = await import("esbuild").catch(() => null);
+  if (!esbuild)
+    throw new Refusal(
+      "NOT_BUILT",
+      `${file} is not a built plugin, and there is no esbuild here to bundle it; run signalbox plugin build in its folder.`,
+    );
+  try {
+    const { outputFiles } = await esbuild.build({
+      entryPoints: [file],
+      ...{ bundle: true, write: false, format: "esm", platform: "neutral", target: "es2024", legalComments: "none" },
+      mainFields: ["module", "main"],
+      conditions: ["import"],
+      external: ["node:*"],
+      logLevel: "silent",
+      // What the folder says about how to compile is a stranger's.
+      tsconfigRaw: "{}",
+    });
+    const bytes = outputFiles[0]?.contents ?? new Uint8Array();
+    if (bytes.byteLength > maxBytes) throw new Refusal("NOT_BUILT", `${file}: its bundle has more than ${maxBytes} bytes.`);
+    return bytes;
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal("NOT_FOUND", `${file} could not be bundled: ${error instanceof Error ? error.message : error}`, error);
+  }
+}

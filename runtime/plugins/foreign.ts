@@ -1,0 +1,96 @@
+import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { type BuiltManifest, builtManifest, faultOf } from "@signalbox/sdk/manifest";
+import { Refusal } from "./admit.ts";
+import { bundleOf } from "./bundle.ts";
+import { sha256Of } from "./bundle-cache.ts";
+
+/** A plugin that is not ours, as its files say: nothing of it has run. */
+export interface Foreign {
+  /** As the operator named it. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** `null`: it was not built, so only running it can tell what it is. */
+  readonly manifest: BuiltManifest | null;
+}
+
+/**
+ * Reads what `SIGNALBOX_PLUGINS` names: a folder or package with `dist/plugin.json`, or a module, which is bundled. A path is
+ * taken from the working folder, a package name from its node_modules. Throws a `Refusal`.
+ */
+export async function readForeign(specifier: string): Promise<Foreign> {
+  const place = placeOf(specifier);
+  if (statSync(place).isDirectory()) return readFolder(specifier, place);
+  const folder = dirname(place);
+  for (const root of [folder, dirname(folder)]) {
+    if (existsSync(join(root, "dist/plugin.json")) && builtEntry(root) === place) return readFolder(specifier, root);
+  }
+  return { name: specifier, bytes: await bundleOf(place), manifest: null };
+}
+
+function placeOf(specifier: string): string {
+  if (specifier.startsWith(".") || isAbsolute(specifier)) {
+    const file = resolve(specifier);
+    if (!existsSync(file)) throw new Refusal("NOT_FOUND", `${file} does not exist.`);
+    return file;
+  }
+  const require = createRequire(resolve("package.json"));
+  const found = require.resolve
+    .paths(specifier)
+    ?.map((folder) => join(folder, specifier))
+    .find((folder) => existsSync(join(folder, "package.json")));
+  if (found && existsSync(join(found, "dist/plugin.json"))) return found;
+  try {
+    return require.resolve(specifier);
+  } catch (error) {
+    throw new Refusal(
+      "NOT_FOUND",
+      `No package "${specifier}" in node_modules here. Install it, or give the path of its module.`,
+      error,
+    );
+  }
+}
+
+function builtEntry(root: string): string | null {
+  const { entry } = JSON.parse(readFileSync(join(root, "dist/plugin.json"), "utf8")) as { entry?: unknown };
+  return typeof entry === "string" ? join(root, entry) : null;
+}
+
+/** Reads a folder with a built plugin: `dist/plugin.json` and the bundle that it names, compared by its digest. */
+async function readFolder(name: string, folder: string): Promise<Foreign> {
+  const file = join(folder, "dist/plugin.json");
+  if (!existsSync(file)) {
+    throw new Refusal("NOT_BUILT", `${folder} has no dist/plugin.json; run signalbox plugin build there, or name its module.`);
+  }
+  const manifest = readManifest(readFileSync(file, "utf8"));
+  const bundle = join(folder, manifest.entry);
+  if (!existsSync(bundle) || !lstatSync(bundle).isFile())
+    throw new Refusal("NOT_FOUND", `${bundle} is missing or no ordinary file; run signalbox plugin build.`);
+  const bytes = new Uint8Array(readFileSync(bundle));
+  checkBundle(manifest, bytes);
+  return { name, bytes, manifest };
+}
+
+/** `dist/plugin.json` as text. Throws a `Refusal` that names the member that is wrong. */
+export function readManifest(text: string): BuiltManifest {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refusal("BAD_MANIFEST", "dist/plugin.json is not JSON.");
+  }
+  const parsed = builtManifest.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new Refusal("BAD_MANIFEST", faultOf(parsed.error));
+}
+
+/** A bundle that is not the one that was built does not start. */
+export function checkBundle(manifest: BuiltManifest, bytes: Uint8Array): void {
+  const came = sha256Of(bytes);
+  if (came !== manifest.bundle.sha256)
+    throw new Refusal(
+      "MODIFIED",
+      `${manifest.id} ${manifest.version}: expected a bundle with SHA-256 ${manifest.bundle.sha256}; it has ${came}.`,
+    );
+}

@@ -1,0 +1,91 @@
+import type { BuiltManifest } from "@signalbox/sdk/manifest";
+import type { Queryable } from "../database/client.ts";
+
+export interface PluginRow {
+  readonly id: string;
+  readonly version: string | null;
+  readonly enabled: boolean;
+  readonly settings: string | null;
+  readonly quarantine_code: string | null;
+  readonly quarantine_reason: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+export interface VersionRow {
+  readonly plugin_id: string;
+  readonly version: string;
+  readonly sha256: string;
+  readonly manifest: BuiltManifest;
+  readonly origin: string | null;
+  readonly integrity: string | null;
+  readonly approved_at: string | null;
+  readonly installed_at: string;
+}
+
+export const allPlugins = (sql: Queryable): Promise<PluginRow[]> => sql<PluginRow[]>`select * from plugins order by id`;
+
+/** Without the bundles, oldest first. */
+export const allVersions = (sql: Queryable): Promise<VersionRow[]> =>
+  sql<VersionRow[]>`
+    select plugin_id, version, sha256, manifest, origin, integrity, approved_at, installed_at
+    from plugin_versions order by plugin_id, installed_at, version`;
+
+export async function findPlugin(sql: Queryable, id: string): Promise<PluginRow | undefined> {
+  const [row] = await sql<PluginRow[]>`select * from plugins where id = ${id}`;
+  return row;
+}
+
+export const findVersions = (sql: Queryable, id: string): Promise<VersionRow[]> =>
+  sql<VersionRow[]>`
+    select plugin_id, version, sha256, manifest, origin, integrity, approved_at, installed_at
+    from plugin_versions where plugin_id = ${id} order by installed_at, version`;
+
+export async function findBundle(sql: Queryable, id: string, version: string): Promise<Uint8Array | undefined> {
+  const [row] = await sql<{ bundle: Uint8Array }[]>`
+    select bundle from plugin_versions where plugin_id = ${id} and version = ${version}`;
+  return row?.bundle;
+}
+
+/** `false` where this version is there already, with these bytes or with others. */
+export async function insertVersion(
+  sql: Queryable,
+  { id, version }: Pick<BuiltManifest, "id" | "version">,
+  row: { sha256: string; manifest: string; bundle: Uint8Array; origin: string | null; integrity: string | null },
+): Promise<boolean> {
+  const result = await sql`
+    with plugin as (insert into plugins (id) values (${id}) on conflict (id) do update set updated_at = now() returning id)
+    insert into plugin_versions (plugin_id, version, sha256, manifest, bundle, origin, integrity)
+    select id, ${version}, ${row.sha256}, ${row.manifest}::text::json, ${row.bundle}, ${row.origin}, ${row.integrity} from plugin
+    on conflict do nothing`;
+  return result.count > 0;
+}
+
+/** Makes an approved version the one that serves, and ends a quarantine. */
+export async function useVersion(sql: Queryable, id: string, version: string): Promise<void> {
+  await sql`
+    with approved as (
+      update plugin_versions set approved_at = coalesce(approved_at, now()) where plugin_id = ${id} and version = ${version}
+    )
+    update plugins set version = ${version}, quarantine_code = null, quarantine_reason = null, updated_at = now()
+    where id = ${id}`;
+}
+
+export async function setEnabled(sql: Queryable, id: string, enabled: boolean): Promise<void> {
+  await sql`
+    update plugins set enabled = ${enabled}, quarantine_code = null, quarantine_reason = null, updated_at = now()
+    where id = ${id}`;
+}
+
+export async function setQuarantine(sql: Queryable, id: string, version: string, code: string, reason: string): Promise<void> {
+  await sql`
+    update plugins set quarantine_code = ${code}, quarantine_reason = ${reason}, updated_at = now()
+    where id = ${id} and version = ${version} and quarantine_code is null`;
+}
+
+export async function saveSettings(sql: Queryable, id: string, settings: string | null): Promise<void> {
+  await sql`update plugins set settings = ${settings}, updated_at = now() where id = ${id}`;
+}
+
+export async function deletePlugin(sql: Queryable, id: string): Promise<boolean> {
+  return (await sql`delete from plugins where id = ${id}`).count > 0;
+}

@@ -1,0 +1,83 @@
+import { type Capabilities, type Json, PluginError } from "@signalbox/sdk";
+import type { Manifest } from "@signalbox/sdk/manifest";
+import { z } from "zod";
+import type { Log } from "../../log.ts";
+import { Allowance } from "./limits.ts";
+import type { Serve } from "./peer.ts";
+
+/** What the host lends to a sandboxed plugin. */
+export interface Lent extends Partial<Pick<Capabilities, "secret" | "embed" | "operations" | "trackers">> {
+  readonly fetch?: (asked: unknown, signal: AbortSignal) => Promise<unknown>;
+}
+type Allowed = Pick<Manifest, "needs" | "permissions">;
+
+const named = z.object({ name: z.string().max(100) });
+const texts = z.object({ texts: z.array(z.string().max(100_000)).max(256) });
+const operation = z.object({ id: z.string().max(100), input: z.record(z.string(), z.json()).default({}) });
+const key = z.string().min(1).max(200);
+const newIssue = z.object({
+  source: z.string().max(100),
+  issue: z.object({ project: z.string().max(1_000), title: z.string().max(1_000), body: z.string().max(200_000) }),
+  key,
+});
+const oldIssue = z.object({
+  source: z.string().max(100),
+  issue: z.object({ project: z.string().max(1_000), key: z.string().max(1_000) }),
+  key,
+});
+
+/** Answers what a plugin asks of the host, as far as the operator approved it. */
+export function serveCapabilities(name: string, allowed: Allowed, lent: Lent): Serve {
+  const answers: Readonly<Record<string, (params: unknown, signal: AbortSignal) => Promise<unknown> | undefined>> = {
+    fetch: (params, signal) => lent.fetch?.(params, signal),
+    secret: (params) => lent.secret?.(read(named, params).name),
+    embed: (params) => lent.embed?.(read(texts, params).texts),
+    operations: (params) => {
+      const { id, input } = read(operation, params);
+      if (!allowed.permissions.operations.some((one) => one.id === id))
+        throw new PluginError("failed", `The plugin ${name} may not call ${id}: its manifest does not name it.`);
+      return lent.operations?.call(id, input);
+    },
+    "trackers.createIssue": (params, signal) => {
+      const { source, issue, key } = read(newIssue, params);
+      return lent.trackers?.createIssue(source, issue, { key, signal });
+    },
+    "trackers.closeIssue": (params, signal) => {
+      const { source, issue, key } = read(oldIssue, params);
+      return lent.trackers?.closeIssue(source, issue, { key, signal });
+    },
+  };
+  return async (method, params, signal) => {
+    const need = method.split(".")[0] as string;
+    const answer = Object.hasOwn(answers, method) ? answers[method] : undefined;
+    if (!answer || !allowed.needs.includes(need))
+      throw new PluginError(
+        "failed",
+        `The plugin ${name} has no capability ${need.slice(0, 100)}: its manifest does not name it.`,
+      );
+    const given = answer(params, signal);
+    if (given === undefined) throw new PluginError("unavailable", `This host has no ${need} to lend.`);
+    return given;
+  };
+}
+
+function read<S extends z.ZodType>(shape: S, params: unknown): z.output<S> {
+  const parsed = shape.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new PluginError("invalid_input", `${issue?.path.join(".") || "params"}: ${issue?.message}`);
+}
+
+const line = z.object({ message: z.string(), fields: z.record(z.string(), z.json()).catch({}) });
+
+/** Takes a plugin's log lines, cut to size and counted: a flood of them must not be ours. */
+export function logLines(name: string, log: Log): (method: string, params: unknown) => void {
+  const allowance = new Allowance({ burst: 200, perSecond: 20 });
+  return (method, params) => {
+    const parsed = method === "log" ? line.safeParse(params) : null;
+    if (!parsed?.success || !allowance.take(1)) return;
+    const fields = JSON.stringify(parsed.data.fields);
+    const kept: Readonly<Record<string, Json>> = fields.length > 4_000 ? { cut: fields.slice(0, 4_000) } : parsed.data.fields;
+    log.info(parsed.data.message.slice(0, 2_000), { fields: kept, plugin: name });
+  };
+}

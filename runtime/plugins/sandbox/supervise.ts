@@ -1,0 +1,214 @@
+import { PluginError } from "@signalbox/sdk";
+import { Refusal } from "../admit.ts";
+import type { Caller, CallOptions, Target } from "./contributions.ts";
+import type { Sandbox } from "./open.ts";
+
+/**
+ * What a plugin's process is at. `degraded`: it serves, and crashed a short time ago. `backoff`: it waits for its next start.
+ * `quarantined`: it crashed too often, or cannot be taken in; an operator has to enable it again.
+ */
+export type ProcessState = "starting" | "ready" | "degraded" | "backoff" | "quarantined" | "stopped";
+export interface ProcessStatus {
+  readonly state: ProcessState;
+  /** Why, where it does not simply serve. A code and a sentence. */
+  readonly code: string | null;
+  readonly reason: string | null;
+  /** Crashes in the last ten minutes. */
+  readonly crashes: number;
+  /** Resident memory, bytes. */
+  readonly memory: number | null;
+  readonly pid: number | null;
+}
+
+export interface SuperviseOptions {
+  readonly name: string;
+  readonly open: () => Promise<Sandbox>;
+  /** Calls at the same time; more wait for their turn. */
+  readonly concurrency: number;
+  readonly changed: (status: ProcessStatus) => void;
+  readonly times?: Partial<typeof usual>;
+}
+
+/** Milliseconds, and counts. */
+const usual = { firstBackoff: 1_000, longestBackoff: 60_000, window: 600_000, crashes: 5 };
+/** What starting again does not mend. */
+const lasting: readonly string[] = [
+  "NOT_A_PLUGIN",
+  "UNKNOWN_CONTRACT",
+  "UNKNOWN_PROTOCOL",
+  "SDK_RANGE",
+  "BAD_CONFIG",
+  "BAD_CONTRIBUTION",
+  "NO_SANDBOX",
+  "UNKNOWN_NEED",
+  "MODIFIED",
+];
+
+/** Keeps one plugin's process running: started again after a crash, ever later, and no more after too many. */
+export class Supervised {
+  readonly #options: SuperviseOptions;
+  readonly #times: typeof usual;
+  #state: ProcessState = "stopped";
+  #why: { code: string; reason: string } | null = null;
+  #crashes: number[] = [];
+  #sandbox: Sandbox | null = null;
+  #starting: Promise<void> | null = null;
+  #again: ReturnType<typeof setTimeout> | null = null;
+  #againAt = 0;
+  readonly #turns: (() => void)[] = [];
+  #running = 0;
+
+  constructor(options: SuperviseOptions) {
+    this.#options = options;
+    this.#times = { ...usual, ...options.times };
+  }
+
+  status(): ProcessStatus {
+    const degraded = this.#state === "ready" && this.#recent() > 0;
+    return {
+      state: degraded ? "degraded" : this.#state,
+      code: this.#why?.code ?? null,
+      reason: this.#why?.reason ?? null,
+      crashes: this.#recent(),
+      memory: this.#sandbox?.memory() ?? null,
+      pid: this.#sandbox?.pid ?? null,
+    };
+  }
+
+  /** Resolves when it serves, or when that failed: `status` says which. Forgets earlier crashes when it was quarantined. */
+  start(): Promise<void> {
+    if (this.#sandbox || this.#starting) return this.#starting ?? Promise.resolve();
+    if (this.#again) clearTimeout(this.#again);
+    this.#again = null;
+    if (this.#state === "quarantined") this.#crashes = [];
+    this.#set("starting", this.#why);
+    this.#starting = this.#open().finally(() => {
+      this.#starting = null;
+    });
+    return this.#starting;
+  }
+
+  /** Lets calls under way finish, and ends the process. */
+  async stop(): Promise<void> {
+    if (this.#again) clearTimeout(this.#again);
+    this.#again = null;
+    this.#set("stopped", null);
+    await this.#starting;
+    const sandbox = this.#sandbox;
+    this.#sandbox = null;
+    await sandbox?.close();
+  }
+
+  /** Ends what is under way, and does not start again until `start`. */
+  quarantine(code: string, reason: string): void {
+    if (this.#again) clearTimeout(this.#again);
+    this.#again = null;
+    this.#set("quarantined", { code, reason });
+    const sandbox = this.#sandbox;
+    this.#sandbox = null;
+    sandbox?.kill(reason);
+  }
+
+  /** Runs one function in the process; waits while it starts, fails at once while it cannot serve. */
+  readonly call: Caller = async (target, args, options) => {
+    const signal = options?.signal;
+    if (this.#starting) await abortable(this.#starting, signal);
+    await this.#turn(signal);
+    try {
+      return await this.#serving().call(target as Target, args, options as CallOptions);
+    } finally {
+      this.#running -= 1;
+      this.#turns.shift()?.();
+    }
+  };
+
+  #serving(): Sandbox {
+    if (this.#sandbox) return this.#sandbox;
+    const wait = this.#state === "backoff" ? Math.max(100, this.#againAt - Date.now()) : this.#times.longestBackoff;
+    throw new PluginError(
+      "unavailable",
+      `The plugin ${this.#options.name} is ${this.#state}${this.#why ? `: ${this.#why.reason}` : ""}`,
+      {
+        retryable: true,
+        retry_after_ms: wait,
+      },
+    );
+  }
+
+  async #turn(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#running >= this.#options.concurrency) {
+      let enter = () => {};
+      const turn = new Promise<void>((done) => {
+        enter = done;
+      });
+      this.#turns.push(enter);
+      try {
+        await abortable(turn, signal);
+      } catch (error) {
+        const at = this.#turns.indexOf(enter);
+        // Its turn may have come at the same moment: then it is the next one's.
+        if (at >= 0) this.#turns.splice(at, 1);
+        else this.#turns.shift()?.();
+        throw error;
+      }
+    }
+    this.#running += 1;
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const sandbox = await this.#options.open();
+      if (this.#state !== "starting") return void (await sandbox.close(0));
+      this.#sandbox = sandbox;
+      this.#set("ready", null);
+      void sandbox.exited.then(({ reason }) => {
+        if (this.#sandbox !== sandbox) return;
+        this.#sandbox = null;
+        this.#crashed("PLUGIN_CRASHED", reason);
+      });
+    } catch (error) {
+      if (this.#state !== "starting") return;
+      const code = error instanceof Refusal ? error.code : "SETUP_FAILED";
+      const reason = error instanceof Error ? error.message : String(error);
+      if (lasting.includes(code)) this.#set("quarantined", { code, reason });
+      else this.#crashed(code, reason);
+    }
+  }
+
+  #crashed(code: string, reason: string): void {
+    const { window, crashes, firstBackoff, longestBackoff } = this.#times;
+    this.#crashes = [...this.#crashes.filter((at) => Date.now() - at < window), Date.now()];
+    const count = this.#crashes.length;
+    if (count >= crashes) {
+      this.#set("quarantined", { code, reason: `${reason}; it crashed ${count} times in ${window / 60_000} minutes` });
+      return;
+    }
+    const wait = Math.min(longestBackoff, firstBackoff * 2 ** (count - 1));
+    this.#againAt = Date.now() + wait;
+    this.#again = setTimeout(() => {
+      this.#again = null;
+      void this.start();
+    }, wait);
+    this.#set("backoff", { code, reason });
+  }
+
+  #recent(): number {
+    return this.#crashes.filter((at) => Date.now() - at < this.#times.window).length;
+  }
+
+  #set(state: ProcessState, why: { code: string; reason: string } | null): void {
+    this.#state = state;
+    this.#why = why;
+    this.#options.changed(this.status());
+  }
+}
+
+function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  return new Promise((done, fail) => {
+    const stop = () => fail(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop, { once: true });
+    work.then(done, fail).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
