@@ -20,6 +20,8 @@ import type { Memory } from "./memory/open.ts";
 import { memoryOperations } from "./memory/operations.ts";
 import type { Bound } from "./operations.ts";
 import type { Connections } from "./plugins/connections.ts";
+import { notServing } from "./plugins/not-serving.ts";
+import { type PluginDeps, pluginOperations } from "./plugins/operations.ts";
 import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
 import { projectOperations } from "./projects/operations.ts";
 import type { OpenQueue } from "./queues/open.ts";
@@ -50,6 +52,7 @@ export interface Parts {
   readonly knowledge: KnowledgeDeps;
   readonly health: readonly Part[];
   readonly watchdogEnabled: boolean;
+  readonly plugins: PluginDeps;
   readonly polls: Omit<PollParts, "inbox">;
   readonly queues: ReadonlyMap<string, OpenQueue>;
   readonly useCases: ReadonlyMap<string, UseCase>;
@@ -77,8 +80,9 @@ export const bindAll = (parts: Parts): Bound[] => [
   usageOperation,
   watchdogOperation(parts.watchdogEnabled),
   ...gatewayOperations(parts.gateway),
+  ...pluginOperations(parts.plugins),
   ...pollSourceOperations({ inbox: parts.inbox, ...parts.polls }),
   ...queueOperations(parts.queues),
   ...useCaseOperations(parts.useCases),
-  healthOperation(parts.health),
+  healthOperation(parts.health, () => notServing(parts.plugins.fleet)),
 ];

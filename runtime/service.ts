@@ -35,6 +35,7 @@ import { connectionsOf } from "./plugins/connections.ts";
 import { openFleet } from "./plugins/fleet.ts";
 import { createHost } from "./plugins/host.ts";
 import { loadBuiltIns } from "./plugins/load.ts";
+import { createLogTail } from "./plugins/log-tail.ts";
 import { startScheduler } from "./poll-sources/scheduler.ts";
 import { keepQueues } from "./queues/keep.ts";
 import { openQueues } from "./queues/open.ts";
@@ -98,6 +99,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const sourceOf = (name: string) => host.sources.get(name);
   const integrations = await openIntegrations({ ...{ sql, bus, log, vault, sourceOf }, watchdog: alarm });
   connections.use(host, integrations);
+  const pluginLogs = createLogTail();
   let contributed = async () => connections.use(host, integrations);
   const fleet = await openFleet({
     ...{ sql, bus, log, vault, host, watchdog: alarm, settings: storedSettings },
@@ -117,6 +119,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
         guarded: guard.fetch,
         embed,
         log,
+        logs: pluginLogs,
         vectors: ground.vectors,
       },
       ...{
@@ -235,6 +238,10 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
     chat: { ...talk, connectionOf: (source, agentId) => connections.forExecution(source, undefined, agentId) },
+    plugins: {
+      ...{ fleet, bus, vault, logs: pluginLogs },
+      environment: (id) => Object.keys(config.foreignSettingsOf(id)),
+    },
     mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
     gateway: {
       ...{ memory, leaseSeconds, isOpen: () => keyring.open },

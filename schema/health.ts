@@ -10,6 +10,10 @@ export const get = operation({
     .object({
       status: z.enum(["ok", "degraded"]),
       timestamp,
+      plugins: z
+        .array(z.object({ id: z.string(), state: z.enum(["backoff", "quarantined"]) }).meta({ id: "PluginNotServing" }))
+        .optional()
+        .describe("Installed plugins whose process does not serve. The service serves without them."),
       down: z.array(z.string()).optional().describe("The parts that do not answer."),
     })
     .meta({ id: "Health" }),

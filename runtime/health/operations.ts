@@ -1,4 +1,5 @@
 import * as health from "@signalbox/schema/health";
+import type { Output } from "@signalbox/schema/operation";
 import { handle } from "../operations.ts";
 
 /** A part that the service needs to serve. `probe` rejects while it does not answer. */
@@ -9,11 +10,17 @@ export interface Part {
 
 const patienceMs = 3_000;
 
-export function healthOperation(parts: readonly Part[]) {
+type Plugins = Output<typeof health.get>["plugins"];
+
+export function healthOperation(parts: readonly Part[], plugins: () => NonNullable<Plugins> = () => []) {
   return handle(health.get, async () => {
     const down = await partsDown(parts);
     const timestamp = new Date().toISOString();
-    return down.length === 0 ? { status: "ok" as const, timestamp } : { status: "degraded" as const, timestamp, down };
+    const away = plugins();
+    const also = away.length > 0 ? { plugins: away } : {};
+    return down.length === 0
+      ? { status: "ok" as const, timestamp, ...also }
+      : { status: "degraded" as const, timestamp, ...also, down };
   });
 }
 

@@ -16,6 +16,7 @@ export interface Fleet {
   /** Those that the environment names, and, where they were taken in, how they run. */
   fromEnvironment(): readonly Running[];
   running(id: string): Running | undefined;
+  all(): readonly Running[];
   /** Plugins that could not be taken in, by id or by the name that the operator gave. */
   readonly refused: ReadonlyMap<string, Refused>;
   /** Tries a version before it serves. Throws a `Refusal`. */
@@ -24,7 +25,7 @@ export interface Fleet {
   isTaken(id: string): boolean;
   /** Brings this replica to what the database says. */
   refresh(): Promise<void>;
-  /** Starts the process of one of the environment again. */
+  /** Starts a process that does not serve, at once. */
   restart(id: string): Promise<void>;
   /** Called whenever a process changed its state. */
   onState(listener: (id: string, status: ProcessStatus) => void): void;
@@ -165,8 +166,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   for (const specifier of options.specifiers) await takeOwn(specifier);
   await refresh();
   const restart = async (id: string) => {
-    await own.get(id)?.process?.stop();
-    await own.get(id)?.process?.start();
+    const process = (installed.get(id) ?? own.get(id))?.process;
+    if (process && !["ready", "degraded"].includes(process.status().state)) await process.start();
   };
   bus.on("plugins", (payload) => (payload === "" ? refresh() : restart(payload)));
   const timer = setInterval(
@@ -176,6 +177,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   return {
     refused,
     fromEnvironment: () => [...own.values()],
+    all: () => [...own.values(), ...installed.values()],
     running: (id) => installed.get(id) ?? own.get(id),
     isTaken: (id) => builtIns.has(id) || own.has(id),
     trial: async (foreign) => {

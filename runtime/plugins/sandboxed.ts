@@ -3,12 +3,14 @@ import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Log } from "../log.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle } from "./bundle-cache.ts";
+import type { LogTail } from "./log-tail.ts";
 import { contributionsOf } from "./sandbox/contributions.ts";
 import { createHostFetch } from "./sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "./sandbox/open.ts";
 import { logLines, serveCapabilities } from "./sandbox/serve-capabilities.ts";
 import { createStandIns } from "./sandbox/stand-ins.ts";
 import { type ProcessStatus, Supervised } from "./sandbox/supervise.ts";
+import { settingNames } from "./setting-names.ts";
 import { hostsIn } from "./settings-hosts.ts";
 
 /** What the host has for the plugins of others. */
@@ -27,6 +29,7 @@ export interface ForeignGround {
   readonly trackers: TrackersAccess | undefined;
   readonly vectors: Vectors | undefined;
   readonly log: Log;
+  readonly logs: LogTail;
 }
 
 export interface SandboxedPlugin {
@@ -72,10 +75,20 @@ export function sandboxed(
   const open = async (): Promise<Sandbox> => {
     const { file } = cachedBundle(bytes);
     const sandbox = await openSandbox({
-      ...{ bundle: file, name: id, deno: ground.deno, serve, mask: standIns.mask, notified: logLines(id, ground.log) },
+      ...{
+        bundle: file,
+        name: id,
+        deno: ground.deno,
+        serve,
+        mask: standIns.mask,
+        notified: logLines(id, ground.log, ground.logs),
+      },
       ...{ memoryMb: limits.memory_mb, callMs: limits.call_ms, config: standIns.mask(settings()) },
       facts: { vectors: vectors && factsOf(vectors), trackers: trackers?.configured() ?? [] },
     });
+    void sandbox.exited.then(({ reason, stderr }) =>
+      ground.logs.add(id, `its process ended: ${reason}`, stderr ? { stderr } : {}),
+    );
     try {
       checkSame(manifest, sandbox);
     } catch (error) {
@@ -99,12 +112,8 @@ function checkSame(manifest: BuiltManifest, { described: { plugin, contract } }:
 }
 
 /** The settings that the manifest names: whoever approved it saw these. */
-function declaredOnly({ config, secrets }: BuiltManifest, all: Readonly<Record<string, string>>): Record<string, string> {
-  const { properties } = config as { properties?: unknown };
-  const names = new Set([
-    ...Object.keys(typeof properties === "object" && properties ? properties : {}),
-    ...Object.keys(secrets),
-  ]);
+function declaredOnly(manifest: BuiltManifest, all: Readonly<Record<string, string>>): Record<string, string> {
+  const names = settingNames(manifest);
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
 }
 

@@ -164,12 +164,9 @@ export function createPeer({ name, child, serve, notified }: PeerOptions): Peer 
   };
 }
 
-/** Fails at once, so that nobody waits for a process that is gone. It may be called again when it is back. */
+/** Fails at once, so that nobody waits for a process that is gone. Not to be repeated: the call itself may have ended it. */
 export const gone = (name: string, reason: string): PluginError =>
-  new Failure("unavailable", `PLUGIN_CRASHED: the process of ${name} is gone: ${reason}`, {
-    retryable: true,
-    retry_after_ms: 1_000,
-  });
+  new Failure("unavailable", `PLUGIN_CRASHED: the process of ${name} is gone: ${reason}`, { retryable: false });
 
 function read(line: string): Message | null {
   try {

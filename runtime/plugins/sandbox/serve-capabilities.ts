@@ -1,7 +1,9 @@
 import { type Capabilities, type Json, PluginError } from "@signalbox/sdk";
 import type { Manifest } from "@signalbox/sdk/manifest";
 import { z } from "zod";
+import { storable, storableText } from "../../json.ts";
 import type { Log } from "../../log.ts";
+import type { LogTail } from "../log-tail.ts";
 import { Allowance } from "./limits.ts";
 import type { Serve } from "./peer.ts";
 
@@ -71,13 +73,15 @@ function read<S extends z.ZodType>(shape: S, params: unknown): z.output<S> {
 const line = z.object({ message: z.string(), fields: z.record(z.string(), z.json()).catch({}) });
 
 /** Takes a plugin's log lines, cut to size and counted: a flood of them must not be ours. */
-export function logLines(name: string, log: Log): (method: string, params: unknown) => void {
+export function logLines(name: string, log: Log, tail: LogTail): (method: string, params: unknown) => void {
   const allowance = new Allowance({ burst: 200, perSecond: 20 });
   return (method, params) => {
     const parsed = method === "log" ? line.safeParse(params) : null;
     if (!parsed?.success || !allowance.take(1)) return;
     const fields = JSON.stringify(parsed.data.fields);
     const kept: Readonly<Record<string, Json>> = fields.length > 4_000 ? { cut: fields.slice(0, 4_000) } : parsed.data.fields;
-    log.info(parsed.data.message.slice(0, 2_000), { fields: kept, plugin: name });
+    const message = storableText(parsed.data.message.slice(0, 2_000));
+    log.info(message, { fields: kept, plugin: name });
+    tail.add(name, message, storable(kept));
   };
 }

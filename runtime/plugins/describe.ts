@@ -1,0 +1,95 @@
+import type { Output } from "@signalbox/schema/operation";
+import type { get } from "@signalbox/schema/plugins";
+import { type BuiltManifest, widened } from "@signalbox/sdk/manifest";
+import type { Fleet } from "./fleet.ts";
+import type { PluginRow, VersionRow } from "./queries.ts";
+import type { Running } from "./running.ts";
+import { settingNames } from "./setting-names.ts";
+
+export type PluginEntity = Output<typeof get>;
+
+/** An installed plugin as the API shows it. `set`: names of the settings that have a value. */
+export function describeInstalled(
+  row: PluginRow,
+  versions: readonly VersionRow[],
+  fleet: Fleet,
+  set: ReadonlySet<string>,
+): PluginEntity {
+  const current = versions.find((one) => one.version === row.version);
+  const newest = versions.at(-1);
+  const shown = (current ?? newest) as VersionRow;
+  const waiting = newest && newest.approved_at === null && newest !== current ? newest : null;
+  const running = fleet.running(row.id);
+  return {
+    ...describe(shown.manifest, running, set),
+    ...stateOf(row, current, running, fleet),
+    origin: "installed",
+    version: row.version,
+    sha256: current?.sha256 ?? null,
+    waiting: waiting && { version: waiting.version, widens: widened(current?.manifest ?? null, waiting.manifest) },
+    versions: versions.map(({ version, sha256, origin, integrity, approved_at, installed_at }) => ({
+      ...{ version, sha256, origin, integrity, approved_at, installed_at },
+    })),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** A plugin that the environment names, which is its approval. */
+export function describeOwn(running: Running, set: ReadonlySet<string>): PluginEntity {
+  const { manifest, sha256, process } = running;
+  const status = process?.status();
+  return {
+    ...describe(manifest, running, set),
+    state: status?.state ?? "ready",
+    code: status?.code ?? null,
+    reason: status?.reason ?? null,
+    origin: "environment",
+    version: manifest.version,
+    sha256,
+    waiting: null,
+    versions: [],
+    created_at: null,
+    updated_at: null,
+  };
+}
+
+function describe(manifest: BuiltManifest, running: Running | undefined, set: ReadonlySet<string>) {
+  const { id, title = null, about = null, kinds, contributes, permissions, needs, secrets } = manifest;
+  const plain = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
+  const status = running?.process?.status();
+  return {
+    ...{ id, title, about, kinds, permissions, needs },
+    tools: Object.keys(contributes.tools).map((name) => `${id}.${name}`),
+    sources: Object.keys(contributes.sources),
+    tier: running && !running.process ? ("in_process" as const) : ("sandbox" as const),
+    crashes: status?.crashes ?? 0,
+    memory_bytes: status?.memory ?? null,
+    settings: [
+      ...Object.entries(secrets).map(([name, one]) => ({
+        name,
+        title: one.title,
+        secret: true,
+        injected: one.inject !== undefined,
+        set: set.has(name),
+      })),
+      ...plain.map((name) => ({ name, title: null, secret: false, injected: false, set: set.has(name) })),
+    ],
+  };
+}
+
+function stateOf(
+  row: PluginRow,
+  current: VersionRow | undefined,
+  running: Running | undefined,
+  fleet: Fleet,
+): Pick<PluginEntity, "state" | "code" | "reason"> {
+  if (!current) return { state: "installed", code: null, reason: null };
+  if (row.quarantine_code !== null) return { state: "quarantined", code: row.quarantine_code, reason: row.quarantine_reason };
+  if (!row.enabled) return { state: "approved", code: null, reason: null };
+  const status = running?.process?.status();
+  if (status) return { state: status.state, code: status.code, reason: status.reason };
+  const refused = fleet.refused.get(row.id);
+  if (refused) return { state: "stopped", code: refused.code, reason: refused.reason };
+  return { state: running ? "ready" : "enabled", code: null, reason: null };
+}

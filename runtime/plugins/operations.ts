@@ -1,0 +1,231 @@
+import { gunzipSync } from "node:zlib";
+import * as plugins from "@signalbox/schema/plugins";
+import { problem } from "@signalbox/schema/problem";
+import { type BuiltManifest, widened } from "@signalbox/sdk/manifest";
+import type { Bus } from "../bus.ts";
+import type { Sql } from "../database/client.ts";
+import { type Bound, handle } from "../operations.ts";
+import type { Vault } from "../vault.ts";
+import { admitDeclared, Refusal } from "./admit.ts";
+import { describeInstalled, describeOwn, type PluginEntity } from "./describe.ts";
+import { type Fleet, settingsPurpose } from "./fleet.ts";
+import { checkBundle, readManifest } from "./foreign.ts";
+import type { LogTail } from "./log-tail.ts";
+import {
+  allPlugins,
+  allVersions,
+  deletePlugin,
+  findBundle,
+  findPlugin,
+  findVersions,
+  insertVersion,
+  saveSettings,
+  setEnabled,
+  useVersion,
+  type VersionRow,
+} from "./queries.ts";
+import { settingNames } from "./setting-names.ts";
+
+export interface PluginDeps {
+  readonly fleet: Fleet;
+  readonly bus: Bus;
+  readonly vault: Vault;
+  readonly logs: LogTail;
+  /** Names of the settings that the environment gives a plugin. */
+  readonly environment: (id: string) => readonly string[];
+}
+
+const maxBundle = 16 * 1024 * 1024;
+const absent = (id: string) => problem("not_found", `There is no plugin "${id}".`);
+
+export function pluginOperations(deps: PluginDeps): Bound[] {
+  const { fleet, bus, logs } = deps;
+  const changed = () => bus.publish("plugins");
+  const pluginOf = async (sql: Sql, id: string): Promise<PluginEntity> => {
+    const found = (await everything(sql, deps)).find((one) => one.id === id);
+    if (!found) throw absent(id);
+    return found;
+  };
+  return [
+    handle(plugins.list, async ({ limit, offset }, { sql }) => {
+      const all = await everything(sql, deps);
+      return { items: all.slice(offset, offset + limit), total: all.length };
+    }),
+    handle(plugins.refused, async ({ limit, offset }) => {
+      const all = [...fleet.refused.values()].map((one) => ({ ...one }));
+      return { items: all.slice(offset, offset + limit), total: all.length };
+    }),
+    handle(plugins.get, ({ id }, { sql }) => pluginOf(sql, id)),
+    handle(plugins.install, async (input, { sql }) => {
+      const { id } = await install(input, sql, deps);
+      await changed();
+      return pluginOf(sql, id);
+    }),
+    handle(plugins.approve, async ({ id, version }, { sql }) => {
+      const versions = await installed(sql, id, fleet);
+      const chosen = version === undefined ? versions.at(-1) : versions.find((one) => one.version === version);
+      if (!chosen)
+        throw problem(
+          "not_found",
+          `There is no version ${version} of ${id}; installed: ${versions.map((one) => one.version).join(", ")}.`,
+        );
+      const bytes = await findBundle(sql, id, chosen.version);
+      if (!bytes) throw absent(id);
+      await asConflict(async () => {
+        checkBundle(chosen.manifest, new Uint8Array(bytes));
+        await fleet.trial({ name: id, bytes: new Uint8Array(bytes), manifest: chosen.manifest });
+      });
+      await useVersion(sql, id, chosen.version);
+      await setEnabled(sql, id, true);
+      await changed();
+      return pluginOf(sql, id);
+    }),
+    handle(plugins.enable, async ({ id }, { sql }) => {
+      if (fleet.fromEnvironment().some((one) => one.manifest.id === id)) {
+        await bus.publish("plugins", id);
+        return pluginOf(sql, id);
+      }
+      const row = await findPlugin(sql, id);
+      if (!row) throw absent(id);
+      if (row.version === null)
+        throw problem("conflict", `No version of ${id} was approved; see its permissions and approve one first.`);
+      await setEnabled(sql, id, true);
+      await changed();
+      await bus.publish("plugins", id);
+      return pluginOf(sql, id);
+    }),
+    handle(plugins.disable, async ({ id }, { sql }) => {
+      await installed(sql, id, fleet);
+      await setEnabled(sql, id, false);
+      await changed();
+      return pluginOf(sql, id);
+    }),
+    handle(plugins.configure, async ({ id, settings }, { sql }) => {
+      await configure(id, settings, sql, deps);
+      await changed();
+      return pluginOf(sql, id);
+    }),
+    handle(plugins.logs, async ({ id }, { sql }) => {
+      await pluginOf(sql, id);
+      return { lines: [...logs.of(id)] };
+    }),
+    handle(plugins.remove, async ({ id }, { sql }) => {
+      await installed(sql, id, fleet);
+      await deletePlugin(sql, id);
+      await changed();
+      return {};
+    }),
+  ];
+}
+
+async function everything(sql: Sql, { fleet, environment, vault }: PluginDeps): Promise<PluginEntity[]> {
+  const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
+  const own = fleet.fromEnvironment().map((running) => describeOwn(running, new Set(environment(running.manifest.id))));
+  const stored = await Promise.all(
+    rows.map(async (row) => {
+      const settings = await storedSettings(row.id, row.settings, vault).catch(() => ({}));
+      const set = new Set([...environment(row.id), ...Object.keys(settings)]);
+      return describeInstalled(
+        row,
+        versions.filter((one) => one.plugin_id === row.id),
+        fleet,
+        set,
+      );
+    }),
+  );
+  return [...own, ...stored];
+}
+
+/** The versions of an installed plugin. Throws where there is none, or where the environment names it. */
+async function installed(sql: Sql, id: string, fleet: Fleet): Promise<VersionRow[]> {
+  if (fleet.fromEnvironment().some((one) => one.manifest.id === id))
+    throw problem("conflict", `${id} is named by SIGNALBOX_PLUGINS; change it there.`);
+  const versions = await findVersions(sql, id);
+  if (versions.length === 0) throw absent(id);
+  return versions;
+}
+
+async function install(
+  input: { manifest: Record<string, unknown>; bundle: string; origin?: string | undefined; integrity?: string | undefined },
+  sql: Sql,
+  { fleet }: PluginDeps,
+): Promise<BuiltManifest> {
+  const { manifest, bytes } = await asBadRequest(async () => {
+    const read = readManifest(JSON.stringify(input.manifest));
+    const bundle = unpacked(input.bundle);
+    checkBundle(read, bundle);
+    admitDeclared(read, new Set());
+    return { manifest: read, bytes: bundle };
+  });
+  const { id, version } = manifest;
+  if (fleet.isTaken(id))
+    throw problem(
+      "conflict",
+      `The id "${id}" is that of a plugin which comes with the service or which SIGNALBOX_PLUGINS names.`,
+    );
+  const row = { sha256: manifest.bundle.sha256, manifest: JSON.stringify(manifest), bundle: bytes };
+  const stored = await insertVersion(sql, manifest, { ...row, origin: input.origin ?? null, integrity: input.integrity ?? null });
+  const versions = await findVersions(sql, id);
+  const same = versions.find((one) => one.version === version);
+  if (!stored && same?.sha256 !== row.sha256)
+    throw problem(
+      "conflict",
+      `${id} ${version} is installed already, with other bytes (SHA-256 ${same?.sha256}); a changed plugin needs a new version.`,
+    );
+  const current = (await findPlugin(sql, id))?.version;
+  const serving = versions.find((one) => one.version === current);
+  // What may do no more than the one that the operator approved needs no new approval.
+  if (stored && serving && widened(serving.manifest, manifest).length === 0) await useVersion(sql, id, version);
+  return manifest;
+}
+
+function unpacked(bundle: string): Uint8Array {
+  try {
+    return new Uint8Array(gunzipSync(Buffer.from(bundle, "base64"), { maxOutputLength: maxBundle }));
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE")
+      throw problem("too_large", `bundle: has more than ${maxBundle} bytes`, { field: "bundle" });
+    throw problem("bad_request", "bundle: must be compressed by gzip", { field: "bundle" });
+  }
+}
+
+async function configure(
+  id: string,
+  changes: Readonly<Record<string, string | null>>,
+  sql: Sql,
+  deps: PluginDeps,
+): Promise<void> {
+  const versions = await installed(sql, id, deps.fleet);
+  const names = new Set(versions.flatMap(({ manifest }) => [...settingNames(manifest)]));
+  const unknown = Object.keys(changes).find((name) => !names.has(name));
+  if (unknown !== undefined)
+    throw problem("bad_request", `settings.${unknown}: ${id} has no such setting; it has: ${[...names].join(", ") || "none"}`, {
+      field: `settings.${unknown}`,
+    });
+  deps.vault.requireKey();
+  const row = await findPlugin(sql, id);
+  const before = await storedSettings(id, row?.settings ?? null, deps.vault).catch(() => ({}) as Record<string, string>);
+  const after = Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null));
+  await saveSettings(sql, id, Object.keys(after).length === 0 ? null : await deps.vault.seal(after, settingsPurpose(id)));
+}
+
+const storedSettings = async (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
+  sealed === null ? {} : ((await vault.open(sealed, settingsPurpose(id))) as Record<string, string>);
+
+async function asBadRequest<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof Refusal) throw problem("bad_request", `${error.code}: ${error.message}`, { field: "manifest" });
+    throw error;
+  }
+}
+
+async function asConflict(run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof Refusal) throw problem("conflict", `${error.code}: ${error.message}`);
+    throw error;
+  }
+}

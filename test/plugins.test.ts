@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Built, buildPlugin, toolOf } from "./harness/plugin-bundle.ts";
+import { type Service, startService } from "./harness/service.ts";
+import { eventually } from "./harness/wait.ts";
+
+const limit = 120_000;
+
+/** One tool that does what it is told. */
+const worker = (version: string, sdk = "^0.1.0", id = "worker") => `
+  import { definePlugin, tool } from "@signalbox/sdk";
+  import { z } from "zod";
+  const text = { input: z.object({ text: z.string().default("") }), output: z.object({ said: z.string() }) };
+  export default definePlugin({
+    id: "${id}", version: "${version}", sdk: "${sdk}", config: z.object({ greeting: z.string().default("hello") }), needs: ["log", "secret"],
+    setup: ({ config, log, secret }) => ({ tools: {
+      greet: tool({ ...text, about: "Greets.", effect: "read", run: ({ text }) => { log("greeting", { text }); return { said: config.greeting + " " + text + " ${version}" }; } }),
+      crash: tool({ ...text, about: "Ends.", effect: "read", run: () => Deno.exit(3) }),
+      hidden: tool({ ...text, about: "Tells its credential.", effect: "read", run: async () => ({ said: String(await secret("token")) }) }),
+    } }),
+  });`;
+const text = { text: { type: "string", default: "" } };
+const manifest = {
+  needs: ["log", "secret"],
+  config: { type: "object", properties: { greeting: { type: "string" } } },
+  permissions: { http: [] as unknown[] },
+  secrets: { token: { title: "Token" } },
+  contributes: {
+    tools: { greet: toolOf("Greets.", text), crash: toolOf("Ends.", text), hidden: toolOf("Tells its credential.", text) },
+  },
+};
+
+interface Plugin {
+  readonly id: string;
+  readonly version: string | null;
+  readonly state: string;
+  readonly code: string | null;
+  readonly reason: string | null;
+  readonly crashes: number;
+  readonly waiting: { version: string; widens: string[] } | null;
+  readonly settings: { name: string; set: boolean; secret: boolean }[];
+}
+
+let service: Service;
+let builds: Record<"first" | "second" | "wider", Built>;
+beforeAll(async () => {
+  const [first, second, wider] = await Promise.all([
+    buildPlugin(worker("1.0.0"), { id: "worker", ...manifest }),
+    buildPlugin(worker("1.1.0"), { id: "worker", version: "1.1.0", ...manifest }),
+    buildPlugin(worker("1.2.0"), {
+      id: "worker",
+      version: "1.2.0",
+      ...manifest,
+      needs: [...manifest.needs, "fetch"],
+      permissions: { http: [{ host: "api.example.com", methods: ["GET"], why: "reads greetings" }] },
+    }),
+  ]);
+  builds = { first, second, wider };
+  service = await startService({ env: { ENCRYPTION_KEY: "11".repeat(32), WATCHDOG_ENABLED: "true" } });
+}, limit);
+afterAll(() => service?.close());
+
+const get = async (id = "worker"): Promise<Plugin> => (await service.get<Plugin>(`/api/plugins/${id}`)).body;
+const run = (tool: string, parameters: object = {}) =>
+  service.post<{ result: { said: string }; error: string }>(`/api/tools/worker.${tool}/execute`, { parameters });
+const serving = (version: string) =>
+  eventually(async () => {
+    const plugin = await get();
+    expect(plugin).toMatchObject({ version, code: null });
+    expect(["ready", "degraded"]).toContain(plugin.state);
+    return plugin;
+  });
+
+describe("an installed plugin", () => {
+  test("waits for its approval, and is not run before", async () => {
+    const { status, body } = await service.post<Plugin>("/api/plugins", builds.first.body);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ id: "worker", version: null, state: "installed" });
+    expect(body.waiting).toEqual({
+      version: "1.0.0",
+      widens: ["capability: log", "capability: secret", "secret: token, readable by the plugin"],
+    });
+    expect((await run("greet")).status).toBe(404);
+    expect((await service.post("/api/plugins/worker/enable")).status).toBe(409);
+  });
+  test(
+    "approved, its tool is offered and called",
+    async () => {
+      const { status } = await service.post("/api/plugins/worker/approve", {});
+      expect(status).toBe(200);
+      await serving("1.0.0");
+      const { body } = await run("greet", { text: "you" });
+      expect(body.result).toEqual({ said: "hello you 1.0.0" });
+      const { body: logged } = await service.get<{ lines: { message: string }[] }>("/api/plugins/worker/logs");
+      expect(logged.lines.at(-1)).toMatchObject({ message: "greeting", fields: { text: "you" } });
+    },
+    limit,
+  );
+  test("a wrong parameter is named", async () => {
+    const { status, body } = await run("greet", { text: 7 });
+    expect(status).toBe(400);
+    expect(body.error).toContain("parameters.text");
+  });
+  test(
+    "takes its settings, which are not shown again",
+    async () => {
+      const { body } = await service.put<Plugin>("/api/plugins/worker/settings", {
+        settings: { greeting: "salve", token: "t0p-secret" },
+      });
+      expect(body.settings).toContainEqual(expect.objectContaining({ name: "token", secret: true, set: true }));
+      expect(JSON.stringify(body)).not.toContain("t0p-secret");
+      await serving("1.0.0");
+      await eventually(async () => (await run("greet")).body.result?.said.includes("salve") || null);
+      expect((await run("hidden")).body.result).toEqual({ said: "t0p-secret" });
+      const unknown = await service.put<{ error: string }>("/api/plugins/worker/settings", { settings: { colour: "red" } });
+      expect(unknown.status).toBe(400);
+      expect(unknown.body.error).toContain("settings.colour");
+    },
+    limit,
+  );
+  test(
+    "a version that may do no more replaces it; one that may do more waits",
+    async () => {
+      expect((await service.post("/api/plugins", builds.second.body)).status).toBe(201);
+      await serving("1.1.0");
+      const { body } = await service.post<Plugin>("/api/plugins", builds.wider.body);
+      expect(body.version).toBe("1.1.0");
+      expect(body.waiting).toEqual({
+        version: "1.2.0",
+        widens: ["http: GET https://api.example.com (reads greetings)", "capability: fetch"],
+      });
+      expect((await run("greet")).body.result.said).toContain("1.1.0");
+      await service.post("/api/plugins/worker/approve", {});
+      await serving("1.2.0");
+    },
+    limit,
+  );
+  test(
+    "goes back to an older version",
+    async () => {
+      await service.post("/api/plugins/worker/approve", { version: "1.0.0" });
+      await serving("1.0.0");
+      expect((await run("greet")).body.result.said).toContain("1.0.0");
+    },
+    limit,
+  );
+  test("the same version with other bytes is refused", async () => {
+    const other = await buildPlugin(`${worker("1.0.0")}\n// changed\nglobalThis.changed = 1;`, { id: "worker", ...manifest });
+    const { status, body } = await service.post<{ error: string }>("/api/plugins", other.body);
+    expect(status).toBe(409);
+    expect(body.error).toContain("a changed plugin needs a new version");
+  });
+});
+
+describe("what is refused at once, with what was expected and what came", () => {
+  test("a bundle that is not the one in the manifest", async () => {
+    const body = { ...builds.first.body, bundle: builds.second.body.bundle };
+    const answer = await service.post<{ error: string }>("/api/plugins", body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toMatch(
+      /MODIFIED: worker 1\.0\.0: expected a bundle with SHA-256 [0-9a-f]{64}; it has [0-9a-f]{64}/,
+    );
+  });
+  test("an unknown member of the manifest", async () => {
+    const body = { ...builds.first.body, manifest: { ...builds.first.manifest, network: true } };
+    const answer = await service.post<{ error: string }>("/api/plugins", body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toContain("network");
+  });
+  test("a contract of an unknown major", async () => {
+    const body = { ...builds.first.body, manifest: { ...builds.first.manifest, contract: 7 } };
+    const answer = await service.post<{ error: string }>("/api/plugins", body);
+    expect(answer.body.error).toBe("UNKNOWN_CONTRACT: Expected contract 1; worker was built for contract 7.");
+  });
+  test(
+    "a bundle that stamps an unknown major, whatever its manifest says",
+    async () => {
+      const source = worker("1.0.0", "^0.1.0", "later").replace("export default definePlugin", "const made = definePlugin");
+      const later = await buildPlugin(
+        `${source}\nconst stamp = Symbol.for("signalbox.plugin");\nexport default { ...made, [stamp]: { contract: 7, sdk: "7.0.0" } };`,
+        { id: "later", ...manifest },
+      );
+      expect((await service.post("/api/plugins", later.body)).status).toBe(201);
+      const answer = await service.post<{ error: string }>("/api/plugins/later/approve", {});
+      expect(answer.status).toBe(409);
+      expect(answer.body.error).toBe("UNKNOWN_CONTRACT: Expected contract 1; later was built for contract 7.");
+      expect((await get("later")).state).toBe("installed");
+    },
+    limit,
+  );
+  test("a range of the sdk that this host is not in", async () => {
+    const body = { ...builds.first.body, manifest: { ...builds.first.manifest, id: "future", sdk: "^9.0.0" } };
+    const answer = await service.post<{ error: string }>("/api/plugins", body);
+    expect(answer.body.error).toMatch(/^SDK_RANGE: This host has sdk \d+\.\d+\.\d+; future 1\.0\.0 was written for \^9\.0\.0\.$/);
+  });
+  test(
+    "one written for an older minor is taken in",
+    async () => {
+      const older = await buildPlugin(worker("1.0.0", ">=0.0.1 <1", "older"), { id: "older", ...manifest, sdk: ">=0.0.1 <1" });
+      expect((await service.post("/api/plugins", older.body)).status).toBe(201);
+      expect((await service.post("/api/plugins/older/approve", {})).status).toBe(200);
+      expect((await service.del("/api/plugins/older")).status).toBe(204);
+    },
+    limit,
+  );
+});
+
+describe("a plugin that crashes", () => {
+  test(
+    "ends its own calls at once, waits, and is quarantined after the fifth",
+    async () => {
+      const crash = async () => {
+        await eventually(async () => (await run("greet")).status === 200 || null, { timeout: 30_000 });
+        return run("crash");
+      };
+      const { status, body } = await crash();
+      expect(status).toBe(502);
+      expect(body.error).toContain("PLUGIN_CRASHED");
+      expect((await get()).state).toBe("backoff");
+      expect((await service.get<{ status: string; plugins: unknown }>("/health")).body).toMatchObject({
+        status: "ok",
+        plugins: [{ id: "worker", state: "backoff" }],
+      });
+      for (let i = 0; i < 4; i++) await crash();
+      const plugin = await eventually(async () => ((await get()).state === "quarantined" ? get() : null));
+      expect(plugin.code).toBe("PLUGIN_CRASHED");
+      const { body: noticed } = await service.get<{ message: string }[]>("/api/watchdog?search=quarantined");
+      expect(noticed[0]?.message).toBe("a plugin was quarantined");
+    },
+    limit,
+  );
+  test(
+    "serves again once it is enabled, and no more once it is disabled and removed",
+    async () => {
+      expect((await service.post("/api/plugins/worker/enable")).status).toBe(200);
+      await serving("1.0.0");
+      expect((await service.post<Plugin>("/api/plugins/worker/disable")).body.state).toBe("approved");
+      await eventually(async () => (await run("greet")).status === 404 || null);
+      expect((await service.del("/api/plugins/worker")).status).toBe(204);
+      expect((await service.get("/api/plugins/worker")).status).toBe(404);
+    },
+    limit,
+  );
+});
