@@ -87,7 +87,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
     fetch,
-    given: { hostsOf: (id) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)], fetch: guard.fetch },
+    given: { hostsOf: (id: string) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)], fetch: guard.fetch },
     log,
   };
   // Without a Redis its plugins have nothing to work on.
@@ -124,7 +124,8 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       },
       ...{
         hostsOf: connections.hostsOf,
-        userHostsOf: connections.givenHostsOf,
+        userHostsOf: setUp.given.hostsOf,
+        direct: fetch,
         operations: access.operations,
         trackers: access.trackers,
       },

@@ -182,6 +182,8 @@ export const builtSource = z.strictObject({
   /** Which of the optional functions it has. */
   has: z.array(z.enum(["poll", "createIssue", "closeIssue"])).default([]),
 });
+/** A connector to documents: `config` are the settings of one source. */
+export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });
 const described = z.strictObject({ about });
 
 /** What a bundle contributes, in data: what `setup` returned, as the sandbox tells it. */
@@ -189,7 +191,7 @@ export const contributes = z.strictObject({
   sources: z.record(name, builtSource).default({}),
   tools: z.record(name, builtTool).default({}),
   memories: z.record(name, described).default({}),
-  knowledge: z.record(name, z.looseObject({ about })).default({}),
+  knowledge: z.record(name, builtKnowledge).default({}),
   queues: z.record(name, described).default({}),
   useCases: z.record(name, described).default({}),
   routes: z.record(name, z.looseObject({})).default({}),

@@ -6,8 +6,8 @@ import { isUnavailable } from "../database/client.ts";
 import { newId } from "../ids.ts";
 import { storableText } from "../json.ts";
 import type { Log } from "../log.ts";
-import { hostsOf } from "../plugins/connections.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
+import { hostsIn } from "../plugins/settings-hosts.ts";
 import type { Vault } from "../vault.ts";
 import { type IngestDeps, ingest, LostJob } from "./ingest.ts";
 import * as jobs from "./job-queries.ts";
@@ -115,7 +115,7 @@ async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOp
   const source = await openSource(row, options).catch((error) => {
     throw new SourceFailure(`The source cannot be read: ${error.message}`, { retryable: false, cause: error });
   });
-  const close = options.reach.open(source.plugin, hostsOf(source.settings));
+  const close = options.reach.open(source.plugin, hostsIn(source.settings));
   try {
     await ingest(job, source, signal, options);
   } catch (error) {

@@ -60,7 +60,14 @@ export function createHost(all: readonly Loaded[]): Host {
   const useCases = new Map<string, UseCase>();
   const loaded: Loaded[] = [];
   const owners = new Map<string, string>();
-  const maps: Readonly<Record<string, Map<string, unknown>>> = { sources, tools, memories, knowledge: connectors, queues, useCases };
+  const maps: Readonly<Record<string, Map<string, unknown>>> = {
+    sources,
+    tools,
+    memories,
+    knowledge: connectors,
+    queues,
+    useCases,
+  };
   const put = (plugin: string, kind: string, name: string, value: unknown): string[] => {
     const key = `${kind}.${name}`;
     if ((owners.get(key) ?? plugin) !== plugin) return [key];

@@ -24,6 +24,8 @@ export interface ForeignGround {
   readonly userHostsOf: (id: string) => readonly string[];
   /** Reaches only what user-given addresses may reach. */
   readonly guarded: typeof globalThis.fetch;
+  /** For hosts that the operator named. */
+  readonly direct: typeof globalThis.fetch;
   readonly embed: (texts: readonly string[]) => Promise<number[][]>;
   readonly operations: OperationsAccess | undefined;
   readonly trackers: TrackersAccess | undefined;
@@ -54,7 +56,7 @@ export function sandboxed(
     {
       permissions: manifest.permissions.http,
       guarded: ground.guarded,
-      direct: (input, init) => globalThis.fetch(input, init),
+      direct: ground.direct,
       operatorHosts: () => [...ground.hostsOf(id), ...hostsIn(settings())],
       userHosts: () => ground.userHostsOf(id),
     },

@@ -1,6 +1,7 @@
 import {
   type Call,
   type Contributions,
+  type Knowledge,
   type MemoryBackend,
   PluginError,
   type Queue,
@@ -42,6 +43,7 @@ export function contributionsOf(described: Contributes, call: Caller, mask: Mask
     memories: each(described.memories, (name, { about }) =>
       functions<MemoryBackend>({ kind: "memories", name }, about, shapes.memoryAnswers, call),
     ),
+    knowledge: each(described.knowledge, (name, one) => knowledge(name, one, call, mask)),
     queues: each(described.queues, (name, { about }) =>
       functions<Queue>({ kind: "queues", name }, about, shapes.queueAnswers, call),
     ),
@@ -113,6 +115,19 @@ function tool(name: string, described: Contributes["tools"][string], call: Calle
     run: asked("run"),
     ...(find && { find: asked("find") }),
   } as unknown as Tool;
+}
+
+function knowledge(name: string, described: Contributes["knowledge"][string], call: Caller, mask: Mask): Knowledge {
+  const { about, config, secrets } = described;
+  const asked =
+    <S extends z.ZodType>(method: string, shape: S) =>
+    (first: unknown, use: AnyCall) =>
+      ask(call, { kind: "knowledge", name, method }, shape, [first], callOf(use, mask));
+  return {
+    ...{ about, secrets, config: connectionSchema(config) },
+    list: asked("list", shapes.pageList),
+    read: asked("read", shapes.pages),
+  };
 }
 
 function functions<T>(

@@ -25,6 +25,23 @@ export const madeIssue = z.object({ key: short, url: short, event: webhookPayloa
 export const json = z.json();
 export const nothing = z.unknown().transform(() => undefined);
 
+export const pageList = z.object({
+  pages: z.array(z.object({ id: short, revision: short })).max(10_000),
+  cursor: z.string().max(100_000).nullable(),
+});
+export const pages = z
+  .array(
+    z.object({
+      id: short,
+      revision: short,
+      title: short,
+      url: short.nullable(),
+      space: short.nullable(),
+      body: z.string().max(4_000_000),
+    }),
+  )
+  .max(100);
+
 const memory = z.object({
   id: short,
   key: short,

@@ -79,7 +79,7 @@ export class Contract1 {
   }
 
   #callOf(kind: string, target: Target, call: Readonly<Record<string, unknown>>, id: number, signal: AbortSignal) {
-    const schema = kind === "sources" ? (target.connection as Schema) : this.#sourceSchema(kind);
+    const schema = kind === "tools" ? this.#sourceSchema() : ((target.connection ?? target.config) as Schema | undefined);
     return {
       ...call,
       signal,
@@ -89,8 +89,8 @@ export class Contract1 {
   }
 
   /** The tools of a plugin work with the connection of the source of its name. */
-  #sourceSchema(kind: string): Schema | undefined {
-    return kind === "tools" ? (this.#contributions.sources?.[this.#plugin.id]?.connection as Schema | undefined) : undefined;
+  #sourceSchema(): Schema | undefined {
+    return this.#contributions.sources?.[this.#plugin.id]?.connection as Schema | undefined;
   }
 
   described(): Record<string, unknown> {
@@ -100,8 +100,9 @@ export class Contract1 {
     const contributes = {
       sources: each("sources", describeSource),
       tools: each("tools", describeTool),
+      knowledge: each("knowledge", ({ about, config, secrets }) => ({ about, secrets, config: schemaOf(config as Schema) })),
       ...Object.fromEntries(
-        ["memories", "knowledge", "queues", "useCases", "routes"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))]),
+        ["memories", "queues", "useCases", "routes"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))]),
       ),
     };
     return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config), contributes };
