@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from d40455d0b24022c9
+-- Made from 2b139bb5759ec4b1
 
 create extension if not exists vector;
 
@@ -297,6 +297,31 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (id)
 );
 
+create table plugin_versions (
+  plugin_id text not null,
+  version text not null,
+  sha256 text not null,
+  manifest json not null,
+  bundle bytea not null,
+  origin text,
+  integrity text,
+  approved_at timestamp(3) with time zone,
+  installed_at timestamp(3) with time zone default now() not null,
+  constraint plugin_versions_pkey PRIMARY KEY (plugin_id, version)
+);
+
+create table plugins (
+  id text not null,
+  version text,
+  enabled boolean default false not null,
+  settings text,
+  quarantine_code text,
+  quarantine_reason text,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint plugins_pkey PRIMARY KEY (id)
+);
+
 create table poll_sources (
   id integer generated always as identity not null,
   source text not null,
@@ -442,6 +467,21 @@ create table trigger_mappings (
   constraint trigger_mappings_canonical_trigger_task_id_key UNIQUE (canonical_trigger, task_id)
 );
 
+create table unread_webhooks (
+  id uuid not null,
+  plugin text not null,
+  slug text not null,
+  headers text not null,
+  body bytea not null,
+  way text default '{}'::text not null,
+  attempts integer default 0 not null,
+  last_error text,
+  held_until timestamp(3) with time zone,
+  received_at timestamp(3) with time zone default now() not null,
+  constraint unread_webhooks_pkey PRIMARY KEY (id)
+);
+CREATE INDEX unread_webhooks_order ON unread_webhooks USING btree (plugin, received_at, id);
+
 create table use_cases (
   name text not null,
   state jsonb not null,
@@ -514,6 +554,7 @@ alter table integrations add constraint integrations_project_id_fkey FOREIGN KEY
 alter table knowledge_pages add constraint knowledge_pages_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
 alter table knowledge_sources add constraint knowledge_sources_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE;
 alter table mcp_servers add constraint mcp_servers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
+alter table plugin_versions add constraint plugin_versions_plugin_id_fkey FOREIGN KEY (plugin_id) REFERENCES plugins(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL;
 
