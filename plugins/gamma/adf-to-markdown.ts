@@ -1,6 +1,8 @@
 import { at, clean, textAt } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, RootContent, TableRow } from "mdast";
+import { boxOf } from "./list-box.ts";
 import { deepest, writeMarkdown } from "./markdown.ts";
+import { merged } from "./merged-phrases.ts";
 
 /** A document of the platform's format as Markdown. Never throws: of nodes that nobody knows their content is shown. */
 export function adfToMarkdown(document: unknown): string {
@@ -99,16 +101,6 @@ function list(node: unknown, ordered: boolean, depth: number): BlockContent[] {
     : [{ type: "list", ordered, spread: false, ...(Number.isInteger(start) ? { start: start as number } : {}), children: items }];
 }
 
-/** `[x] ` at the beginning of an item is a box; it is taken off. */
-function boxOf(children: BlockContent[]): boolean | null {
-  const [first] = children;
-  const text = first?.type === "paragraph" ? first.children[0] : undefined;
-  const box = text?.type === "text" ? /^\[([ x])\] /.exec(text.value) : null;
-  if (!box || text?.type !== "text") return null;
-  text.value = text.value.slice(4);
-  return box[1] === "x";
-}
-
 function table(node: unknown, depth: number): BlockContent[] {
   const rows = contentOf(node).map(
     (row): TableRow => ({
@@ -191,27 +183,3 @@ function marked(value: string, marks: unknown): PhrasingContent {
     .find((url) => typeof url === "string");
   return typeof href === "string" ? { type: "link", url: clean(href), children: [node] } : node;
 }
-
-/** `*a**b*` is one emphasis, not two: neighbours of one kind are joined, from the outside in. */
-function merged(nodes: readonly PhrasingContent[]): PhrasingContent[] {
-  const out: PhrasingContent[] = [];
-  for (const node of nodes) {
-    const last = out.at(-1);
-    if (last && joins(last, node)) {
-      const both = {
-        ...last,
-        children: merged([
-          ...(last as { children: PhrasingContent[] }).children,
-          ...(node as { children: PhrasingContent[] }).children,
-        ]),
-      };
-      out[out.length - 1] = both as PhrasingContent;
-    } else if (last?.type === "text" && node.type === "text")
-      out[out.length - 1] = { type: "text", value: last.value + node.value };
-    else out.push(node);
-  }
-  return out;
-}
-
-const joins = (a: PhrasingContent, b: PhrasingContent): boolean =>
-  a.type === b.type && "children" in a && (a.type !== "link" || (b.type === "link" && a.url === b.url));

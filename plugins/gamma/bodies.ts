@@ -4,6 +4,7 @@ import { adfToMarkdown, firstTextOf, isAdf } from "./adf-to-markdown.ts";
 import { markdownToAdf } from "./markdown-to-adf.ts";
 import { markdownToWiki } from "./markdown-to-wiki.ts";
 import type { Settings } from "./settings.ts";
+import { wikiToMarkdown } from "./wiki-to-markdown.ts";
 
 /** Characters that the platform takes in a text. */
 const longest = 32_767;
@@ -43,8 +44,13 @@ export function isMarked(body: unknown, key?: string): boolean {
   return isAdf(body) && hasInvisibleMarker(firstTextOf(body), key);
 }
 
-/** Any body as Markdown; wiki markup is shown as it is. `""` for what is no text. */
+/** Any body as Markdown: a document, or wiki markup, which is what webhooks tell of Cloud's texts too. `""` for what is no text. */
 export function markdownOf(body: unknown): string {
-  const text = typeof body === "string" ? clean(cut(body, 262_144)) : at(body, "type") === "doc" ? adfToMarkdown(body) : "";
+  const text =
+    typeof body === "string"
+      ? wikiToMarkdown(withoutInvisibleMarker(cut(body, 262_144)))
+      : at(body, "type") === "doc"
+        ? adfToMarkdown(body)
+        : "";
   return withoutInvisibleMarker(text).trim();
 }

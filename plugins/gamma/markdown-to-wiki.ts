@@ -1,10 +1,13 @@
 import type { BlockContent, Definition, DefinitionContent, List, PhrasingContent, RootContent } from "mdast";
 import { deepest, definitionsOf, isSafeLink, parseMarkdown, plain, textOfHtml } from "./markdown.ts";
+import { emoticons } from "./wiki-signs.ts";
 
 type Block = RootContent | BlockContent | DefinitionContent;
 interface Place {
   readonly definitions: ReadonlyMap<string, Definition>;
   readonly depth: number;
+  /** Quotations of the platform hold none of their kind. */
+  readonly quoted?: boolean;
 }
 
 /** Markdown as the wiki markup of Server and Data Center. Every sign with a meaning is escaped, so nothing can break out. */
@@ -30,7 +33,9 @@ function block(node: Block, place: Place): string {
     case "thematicBreak":
       return "----";
     case "blockquote":
-      return `{quote}\n${blocks(node.children, place, "\n\n")}\n{quote}`;
+      return place.quoted
+        ? blocks(node.children, place, "\n\n")
+        : `{quote}\n${blocks(node.children, { ...place, quoted: true }, "\n\n")}\n{quote}`;
     case "list":
       return list(node, "", place);
     case "code":
@@ -122,6 +127,19 @@ function link(url: string, children: readonly PhrasingContent[], place: Place): 
   return plain(children).trim() === "" || plain(children) === url ? `[${address}]` : `[${shown}|${address}]`;
 }
 
-/** Signs that mean something anywhere, and those that do at the beginning of a line. */
+const sign = /[\\{}[\]*_+^~|!?-]/g;
+const picture = emoticons.map(([shown]) => shown.replace(/\W/g, "\\$&")).join("|");
+const meaning = new RegExp(`${picture}|${sign.source}`, "g");
+
+/** A backslash comes as its number: two of them are a line break to the platform. */
+const escapedSign = (one: string): string => (one === "\\" ? "&#92;" : `\\${one}`);
+
+/** Signs and pictures that mean something anywhere, and what means something at the beginning of a line. */
 const escaped = (text: string): string =>
-  text.replace(/[\\{}[\]*_+^~|!?-]/g, (sign) => (sign === "\\" ? "\\\\" : `\\${sign}`)).replace(/^(#+ |bq\. |h[1-6]\. )/, "\\$1");
+  text
+    .replace(/&(?=#?\w{1,8};)/g, "&amp;")
+    .replace(meaning, (found) =>
+      found.length === 1 ? escapedSign(found) : `\\${found.charAt(0)}${found.slice(1).replace(sign, escapedSign)}`,
+    )
+    .replace(/^#+ /, "\\$&")
+    .replace(/^(?:bq\. |h[1-6]\. )/, (found) => `&#${found.charCodeAt(0)};${found.slice(1)}`);
