@@ -248,7 +248,7 @@ describe("every row of the payload tables, as its platform sends it, through the
     expect(status).toBe(202);
     await waitForExecutions(service, { event_id: receipt.event_id, count: 2, state: "succeeded" });
     const posted = trackers.server.comments({ project: "APP", issue: "APP-7" });
-    expect(posted.map((text) => text.replace(/[\u2060-\u2064]/g, "")).sort()).toEqual([
+    expect(posted.map((text) => text.replace(/[\u200B-\u200D\u2060-\u2064]/g, "")).sort()).toEqual([
       "Answer of Technical discovery",
       "Answer of Triage: initial intent",
     ]);

@@ -131,7 +131,7 @@ function inWords(step: Step): { text: string; note: string } | null {
 }
 
 /** As a reader sees it: without what marks it as ours. */
-const shown = ({ text }: Remark): string => text.replace(/<!--[\s\S]*?-->|[\u2060-\u2064]/g, "").trim();
+const shown = ({ text }: Remark): string => text.replace(/<!--[\s\S]*?-->|[\u200B-\u200D\u2060-\u2064]{8,}/g, "").trim();
 
 export async function showComments({ tell, platform }: Stage, { name }: Pick<Opened, "name">, expected: number): Promise<number> {
   const remarks = await platform.remarks(name);
