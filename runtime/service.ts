@@ -30,6 +30,7 @@ import { prepareMemory, storesFrom } from "./memory/prepare.ts";
 import { exposureOf } from "./network/exposure.ts";
 import { createGuard } from "./network/guard.ts";
 import { leanFetch } from "./network/lean-fetch.ts";
+import { openPace } from "./pace/open.ts";
 import { createAccounts } from "./plugins/accounts.ts";
 import { connectionsOf } from "./plugins/connections.ts";
 import { openFleet } from "./plugins/fleet.ts";
@@ -83,7 +84,10 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const reach = openReach();
   const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
   const setUp = {
-    grants: { ...ground.grants, embed, operations: access.operations, trackers: access.trackers },
+    grants: {
+      ...{ ...ground.grants, embed, operations: access.operations, trackers: access.trackers },
+      pace: openPace(database, redis, log),
+    },
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
     fetch,

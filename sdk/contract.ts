@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Knowledge } from "./knowledge.ts";
 import type { MemoryBackend, RedisAccess, SqlAccess, Vectors } from "./memory.ts";
+import type { PaceAccess } from "./pace-access.ts";
 import type { Queue } from "./queue.ts";
 import type { MadeIssue, NewTrackerIssue, OperationsAccess, TrackersAccess, UseCase } from "./use-case.ts";
 
@@ -175,6 +176,8 @@ export interface Capabilities {
   log(message: string, fields?: Readonly<Record<string, Json>>): void;
   /** `fetch`, bound to the hosts that the plugin declares and those of its connections, with the call's deadline. Sends a body at most once (see `fetchOnce`). */
   fetch: typeof globalThis.fetch;
+  /** One pace per account for all replicas: writes go out no faster than the platform takes them. */
+  pace: PaceAccess;
   /** The host's database. Built-in plugins only. */
   sql: SqlAccess;
   /** The host's Redis; where there is none, a plugin that needs it is not set up. Built-in plugins only. */

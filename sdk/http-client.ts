@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { PluginError } from "./errors.ts";
 import { errorOfFetch, errorOfStatus, redact } from "./http-errors.ts";
-import { Pace, pause } from "./pace.ts";
+import { inTurn } from "./in-turn.ts";
+import { Pace } from "./pace.ts";
+import type { PaceAccess } from "./pace-access.ts";
 
 export interface HttpSettings {
   /** How messages name the other side, for example `beta`. */
@@ -17,6 +20,10 @@ export interface HttpSettings {
   readonly writeInterval?: number;
   /** The same for reads. */
   readonly readInterval?: number;
+  /** The platform counts reads and writes together: the two keep one pace. */
+  readonly together?: boolean;
+  /** The capability: all replicas keep one pace. This client alone where absent. */
+  readonly pace?: PaceAccess;
 }
 export interface HttpRequest<T> {
   /** For example `GET /projects/{project}/issues`; each `{name}` is filled from `path`, encoded. */
@@ -41,58 +48,34 @@ export interface HttpClient {
   write<T>(request: HttpRequest<T>): Promise<HttpAnswer<T>>;
 }
 
-const tries = 3;
-/** A wait that the platform asks for is kept up to here; the host takes longer ones. Milliseconds. */
-const longestWait = 60_000;
-
 /** A client for one account. Keep it, so that its pace holds over all calls. */
 export function httpClient(settings: HttpSettings): HttpClient {
-  const [reads, writes] = [new Pace(settings.readInterval ?? 0, 16), new Pace(settings.writeInterval ?? 0)];
-  return {
-    read: (request) => paced(settings, reads, request, (error) => error.code === "unavailable"),
-    write: (request) => paced(settings, writes, request, () => false),
-  };
+  const { readInterval = 0, writeInterval = 0, together = false, pace } = settings;
+  const key = keyOf(settings);
+  const shared = pace === undefined ? {} : { access: pace };
+  const writes = new Pace({ interval: writeInterval, key, ...shared });
+  // Reads that keep no pace need not agree on one: what is refused is asked again.
+  const common = together ? { key, ...shared } : readInterval > 0 ? { key: `${key}:reads`, ...shared } : {};
+  const reads = new Pace({ interval: readInterval, slots: 16, ...common });
+  const through =
+    (own: Pace, again: (error: PluginError) => boolean): HttpClient["read"] =>
+    (request) => {
+      const asked = askedOf(request);
+      const { platform } = settings;
+      return inTurn({ pace: own, platform, asked, again, signal: request.signal }, () => send(settings, asked, request));
+    };
+  return { read: through(reads, (error) => error.code === "unavailable"), write: through(writes, () => false) };
 }
 
-async function paced<T>(
-  settings: HttpSettings,
-  pace: Pace,
-  request: HttpRequest<T>,
-  again: (error: PluginError) => boolean,
-): Promise<HttpAnswer<T>> {
-  const { signal } = request;
-  const asked = request.route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(request.path?.[name] ?? ""));
-  if (!(await pace.enter(signal))) throw notSent(settings, asked, pace);
-  try {
-    for (let count = 1; ; count++) {
-      if (!(await pace.start(signal))) throw notSent(settings, asked, pace);
-      try {
-        return await send(settings, asked, request);
-      } catch (error) {
-        const failure = error as PluginError;
-        const wait = waitFor(failure, count, again);
-        // The others would be refused as well. A longer wait is the host's, who may have more to go by than we.
-        if (failure.code === "rate_limited" && wait !== null) pace.hold(wait);
-        if (wait === null || count >= tries || !(await pause(wait, signal))) throw failure;
-      }
-    }
-  } finally {
-    pace.leave();
-  }
-}
+/** The account, without its credential. */
+const keyOf = ({ platform, base, headers }: HttpSettings): string =>
+  `${platform}:${createHash("sha256")
+    .update(JSON.stringify([base, headers]))
+    .digest("hex")
+    .slice(0, 32)}`;
 
-function waitFor(failure: PluginError, count: number, again: (error: PluginError) => boolean): number | null {
-  const told = failure.retry_after_ms;
-  if (failure.code === "rate_limited") return told === undefined || told > longestWait ? null : told;
-  if (!again(failure) || (told ?? 0) > longestWait) return null;
-  return told ?? 250 * 2 ** (count - 1);
-}
-
-/** The deadline came while the request waited for its turn: it was not carried out, so it may be tried later. */
-const notSent = ({ platform }: HttpSettings, asked: string, pace: Pace): PluginError =>
-  new PluginError("rate_limited", `${platform}: ${asked} was not sent before the deadline, others were before it`, {
-    retry_after_ms: pace.wait,
-  });
+const askedOf = ({ route, path }: HttpRequest<unknown>): string =>
+  route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""));
 
 async function send<T>(settings: HttpSettings, asked: string, request: HttpRequest<T>): Promise<HttpAnswer<T>> {
   const { platform, secrets, fetch } = settings;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { httpClient } from "./http-client.ts";
+import { memoryPace, type PaceAccess } from "./pace-access.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 0, toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -40,6 +41,67 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
     expect(state.written.toSorted()).toEqual(names.toSorted());
     expect([...state.refused.values()].filter((times) => times > 1)).toEqual([]);
     expect(state.refused.size).toBeLessThan(150);
+  });
+
+  test.for([0, 750])("two replicas with one queue and %i ms between writes keep to it together", async (writeInterval) => {
+    const { state, fetch } = tracker(80);
+    const pace = memoryPace();
+    const replicas = [0, 1].map(() => httpClient({ ...settings, fetch, writeInterval, pace }));
+    const signal = new AbortController().signal;
+    const names = Array.from({ length: 1000 }, (_, at) => `n${at}`);
+    const all = Promise.all(names.map((name, at) => write(replicas[at % 2] as never, name, signal)));
+    await vi.advanceTimersByTimeAsync(20 * 60_000);
+    await all;
+    expect(state.written.toSorted()).toEqual(names.toSorted());
+    expect([...state.refused.values()].filter((times) => times > 1)).toEqual([]);
+    // At 750 ms there are 80 a minute, so there is nothing to refuse.
+    if (writeInterval > 0) expect(state.refused.size).toBe(0);
+    else expect(state.refused.size).toBeLessThan(300);
+  });
+
+  test("two queues of two replicas are refused, which the test above sees", async () => {
+    const { state, fetch } = tracker(80);
+    const replicas = [0, 1].map(() => httpClient({ ...settings, fetch, writeInterval: 750 }));
+    const { signal } = new AbortController();
+    const all = Promise.all(Array.from({ length: 300 }, (_, at) => write(replicas[at % 2] as never, `n${at}`, signal)));
+    await vi.advanceTimersByTimeAsync(10 * 60_000);
+    await all;
+    expect(state.refused.size).toBeGreaterThan(0);
+  });
+
+  test("reads and writes that count together keep one pace", async () => {
+    const { state, fetch } = tracker(80);
+    const { signal } = new AbortController();
+    const started: number[] = [];
+    const timed = ((...given: Parameters<typeof fetch>) => {
+      started.push(Date.now());
+      return fetch(...given);
+    }) as typeof fetch;
+    const pace = memoryPace();
+    const client = httpClient({ ...settings, fetch: timed, pace, writeInterval: 1000, readInterval: 1000, together: true });
+    const shape = z.object({ ok: z.boolean() });
+    const read = (name: string) => client.read({ route: "GET /notes", body: { name }, shape, signal });
+    const all = Promise.all(
+      ["a", "b", "c", "d"].flatMap((name) => [read(`read ${name}`), write(client, `write ${name}`, signal)]),
+    );
+    await vi.advanceTimersByTimeAsync(60_000);
+    await all;
+    expect(state.written).toHaveLength(8);
+    for (let at = 1; at < started.length; at++)
+      expect(Number(started[at]) - Number(started[at - 1])).toBeGreaterThanOrEqual(1000);
+  });
+
+  test("a queue that cannot be reached gives way to the process's own", async () => {
+    const { state, fetch } = tracker(80);
+    const away = () => Promise.reject(new Error("away"));
+    const pace: PaceAccess = { take: away, hold: away };
+    const client = httpClient({ ...settings, fetch, writeInterval: 800, pace });
+    const { signal } = new AbortController();
+    const all = Promise.all(Array.from({ length: 100 }, (_, at) => write(client, `n${at}`, signal)));
+    await vi.advanceTimersByTimeAsync(5 * 60_000);
+    await all;
+    expect(state.written).toHaveLength(100);
+    expect(state.refused.size).toBe(0);
   });
 
   test("what cannot be sent before its deadline says so, and was not sent", async () => {

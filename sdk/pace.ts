@@ -1,3 +1,5 @@
+import { memoryPace, type PaceAccess } from "./pace-access.ts";
+
 /** Waits `ms` milliseconds; `false` when the signal came first. */
 export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
@@ -13,6 +15,17 @@ export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   });
 }
 
+export interface PaceOptions {
+  /** Least milliseconds between two starts. */
+  readonly interval: number;
+  /** Requests at a time, of this process; 8 where absent. */
+  readonly slots?: number;
+  /** The capability, so that all who work in the name of an account keep one pace; this process alone where absent. */
+  readonly access?: PaceAccess;
+  /** Names the account, without showing its credential. */
+  readonly key?: string;
+}
+
 /**
  * The pace of one account: at most `slots` requests at a time, their starts at least `interval` milliseconds apart, and
  * none before the moment that a refusal named. First come, first served: a request that was refused keeps its slot, so
@@ -20,13 +33,20 @@ export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
  */
 export class Pace {
   readonly #interval: number;
+  readonly #key: string;
+  readonly #access: PaceAccess;
+  /** Serves while the shared one cannot be reached. */
+  readonly #own = memoryPace();
   #free: number;
   #next = 0;
+  #last: Promise<unknown> = Promise.resolve();
   readonly #waiting: (() => void)[] = [];
 
-  constructor(interval: number, slots = 8) {
+  constructor({ interval, slots = 8, access, key = "" }: PaceOptions) {
     this.#interval = interval;
     this.#free = slots;
+    this.#key = key;
+    this.#access = access ?? this.#own;
   }
 
   /** Milliseconds until the next request may start, as things stand. */
@@ -35,8 +55,10 @@ export class Pace {
   }
 
   /** Nothing starts for `ms` milliseconds. */
-  hold(ms: number): void {
+  async hold(ms: number): Promise<void> {
     this.#next = Math.max(this.#next, Date.now() + ms);
+    await this.#own.hold(this.#key, ms);
+    if (this.#access !== this.#own) await this.#access.hold(this.#key, ms).catch(() => {});
   }
 
   /** Waits for a slot; `false` when the signal came first. Whoever got `true` must call `leave`. */
@@ -52,15 +74,35 @@ export class Pace {
     else this.#free += 1;
   }
 
-  /** Waits until a request may start, and takes that start. */
-  async start(signal: AbortSignal): Promise<boolean> {
-    for (;;) {
-      const wait = this.#next - Date.now();
-      if (wait <= 0) {
-        this.#next = Date.now() + this.#interval;
-        return !signal.aborted;
+  /** Waits until a request may start, and takes that start. The next one is `interval` milliseconds later. */
+  async start(signal: AbortSignal, interval: number = this.#interval): Promise<boolean> {
+    // One of this process asks at a time, in the order in which they came.
+    const before = this.#last;
+    let done = () => {};
+    this.#last = new Promise<void>((resolve) => (done = resolve));
+    try {
+      if (!(await settled(before, signal))) return false;
+      for (;;) {
+        const wait = signal.aborted ? 0 : await this.#take(interval);
+        if (wait <= 0) return !signal.aborted;
+        this.#next = Date.now() + wait;
+        if (!(await pause(wait, signal))) return false;
       }
-      if (!(await pause(wait, signal))) return false;
+    } finally {
+      // Who gave up while others were before it must not let its successor pass them.
+      void before.then(done);
+    }
+  }
+
+  async #take(interval: number): Promise<number> {
+    if (this.#access === this.#own) return this.#own.take(this.#key, interval);
+    try {
+      const wait = await this.#access.take(this.#key, interval);
+      // Kept in step, for the time when the shared one is away.
+      if (wait <= 0) await this.#own.take(this.#key, interval);
+      return wait;
+    } catch {
+      return this.#own.take(this.#key, interval);
     }
   }
 
@@ -79,4 +121,17 @@ export class Pace {
       signal.addEventListener("abort", aborted, { once: true });
     });
   }
+}
+
+/** Waits for `work`, which never fails; `false` when the signal came first. */
+function settled(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((done) => {
+    const aborted = () => done(false);
+    signal.addEventListener("abort", aborted, { once: true });
+    void work.then(() => {
+      signal.removeEventListener("abort", aborted);
+      done(true);
+    });
+  });
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mark } from "@signalbox/sdk";
-import { callOf, setUp } from "@signalbox/sdk/testing";
+import { mark, memoryPace } from "@signalbox/sdk";
+import { callOf, fakeCapabilities, setUp } from "@signalbox/sdk/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { clients } from "./client.ts";
 import { commentBody, findComment, longest } from "./comments.ts";
@@ -11,6 +11,7 @@ import { settings } from "./settings.ts";
 import { type AlphaTracker, startTracker } from "./test-tracker.ts";
 
 const log = () => {};
+const pace = memoryPace();
 const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
 const address = { owner: "octo", repo: "app", issue_number: 1 };
 let tracker: AlphaTracker;
@@ -75,7 +76,7 @@ describe("requests", () => {
         retryable: false,
       });
     };
-    const client = clients({ fetch: refusing as never, log })(connection());
+    const client = clients({ fetch: refusing as never, log, pace })(connection());
     await expect(client.read("GET /user", {}, settings as never, AbortSignal.timeout(1000))).rejects.toMatchObject({
       code: "not_configured",
       retryable: false,
@@ -97,7 +98,7 @@ describe("requests", () => {
       times.push(performance.now());
       return Response.json({ id: times.length, html_url: "u" }, { status: 201 });
     };
-    const { sources } = await setUp(alpha, { capabilities: { fetch: counting, log } });
+    const { sources } = await setUp(alpha, { capabilities: fakeCapabilities({ fetch: counting }) });
     const deliver = () =>
       sources?.alpha?.deliver(
         { subject: { project: "octo/app", issue: "1" }, body: "x" },
@@ -109,10 +110,10 @@ describe("requests", () => {
 
   test("nothing of it keeps a process alive", () => {
     const script = `
-      import { callOf, setUp } from "@signalbox/sdk/testing";
+      import { callOf, fakeCapabilities, setUp } from "@signalbox/sdk/testing";
       import alpha from ${JSON.stringify(new URL("index.ts", import.meta.url).href)};
       const fetch = async () => Response.json({ id: 1, html_url: "u", login: "x" });
-      const { sources } = await setUp(alpha, { capabilities: { fetch, log: () => {} } });
+      const { sources } = await setUp(alpha, { capabilities: fakeCapabilities({ fetch }) });
       const connection = sources.alpha.connection.parse({ token: "t" });
       await sources.alpha.deliver({ subject: { project: "o/r", issue: "1" }, body: "x" }, callOf(connection, { deadline_ms: 60_000 }));
       console.log(await sources.alpha.account(callOf(connection, { deadline_ms: 60_000 })));`;
@@ -171,7 +172,7 @@ describe("comments", () => {
 
   test("find reads the newest pages first", async () => {
     for (let count = 0; count < 450; count++) tracker.addComment(1, count === 390 ? mark("here", "key-9") : `${count}`);
-    const client = clients({ fetch, log })(connection());
+    const client = clients({ fetch, log, pace })(connection());
     expect(await findComment(client, address, "key-9", AbortSignal.timeout(5000))).toMatchObject({
       url: expect.stringContaining("issuecomment"),
     });

@@ -1,16 +1,15 @@
 import { createHash } from "node:crypto";
 import { Octokit } from "@octokit/core";
 import { retry } from "@octokit/plugin-retry";
-import { throttling } from "@octokit/plugin-throttling";
-import { type Capabilities, PluginError } from "@signalbox/sdk";
+import { type Capabilities, inTurn, Pace, PluginError } from "@signalbox/sdk";
 import type { z } from "zod";
-import { orAborted, pause } from "./deadline.ts";
+import { orAborted } from "./deadline.ts";
 import { failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
 
-/** A wait that the platform asks for is kept up to here; the host takes longer ones. Milliseconds. */
-const longestWait = 60_000;
-const tries = 3;
+/** The public platform wants writes a second apart, and comments three: people are told of each. Milliseconds. */
+const publicInterval = 1_000;
+const commentInterval = 3_000;
 
 export type Parameters = Readonly<Record<string, string | number | null>>;
 export interface Answer<T> {
@@ -28,11 +27,11 @@ export interface Client {
   readonly write: Request;
 }
 
-const Reader = Octokit.plugin(retry, throttling);
-const Writer = Octokit.plugin(throttling);
+const Reader = Octokit.plugin(retry);
+type Given = Pick<Capabilities, "fetch" | "log" | "pace">;
 
 /** One client per account, so that its pace is kept over all calls. */
-export function clients(capabilities: Pick<Capabilities, "fetch" | "log">): (connection: Settings) => Client {
+export function clients(capabilities: Given): (connection: Settings) => Client {
   const kept = new Map<string, Client>();
   return (connection) => {
     const key = `${connection.api_url} ${connection.token ?? ""}`;
@@ -47,7 +46,7 @@ export function clients(capabilities: Pick<Capabilities, "fetch" | "log">): (con
   };
 }
 
-function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log }: Pick<Capabilities, "fetch" | "log">): Client {
+function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, pace }: Given): Client {
   const options = {
     baseUrl: api_url.replace(/\/+$/, ""),
     userAgent: "signalbox",
@@ -59,28 +58,31 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log }:
       warn: (message: string) => log(`warning: ${message}`),
       error: () => {},
     },
-    // 429 is waited for below, as long as the platform says and no longer than the deadline.
+    // 429 is waited for by the pace, as long as the platform says and no longer than the deadline.
     retry: { retries: 2, retryAfterBaseValue: 250, doNotRetry: [400, 401, 403, 404, 409, 410, 422, 429, 451] },
-    throttle: paceFor(api_url, token),
   };
   const secrets = [token, webhook_secret].filter((secret) => secret !== undefined);
+  const key = `alpha:${createHash("sha256").update(`${api_url} ${token}`).digest("hex").slice(0, 32)}`;
+  const paced = isPublic(api_url);
+  const reads = new Pace({ interval: 0, slots: 16 });
+  const writes = new Pace({ interval: paced ? publicInterval : 0, access: pace, key });
   const through =
-    (octokit: Octokit): Request =>
-    (route, parameters, shape, signal) =>
-      send(octokit, secrets, route, parameters, shape, signal);
-  return { read: through(new Reader(options)), write: through(new Writer(options)) };
+    (octokit: Octokit, own: Pace): Request =>
+    (route, parameters, shape, signal) => {
+      const asked = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
+      const isComment = paced && own === writes && route.endsWith("/comments");
+      const turn = { pace: own, platform: "alpha", asked, signal, again: () => false };
+      return inTurn({ ...turn, ...(isComment && { interval: commentInterval }) }, () =>
+        send(secrets, asked, shape, signal, () => octokit.request(route, { ...parameters, request: { signal } })),
+      );
+    };
+  return { read: through(new Reader(options), reads), write: through(new Octokit(options), writes) };
 }
 
-/**
- * The public platform wants writes a second apart, and comments three. Its limits are off on other servers unless their
- * owner turns them on, and then they say so by 403 or 429: no pace is kept there.
- */
-function paceFor(api_url: string, token: string | undefined) {
+/** Limits are off on other servers unless their owner turns them on, and then they say so by 403 or 429. */
+function isPublic(api_url: string): boolean {
   const { hostname } = new URL(api_url);
-  if (hostname !== "api.github.com" && !hostname.endsWith(".ghe.com")) return { enabled: false as const };
-  const id = createHash("sha256").update(`${api_url} ${token}`).digest("hex").slice(0, 16);
-  // Not waited for in here: these waits do not end with the signal.
-  return { id, onRateLimit: () => undefined, onSecondaryRateLimit: () => undefined };
+  return hostname === "api.github.com" || hostname.endsWith(".ghe.com");
 }
 
 /** Octokit repeats whatever failed unless it is an `AbortError`; neither a deadline nor the host's refusal gets better. */
@@ -96,27 +98,19 @@ function unrepeated(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
 }
 
 async function send<T>(
-  octokit: Octokit,
   secrets: readonly string[],
-  route: string,
-  parameters: Parameters,
+  asked: string,
   shape: z.ZodType<T>,
   signal: AbortSignal,
+  request: () => Promise<{ data: unknown; headers: { link?: string | undefined } }>,
 ): Promise<Answer<T>> {
-  const asked = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
-  for (let count = 1; ; count++) {
-    try {
-      const { data, headers } = await orAborted(signal, asked, () =>
-        octokit.request(route, { ...parameters, request: { signal } }),
-      );
-      return { data: read(shape, data, asked), link: headers.link ?? "" };
-    } catch (error) {
-      const failure = failureOf(error, asked, secrets);
-      const wait = failure.code === "rate_limited" ? failure.retry_after_ms : undefined;
-      if (wait === undefined || wait > longestWait || count >= tries) throw failure;
-      if (!(await pause(wait, signal))) throw failure;
-    }
+  let answer: Awaited<ReturnType<typeof request>>;
+  try {
+    answer = await orAborted(signal, asked, request);
+  } catch (error) {
+    throw failureOf(error, asked, secrets);
   }
+  return { data: read(shape, answer.data, asked), link: answer.headers.link ?? "" };
 }
 
 /** Octokit hands on text where an answer was cut off or was not JSON: a proxy's page, a connection that broke. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { PluginError } from "@signalbox/sdk";
 
 /** Runs until the signal is aborted. What waits in a queue or for a repetition does not look at the signal by itself. */
@@ -16,15 +15,5 @@ export async function orAborted<T>(signal: AbortSignal, asked: string, run: () =
     throw signal.aborted ? late() : error;
   } finally {
     signal.removeEventListener("abort", leave);
-  }
-}
-
-/** Waits `ms` milliseconds; `false` when the signal came first. */
-export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await sleep(ms, undefined, { signal });
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -10,10 +10,10 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues, pull requests and comments of the platform called alpha (GitHub, REST API 2022-11-28).",
   config: z.object({}),
-  needs: ["fetch", "log"],
+  needs: ["fetch", "log", "pace"],
   hosts: ["api.github.com"],
-  setup: ({ fetch, log }) => {
-    const clientOf = clients({ fetch, log });
+  setup: ({ fetch, log, pace }) => {
+    const clientOf = clients({ fetch, log, pace });
     const edits = new OwnEdits();
     return { sources: { alpha: alphaSource(clientOf, edits) }, tools: alphaTools(clientOf, edits) };
   },

@@ -10,10 +10,10 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues, merge requests and notes of the platform called beta (GitLab, REST API v4).",
   config: z.object({}),
-  needs: ["fetch"],
+  needs: ["fetch", "pace"],
   hosts: ["gitlab.com"],
-  setup: ({ fetch }) => {
-    const clientOf = clients({ fetch });
+  setup: ({ fetch, pace }) => {
+    const clientOf = clients({ fetch, pace });
     const edits = new OwnEdits();
     return { sources: { beta: betaSource(clientOf, edits) }, tools: betaTools(clientOf, edits) };
   },

@@ -10,10 +10,10 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues and comments of the platform called delta (Plane, REST API v1).",
   config: z.object({}),
-  needs: ["fetch"],
+  needs: ["fetch", "pace"],
   hosts: ["api.plane.so"],
-  setup: ({ fetch }) => {
-    const clientOf = clients({ fetch });
+  setup: ({ fetch, pace }) => {
+    const clientOf = clients({ fetch, pace });
     return { sources: { delta: deltaSource(clientOf) }, tools: deltaTools(clientOf) };
   },
 });

@@ -10,9 +10,9 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues and comments of the platform called gamma (Jira Cloud, REST API v3; Server and Data Center, v2).",
   config: z.object({}),
-  needs: ["fetch"],
-  setup: ({ fetch }) => {
-    const clientOf = clients({ fetch });
+  needs: ["fetch", "pace"],
+  setup: ({ fetch, pace }) => {
+    const clientOf = clients({ fetch, pace });
     return { sources: { gamma: gammaSource(clientOf) }, tools: gammaTools(clientOf) };
   },
 });

@@ -1,10 +1,10 @@
 import { Problem } from "@signalbox/schema/problem";
-import type { Capabilities, Plugin } from "@signalbox/sdk";
-import { PluginError } from "@signalbox/sdk";
+import type { Capabilities, PaceAccess, Plugin } from "@signalbox/sdk";
+import { memoryPace, PluginError } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 
 /** What the host has beside the capabilities that are made for each plugin. */
-export type Grants = Partial<Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers">>;
+export type Grants = Partial<Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers" | "pace">>;
 
 /** Whom a plugin's `fetch` may reach beside the hosts that it declares. */
 export interface Reach {
@@ -22,9 +22,16 @@ export function capabilitiesFor(plugin: Plugin, reach: Reach, log: Log, grants: 
     ...grants,
     log: (message, fields) => log.info(message, { plugin: plugin.id, ...fields }),
     fetch: boundFetch(plugin, reach),
+    pace: ownPace(plugin, grants.pace ?? memoryPace()),
   };
   return Object.fromEntries(plugin.needs.map((need) => [need, all[need]])) as Partial<Capabilities>;
 }
+
+/** No plugin holds up the accounts of another. */
+const ownPace = ({ id }: Plugin, pace: PaceAccess): PaceAccess => ({
+  take: (key, interval) => pace.take(`${id}/${key}`, interval),
+  hold: (key, ms) => pace.hold(`${id}/${key}`, ms),
+});
 
 /** `fetch` that reaches the declared hosts and those of the plugin's connections, and follows no redirect elsewhere. */
 function boundFetch(plugin: Plugin, { fetch, hosts, given }: Reach): typeof globalThis.fetch {

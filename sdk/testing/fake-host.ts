@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Call, Capabilities, Contributions, Json, Need } from "../contract.ts";
 import { fetchOnce } from "../fetch-once.ts";
 import type { Metric, Vectors } from "../memory.ts";
+import { memoryPace } from "../pace-access.ts";
 import type { Plugin } from "../plugin.ts";
 
 export interface FakeCapabilities extends Capabilities {
@@ -20,6 +21,7 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     fetch: fetchOnce((input, init) => globalThis.fetch(input, init)),
     secret: async () => null,
     embed: async (texts) => texts.map(() => new Array<number>(8).fill(0)),
+    pace: memoryPace(),
     sql: { query: () => absent("sql"), transaction: () => absent("sql") },
     redis: { prefix: "test:", call: () => absent("redis"), script: () => absent("redis") },
     operations: { call: () => absent("operations") },

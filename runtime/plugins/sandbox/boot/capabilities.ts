@@ -16,12 +16,18 @@ export function proxies(needs: readonly string[], facts: Facts): Record<string, 
     embed: (texts: readonly string[]) => ask("embed", { texts }),
     operations: { call: (id: string, input: unknown) => ask("operations", { id, input }) },
     vectors: facts.vectors,
+    pace: {
+      take: (key: string, interval: number) => ask("pace.take", { key, interval }),
+      hold: (key: string, ms: number) => ask("pace.hold", { key, ms }),
+    },
     trackers: {
       configured: () => facts.trackers ?? [],
       createIssue: (source: string, issue: unknown, { key, signal }: { key: string; signal: AbortSignal }) =>
         ask("trackers.createIssue", { source, issue, key }, signal),
       closeIssue: (source: string, issue: unknown, { key, signal }: { key: string; signal: AbortSignal }) =>
         ask("trackers.closeIssue", { source, issue, key }, signal),
+      projectId: (source: string, name: string, { key, signal }: { key: string; signal: AbortSignal }) =>
+        ask("trackers.projectId", { source, name, key }, signal),
     },
   };
   return Object.fromEntries(needs.map((need) => [need, all[need]]));
