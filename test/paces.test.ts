@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { memoryPace, type PaceAccess } from "@signalbox/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freshDatabase } from "../../test/harness/databases.ts";
-import { connectPostgres, type Database } from "../database/client.ts";
-import { migrate } from "../database/migrate.ts";
-import { createLog } from "../log.ts";
-import { openRedis } from "../redis/client.ts";
-import { openPace } from "./open.ts";
+import { connectPostgres, type Database } from "../runtime/database/client.ts";
+import { migrate } from "../runtime/database/migrate.ts";
+import { createLog } from "../runtime/log.ts";
+import { openPace } from "../runtime/pace/open.ts";
+import { openRedis } from "../runtime/redis/client.ts";
+import { freshDatabase } from "./harness/databases.ts";
 
 const url = process.env.TEST_REDIS_URL;
 const there = process.env.TEST_DATABASE_URL !== undefined;
