@@ -83,11 +83,9 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
   const reach = openReach();
   const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
+  const pace = openPace(database, redis, log);
   const setUp = {
-    grants: {
-      ...{ ...ground.grants, embed, operations: access.operations, trackers: access.trackers },
-      pace: openPace(database, redis, log),
-    },
+    grants: { ...ground.grants, embed, pace, operations: access.operations, trackers: access.trackers },
     configOf: config.connectionOf,
     hostsOf: connections.hostsOf,
     fetch,
@@ -114,7 +112,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     inProcess: {
       ...setUp,
       configOf: foreignSettingsOf,
-      grants: { embed, vectors: ground.vectors, operations: access.operations, trackers: access.trackers },
+      grants: { embed, pace, vectors: ground.vectors, operations: access.operations, trackers: access.trackers },
     },
     ground: {
       ...{
@@ -132,6 +130,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
         direct: fetch,
         operations: access.operations,
         trackers: access.trackers,
+        pace,
       },
     },
   });

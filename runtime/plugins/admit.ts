@@ -32,7 +32,16 @@ export class Refusal extends Error {
 export const contracts: readonly number[] = [CONTRACT];
 
 /** The capabilities that this host hands out to everybody; `sql` and `redis` are for built-ins. */
-export const capabilityNames: readonly string[] = ["log", "fetch", "pace", "secret", "embed", "vectors", "operations", "trackers"];
+export const capabilityNames: readonly string[] = [
+  "log",
+  "fetch",
+  "pace",
+  "secret",
+  "embed",
+  "vectors",
+  "operations",
+  "trackers",
+];
 
 /** What a plugin says of itself, in its value or in its manifest. */
 export interface Declared {

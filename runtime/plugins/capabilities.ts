@@ -4,7 +4,9 @@ import { memoryPace, PluginError } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 
 /** What the host has beside the capabilities that are made for each plugin. */
-export type Grants = Partial<Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers" | "pace">>;
+export type Grants = Partial<
+  Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers" | "pace">
+>;
 
 /** Whom a plugin's `fetch` may reach beside the hosts that it declares. */
 export interface Reach {

@@ -1,4 +1,4 @@
-import type { Contributions, OperationsAccess, TrackersAccess, Vectors } from "@signalbox/sdk";
+import type { Contributions, OperationsAccess, PaceAccess, TrackersAccess, Vectors } from "@signalbox/sdk";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Log } from "../log.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
@@ -29,6 +29,7 @@ export interface ForeignGround {
   readonly embed: (texts: readonly string[]) => Promise<number[][]>;
   readonly operations: OperationsAccess | undefined;
   readonly trackers: TrackersAccess | undefined;
+  readonly pace?: PaceAccess;
   readonly vectors: Vectors | undefined;
   readonly log: Log;
   readonly logs: LogTail;
@@ -66,13 +67,14 @@ export function sandboxed(
     const value = Object.hasOwn(manifest.secrets, name) ? settings()[name] : undefined;
     return value === undefined ? null : String(standIns.mask({ [name]: value })[name]);
   };
-  const { operations, trackers, vectors, embed } = ground;
+  const { operations, trackers, vectors, embed, pace } = ground;
   const serve = serveCapabilities(id, manifest, {
     fetch,
     secret,
     embed,
     ...(operations && { operations }),
     ...(trackers && { trackers }),
+    ...(pace && { pace }),
   });
   const open = async (): Promise<Sandbox> => {
     const { file } = cachedBundle(bytes);

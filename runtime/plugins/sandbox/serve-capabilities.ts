@@ -8,7 +8,7 @@ import { Allowance } from "./limits.ts";
 import type { Serve } from "./peer.ts";
 
 /** What the host lends to a sandboxed plugin. */
-export interface Lent extends Partial<Pick<Capabilities, "secret" | "embed" | "operations" | "trackers">> {
+export interface Lent extends Partial<Pick<Capabilities, "secret" | "embed" | "operations" | "trackers" | "pace">> {
   readonly fetch?: (asked: unknown, signal: AbortSignal) => Promise<unknown>;
 }
 type Allowed = Pick<Manifest, "needs" | "permissions">;
@@ -27,6 +27,12 @@ const oldIssue = z.object({
   issue: z.object({ project: z.string().max(1_000), key: z.string().max(1_000) }),
   key,
 });
+
+const namedProject = z.object({ source: z.string().max(100), name: z.string().max(1_000), key });
+/** A day at most: a plugin holds up itself alone, but not for ever. */
+const ms = z.number().nonnegative().max(86_400_000);
+const start = z.object({ key, interval: ms });
+const held = z.object({ key, ms });
 
 /** Answers what a plugin asks of the host, as far as the operator approved it. */
 export function serveCapabilities(name: string, allowed: Allowed, lent: Lent): Serve {
@@ -47,6 +53,18 @@ export function serveCapabilities(name: string, allowed: Allowed, lent: Lent): S
     "trackers.closeIssue": (params, signal) => {
       const { source, issue, key } = read(oldIssue, params);
       return lent.trackers?.closeIssue(source, issue, { key, signal });
+    },
+    "trackers.projectId": (params, signal) => {
+      const { source, name: project, key } = read(namedProject, params);
+      return lent.trackers?.projectId(source, project, { key, signal });
+    },
+    "pace.take": (params) => {
+      const { key, interval } = read(start, params);
+      return lent.pace?.take(`${name}/${key}`, interval);
+    },
+    "pace.hold": (params) => {
+      const { key, ms } = read(held, params);
+      return lent.pace?.hold(`${name}/${key}`, ms).then(() => null);
     },
   };
   return async (method, params, signal) => {
