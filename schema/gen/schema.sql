@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 2b139bb5759ec4b1
+-- Made from 5a796a8fe1bdd9d1
 
 create extension if not exists vector;
 
@@ -295,6 +295,12 @@ create table migrations (
   name text not null,
   applied_at timestamp(3) with time zone default now() not null,
   constraint migrations_pkey PRIMARY KEY (id)
+);
+
+create table paces (
+  key text not null,
+  next_at timestamp with time zone not null,
+  constraint paces_pkey PRIMARY KEY (key)
 );
 
 create table plugin_versions (
