@@ -1,3 +1,4 @@
+import { CloudEvent, HTTP, type Version } from "cloudevents";
 import { expect, test } from "vitest";
 import { issueOpened } from "./harness/alpha-payloads.ts";
 import { databases } from "./harness/databases.ts";
@@ -25,6 +26,46 @@ const pending = (service: Service, queue: string) =>
   });
 const take = async (service: Service, queue: string, body: object) =>
   (await service.post<{ events: Message[] }>(`/api/${queue}/events/take`, body)).body.events;
+
+/** Judged by the project's own library, strictly. */
+function asCloudEvent(message: Message): CloudEvent<Record<string, unknown>> {
+  const event = new CloudEvent<Record<string, unknown>>(message as unknown as Partial<CloudEvent<Record<string, unknown>>>, true);
+  expect(event.validate()).toBe(true);
+  const headers = { "content-type": "application/cloudevents+json" };
+  expect(HTTP.toEvent({ headers, body: JSON.stringify(message) })).toMatchObject({ id: message.id, type: message.type });
+  expect(event.specversion).toBe("1.0" satisfies `${Version}`);
+  return event;
+}
+
+test("received events and finished executions are CloudEvents 1.0, pending until taken", { timeout: 120_000 }, async () => {
+  await using service = await startService({ seed: true });
+  const { body } = await service.webhook(issueOpened({ repo: "octo/app", number: 7 }));
+  const ended = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
+  const listed = await pending(service, "postgres");
+  const events = listed.map(asCloudEvent);
+  expect(new Set(events.map(({ id, source }) => `${source} ${id}`)).size).toBe(3);
+  expect(events[0]).toMatchObject({
+    ...{ type: "dev.signalbox.event.received", source: "/webhook/alpha", subject: "alpha:octo/app#7" },
+    ...{ datacontenttype: "application/json", data: { event_id: body.event_id, event_name: "issues", action: "opened" } },
+  });
+  for (const { id } of ended) {
+    const event = events.find(({ data }) => data?.execution_id === id);
+    expect(event).toMatchObject({ type: "dev.signalbox.execution.failed", data: { state: "failed", event_id: body.event_id } });
+  }
+  expect(await pending(service, "postgres")).toEqual(listed);
+  expect(await take(service, "postgres", { limit: 10, lease_seconds: 600 })).toEqual(listed);
+  expect((await service.get("/api/postgres/events/pending")).body).toEqual([]);
+  // A discarded event is one that was received, too.
+  await service.webhook(issueOpened(), { event: "star" });
+  const [discarded] = await eventually(async () => {
+    const { body } = await service.get<Message[]>("/api/postgres/events/pending");
+    return body.length > 0 && body;
+  });
+  expect(asCloudEvent(discarded as Message)).toMatchObject({
+    type: "dev.signalbox.event.received",
+    data: { outcome: "discarded" },
+  });
+});
 
 test.each(databases())("what was pending or taken outlives kill -9 (%s)", { timeout: 120_000 }, async (database) => {
   await using service = await startService({ database, seed: true });
