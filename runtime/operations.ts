@@ -2,6 +2,7 @@ import type { Input, Operation, Output, Scope } from "@signalbox/schema/operatio
 import { type Problem, problem } from "@signalbox/schema/problem";
 import type { z } from "zod";
 import type { Sql } from "./database/client.ts";
+import { issueText } from "./issue-text.ts";
 import type { Log } from "./log.ts";
 
 /** Who calls: the holder of an API key, or, while no keys are configured, whoever can reach the loopback address. */
@@ -88,10 +89,7 @@ export function invalid(error: z.ZodError): Problem {
   if (!first) return problem("bad_request", "The request is not valid.");
   const field = pathText(first.path);
   const more = error.issues.length > 1 ? ` (and ${error.issues.length - 1} more)` : "";
-  const missing = first.code === "invalid_type" && /received undefined/.test(first.message);
-  const what = missing
-    ? `is required (${first.message.replace("Invalid input: ", "").replace(", received undefined", "")})`
-    : first.message;
+  const what = issueText(first);
   return problem("bad_request", field ? `${field}: ${what}${more}` : `${what}${more}`, field ? { field } : {});
 }
 

@@ -199,7 +199,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     if (worker && worker.running() < config.WORKER_CONCURRENCY) worker.wake();
     else bus.publish("queue").catch((error) => log.warn("other replicas were not told", { error }));
   };
-  const dispatcher = createDispatcher({ sql, routing, log, wake, concurrency: database.kind === "embedded" ? 1 : 4 });
+  const dispatcher = createDispatcher({ sql, routing, wake, warn, concurrency: database.kind === "embedded" ? 1 : 4 });
   const inbox = createInbox({
     connectionBySlug: connections.bySlug,
     ...{ accounts, hooks, evaluator, dispatcher, log },

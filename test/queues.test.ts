@@ -1,4 +1,4 @@
-import { CloudEvent, HTTP, type Version } from "cloudevents";
+import { CloudEvent, HTTP } from "cloudevents";
 import { expect, test } from "vitest";
 import { issueOpened } from "./harness/alpha-payloads.ts";
 import { databases } from "./harness/databases.ts";
@@ -33,7 +33,7 @@ function asCloudEvent(message: Message): CloudEvent<Record<string, unknown>> {
   expect(event.validate()).toBe(true);
   const headers = { "content-type": "application/cloudevents+json" };
   expect(HTTP.toEvent({ headers, body: JSON.stringify(message) })).toMatchObject({ id: message.id, type: message.type });
-  expect(event.specversion).toBe("1.0" satisfies `${Version}`);
+  expect(event.specversion).toBe("1.0");
   return event;
 }
 

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { example, pullRequestClosed, pullRequestOpened, pullRequestSynchronized } from "./harness/alpha-payloads.ts";
+import { example, issueOpened, pullRequestClosed, pullRequestOpened, pullRequestSynchronized } from "./harness/alpha-payloads.ts";
 import type { JsonAnswer } from "./harness/json-client.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
@@ -243,4 +243,16 @@ test("without ENCRYPTION_KEY a secret is refused, naming it; with another key it
   expect((await bare.post(path, { ...guarded, path_pattern: "/webhook/open" })).status).toBe(201);
   await bare.restart({ ENCRYPTION_KEY: `${"c".repeat(64)},${"b".repeat(64)}` });
   expect((await bare.post("/webhook/acme", {}, { headers: { "x-t": "tok3n" } })).status).toBe(202);
+});
+
+test("a trigger mapped to a task that does not exist warns, and runs nothing for it", { timeout: limit }, async () => {
+  await made(pull("issues.opened", '.repository.full_name == "octo/nobody"', "nobody.works"));
+  await service.post("/api/tasks/triggers", { canonical_trigger: "nobody.works", task_id: "not_made_yet" });
+  const { status, body } = await signed(issueOpened({ repo: "octo/nobody" }), "issues");
+  expect([status, body.executions]).toEqual([202, []]);
+  await eventually(async () => {
+    const warned = await service.get<{ context: object }[]>("/api/watchdog?level=warn&search=tasks%20that%20do%20not%20exist");
+    expect(warned.body[0]?.context).toEqual({ canonical_trigger: "nobody.works", missing: ["not_made_yet"] });
+    return true;
+  });
 });

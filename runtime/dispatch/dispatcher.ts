@@ -5,7 +5,6 @@ import { batch } from "../database/batch.ts";
 import type { Sql } from "../database/client.ts";
 import { newId } from "../ids.ts";
 import { storableText } from "../json.ts";
-import type { Log } from "../log.ts";
 import { type Arrival, findEarlier, insertArrivals, type NewEvent } from "./queries.ts";
 import type { Routing } from "./routing.ts";
 
@@ -34,6 +33,8 @@ export interface Incoming {
   readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
 
+type Warn = (message: string, context: Record<string, unknown>) => void;
+
 /** Longest text that is handed to an agent, in characters. */
 const maxContent = 200_000;
 const shorten = (text: string) =>
@@ -47,11 +48,12 @@ export interface Dispatcher {
 export function createDispatcher(options: {
   sql: Sql;
   routing: Routing;
-  log: Log;
   wake: () => void;
   concurrency: number;
+  /** Tells operators of what is not as they meant it. */
+  warn: Warn;
 }): Dispatcher {
-  const { sql, routing, log, wake } = options;
+  const { sql, routing, wake, warn } = options;
   const store = (concurrency: number) =>
     batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
       ...{ maxItems: 64, maxSize: 4_000_000, concurrency },
@@ -65,7 +67,7 @@ export function createDispatcher(options: {
       const reason = whyNot(incoming);
       const matching = incoming.matching && !reason ? await incoming.matching() : [];
       const special = [...(incoming.triggers ?? []), ...matching.flatMap((hook) => hook.canonical_trigger ?? [])];
-      const arrival = decide(incoming, reason, [...new Set(special)], routing, log);
+      const arrival = decide(incoming, reason, [...new Set(special)], routing, warn);
       const earlier = await (arrival.event.polled ? storePolled : storeWebhook)(arrival);
       if (earlier) return { event_id: earlier, status: "duplicate" };
       if (arrival.executions.length > 0) wake();
@@ -87,13 +89,13 @@ async function storeAll(sql: Sql, arrivals: readonly Arrival[]): Promise<(string
 const lost = (event: NewEvent) => new Error(`event ${event.id} was neither stored nor found`);
 
 /** The triggers of webhook mappings stand in place of the default mapping's. */
-function decide(incoming: Incoming, reason: string | null, special: readonly string[], routing: Routing, log: Log): Arrival {
+function decide(incoming: Incoming, reason: string | null, special: readonly string[], routing: Routing, warn: Warn): Arrival {
   const { event, source } = incoming;
   const usual = special.length > 0 ? undefined : routing.find(source, event.event_name, event.action);
   const triggers = reason ? [] : usual ? [usual.canonical_trigger] : special;
   const executions = triggers.flatMap((canonical_trigger) => {
     const { tasks, missing } = routing.tasksOf(canonical_trigger);
-    if (missing.length > 0) log.warn("trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
+    if (missing.length > 0) warn("trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
     return tasks.map((task_id) => ({ id: newId(), task_id, canonical_trigger }));
   });
   const named = `${event.event_name || "(unnamed)"}${event.action ? `/${event.action}` : ""}`;

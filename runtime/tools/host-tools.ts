@@ -1,4 +1,5 @@
 import { storable } from "../json.ts";
+import { issueText } from "../issue-text.ts";
 import type { Host, ToolEntry } from "../plugins/host.ts";
 import { checkParameters } from "./parameters.ts";
 import { BadParameter, type RegisteredTool } from "./registered-tool.ts";
@@ -30,7 +31,7 @@ function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
       const parsed = tool.input.safeParse(given);
       if (parsed.success) return parsed.data;
       const [issue] = parsed.error.issues;
-      throw new BadParameter(issue?.path.join(".") ?? "", issue?.message ?? "is not valid");
+      throw new BadParameter(issue?.path.join(".") ?? "", issue ? issueText(issue) : "is not valid");
     },
     run: async (input, use) => {
       const output = tool.output.parse(await tool.run(input, use));
