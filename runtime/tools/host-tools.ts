@@ -1,5 +1,5 @@
-import { storable } from "../json.ts";
 import { issueText } from "../issue-text.ts";
+import { storable } from "../json.ts";
 import type { Host, ToolEntry } from "../plugins/host.ts";
 import { checkParameters } from "./parameters.ts";
 import { BadParameter, type RegisteredTool } from "./registered-tool.ts";
