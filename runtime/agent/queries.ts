@@ -1,5 +1,5 @@
 import type { Agent } from "../agents/queries.ts";
-import type { Queryable, Sql } from "../database/client.ts";
+import type { Sql } from "../database/client.ts";
 
 /** An execution in the hands of a worker. */
 export interface Claimed {
@@ -25,40 +25,13 @@ export interface Claimed {
 
 /**
  * Takes up to `limit` executions that are due, oldest first. Of several on one subject the oldest only, and none while
- * one of that subject runs; the unique index on running subjects is the guard between replicas.
+ * one of that subject runs. How, and why it is a function: `0012_claim.sql`.
  */
-export async function claimExecutions(sql: Sql, worker: string, limit: number, leaseSeconds: number): Promise<Claimed[]> {
-  const [, claimed] = await sql.begin((tx) => [tx`${claiming(tx)}`, tx<Claimed[]>`${claim(tx, worker, limit, leaseSeconds)}`]);
-  return claimed as Claimed[];
-}
-
-/**
- * The statistics of a queue are those of a moment long gone: by them the planner reads and sorts all that waits for the sake
- * of a few. In the order of the index a claim costs what it takes. And a claim that a crash of the server undoes has done
- * nothing yet, so its commit need not wait for the disk; the write that goes before any effect does.
- */
-const claiming = (sql: Queryable) => sql`
-  select set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true),
-    set_config('synchronous_commit', 'off', true)`;
-
-const claim = (sql: Queryable, worker: string, limit: number, leaseSeconds: number) => sql`
-    with due as (
-      select x.id from task_executions x
-      where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
-        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
-        and not exists (
-          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
-            and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
-      order by x.created_at, x.id limit ${limit} for update skip locked
-    )
-    update task_executions e
-    set state = 'running', attempts = e.attempts + 1, offered_to = null, started_at = coalesce(e.started_at, now()),
-      lease = ${worker} || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => ${leaseSeconds}),
-      agent_id = coalesce(e.agent_id, (
-        select a.id from tasks t join agents a on a.id = t.actor_id where t.id = e.task_id and t.required_capabilities = '{}'))
-    from due where e.id = due.id
-    returning e.id, e.event_id, e.task_id, e.agent_id, e.project_id, e.source, e.slug, e.canonical_trigger, e.subject, e.project,
-      e.issue, e.content, e.attempts, e.failures, e.deaths, e.handovers, e.lease`;
+export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSeconds: number): Promise<Claimed[]> =>
+  sql<Claimed[]>`
+    select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, attempts,
+      failures, deaths, handovers, lease
+    from claim_executions(${worker}, ${limit}, ${leaseSeconds})`;
 
 /** Milliseconds until the next queued execution is due; `null` while none waits. */
 export async function nextDue(sql: Sql): Promise<number | null> {
