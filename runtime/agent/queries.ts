@@ -25,7 +25,7 @@ export interface Claimed {
 
 /**
  * Takes up to `limit` executions that are due, oldest first. Of several on one subject the oldest only, and none while
- * one of that subject runs. How, and why it is a function: `0012_claim.sql`.
+ * one of that subject runs. How, and why it is a function: `0013_claim.sql`.
  */
 export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSeconds: number): Promise<Claimed[]> =>
   sql<Claimed[]>`
