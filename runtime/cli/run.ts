@@ -55,6 +55,7 @@ async function carryOut([first, ...rest]: readonly string[], terminal: Terminal)
     await import("../main.ts");
     return null;
   }
+  if (first === "plugin") return (await import("./plugin/command.ts")).runPlugin(rest, terminal);
   if (first === "reembed" && rest.length === 0) {
     await (await import("./memory.ts")).runReembed(terminal.interactive, terminal.out, terminal.err);
     return 0;

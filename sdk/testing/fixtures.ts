@@ -73,6 +73,8 @@ export interface ToolSample {
   readonly inputs: readonly Record<string, unknown>[];
   /** Inputs that the schema or the tool must refuse with `invalid_input`. */
   readonly refused?: readonly unknown[];
+  /** It calls nobody, although others of the plugin do: no faults of the other side are tried. */
+  readonly offline?: boolean;
 }
 
 export interface ToolFixtures {

@@ -3,6 +3,7 @@
  *
  *     for (const c of testSource(plugin, fixtures)) test(c.name, c.run);
  */
+export type { Conformance, Recording, Stranger } from "./conformance.ts";
 export { callOf, type FakeCapabilities, fakeCapabilities, setUp, testVectors } from "./fake-host.ts";
 export { FakeOperations } from "./fake-operations.ts";
 export { FakeServer, type SeenRequest, type TrackerReply } from "./fake-server.ts";

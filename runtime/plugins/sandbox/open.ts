@@ -130,6 +130,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       return await peer.request("call", params, { deadlineMs: callMs, signal, onId });
     } catch (error) {
       if (error instanceof PluginError && error.code === "timeout") void stillThere(child, peer.request, limits.graceMs);
+      // As a plugin in this process would tell of it.
+      if (signal?.aborted) throw new PluginError("timeout", `${name} did not answer before the deadline`);
       throw error instanceof Remote ? error.toPluginError() : error;
     } finally {
       saves.delete(id);

@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type BuiltManifest, builtManifest, faultOf, type Manifest } from "@signalbox/sdk/manifest";
+import { Refusal } from "../../plugins/admit.ts";
+import { type Described, openSandbox } from "../../plugins/sandbox/open.ts";
+import { bundle } from "./bundle.ts";
+import { PackageFault } from "./fault.ts";
+import { manifestOf, type PackageFile, readJson, readPackage, writeDerived } from "./package-file.ts";
+
+export interface Built {
+  readonly manifest: BuiltManifest;
+  /** Path of the bundle. */
+  readonly bundle: string;
+  /** Members of package.json's `signalbox` that were rewritten. */
+  readonly rewritten: readonly string[];
+  readonly inputs: readonly string[];
+}
+
+export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/** Where the built manifest stands, beside the bundle. */
+export const builtPathOf = (folder: string, entry: string): string => join(folder, dirname(entry), "plugin.json");
+
+/**
+ * Bundles the plugin in `folder`, starts the bundle in the sandbox, and writes what it declares: the derived half of the
+ * manifest into package.json, and all of it with the digest and the schemas into `dist/plugin.json`. `config`: the plugin's
+ * own settings for this start. Throws a `PackageFault`.
+ */
+export async function build(folder: string, config: Readonly<Record<string, unknown>> = {}): Promise<Built> {
+  const file = readPackage(folder);
+  const { code, inputs } = await bundle(folder, file.source);
+  const entry = join(folder, file.manifest.entry);
+  mkdirSync(dirname(entry), { recursive: true });
+  writeFileSync(entry, code);
+  const described = await describe(entry, file.manifest, config);
+  const derived = derive(file, described);
+  const rewritten = writeDerived(file, derived);
+  const manifest = {
+    ...manifestOf(file.path, { ...(file.raw.signalbox as object), ...derived }),
+    version: file.version,
+    contract: described.contract,
+    bundle: { sha256: sha256Of(code), bytes: code.byteLength },
+    config: described.config,
+    contributes: described.contributes,
+  };
+  const built = parseBuilt("what was built", manifest);
+  writeFileSync(builtPathOf(folder, file.manifest.entry), `${JSON.stringify(built, null, 2)}\n`);
+  return { manifest: built, bundle: entry, rewritten, inputs };
+}
+
+async function describe(path: string, { id, limits }: Manifest, config: Readonly<Record<string, unknown>>): Promise<Described> {
+  try {
+    const sandbox = await openSandbox({ bundle: path, name: id, memoryMb: limits.memory_mb, config });
+    await sandbox.close();
+    return sandbox.described;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const way =
+      error.code === "BAD_CONFIG" ? ' Give its members defaults, or values in "config" of test/conformance.ts.' : "";
+    throw new PackageFault("NOT_SET_UP", `${error.code}: ${error.message}${way}`, error);
+  }
+}
+
+/** The half of the manifest that the declaration decides. */
+function derive(file: PackageFile, { plugin, contributes }: Described) {
+  if (plugin.id !== file.manifest.id)
+    throw new PackageFault("MISMATCH", `Expected one id; definePlugin says "${plugin.id}", package.json "${file.manifest.id}".`);
+  if (plugin.version !== file.version)
+    throw new PackageFault("MISMATCH", `Expected one version; definePlugin says ${plugin.version}, package.json ${file.version}.`);
+  const declared = file.manifest.permissions.http.map(({ host }) => host);
+  const missing = plugin.hosts.find((host) => !declared.includes(host));
+  if (missing)
+    throw new PackageFault(
+      "UNDECLARED_HOST",
+      `definePlugin names the host ${missing}; name it in "signalbox.permissions.http" of package.json too, with its methods and why.`,
+    );
+  const kinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
+  if (kinds.length === 0) throw new PackageFault("NOTHING_CONTRIBUTED", "Expected setup to return tools, sources or another kind.");
+  return { about: plugin.about, kinds, sdk: plugin.sdk, needs: [...plugin.needs] };
+}
+
+/** What was built before, checked against its bundle and package.json. Throws a `PackageFault`. */
+export function readBuilt(folder: string): Built {
+  const file = readPackage(folder);
+  const path = builtPathOf(folder, file.manifest.entry);
+  const entry = join(folder, file.manifest.entry);
+  let code: Uint8Array;
+  let written: unknown;
+  try {
+    code = readFileSync(entry);
+    written = readJson(path);
+  } catch {
+    throw new PackageFault("NOT_BUILT", `Expected ${path} and the bundle beside it: run \`signalbox plugin build\`.`);
+  }
+  const manifest = parseBuilt(path, written);
+  if (manifest.bundle.sha256 !== sha256Of(code))
+    throw new PackageFault("NOT_BUILT", `${path} is of another bundle than ${file.manifest.entry}: run \`signalbox plugin build\`.`);
+  if (manifest.version !== file.version)
+    throw new PackageFault("NOT_BUILT", `${path} is of version ${manifest.version}, package.json of ${file.version}: run \`signalbox plugin build\`.`);
+  return { manifest, bundle: entry, rewritten: [], inputs: [] };
+}
+
+/** Throws a `PackageFault` that names the member. */
+export function parseBuilt(path: string, value: unknown): BuiltManifest {
+  const parsed = builtManifest.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new PackageFault("BAD_MANIFEST", `${path}: ${faultOf(parsed.error)}`);
+}

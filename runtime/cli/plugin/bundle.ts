@@ -1,0 +1,108 @@
+import { readFileSync } from "node:fs";
+import { createRequire, isBuiltin } from "node:module";
+import { join, relative } from "node:path";
+import { init, parse } from "es-module-lexer";
+import type { BuildFailure, Metafile, Plugin } from "esbuild";
+import { PackageFault } from "./fault.ts";
+
+/** What a plugin may import of the runtime: what works without files, processes, sockets and the host's name. */
+const builtins = [
+  ...["assert", "assert/strict", "async_hooks", "buffer", "crypto", "events", "path", "path/posix", "querystring", "stream"],
+  ...["stream/promises", "stream/web", "string_decoder", "timers", "timers/promises", "url", "util", "util/types", "zlib"],
+];
+const maxBytes = 16 * 1024 * 1024;
+
+export interface Bundle {
+  readonly code: Uint8Array;
+  /** Files that are in it, relative to the folder. */
+  readonly inputs: readonly string[];
+}
+
+/** Folders in which this program's own packages are: a plugin finds the sdk and zod there before it installed anything. */
+export const ownPackages = (): string[] => createRequire(import.meta.url).resolve.paths("zod") ?? [];
+
+/** Runtime modules stay imports, by their full names, which is what Deno knows them by. */
+const full: Plugin = {
+  name: "runtime modules by their full names",
+  setup: (build) => {
+    build.onResolve({ filter: /^(node:)?[a-z_/0-9]+$/ }, ({ path }) =>
+      isBuiltin(path) ? { path: path.startsWith("node:") ? path : `node:${path}`, external: true } : undefined,
+    );
+  },
+};
+
+/** Of package.json only what the author means by importing it: the rest changes with what is built from it. */
+const ownPackage = (folder: string): Plugin => ({
+  name: "package.json without what is built from it",
+  setup: (build) => {
+    build.onLoad({ filter: /[\\/]package\.json$/ }, ({ path }) => {
+      if (path !== join(folder, "package.json")) return undefined;
+      const { name, version, description } = JSON.parse(readFileSync(path, "utf8"));
+      return { contents: JSON.stringify({ name, version, description }), loader: "json" };
+    });
+  },
+});
+
+/** Bundles one source file, with all that it imports, to one module. Throws a `PackageFault`. */
+export async function bundle(folder: string, source: string, allowed: readonly string[] = builtins): Promise<Bundle> {
+  const { build } = await import("esbuild");
+  const made = await build({
+    ...{ absWorkingDir: folder, entryPoints: [source], bundle: true, write: false, metafile: true, outfile: "plugin.js" },
+    ...{ format: "esm", platform: "neutral", target: "es2024", charset: "utf8", logLevel: "silent", legalComments: "inline" },
+    ...{ mainFields: ["module", "main"], conditions: ["worker", "import", "default"] },
+    nodePaths: ownPackages(),
+    plugins: [full, ownPackage(folder)],
+  }).catch((error: BuildFailure) => {
+    throw new PackageFault("CANNOT_BUNDLE", failures(error), error);
+  });
+  const code = made.outputFiles[0]?.contents as Uint8Array;
+  refuseImports(made.metafile, allowed);
+  await refuseComputed(Buffer.from(code).toString("utf8"));
+  if (code.byteLength > maxBytes)
+    throw new PackageFault("BUNDLE_SIZE", `Expected at most ${maxBytes} bytes; the bundle has ${code.byteLength}. Largest: ${largest(made.metafile)}`);
+  return { code, inputs: Object.keys(made.metafile.inputs).map((file) => relative(folder, file)) };
+}
+
+function failures(error: BuildFailure): string {
+  if (!Array.isArray(error.errors)) return String(error);
+  return error.errors
+    .slice(0, 5)
+    .map(({ text, location }) => (location ? `${location.file}:${location.line}: ${text}` : text))
+    .join("\n");
+}
+
+function refuseImports({ inputs }: Metafile, allowed: readonly string[]): void {
+  for (const [file, { imports }] of Object.entries(inputs)) {
+    for (const { path, kind, external } of imports) {
+      if (!external) continue;
+      const name = path.replace(/^node:/, "");
+      if (!path.startsWith("node:") || !allowed.includes(name))
+        throw new PackageFault(
+          "FORBIDDEN_IMPORT",
+          `${file} imports ${path}. A plugin has no files, processes, sockets or DNS; HTTP goes through the capability "fetch". Of the runtime it may import ${builtins.map((one) => `node:${one}`).join(", ")}.`,
+        );
+      if (kind === "require-call" || kind === "require-resolve")
+        throw new PackageFault(
+          "RUNTIME_REQUIRE",
+          `${file} is CommonJS and requires ${path} at run time, where there is no require; use a package that is published as ES modules.`,
+        );
+    }
+  }
+}
+
+/** `import(name)`: the sandbox would refuse it, late and in the middle of a call. */
+async function refuseComputed(code: string): Promise<void> {
+  await init;
+  const [imports] = parse(code, "plugin.js");
+  const computed = imports.find(({ d, n }) => d >= 0 && n === undefined);
+  if (!computed) return;
+  const line = code.slice(computed.ss, computed.se).slice(0, 120);
+  throw new PackageFault("COMPUTED_IMPORT", `The bundle loads a module by a computed name: ${line}. Import what is needed by its name.`);
+}
+
+const largest = ({ inputs }: Metafile): string =>
+  Object.entries(inputs)
+    .sort(([, a], [, b]) => b.bytes - a.bytes)
+    .slice(0, 3)
+    .map(([file, { bytes }]) => `${file} ${Math.round(bytes / 1024)} KiB`)
+    .join(", ");

@@ -1,0 +1,97 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { UsageError } from "../arguments.ts";
+import type { Terminal } from "../run.ts";
+import type { Built } from "./build.ts";
+import type { CaseResult, Report } from "./conformance/run.ts";
+import { PackageFault } from "./fault.ts";
+import { authorVerbs, pluginHelp } from "./verbs.ts";
+
+type Verb = (args: readonly string[], terminal: Terminal) => Promise<number>;
+
+/** `signalbox plugin …`: what an author does in the plugin's folder, and what an operator does with the service. */
+export async function runPlugin([verb, ...args]: readonly string[], terminal: Terminal): Promise<number> {
+  if (verb === "--help" || verb === "-h" || args.includes("--help") || args.includes("-h")) {
+    terminal.out(pluginHelp(verb));
+    return 0;
+  }
+  const run = Object.hasOwn(author, verb ?? "") ? author[verb as keyof typeof author] : undefined;
+  if (!run) {
+    const { runOperator } = await import("./operator.ts");
+    return runOperator(verb, args, terminal);
+  }
+  try {
+    return await run(args, terminal);
+  } catch (error) {
+    if (!(error instanceof PackageFault)) throw error;
+    terminal.err(`${error.code}: ${error.message}\n`);
+    return 1;
+  }
+}
+
+const author: Record<(typeof authorVerbs)[number]["name"], Verb> = {
+  new: async (args, terminal) => {
+    const { values, positionals } = parseArgs({ args: [...args], options: { kind: { type: "string" } }, allowPositionals: true });
+    const { scaffold } = await import("./scaffold.ts");
+    const made = scaffold({ folder: one(positionals, "new <folder>"), kind: values.kind ?? "tools" });
+    terminal.out(`${made.folder}: ${made.files.length} files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n`);
+    return 0;
+  },
+  build: async (args, terminal) => {
+    const { build } = await import("./build.ts");
+    tell(await build(folderOf(args), await configOf(folderOf(args))), terminal);
+    return 0;
+  },
+  test: async (args, terminal) => {
+    const options = { record: { type: "boolean" }, "no-build": { type: "boolean" } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const folder = folderOf(positionals);
+    const { build, readBuilt } = await import("./build.ts");
+    const built = values["no-build"] ? readBuilt(folder) : await build(folder, await configOf(folder));
+    if (!values["no-build"]) tell(built, terminal);
+    const { runConformance } = await import("./conformance/run.ts");
+    const onCase = (result: CaseResult) => terminal.out(lineOf(result));
+    const report = await runConformance({ folder, built, record: values.record === true, onCase });
+    terminal.out(summaryOf(report));
+    return report.failed === 0 ? 0 : 1;
+  },
+  pack: async (args, terminal) => {
+    const { pack } = await import("./pack.ts");
+    const { path, files, bytes, integrity } = await pack(folderOf(args));
+    terminal.out(`${path}\n  ${size(bytes)}, ${integrity}\n${files.map((file) => `  ${file}\n`).join("")}`);
+    return 0;
+  },
+  dev: async (args, terminal) => {
+    const { dev } = await import("./dev.ts");
+    await dev(folderOf(args), terminal);
+    return 0;
+  },
+};
+
+/** The settings that a plugin needs to start at all. */
+async function configOf(folder: string): Promise<Readonly<Record<string, unknown>>> {
+  const { readConformance } = await import("./conformance/run.ts");
+  return (await readConformance(folder))?.config ?? {};
+}
+
+const folderOf = (args: readonly string[]): string => resolve(args[0] ?? ".");
+function one(positionals: readonly string[], usage: string): string {
+  if (positionals.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usage}`);
+  return positionals[0] as string;
+}
+const size = (bytes: number): string => (bytes < 10_240 ? `${bytes} bytes` : `${Math.round(bytes / 1024)} KiB`);
+
+function tell({ manifest, bundle, rewritten }: Built, { out }: Terminal): void {
+  out(`${manifest.id} ${manifest.version}: ${bundle}, ${size(manifest.bundle.bytes)}, sha256 ${manifest.bundle.sha256}\n`);
+  if (rewritten.length > 0) out(`  package.json: signalbox.${rewritten.join(", signalbox.")} now say what the plugin declares\n`);
+  for (const [kind, all] of Object.entries(manifest.contributes)) {
+    const names = Object.keys(all);
+    if (names.length > 0) out(`  ${kind}: ${names.join(", ")}\n`);
+  }
+}
+
+const lineOf = ({ name, ok, ms, error }: CaseResult): string =>
+  `${ok ? "ok  " : "FAIL"} ${name} (${ms} ms)\n${error ? `${error.trimEnd().replaceAll(/^/gm, "       ")}\n` : ""}`;
+
+const summaryOf = ({ passed, failed, warnings }: Report): string =>
+  `${warnings.map((one) => `warning: ${one}\n`).join("")}${passed} passed, ${failed} failed; dist/conformance.json holds the same\n`;

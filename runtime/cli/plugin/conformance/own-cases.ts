@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
+import type { Conformance, TestCase } from "@signalbox/sdk/testing";
+import { openSandbox } from "../../../plugins/sandbox/open.ts";
+import type { Built } from "../build.ts";
+import type { Stage } from "./sandboxed.ts";
+
+/** What every bundle must do, whatever its kinds. */
+export function bundleCases({ manifest, bundle }: Built, config: Record<string, unknown>): TestCase[] {
+  const start = () => openSandbox({ bundle, name: manifest.id, memoryMb: manifest.limits.memory_mb, config });
+  return [
+    {
+      name: "bundle: declares in the sandbox what its manifest says",
+      run: async () => {
+        const sandbox = await start();
+        await sandbox.close();
+        const { plugin, contributes } = sandbox.described;
+        assert.deepEqual([plugin.id, plugin.version, plugin.sdk], [manifest.id, manifest.version, manifest.sdk]);
+        assert.ok(
+          isDeepStrictEqual(JSON.parse(JSON.stringify(contributes)), JSON.parse(JSON.stringify(manifest.contributes))),
+          "setup must contribute the same at every start: what it returns must not depend on time, chance or settings",
+        );
+      },
+    },
+    {
+      name: "bundle: ends by itself when it is told to",
+      run: async () => {
+        const sandbox = await start();
+        await sandbox.close(2_000);
+        const { reason } = await sandbox.exited;
+        assert.match(reason, /ended with code 0/, `dispose must leave no timer and no loop behind; ${reason}`);
+      },
+    },
+  ];
+}
+
+/** Asked last: what all the cases before showed. */
+export function closingCases({ manifest }: Built, conformance: Conformance, stage: Stage, missing: ReadonlySet<string>): TestCase[] {
+  return [
+    {
+      name: "http: every request has its recording",
+      run: async () => assert.deepEqual([...missing], [], "run `signalbox plugin test --record` once, or write them into test/http/"),
+    },
+    {
+      name: "secrets: none stands in what the plugin wrote",
+      run: async () => {
+        const all = stage.written.join("\n");
+        for (const [name, value] of Object.entries(conformance.secrets ?? {}))
+          assert.ok(!all.includes(value), `the secret ${name} stands in what the plugin wrote to its console`);
+        for (const name of Object.keys(manifest.secrets))
+          assert.ok(conformance.secrets?.[name], `conformance.secrets must hold a value for the manifest's secret "${name}"`);
+      },
+    },
+  ];
+}
+
+/** Permissions that no case used: nothing is wrong, but an operator will ask what they are for. */
+export const unusedPermissions = ({ manifest }: Built, stage: Stage): string[] =>
+  manifest.permissions.http.flatMap(({ host, methods }) =>
+    methods.filter((method) => !stage.used.has(`${method} ${host}`)).map((method) => `${method} https://${host}`),
+  );

@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { Recording, TestTracker, TrackerFault } from "@signalbox/sdk/testing";
+import { z } from "zod";
+import { PackageFault } from "../fault.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+const recording = z.strictObject({
+  request: z.strictObject({ method: z.string(), url: z.url(), body: z.unknown().optional() }),
+  response: z.strictObject({
+    status: z.int().min(100).max(599),
+    headers: z.record(z.string(), z.string()).optional(),
+    body: z.unknown().optional(),
+  }),
+});
+const file = z.union([recording, z.array(recording)]);
+
+/** Reads every exchange of a folder's JSON files, by name. Throws a `PackageFault`. */
+export function readRecordings(folder: string): Recording[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return names.sort().flatMap((name) => {
+    const parsed = file.safeParse(parseJson(join(folder, name)));
+    if (parsed.success) return parsed.data as Recording | Recording[];
+    const [issue] = parsed.error.issues;
+    throw new PackageFault("NO_CONFORMANCE", `${join(folder, name)} is no recording: ${issue?.path.join(".")}: ${issue?.message}`);
+  });
+}
+
+function parseJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new PackageFault("NO_CONFORMANCE", `${path} is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Answers requests from recordings, as if the other side were there; with faults where a case wants them. */
+export class Recorded implements TestTracker {
+  readonly url = "http://127.0.0.1:9";
+  readonly #recordings: readonly Recording[];
+  readonly #used = new Map<Recording, number>();
+  /** Requests that no recording answers. */
+  readonly missing = new Set<string>();
+  #fault: TrackerFault | null = null;
+  #left = 0;
+  #writes = 0;
+
+  constructor(recordings: readonly Recording[]) {
+    this.#recordings = recordings;
+  }
+
+  comments = (): readonly string[] => [];
+  writes = (): number => this.#writes;
+  fault(fault: TrackerFault): void {
+    this.#fault = fault;
+    this.#left = fault.times ?? Number.POSITIVE_INFINITY;
+  }
+  heal(): void {
+    this.#fault = null;
+  }
+  async close(): Promise<void> {
+    this.heal();
+    this.#used.clear();
+  }
+
+  readonly fetch: Fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const fault = this.#due(request.method);
+    if (fault?.kind === "hang") return untilAborted(init?.signal);
+    const carriedOut = !fault || fault.after || fault.kind === "truncate";
+    const answer = carriedOut ? await this.#answer(request) : new Response("{}");
+    if (fault?.kind === "drop") throw dropped();
+    if (fault?.kind === "truncate") return truncated(await answer.text(), answer);
+    if (fault) return new Response(fault.body ?? "{}", { status: fault.status ?? 500, headers: { "content-type": "application/json", ...fault.headers } });
+    return answer;
+  };
+
+  /** Whether a recording answers this request. */
+  async answers(input: Parameters<Fetch>[0], init?: RequestInit): Promise<boolean> {
+    const request = new Request(input, init);
+    return this.#matching(request, await request.text()).length > 0;
+  }
+
+  #matching({ method, url }: Request, sent: string): Recording[] {
+    return this.#recordings.filter(({ request }) => request.method === method && request.url === url && sameBody(request.body, sent));
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const text = await request.text();
+    const found = this.#matching(request, text);
+    // Several of the same request answer one after the other; the last one stays.
+    const next = found.find((one) => !this.#used.has(one)) ?? found.at(-1);
+    if (!next) {
+      this.missing.add(`${request.method} ${request.url}${text ? ` ${text.slice(0, 500)}` : ""}`);
+      throw dropped();
+    }
+    this.#used.set(next, (this.#used.get(next) ?? 0) + 1);
+    if (request.method !== "GET" && request.method !== "HEAD") this.#writes += 1;
+    return responseOf(next.response);
+  }
+
+  #due(method: string): TrackerFault | null {
+    if (!this.#fault || this.#left <= 0 || (this.#fault.writes && method === "GET")) return null;
+    this.#left -= 1;
+    return this.#fault;
+  }
+}
+
+function sameBody(recorded: unknown, sent: string): boolean {
+  if (recorded === undefined) return true;
+  if (typeof recorded === "string") return recorded === sent;
+  try {
+    return isDeepStrictEqual(JSON.parse(sent), recorded);
+  } catch {
+    return false;
+  }
+}
+
+function responseOf({ status, headers, body }: Recording["response"]): Response {
+  const empty = body === undefined || [101, 204, 205, 304].includes(status);
+  const text = empty ? null : typeof body === "string" ? body : JSON.stringify(body);
+  return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
+}
+
+const dropped = () => new TypeError("fetch failed", { cause: Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" }) });
+
+const untilAborted = (signal: AbortSignal | null | undefined): Promise<never> =>
+  new Promise((_, fail) => signal?.addEventListener("abort", () => fail(signal.reason), { once: true }));
+
+/** A good answer whose connection ends half way. */
+function truncated(text: string, { status, headers }: Response): Response {
+  const bytes = new TextEncoder().encode(text);
+  const stream = new ReadableStream({
+    start: (controller) => controller.enqueue(bytes.subarray(0, bytes.byteLength / 2)),
+    pull: (controller) => controller.error(dropped()),
+  });
+  return new Response(stream, { status, headers });
+}
+
+const kept = /^(content-type|link|retry-after|etag|location)$/;
+
+/** Asks the real other side, and keeps what came for the next run. Credentials stay in the headers, which are not kept. */
+export function recordingFetch(folder: string, recordings: Recording[]): Fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const { method, url } = request;
+    const sent = await request.clone().text();
+    const response = await globalThis.fetch(request);
+    const text = await response.text();
+    const headers = Object.fromEntries([...response.headers].filter(([name]) => kept.test(name)));
+    const one: Recording = {
+      request: { method, url, ...(sent && { body: jsonOr(sent) }) },
+      response: { status: response.status, headers, ...(text && { body: jsonOr(text) }) },
+    };
+    recordings.push(one);
+    mkdirSync(folder, { recursive: true });
+    const name = `${new URL(url).host.replaceAll(/[^a-z0-9.-]/g, "-")}-${String(recordings.length).padStart(3, "0")}.json`;
+    writeFileSync(join(folder, name), `${JSON.stringify(one, null, 2)}\n`);
+    return responseOf(one.response);
+  };
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

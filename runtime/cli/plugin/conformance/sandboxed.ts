@@ -1,0 +1,153 @@
+import { type Capabilities, type Contributions, type Need, PLUGIN, type Plugin, type Source, type Tool } from "@signalbox/sdk";
+import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
+import { z } from "zod";
+import { hostsOf } from "../../../plugins/connections.ts";
+import { createHostFetch } from "../../../plugins/sandbox/host-fetch.ts";
+import { openSandbox, type Sandbox } from "../../../plugins/sandbox/open.ts";
+import { serveCapabilities } from "../../../plugins/sandbox/serve-capabilities.ts";
+import { createStandIns } from "../../../plugins/sandbox/stand-ins.ts";
+import type { Built } from "../build.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+/** What a case is played against, and what came of it. */
+export interface Stage {
+  /** Answers what no tracker of the case answers. */
+  readonly recorded: Fetch;
+  /** Tracker of the case under way; it stands for every host of the manifest. */
+  tracker: TestTracker | null;
+  /** Hosts and methods that the plugin used: `GET api.example.com`. */
+  readonly used: Set<string>;
+  /** What it wrote to standard error. */
+  readonly written: string[];
+}
+
+/** The built bundle as a plugin value: each function runs in the sandbox, as it will at the host. */
+export interface Sandboxed {
+  readonly plugin: Plugin;
+  /** Between two cases: processes may be used again. */
+  rest(): void;
+  close(): Promise<void>;
+}
+
+interface Process {
+  readonly key: string;
+  readonly sandbox: Sandbox;
+  /** Capabilities of the case that uses it. */
+  lent: Partial<Capabilities>;
+  busy: boolean;
+  gone: boolean;
+}
+
+/** Capabilities that a suite lends; the others are the host's own here. */
+const lendable: readonly string[] = ["operations", "trackers", "vectors", "embed"];
+
+export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, stage: Stage): Sandboxed {
+  const processes: Process[] = [];
+  const needs = ["log", ...manifest.needs.filter((need) => lendable.includes(need))] as Need[];
+  const setup = async ({ config, ...lent }: Partial<Capabilities> & { config: Record<string, unknown> }): Promise<Contributions> => {
+    const key = JSON.stringify([config, lent.vectors ?? null]);
+    const free = processes.find((one) => !one.busy && !one.gone && one.key === key);
+    const process = free ?? (await start(key, config, lent));
+    process.busy = true;
+    process.lent = lent;
+    return withSchemas(process.sandbox.contributions, manifest.contributes);
+  };
+  const start = async (key: string, config: Record<string, unknown>, lent: Partial<Capabilities>): Promise<Process> => {
+    const process = await open(manifest, bundle, { conformance, stage, config, lent });
+    const made = Object.assign(process, { key });
+    processes.push(made);
+    return made;
+  };
+  const { id, version, sdk, about } = manifest;
+  const plugin = Object.freeze({
+    ...{ id, version, sdk, needs, setup, config: z.looseObject({}), ...(about !== undefined && { about }) },
+    [PLUGIN]: Object.freeze({ contract: manifest.contract, sdk }),
+  }) as unknown as Plugin;
+  return {
+    plugin,
+    rest: () => {
+      for (const one of processes) one.busy = false;
+    },
+    close: async () => {
+      const exits = await Promise.all(processes.map(({ sandbox }) => sandbox.close(2_000).then(() => sandbox.exited)));
+      stage.written.push(...exits.map(({ stderr }) => stderr));
+    },
+  };
+}
+
+interface Around {
+  readonly conformance: Conformance;
+  readonly stage: Stage;
+  readonly config: Record<string, unknown>;
+  readonly lent: Partial<Capabilities>;
+}
+
+async function open(manifest: Built["manifest"], bundle: string, { conformance, stage, config, lent }: Around) {
+  const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = { lent, busy: true, gone: false };
+  const secrets = conformance.secrets ?? {};
+  const standIns = createStandIns(manifest.secrets, secrets);
+  const ways = {
+    permissions: manifest.permissions.http,
+    guarded: throughStage(stage),
+    direct: directly,
+    operatorHosts: () => [...hostsOf(config), ...(stage.tracker ? [new URL(stage.tracker.url).host] : [])],
+    userHosts: () => [],
+  };
+  const hostFetch = createHostFetch(manifest.id, ways, standIns);
+  const masked = standIns.mask(secrets);
+  const serve = serveCapabilities(manifest.id, manifest, {
+    fetch: hostFetch,
+    secret: async (name) => (typeof masked[name] === "string" ? masked[name] : null),
+    embed: (texts) => process.lent.embed?.(texts) ?? Promise.resolve([]),
+    operations: { call: (id, input) => (process.lent.operations as Capabilities["operations"]).call(id, input) },
+    trackers: {
+      configured: () => process.lent.trackers?.configured() ?? [],
+      createIssue: async (...given) => process.lent.trackers?.createIssue(...given) ?? null,
+      closeIssue: async (...given) => process.lent.trackers?.closeIssue(...given) ?? false,
+    },
+  });
+  const { vectors, trackers } = lent;
+  process.sandbox = await openSandbox({
+    ...{ bundle, config, serve, name: manifest.id, memoryMb: manifest.limits.memory_mb, mask: standIns.mask },
+    callMs: manifest.limits.call_ms,
+    facts: { ...(vectors && { vectors: JSON.parse(JSON.stringify(vectors)) }), trackers: trackers?.configured() ?? [] },
+    notified: (method, params) => {
+      const { message, fields } = params as { message: string; fields: Record<string, never> };
+      if (method === "log") process.lent.log?.(message, fields);
+    },
+  });
+  void process.sandbox.exited.then(() => {
+    process.gone = true;
+  });
+  return process as Process;
+}
+
+const directly: Fetch = (input, init) => globalThis.fetch(input, init);
+
+/** To the case's tracker, whatever host was meant; without one, to the recordings. */
+const throughStage =
+  (stage: Stage): Fetch =>
+  async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    stage.used.add(`${init?.method ?? "GET"} ${url.host}`);
+    const { tracker } = stage;
+    if (!tracker || url.host === new URL(tracker.url).host || tracker.url === unlisted) return stage.recorded(input, init);
+    return globalThis.fetch(new URL(url.pathname + url.search, tracker.url), init);
+  };
+/** Address of what only looks like a tracker: the recordings. */
+const unlisted = "http://127.0.0.1:9";
+
+/** The sandbox's own proxies check kinds only; here the schemas stand whole, because the suites look at them. */
+function withSchemas(contributions: Contributions, described: Built["manifest"]["contributes"]): Contributions {
+  const schema = (given: object) => z.fromJSONSchema(given as never) as unknown as z.ZodObject;
+  const tools = Object.entries(contributions.tools ?? {}).map(([name, tool]): [string, Tool] => {
+    const { input, output } = described.tools[name] as { input: object; output: object };
+    return [name, { ...tool, input: schema(input), output: schema(output) } as unknown as Tool];
+  });
+  const sources = Object.entries(contributions.sources ?? {}).map(([name, source]): [string, Source] => {
+    const { connection } = described.sources[name] as { connection: object };
+    return [name, { ...source, connection: schema(connection) } as Source];
+  });
+  return { ...contributions, tools: Object.fromEntries(tools), sources: Object.fromEntries(sources) };
+}

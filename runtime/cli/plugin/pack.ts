@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+import { pack as tarPack } from "tar-stream";
+import { readBuilt } from "./build.ts";
+import { PackageFault } from "./fault.ts";
+import { readPackage } from "./package-file.ts";
+
+export interface Packed {
+  readonly path: string;
+  /** As npm writes it: `sha512-…`. */
+  readonly integrity: string;
+  readonly files: readonly string[];
+  readonly bytes: number;
+}
+
+const beside = ["README.md", "LICENSE", "LICENSE.md", "CHANGELOG.md"];
+/** The same for every file, as npm does it, so that the same contents are the same tarball. */
+const mtime = new Date("1985-10-26T08:15:00.000Z");
+
+/** Packs what was built as npm would: package.json, the bundle, what stands beside it and the readme. No scripts are run. */
+export async function pack(folder: string, into = folder): Promise<Packed> {
+  const { manifest } = readBuilt(folder);
+  const { name, version } = readPackage(folder);
+  const dist = dirname(manifest.entry);
+  const files = ["package.json", ...beside, manifest.entry, join(dist, "plugin.json"), join(dist, "conformance.json")].filter((file) =>
+    existsSync(join(folder, file)),
+  );
+  const tar = tarPack();
+  for (const file of files.sort()) {
+    if (!lstatSync(join(folder, file)).isFile()) throw new PackageFault("SYMLINK", `${file} is no plain file.`);
+    tar.entry({ name: `package/${file}`, mode: 0o644, mtime }, readFileSync(join(folder, file)));
+  }
+  tar.finalize();
+  const bytes = gzipSync(await buffer(tar), { level: 9 });
+  const path = join(into, `${name.replace(/^@/, "").replace("/", "-")}-${version}.tgz`);
+  writeFileSync(path, bytes);
+  return { path, files, bytes: bytes.byteLength, integrity: integrityOf(bytes) };
+}
+
+export const integrityOf = (bytes: Uint8Array): string => `sha512-${createHash("sha512").update(bytes).digest("base64")}`;

@@ -1,0 +1,83 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { faultOf, type Manifest, manifest } from "@signalbox/sdk/manifest";
+import { PackageFault } from "./fault.ts";
+
+/** The package.json of a plugin. */
+export interface PackageFile {
+  readonly path: string;
+  readonly name: string;
+  readonly version: string;
+  /** Source of the bundle, relative to the folder. */
+  readonly source: string;
+  readonly manifest: Manifest;
+  /** The members as they are written. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+const sources = ["src/plugin.ts", "src/index.ts", "plugin.ts", "index.ts", "src/plugin.js", "src/index.js", "index.js"];
+
+/** Reads the package.json of the plugin in `folder`. Throws a `PackageFault`. */
+export function readPackage(folder: string): PackageFile {
+  const path = join(folder, "package.json");
+  const raw = readJson(path);
+  const { name, version, type } = raw;
+  if (typeof name !== "string" || typeof version !== "string")
+    throw new PackageFault("BAD_PACKAGE", `${path}: expected "name" and "version".`);
+  // Without it the bundle would be taken for CommonJS by whoever loads it as a file.
+  if (type !== "module") throw new PackageFault("BAD_PACKAGE", `${path}: expected "type": "module"; it is ${JSON.stringify(type)}.`);
+  if (Object.keys((raw.dependencies as object | undefined) ?? {}).length > 0)
+    throw new PackageFault(
+      "BAD_PACKAGE",
+      `${path}: expected no "dependencies", because none are installed with a plugin; what it uses is bundled, so name it in "devDependencies".`,
+    );
+  return { path, name, version, source: sourceOf(folder, raw), manifest: manifestOf(path, raw.signalbox), raw };
+}
+
+export function manifestOf(path: string, value: unknown): Manifest {
+  if (value === undefined) throw new PackageFault("BAD_MANIFEST", `${path}: expected a member "signalbox", the plugin's manifest.`);
+  const parsed = manifest.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new PackageFault("BAD_MANIFEST", `${path}: ${faultOf(parsed.error)}`);
+}
+
+function sourceOf(folder: string, raw: Readonly<Record<string, unknown>>): string {
+  const named = raw.source;
+  if (typeof named === "string") {
+    if (existsSync(join(folder, named))) return named;
+    throw new PackageFault("NO_SOURCE", `package.json names the source ${named}, which is not there.`);
+  }
+  const found = sources.find((one) => existsSync(join(folder, one)));
+  if (found) return found;
+  throw new PackageFault("NO_SOURCE", `Expected the plugin in one of ${sources.join(", ")}, or the member "source" in package.json.`);
+}
+
+export function readJson(path: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch {
+    throw new PackageFault("NO_PACKAGE", `There is no ${path}.`);
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {}
+  throw new PackageFault("NO_PACKAGE", `${path} is not a JSON object.`);
+}
+
+/**
+ * Writes the half of the manifest that follows from the declaration, and leaves the author's half (permissions, secrets,
+ * limits, title) alone. Answers the members that changed.
+ */
+export function writeDerived(file: PackageFile, derived: Readonly<Record<string, unknown>>): string[] {
+  const before = file.raw.signalbox as Record<string, unknown>;
+  const after: Record<string, unknown> = { ...before };
+  for (const [member, value] of Object.entries(derived)) {
+    if (value === undefined) delete after[member];
+    else after[member] = value;
+  }
+  const changed = Object.keys(derived).filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
+  if (changed.length > 0) writeFileSync(file.path, `${JSON.stringify({ ...file.raw, signalbox: after }, null, 2)}\n`);
+  return changed;
+}

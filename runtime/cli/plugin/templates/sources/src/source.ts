@@ -1,0 +1,66 @@
+import {
+  type Call,
+  headerOf,
+  httpClient,
+  isHmacSha256,
+  mark,
+  markerOf,
+  type Post,
+  type Posted,
+  type Source,
+} from "@signalbox/sdk";
+import { z } from "zod";
+import { parse } from "./parse.ts";
+
+/** One account at the tracker. Operators set these as MY_PLUGIN_URL and so on, or store them as an integration. */
+const connection = z.object({
+  url: z.url({ protocol: /^https?$/ }).describe("Address of the tracker's API."),
+  token: z.string().min(1).optional().describe("Token that may comment."),
+  webhook_secret: z.string().min(1).optional().describe("Secret that signs the webhooks."),
+});
+type Settings = z.output<typeof connection>;
+
+const me = z.object({ login: z.string() });
+const comment = z.object({ id: z.number(), body: z.string(), url: z.string() });
+const comments = "/projects/{project}/issues/{issue}/comments";
+
+export function source(fetch: typeof globalThis.fetch): Source<typeof connection> {
+  const client = ({ connection: { url, token, webhook_secret } }: Call<Settings>) =>
+    httpClient({
+      platform: "my-plugin",
+      base: url.replace(/\/+$/, ""),
+      headers: token ? { authorization: `Bearer ${token}` } : {},
+      fetch,
+      secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
+    });
+  const posted = ({ id, url }: z.output<typeof comment>): Posted => ({ id: String(id), url });
+  const login = async (call: Call<Settings>) =>
+    (await client(call).read({ route: "GET /me", shape: me, signal: call.signal })).data.login;
+
+  return {
+    about: "My tracker, API version 1.",
+    connection,
+    secrets: ["token", "webhook_secret"],
+    required: ["url", "token"],
+    verify: ({ headers, body }, { webhook_secret }) => {
+      if (!webhook_secret) return { ok: true };
+      const sent = headerOf(headers, "x-signature");
+      if (sent === null) return { ok: false, reason: "header X-Signature is missing" };
+      return isHmacSha256(sent, body, webhook_secret) ? { ok: true } : { ok: false, reason: "header X-Signature is not of this body" };
+    },
+    parse,
+    account: login,
+    check: async (call) => void (await login(call)),
+    // The key goes into the comment, so that it is found again when nobody knows whether it arrived.
+    deliver: async ({ subject, body }: Post, call) => {
+      const sent = { body: mark(body, call.key) };
+      const { data } = await client(call).write({ route: `POST ${comments}`, path: { ...subject }, body: sent, shape: comment, signal: call.signal });
+      return posted(data);
+    },
+    find: async ({ subject }: Post, call) => {
+      const { data } = await client(call).read({ route: `GET ${comments}`, path: { ...subject }, shape: z.array(comment), signal: call.signal });
+      const found = data.find(({ body }) => markerOf(body) === call.key);
+      return found ? posted(found) : null;
+    },
+  };
+}

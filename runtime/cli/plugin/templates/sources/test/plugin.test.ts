@@ -1,0 +1,10 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parse } from "../src/parse.ts";
+import commented from "./webhooks/commented.json" with { type: "json" };
+
+// Your own cases, in this process; `signalbox plugin test` runs those that every source must pass, in the sandbox.
+test("a webhook without an issue says so", () => {
+  const { issue: _, ...payload } = commented.payload;
+  assert.equal(parse({ headers: commented.headers, payload }).lacks, "issue.number");
+});
