@@ -19,3 +19,4 @@ export { headerOf, isHmacSha256, isSameSecret } from "./secrets.ts";
 export { isTangled } from "./tangled-markdown.ts";
 export type * from "./use-case.ts";
 export { distanceOf, similarityOf } from "./vector.ts";
+export { type Scorer, type WordMatcher, wordMatcher } from "./word-match.ts";

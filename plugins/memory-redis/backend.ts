@@ -10,9 +10,12 @@ import {
   type StoredMemory,
   similarityOf,
   type Vectors,
+  wordMatcher,
 } from "@signalbox/sdk";
+import { stemmer } from "stemmer";
 import * as scripts from "./scripts.ts";
-import { scoreAll, scoreAny } from "./words.ts";
+
+const matcher = wordMatcher(stemmer);
 
 /** Memories that are read in one round trip. */
 const pageSize = 256;
@@ -97,7 +100,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
       return best(filter, limit, hit, (one) => one.similarity ?? 0);
     },
     match: ({ text, words, vector }, filter, limit) => {
-      const score = words === "all" ? scoreAll(text) : scoreAny(text);
+      const score = words === "all" ? matcher.all(text) : matcher.any(text);
       const hit = (entry: Entry): Hit | null => {
         const rank = score(entry.memory.content);
         return rank === null ? null : { ...entry.memory, rank, similarity: similarity(vector, entry.vector) };

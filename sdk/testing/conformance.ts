@@ -1,5 +1,5 @@
-import type { MemoryFixtures } from "./memory-suite.ts";
 import type { SourceFixtures, ToolFixtures } from "./fixtures.ts";
+import type { MemoryFixtures } from "./memory-suite.ts";
 import type { UseCaseFixtures } from "./use-case-suite.ts";
 
 /** A stranger that a plugin's own settings point at. */
@@ -21,12 +21,16 @@ export interface Conformance {
   /** One entry for each tool. */
   readonly tools?: Omit<ToolFixtures, "config" | "secrets">;
   readonly sources?: Readonly<Record<string, Omit<SourceFixtures, "source" | "config">>>;
-  readonly memories?: Readonly<Record<string, Omit<MemoryFixtures, "store" | "config"> & { readonly start?: () => Promise<Stranger> }>>;
+  readonly memories?: Readonly<
+    Record<string, Omit<MemoryFixtures, "store" | "config"> & { readonly start?: () => Promise<Stranger> }>
+  >;
   readonly useCases?: Readonly<Record<string, UseCaseFixtures>>;
 }
 
 /** One HTTP exchange of `test/http/*.json`: a file holds one, or an array of them. */
 export interface Recording {
+  /** It changes nothing, although its method is not GET. */
+  readonly reads?: boolean;
   readonly request: {
     readonly method: string;
     readonly url: string;
@@ -40,4 +44,3 @@ export interface Recording {
     readonly body?: unknown;
   };
 }
-

@@ -56,8 +56,7 @@ async function describe(path: string, { id, limits }: Manifest, config: Readonly
     return sandbox.described;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const way =
-      error.code === "BAD_CONFIG" ? ' Give its members defaults, or values in "config" of test/conformance.ts.' : "";
+    const way = error.code === "BAD_CONFIG" ? ' Give its members defaults, or values in "config" of test/conformance.ts.' : "";
     throw new PackageFault("NOT_SET_UP", `${error.code}: ${error.message}${way}`, error);
   }
 }
@@ -67,7 +66,10 @@ function derive(file: PackageFile, { plugin, contributes }: Described) {
   if (plugin.id !== file.manifest.id)
     throw new PackageFault("MISMATCH", `Expected one id; definePlugin says "${plugin.id}", package.json "${file.manifest.id}".`);
   if (plugin.version !== file.version)
-    throw new PackageFault("MISMATCH", `Expected one version; definePlugin says ${plugin.version}, package.json ${file.version}.`);
+    throw new PackageFault(
+      "MISMATCH",
+      `Expected one version; definePlugin says ${plugin.version}, package.json ${file.version}.`,
+    );
   const declared = file.manifest.permissions.http.map(({ host }) => host);
   const missing = plugin.hosts.find((host) => !declared.includes(host));
   if (missing)
@@ -76,7 +78,8 @@ function derive(file: PackageFile, { plugin, contributes }: Described) {
       `definePlugin names the host ${missing}; name it in "signalbox.permissions.http" of package.json too, with its methods and why.`,
     );
   const kinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
-  if (kinds.length === 0) throw new PackageFault("NOTHING_CONTRIBUTED", "Expected setup to return tools, sources or another kind.");
+  if (kinds.length === 0)
+    throw new PackageFault("NOTHING_CONTRIBUTED", "Expected setup to return tools, sources or another kind.");
   return { about: plugin.about, kinds, sdk: plugin.sdk, needs: [...plugin.needs] };
 }
 
@@ -95,9 +98,15 @@ export function readBuilt(folder: string): Built {
   }
   const manifest = parseBuilt(path, written);
   if (manifest.bundle.sha256 !== sha256Of(code))
-    throw new PackageFault("NOT_BUILT", `${path} is of another bundle than ${file.manifest.entry}: run \`signalbox plugin build\`.`);
+    throw new PackageFault(
+      "NOT_BUILT",
+      `${path} is of another bundle than ${file.manifest.entry}: run \`signalbox plugin build\`.`,
+    );
   if (manifest.version !== file.version)
-    throw new PackageFault("NOT_BUILT", `${path} is of version ${manifest.version}, package.json of ${file.version}: run \`signalbox plugin build\`.`);
+    throw new PackageFault(
+      "NOT_BUILT",
+      `${path} is of version ${manifest.version}, package.json of ${file.version}: run \`signalbox plugin build\`.`,
+    );
   return { manifest, bundle: entry, rewritten: [], inputs: [] };
 }
 

@@ -59,7 +59,10 @@ export async function bundle(folder: string, source: string, allowed: readonly s
   refuseImports(made.metafile, allowed);
   await refuseComputed(Buffer.from(code).toString("utf8"));
   if (code.byteLength > maxBytes)
-    throw new PackageFault("BUNDLE_SIZE", `Expected at most ${maxBytes} bytes; the bundle has ${code.byteLength}. Largest: ${largest(made.metafile)}`);
+    throw new PackageFault(
+      "BUNDLE_SIZE",
+      `Expected at most ${maxBytes} bytes; the bundle has ${code.byteLength}. Largest: ${largest(made.metafile)}`,
+    );
   return { code, inputs: Object.keys(made.metafile.inputs).map((file) => relative(folder, file)) };
 }
 
@@ -97,7 +100,10 @@ async function refuseComputed(code: string): Promise<void> {
   const computed = imports.find(({ d, n }) => d >= 0 && n === undefined);
   if (!computed) return;
   const line = code.slice(computed.ss, computed.se).slice(0, 120);
-  throw new PackageFault("COMPUTED_IMPORT", `The bundle loads a module by a computed name: ${line}. Import what is needed by its name.`);
+  throw new PackageFault(
+    "COMPUTED_IMPORT",
+    `The bundle loads a module by a computed name: ${line}. Import what is needed by its name.`,
+  );
 }
 
 const largest = ({ inputs }: Metafile): string =>

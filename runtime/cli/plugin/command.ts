@@ -5,7 +5,7 @@ import type { Terminal } from "../run.ts";
 import type { Built } from "./build.ts";
 import type { CaseResult, Report } from "./conformance/run.ts";
 import { PackageFault } from "./fault.ts";
-import { authorVerbs, pluginHelp } from "./verbs.ts";
+import { type authorVerbs, pluginHelp } from "./verbs.ts";
 
 type Verb = (args: readonly string[], terminal: Terminal) => Promise<number>;
 

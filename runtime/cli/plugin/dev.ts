@@ -2,7 +2,7 @@ import { watch } from "node:fs";
 import { join, relative } from "node:path";
 import type { Terminal } from "../run.ts";
 import { type Built, build } from "./build.ts";
-import { runConformance, readConformance } from "./conformance/run.ts";
+import { readConformance, runConformance } from "./conformance/run.ts";
 import { PackageFault } from "./fault.ts";
 
 /** A save writes several times. */
@@ -15,7 +15,9 @@ export async function dev(folder: string, { out, err }: Terminal): Promise<never
     try {
       const built = await build(folder, (await readConformance(folder))?.config ?? {});
       const failed = await test(folder, built, out);
-      out(`${built.manifest.id} ${built.manifest.version}: ${failed === 0 ? "good" : `${failed} failed`}, ${Math.round(performance.now() - began)} ms\n`);
+      out(
+        `${built.manifest.id} ${built.manifest.version}: ${failed === 0 ? "good" : `${failed} failed`}, ${Math.round(performance.now() - began)} ms\n`,
+      );
     } catch (error) {
       err(`${error instanceof PackageFault ? `${error.code}: ${error.message}` : String(error)}\n`);
     }

@@ -25,8 +25,8 @@ export async function pack(folder: string, into = folder): Promise<Packed> {
   const { manifest } = readBuilt(folder);
   const { name, version } = readPackage(folder);
   const dist = dirname(manifest.entry);
-  const files = ["package.json", ...beside, manifest.entry, join(dist, "plugin.json"), join(dist, "conformance.json")].filter((file) =>
-    existsSync(join(folder, file)),
+  const files = ["package.json", ...beside, manifest.entry, join(dist, "plugin.json"), join(dist, "conformance.json")].filter(
+    (file) => existsSync(join(folder, file)),
   );
   const tar = tarPack();
   for (const file of files.sort()) {

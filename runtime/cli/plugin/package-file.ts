@@ -25,7 +25,8 @@ export function readPackage(folder: string): PackageFile {
   if (typeof name !== "string" || typeof version !== "string")
     throw new PackageFault("BAD_PACKAGE", `${path}: expected "name" and "version".`);
   // Without it the bundle would be taken for CommonJS by whoever loads it as a file.
-  if (type !== "module") throw new PackageFault("BAD_PACKAGE", `${path}: expected "type": "module"; it is ${JSON.stringify(type)}.`);
+  if (type !== "module")
+    throw new PackageFault("BAD_PACKAGE", `${path}: expected "type": "module"; it is ${JSON.stringify(type)}.`);
   if (Object.keys((raw.dependencies as object | undefined) ?? {}).length > 0)
     throw new PackageFault(
       "BAD_PACKAGE",
@@ -35,7 +36,8 @@ export function readPackage(folder: string): PackageFile {
 }
 
 export function manifestOf(path: string, value: unknown): Manifest {
-  if (value === undefined) throw new PackageFault("BAD_MANIFEST", `${path}: expected a member "signalbox", the plugin's manifest.`);
+  if (value === undefined)
+    throw new PackageFault("BAD_MANIFEST", `${path}: expected a member "signalbox", the plugin's manifest.`);
   const parsed = manifest.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new PackageFault("BAD_MANIFEST", `${path}: ${faultOf(parsed.error)}`);
@@ -49,7 +51,10 @@ function sourceOf(folder: string, raw: Readonly<Record<string, unknown>>): strin
   }
   const found = sources.find((one) => existsSync(join(folder, one)));
   if (found) return found;
-  throw new PackageFault("NO_SOURCE", `Expected the plugin in one of ${sources.join(", ")}, or the member "source" in package.json.`);
+  throw new PackageFault(
+    "NO_SOURCE",
+    `Expected the plugin in one of ${sources.join(", ")}, or the member "source" in package.json.`,
+  );
 }
 
 export function readJson(path: string): Record<string, unknown> {

@@ -18,7 +18,9 @@ export function scaffold({ folder, kind }: { folder: string; kind: string }): { 
   const target = resolve(folder);
   const id = basename(target).replace(/^signalbox-plugin-/, "");
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(id))
-    throw new UsageError(`The folder's name becomes the plugin's id: lower-case letters, digits and "-"; it is ${JSON.stringify(id)}.`);
+    throw new UsageError(
+      `The folder's name becomes the plugin's id: lower-case letters, digits and "-"; it is ${JSON.stringify(id)}.`,
+    );
   if (existsSync(target) && readdirSync(target).length > 0) throw new PackageFault("EXISTS", `${target} is not empty.`);
   const files = [...filesOf("every"), ...filesOf(kind)];
   for (const { from, to } of files) {
@@ -40,7 +42,10 @@ function filesOf(template: string): { from: string; to: string }[] {
 }
 
 const named = (text: string, id: string): string =>
-  text.replaceAll(placeholder, id).replaceAll("My plugin", id.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase()));
+  text.replaceAll(placeholder, id).replaceAll(
+    "My plugin",
+    id.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase()),
+  );
 
 /** What it is developed with has the versions of this program. */
 function packageJson(from: string, id: string): string {

@@ -35,11 +35,17 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
 }
 
 /** Asked last: what all the cases before showed. */
-export function closingCases({ manifest }: Built, conformance: Conformance, stage: Stage, missing: ReadonlySet<string>): TestCase[] {
+export function closingCases(
+  { manifest }: Built,
+  conformance: Conformance,
+  stage: Stage,
+  missing: ReadonlySet<string>,
+): TestCase[] {
   return [
     {
       name: "http: every request has its recording",
-      run: async () => assert.deepEqual([...missing], [], "run `signalbox plugin test --record` once, or write them into test/http/"),
+      run: async () =>
+        assert.deepEqual([...missing], [], "run `signalbox plugin test --record` once, or write them into test/http/"),
     },
     {
       name: "secrets: none stands in what the plugin wrote",

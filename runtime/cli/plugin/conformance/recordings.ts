@@ -8,6 +8,7 @@ import { PackageFault } from "../fault.ts";
 type Fetch = typeof globalThis.fetch;
 
 const recording = z.strictObject({
+  reads: z.boolean().optional(),
   request: z.strictObject({ method: z.string(), url: z.url(), body: z.unknown().optional() }),
   response: z.strictObject({
     status: z.int().min(100).max(599),
@@ -25,7 +26,10 @@ export function readRecordings(folder: string): Recording[] {
     const parsed = file.safeParse(parseJson(join(folder, name)));
     if (parsed.success) return parsed.data as Recording | Recording[];
     const [issue] = parsed.error.issues;
-    throw new PackageFault("NO_CONFORMANCE", `${join(folder, name)} is no recording: ${issue?.path.join(".")}: ${issue?.message}`);
+    throw new PackageFault(
+      "NO_CONFORMANCE",
+      `${join(folder, name)} is no recording: ${issue?.path.join(".")}: ${issue?.message}`,
+    );
   });
 }
 
@@ -74,7 +78,11 @@ export class Recorded implements TestTracker {
     const answer = carriedOut ? await this.#answer(request) : new Response("{}");
     if (fault?.kind === "drop") throw dropped();
     if (fault?.kind === "truncate") return truncated(await answer.text(), answer);
-    if (fault) return new Response(fault.body ?? "{}", { status: fault.status ?? 500, headers: { "content-type": "application/json", ...fault.headers } });
+    if (fault)
+      return new Response(fault.body ?? "{}", {
+        status: fault.status ?? 500,
+        headers: { "content-type": "application/json", ...fault.headers },
+      });
     return answer;
   };
 
@@ -85,7 +93,9 @@ export class Recorded implements TestTracker {
   }
 
   #matching({ method, url }: Request, sent: string): Recording[] {
-    return this.#recordings.filter(({ request }) => request.method === method && request.url === url && sameBody(request.body, sent));
+    return this.#recordings.filter(
+      ({ request }) => request.method === method && request.url === url && sameBody(request.body, sent),
+    );
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -98,7 +108,7 @@ export class Recorded implements TestTracker {
       throw dropped();
     }
     this.#used.set(next, (this.#used.get(next) ?? 0) + 1);
-    if (request.method !== "GET" && request.method !== "HEAD") this.#writes += 1;
+    if (!next.reads && request.method !== "GET" && request.method !== "HEAD") this.#writes += 1;
     return responseOf(next.response);
   }
 
@@ -125,7 +135,8 @@ function responseOf({ status, headers, body }: Recording["response"]): Response 
   return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-const dropped = () => new TypeError("fetch failed", { cause: Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" }) });
+const dropped = () =>
+  new TypeError("fetch failed", { cause: Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" }) });
 
 const untilAborted = (signal: AbortSignal | null | undefined): Promise<never> =>
   new Promise((_, fail) => signal?.addEventListener("abort", () => fail(signal.reason), { once: true }));

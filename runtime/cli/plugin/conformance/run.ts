@@ -101,7 +101,13 @@ interface Around {
   readonly recorded: Recorded;
 }
 
-async function playKinds({ manifest }: Built, conformance: Conformance, { plugin }: Sandboxed, { stage, recorded }: Around, play: Play) {
+async function playKinds(
+  { manifest }: Built,
+  conformance: Conformance,
+  { plugin }: Sandboxed,
+  { stage, recorded }: Around,
+  play: Play,
+) {
   const { contributes } = manifest;
   const config = conformance.config ?? {};
   const secrets = Object.values(conformance.secrets ?? {});

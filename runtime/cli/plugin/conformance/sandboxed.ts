@@ -1,11 +1,11 @@
 import { type Capabilities, type Contributions, type Need, PLUGIN, type Plugin, type Source, type Tool } from "@signalbox/sdk";
 import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
 import { z } from "zod";
-import { hostsOf } from "../../../plugins/connections.ts";
 import { createHostFetch } from "../../../plugins/sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "../../../plugins/sandbox/open.ts";
 import { serveCapabilities } from "../../../plugins/sandbox/serve-capabilities.ts";
 import { createStandIns } from "../../../plugins/sandbox/stand-ins.ts";
+import { hostsIn } from "../../../plugins/settings-hosts.ts";
 import type { Built } from "../build.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -45,7 +45,10 @@ const lendable: readonly string[] = ["operations", "trackers", "vectors", "embed
 export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, stage: Stage): Sandboxed {
   const processes: Process[] = [];
   const needs = ["log", ...manifest.needs.filter((need) => lendable.includes(need))] as Need[];
-  const setup = async ({ config, ...lent }: Partial<Capabilities> & { config: Record<string, unknown> }): Promise<Contributions> => {
+  const setup = async ({
+    config,
+    ...lent
+  }: Partial<Capabilities> & { config: Record<string, unknown> }): Promise<Contributions> => {
     const key = JSON.stringify([config, lent.vectors ?? null]);
     const free = processes.find((one) => !one.busy && !one.gone && one.key === key);
     const process = free ?? (await start(key, config, lent));
@@ -86,12 +89,12 @@ interface Around {
 async function open(manifest: Built["manifest"], bundle: string, { conformance, stage, config, lent }: Around) {
   const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = { lent, busy: true, gone: false };
   const secrets = conformance.secrets ?? {};
-  const standIns = createStandIns(manifest.secrets, secrets);
+  const standIns = createStandIns(manifest.secrets, () => secrets);
   const ways = {
     permissions: manifest.permissions.http,
     guarded: throughStage(stage),
     direct: directly,
-    operatorHosts: () => [...hostsOf(config), ...(stage.tracker ? [new URL(stage.tracker.url).host] : [])],
+    operatorHosts: () => [...hostsIn(config), ...(stage.tracker ? [new URL(stage.tracker.url).host] : [])],
     userHosts: () => [],
   };
   const hostFetch = createHostFetch(manifest.id, ways, standIns);
@@ -104,13 +107,15 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
     trackers: {
       configured: () => process.lent.trackers?.configured() ?? [],
       createIssue: async (...given) => process.lent.trackers?.createIssue(...given) ?? null,
+      projectId: async (...given) => process.lent.trackers?.projectId(...given) ?? given[1],
       closeIssue: async (...given) => process.lent.trackers?.closeIssue(...given) ?? false,
     },
   });
   const { vectors, trackers } = lent;
   process.sandbox = await openSandbox({
-    ...{ bundle, config, serve, name: manifest.id, memoryMb: manifest.limits.memory_mb, mask: standIns.mask },
+    ...{ bundle, serve, name: manifest.id, memoryMb: manifest.limits.memory_mb, mask: standIns.mask },
     callMs: manifest.limits.call_ms,
+    config: { ...config, ...masked },
     facts: { ...(vectors && { vectors: JSON.parse(JSON.stringify(vectors)) }), trackers: trackers?.configured() ?? [] },
     notified: (method, params) => {
       const { message, fields } = params as { message: string; fields: Record<string, never> };

@@ -13,7 +13,9 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     action: textAt(payload, ["action"], 200),
     subject: project !== null && isNumber ? { project, issue: String(issue) } : null,
     actor: textAt(payload, ["sender", "login"], 200),
-    text: [textAt(payload, ["issue", "title"]), body ?? textAt(payload, ["issue", "body"], 1_000_000)].filter(Boolean).join("\n\n"),
+    text: [textAt(payload, ["issue", "title"]), body ?? textAt(payload, ["issue", "body"], 1_000_000)]
+      .filter(Boolean)
+      .join("\n\n"),
     marked: carriesMarker(body),
     occurred_at: timeAt(payload, "at"),
     lacks: textAt(payload, ["event"], 200) === null ? "event" : project === null ? "project" : isNumber ? null : "issue.number",

@@ -46,7 +46,9 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
       if (!webhook_secret) return { ok: true };
       const sent = headerOf(headers, "x-signature");
       if (sent === null) return { ok: false, reason: "header X-Signature is missing" };
-      return isHmacSha256(sent, body, webhook_secret) ? { ok: true } : { ok: false, reason: "header X-Signature is not of this body" };
+      return isHmacSha256(sent, body, webhook_secret)
+        ? { ok: true }
+        : { ok: false, reason: "header X-Signature is not of this body" };
     },
     parse,
     account: login,
@@ -54,11 +56,22 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     // The key goes into the comment, so that it is found again when nobody knows whether it arrived.
     deliver: async ({ subject, body }: Post, call) => {
       const sent = { body: mark(body, call.key) };
-      const { data } = await client(call).write({ route: `POST ${comments}`, path: { ...subject }, body: sent, shape: comment, signal: call.signal });
+      const { data } = await client(call).write({
+        route: `POST ${comments}`,
+        path: { ...subject },
+        body: sent,
+        shape: comment,
+        signal: call.signal,
+      });
       return posted(data);
     },
     find: async ({ subject }: Post, call) => {
-      const { data } = await client(call).read({ route: `GET ${comments}`, path: { ...subject }, shape: z.array(comment), signal: call.signal });
+      const { data } = await client(call).read({
+        route: `GET ${comments}`,
+        path: { ...subject },
+        shape: z.array(comment),
+        signal: call.signal,
+      });
       const found = data.find(({ body }) => markerOf(body) === call.key);
       return found ? posted(found) : null;
     },

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Conformance } from "@signalbox/sdk/testing";
-import commented from "./webhooks/commented.json" with { type: "json" };
 import { TestTracker } from "./tracker.ts";
+import commented from "./webhooks/commented.json" with { type: "json" };
 
 /** What `signalbox plugin test` plays with the built plugin. */
 export const conformance: Conformance = {

@@ -1,5 +1,3 @@
-import { stemmer } from "stemmer";
-
 /** Words that say nothing about a text; as PostgreSQL's English configuration has them. */
 const stopWords = new Set(
   "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its itself they them their theirs themselves what which who whom this that these those am is are was were be been being have has had having do does did doing a an the and but if or because as until while of at by for with about against between into through during before after above below to from up down in out on off over under again further then once here there when where why how all any both each few more most other some such no nor not only own same so than too very s t can will just don should now".split(
@@ -7,9 +5,25 @@ const stopWords = new Set(
   ),
 );
 
+/** How well a text matches, above 0 and up to 1; `null`: not at all. */
+export type Scorer = (content: string) => number | null;
 /** Stems of the words of a text in their order; stop words leave a gap. */
-export const stemsOf = (text: string): (string | null)[] =>
-  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => (stopWords.has(word) ? null : stemmer(word)));
+type Stems = (text: string) => (string | null)[];
+
+/** Finds words in English, for stores that cannot do it themselves. */
+export interface WordMatcher {
+  /** Web search syntax: every word of one alternative must occur. */
+  all(query: string): Scorer;
+  /** Whatever occurs counts; texts that have every word stand before the others. */
+  any(query: string): Scorer;
+}
+
+/** `stem` takes a word in lower case to what it shares with its other forms: `deployments` to `deploy`. */
+export function wordMatcher(stem: (word: string) => string): WordMatcher {
+  const stems: Stems = (text) =>
+    (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => (stopWords.has(word) ? null : stem(word)));
+  return { all: (query) => scoreAll(query, stems), any: (query) => scoreAny(query, stems) };
+}
 
 /** What must occur: alternatives of clauses that must all hold. A clause is a phrase of one or more stems. */
 interface Clause {
@@ -18,7 +32,7 @@ interface Clause {
 }
 
 /** Web search syntax: words, "phrases", `or`, and `-` before what must not occur. */
-export function parseWords(text: string): Clause[][] {
+function parseWords(text: string, stemsOf: Stems): Clause[][] {
   const alternatives: Clause[][] = [[]];
   for (const [, minus, phrase, word] of text.matchAll(/(-?)(?:"([^"]*)"?|([^\s"]+))/gu)) {
     if (!minus && word?.toLowerCase() === "or") {
@@ -36,12 +50,8 @@ function trim(stems: (string | null)[]): (string | null)[] {
   return first === -1 ? [] : stems.slice(first, stems.findLastIndex((stem) => stem !== null) + 1);
 }
 
-/** How well a text matches, above 0 and up to 1; `null`: not at all. */
-export type Scorer = (content: string) => number | null;
-
-/** Every word of one alternative must occur. */
-export function scoreAll(query: string): Scorer {
-  const alternatives = parseWords(query);
+function scoreAll(query: string, stemsOf: Stems): Scorer {
+  const alternatives = parseWords(query, stemsOf);
   return (content) => {
     const stems = stemsOf(content);
     const fits = alternatives.filter((clauses) =>
@@ -53,8 +63,7 @@ export function scoreAll(query: string): Scorer {
   };
 }
 
-/** Whatever occurs counts; texts that have every word stand before the others. */
-export function scoreAny(query: string): Scorer {
+function scoreAny(query: string, stemsOf: Stems): Scorer {
   const wanted = new Set(stemsOf(query).filter((stem) => stem !== null));
   return (content) => {
     const stems = stemsOf(content);

@@ -1,0 +1,87 @@
+import type { OperationsAccess, PluginError } from "@signalbox/sdk";
+
+export type Row = Readonly<Record<string, unknown>> & { readonly id: string | number };
+
+/** Something that the use case makes at the host. What it is known by is looked for before it is made. */
+export interface Piece {
+  /** Noun of the operations: `<noun>.create`, `.delete`, `.list`. */
+  readonly noun: string;
+  readonly row: Readonly<Record<string, unknown>>;
+  /** Members that tell it from all others; with an id of ours, the id. */
+  readonly known: readonly string[];
+}
+
+export const piecesOf = (project: string): Piece[] => [
+  {
+    noun: "projects",
+    known: ["source", "source_project_id"],
+    row: { name: "Bug triage", description: "Made by the use case bug-triage.", source: "alpha", source_project_id: project },
+  },
+  {
+    noun: "agents",
+    known: ["id"],
+    row: {
+      ...{ id: "bug_triager", name: "Bug triager", role_id: "qa" },
+      prompt: "You triage bug reports: reproduce in words, name what is missing, judge the severity, and ask for what you need.",
+      constraints: ["Never promise a date."],
+    },
+  },
+  {
+    noun: "tasks",
+    known: ["id"],
+    row: {
+      id: "bug_triage",
+      name: "Triage a bug report",
+      description: "Say what the report is about, how severe it is, and what is missing to reproduce it.",
+      actor_id: "bug_triager",
+    },
+  },
+  {
+    noun: "triggers",
+    known: ["canonical_trigger", "task_id"],
+    row: { canonical_trigger: "bug_triage.opened", task_id: "bug_triage" },
+  },
+  {
+    noun: "webhook-mappings",
+    known: ["source", "event_type", "canonical_trigger"],
+    row: {
+      ...{ source: "alpha", event_type: "issues.opened", canonical_trigger: "bug_triage.opened" },
+      jq_filter: `(.repository.full_name | ascii_downcase) == (${JSON.stringify(project)} | ascii_downcase)`,
+    },
+  },
+];
+
+/** The row of a piece as it stands at the host. */
+export async function find(operations: OperationsAccess, { noun, row, known }: Piece): Promise<Row | undefined> {
+  for (let offset = 0; ; offset += 1000) {
+    const page = await operations.call(`${noun}.list`, { limit: 1000, offset });
+    const { items, total } = page as unknown as { items: readonly Row[]; total: number };
+    const found = items.find((one) => known.every((name) => one[name] === row[name]));
+    if (found || offset + items.length >= total || items.length === 0) return found;
+  }
+}
+
+/** Makes it unless an earlier setup did. */
+export async function make(operations: OperationsAccess, piece: Piece): Promise<Row> {
+  const { noun, row } = piece;
+  if (typeof row.id !== "string") return (await find(operations, piece)) ?? ((await operations.call(`${noun}.create`, row)) as unknown as Row);
+  try {
+    return (await operations.call(`${noun}.create`, row)) as unknown as Row;
+  } catch (error) {
+    if ((error as PluginError).code === "conflict") return { ...row, id: row.id };
+    throw error;
+  }
+}
+
+/** `false` where there was none. */
+export async function unmake(operations: OperationsAccess, piece: Piece): Promise<boolean> {
+  const id = typeof piece.row.id === "string" ? piece.row.id : (await find(operations, piece))?.id;
+  if (id === undefined) return false;
+  try {
+    await operations.call(`${piece.noun}.delete`, { id });
+    return true;
+  } catch (error) {
+    if ((error as PluginError).code === "not_found") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,14 @@
+import { definePlugin } from "@signalbox/sdk";
+import { z } from "zod";
+import own from "../package.json" with { type: "json" };
+import { bugTriage } from "./use-case.ts";
+
+export default definePlugin({
+  id: "bug-triage",
+  version: own.version,
+  sdk: "^0.1.0",
+  about: "An agent of its own triages the new issues of a project.",
+  config: z.object({}),
+  needs: ["operations"],
+  setup: ({ operations }) => ({ useCases: { "bug-triage": bugTriage(operations) } }),
+});

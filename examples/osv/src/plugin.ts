@@ -1,0 +1,85 @@
+import { cut, definePlugin, type HttpClient, httpClient, tool } from "@signalbox/sdk";
+import { z } from "zod";
+import own from "../package.json" with { type: "json" };
+
+const severity = z.object({ type: z.string(), score: z.string() });
+/** What is read of https://google.github.io/osv.dev/api/. */
+const entry = z.object({
+  id: z.string(),
+  summary: z.string().optional(),
+  details: z.string().optional(),
+  aliases: z.array(z.string()).default([]),
+  severity: z.array(severity).default([]),
+  published: z.string().optional(),
+  references: z.array(z.object({ type: z.string(), url: z.string() })).default([]),
+});
+const answer = z.object({ vulns: z.array(entry).default([]) });
+
+/** Models need the gist; the whole text of one is a call of its own. */
+const most = 50;
+
+const findVulnerabilities = (client: HttpClient) =>
+  tool({
+    about: "Known vulnerabilities of one version of a package, with their ids and summaries. An empty list: none is known.",
+    category: "security",
+    effect: "read",
+    input: z.object({
+      ecosystem: z.string().min(1).max(50).describe("Registry of the package as OSV names it: npm, PyPI, Go, Maven, crates.io …"),
+      package: z.string().min(1).max(300).describe("Name of the package."),
+      version: z.string().min(1).max(100).describe("Exact version, for example 4.17.20."),
+    }),
+    output: z.object({
+      total: z.int(),
+      vulnerabilities: z.array(z.object({ id: z.string(), summary: z.string(), aliases: z.array(z.string()) })),
+    }),
+    run: async ({ ecosystem, package: name, version }, { signal }) => {
+      const body = { package: { name, ecosystem }, version };
+      // A POST that only asks: OSV changes nothing by it.
+      const { data } = await client.read({ route: "POST /v1/query", body, shape: answer, signal });
+      const found = data.vulns.slice(0, most);
+      return {
+        total: data.vulns.length,
+        vulnerabilities: found.map(({ id, summary, details, aliases }) => ({
+          ...{ id, aliases },
+          summary: cut(summary ?? details ?? "", 300),
+        })),
+      };
+    },
+  });
+
+const getVulnerability = (client: HttpClient) =>
+  tool({
+    about: "One vulnerability whole, by its id: what it is, how severe, and where more is said.",
+    category: "security",
+    effect: "read",
+    input: z.object({ id: z.string().regex(/^[A-Za-z0-9][\w.:-]{2,60}$/).describe("Its id, for example GHSA-35jh-r3h4-6jhm.") }),
+    output: z.object({
+      id: z.string(),
+      details: z.string(),
+      severity: z.array(severity),
+      published: z.string().nullable(),
+      references: z.array(z.string()),
+    }),
+    run: async ({ id }, { signal }) => {
+      const { data } = await client.read({ route: "GET /v1/vulns/{id}", path: { id }, shape: entry, signal });
+      const { summary = "", details = "", published = null } = data;
+      return {
+        ...{ id: data.id, severity: data.severity, published },
+        details: cut(details || summary, 20_000),
+        references: data.references.slice(0, 20).map(({ url }) => url),
+      };
+    },
+  });
+
+export default definePlugin({
+  id: "osv",
+  version: own.version,
+  sdk: "^0.1.0",
+  about: "Looks up known vulnerabilities of packages in the OSV database.",
+  config: z.object({}),
+  needs: ["fetch"],
+  setup: ({ fetch }) => {
+    const client = httpClient({ platform: "OSV", base: "https://api.osv.dev", headers: {}, fetch, secrets: [] });
+    return { tools: { find_vulnerabilities: findVulnerabilities(client), get_vulnerability: getVulnerability(client) } };
+  },
+});

@@ -1,0 +1,135 @@
+import { execFile } from "node:child_process";
+import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve, sep } from "node:path";
+import { promisify } from "node:util";
+import type { BuiltManifest } from "@signalbox/sdk/manifest";
+import { parseBuilt, sha256Of } from "./build.ts";
+import { PackageFault } from "./fault.ts";
+import { integrityOf } from "./pack.ts";
+import { unpack } from "./tarball.ts";
+
+/** A plugin as it is handed to the service. Nothing of it has run. */
+export interface Fetched {
+  readonly manifest: BuiltManifest;
+  readonly bundle: Uint8Array;
+  /** The package with its version, or the file's name. */
+  readonly origin: string;
+  /** What fetches the same again: a package with its exact version, or the path as it was given. */
+  readonly source: string;
+  /** Of the tarball; `null` for a folder. */
+  readonly integrity: string | null;
+}
+
+/** `name`, `@scope/name`, each with a version, a range or a tag; nothing that npm would take for a path, an address or git. */
+const packageSpec = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~<>=* -]+)?$/i;
+
+/** Reads a folder, a tarball, or a package of the registry that npm is configured for. Throws a `PackageFault`. */
+export async function fetchPackage(source: string): Promise<Fetched> {
+  const path = resolve(source);
+  if (existsSync(path)) return { ...(statSync(path).isDirectory() ? fromFolder(path) : await fromTarball(path)), source };
+  if (/^[./]|\.t(ar\.)?gz$/.test(source)) throw new PackageFault("NO_PACKAGE", `There is no ${path}.`);
+  if (!packageSpec.test(source))
+    throw new PackageFault(
+      "NO_PACKAGE",
+      `${JSON.stringify(source)} is no folder, no tarball and no name of a package such as signalbox-plugin-clock@1.2.0.`,
+    );
+  return fromRegistry(source);
+}
+
+async function fromTarball(path: string): Promise<Omit<Fetched, "source">> {
+  const bytes = readFileSync(path);
+  return { ...(await contentsOf(bytes)), origin: basename(path), integrity: integrityOf(bytes) };
+}
+
+async function contentsOf(bytes: Uint8Array): Promise<Pick<Fetched, "manifest" | "bundle">> {
+  const files = await unpack(bytes);
+  return readFiles((file) => files.get(file));
+}
+
+function fromFolder(folder: string): Omit<Fetched, "source"> {
+  const read = (file: string) => {
+    const path = join(folder, file);
+    if (!path.startsWith(folder + sep) || !existsSync(path)) return undefined;
+    // Each step of the way: a linked folder leads elsewhere as well as a linked file does.
+    for (let at = path; at !== folder; at = resolve(at, "..")) {
+      if (lstatSync(at).isSymbolicLink())
+        throw new PackageFault("SYMLINK", `${at} is a symbolic link; a plugin is made of plain files.`);
+    }
+    return readFileSync(path);
+  };
+  return { ...readFiles(read), origin: basename(folder), integrity: null };
+}
+
+function readFiles(read: (file: string) => Buffer | undefined): Pick<Fetched, "manifest" | "bundle"> {
+  const own = json(read, "package.json");
+  const entry = ((own.signalbox ?? {}) as { entry?: unknown }).entry ?? "dist/plugin.js";
+  const path =
+    typeof entry === "string" && entry.includes("/") ? `${entry.slice(0, entry.lastIndexOf("/"))}/plugin.json` : "plugin.json";
+  const manifest = parseBuilt(path, json(read, path));
+  const bundle = read(manifest.entry);
+  if (!bundle) throw new PackageFault("NOT_BUILT", `There is no ${manifest.entry}, the bundle.`);
+  if (sha256Of(bundle) !== manifest.bundle.sha256)
+    throw new PackageFault(
+      "INTEGRITY",
+      `${manifest.entry} has the SHA-256 ${sha256Of(bundle)}; ${path} promises ${manifest.bundle.sha256}.`,
+    );
+  if (own.version !== manifest.version)
+    throw new PackageFault(
+      "MISMATCH",
+      `package.json says ${own.version}, ${path} says ${manifest.version}: it was not built anew.`,
+    );
+  return { manifest, bundle };
+}
+
+function json(read: (file: string) => Buffer | undefined, file: string): Record<string, unknown> {
+  const bytes = read(file);
+  if (!bytes)
+    throw new PackageFault(
+      "NOT_BUILT",
+      `There is no ${file}; a plugin is built with \`signalbox plugin build\` before it is packed.`,
+    );
+  try {
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  } catch {}
+  throw new PackageFault("BAD_MANIFEST", `${file} is not a JSON object.`);
+}
+
+/**
+ * By npm itself, so that its registries, credentials, proxies and certificates count. `npm pack` of a package of a registry
+ * downloads the tarball and compares it with the registry's integrity; it installs nothing, and scripts are off.
+ */
+async function fromRegistry(spec: string): Promise<Fetched> {
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-package-"));
+  try {
+    const args = ["pack", "--ignore-scripts", "--json", "--loglevel=error", "--pack-destination", folder, "--", spec];
+    const { stdout } = await promisify(execFile)("npm", args, { maxBuffer: 1 << 24, timeout: 120_000 }).catch((error) => {
+      throw new PackageFault("REGISTRY", `${spec}: ${reasonOf(error)}`);
+    });
+    const [packed] = Object.values(JSON.parse(stdout)) as {
+      filename: string;
+      name: string;
+      version: string;
+      integrity: string;
+    }[];
+    if (!packed) throw new PackageFault("REGISTRY", `${spec}: npm gave nothing.`);
+    const bytes = readFileSync(join(folder, basename(packed.filename)));
+    const integrity = integrityOf(bytes);
+    if (integrity !== packed.integrity)
+      throw new PackageFault("INTEGRITY", `${spec}: the registry promises ${packed.integrity}; ${integrity} came.`);
+    const origin = `${packed.name}@${packed.version}`;
+    return { ...(await contentsOf(bytes)), origin, source: origin, integrity };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function reasonOf(error: { code?: unknown; stderr?: string; message: string }): string {
+  if (error.code === "ENOENT")
+    return "there is no npm here, which packages are fetched with; give a tarball or a folder instead.";
+  const lines = (error.stderr || error.message)
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !/complete log|warn/i.test(line));
+  return lines.slice(0, 4).join(" ").replaceAll("npm error ", "");
+}

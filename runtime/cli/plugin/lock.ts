@@ -1,0 +1,61 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { z } from "zod";
+import { PackageFault } from "./fault.ts";
+import type { Fetched } from "./fetch-package.ts";
+
+/** In the working folder: what was installed, to be kept in version control. */
+export const lockFile = "signalbox-plugins.lock.json";
+
+const entry = z.strictObject({
+  version: z.string(),
+  /** What it is fetched by: a package with its version, or a path. */
+  source: z.string(),
+  integrity: z.string().nullable(),
+  sha256: z.string(),
+});
+const shape = z.strictObject({ lock: z.literal(1), plugins: z.record(z.string(), entry) });
+export type Lock = z.output<typeof shape>;
+export type LockEntry = z.output<typeof entry>;
+
+export function readLock(file: string = lockFile): Lock {
+  if (!existsSync(file)) return { lock: 1, plugins: {} };
+  try {
+    return shape.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch (error) {
+    throw new PackageFault("BAD_MANIFEST", `${file} is no lock of plugins: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+const write = (lock: Lock, file: string): void => {
+  const plugins = Object.fromEntries(Object.entries(lock.plugins).sort(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(file, `${JSON.stringify({ ...lock, plugins }, null, 2)}\n`);
+};
+
+/** The same version with other contents than at the last install is refused, wherever it comes from. */
+export function checkLocked({ manifest, integrity }: Fetched, file: string = lockFile): void {
+  const locked = readLock(file).plugins[manifest.id];
+  if (!locked || locked.version !== manifest.version) return;
+  if (locked.sha256 !== manifest.bundle.sha256)
+    throw new PackageFault(
+      "INTEGRITY",
+      `${file} has the SHA-256 ${locked.sha256} for ${manifest.id} ${manifest.version}; ${manifest.bundle.sha256} came.`,
+    );
+  if (locked.integrity !== null && integrity !== null && locked.integrity !== integrity)
+    throw new PackageFault(
+      "INTEGRITY",
+      `${file} has ${locked.integrity} for ${manifest.id} ${manifest.version}; ${integrity} came.`,
+    );
+}
+
+export function keepLocked({ manifest, integrity, source }: Fetched, file: string = lockFile): void {
+  const lock = readLock(file);
+  lock.plugins[manifest.id] = { version: manifest.version, source, integrity, sha256: manifest.bundle.sha256 };
+  write(lock, file);
+}
+
+export function dropLocked(id: string, file: string = lockFile): void {
+  const lock = readLock(file);
+  if (!(id in lock.plugins)) return;
+  delete lock.plugins[id];
+  write(lock, file);
+}

@@ -1,0 +1,185 @@
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import type { Operation } from "@signalbox/schema/operation";
+import * as plugins from "@signalbox/schema/plugins";
+import type { z } from "zod";
+import { readClientConfig } from "../../config.ts";
+import { UsageError } from "../arguments.ts";
+import { asJson, asTable } from "../output.ts";
+import { request } from "../request.ts";
+import type { Terminal } from "../run.ts";
+import { PackageFault } from "./fault.ts";
+import { type Fetched, fetchPackage } from "./fetch-package.ts";
+import { checkLocked, dropLocked, keepLocked, lockFile, readLock } from "./lock.ts";
+import { asked, complaintsOf, healthLine } from "./tell.ts";
+import { operatorVerbs, pluginHelp } from "./verbs.ts";
+
+export type PluginEntity = z.output<typeof plugins.plugin>;
+type Name = (typeof operatorVerbs)[number]["name"];
+interface Around extends Terminal {
+  /** Asks the service. */
+  call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
+}
+type Verb = (args: readonly string[], around: Around) => Promise<number>;
+
+/** A verb that asks the service that SIGNALBOX_URL names. */
+export async function runOperator(name: string | undefined, args: readonly string[], terminal: Terminal): Promise<number> {
+  const run = Object.hasOwn(verbs, name ?? "") ? verbs[name as Name] : undefined;
+  if (!run) {
+    const what = name === undefined ? "a verb is missing" : `there is no verb ${JSON.stringify(name)}`;
+    throw new UsageError(`plugin: ${what}\n\n${pluginHelp()}`);
+  }
+  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
+  const call = async <T>(op: Operation, input: Readonly<Record<string, unknown>> = {}) =>
+    (await request(op, input, { url, apiKey }, terminal.out)).value as T;
+  try {
+    return await run(args, { ...terminal, call });
+  } catch (error) {
+    if (!(error instanceof PackageFault)) throw error;
+    terminal.err(`${error.code}: ${error.message}\n`);
+    return 1;
+  }
+}
+
+const verbs: Record<Name, Verb> = {
+  install: async (args, around) => {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { approve: { type: "boolean" } },
+      allowPositionals: true,
+    });
+    const sources = positionals.length > 0 ? positionals : Object.values(readLock().plugins).map(({ source }) => source);
+    if (sources.length === 0)
+      throw new UsageError(`Usage: signalbox plugin ${usage("install")}; without an argument, what ${lockFile} holds.`);
+    for (const source of sources) await install(await fetchPackage(source), values.approve === true, around);
+    return 0;
+  },
+  list: async (_, around) => {
+    const all = await around.call<PluginEntity[]>(plugins.list);
+    around.out(around.interactive ? asTable(plugins.list, all, around.columns) : asJson(all));
+    return 0;
+  },
+  info: async (args, around) => {
+    around.out(asJson(await around.call(plugins.get, { id: id(args, "info") })));
+    return 0;
+  },
+  permissions: async (args, { call, out }) => {
+    out(asked(await call(plugins.get, { id: id(args, "permissions") })));
+    return 0;
+  },
+  approve: async ([name, version, ...more], around) => {
+    if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usage("approve")}`);
+    around.out(asked(await around.call<PluginEntity>(plugins.get, { id: name })));
+    return approve(name, version, around);
+  },
+  enable: (args, around) => change(plugins.enable, id(args, "enable"), around),
+  disable: (args, around) => change(plugins.disable, id(args, "disable"), around),
+  upgrade: async (args, around) => {
+    const given = id(args, "upgrade");
+    const source = await newest(given, around);
+    const fetched = await fetchPackage(source);
+    // Asked first: an upgrade of what is not there would be an installation.
+    await around.call(plugins.get, { id: fetched.manifest.id });
+    await install(fetched, false, around);
+    return 0;
+  },
+  rollback: async (args, around) => {
+    const name = id(args, "rollback");
+    const { version, versions } = await around.call<PluginEntity>(plugins.get, { id: name });
+    const older = versions.slice(
+      0,
+      Math.max(
+        0,
+        versions.findIndex((one) => one.version === version),
+      ),
+    );
+    const before = older.filter(({ approved_at }) => approved_at !== null).at(-1);
+    if (!before)
+      throw new PackageFault(
+        "NO_PACKAGE",
+        `${name} has no version before ${version} that was approved; installed: ${versions.map((one) => one.version).join(", ")}.`,
+      );
+    return approve(name, before.version, around);
+  },
+  remove: async (args, { call, out }) => {
+    const name = id(args, "remove");
+    await call(plugins.remove, { id: name });
+    dropLocked(name);
+    out(`${name} is removed.\n`);
+    return 0;
+  },
+  doctor: async (_, { call, out }) => {
+    const all = await call<PluginEntity[]>(plugins.list);
+    const refused = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
+    const complaints = [
+      ...all.flatMap(complaintsOf),
+      ...refused
+        .filter(({ name }) => !all.some((one) => one.id === name))
+        .map(({ name, code, reason }) => `${name}: ${code}: ${reason}`),
+    ];
+    for (const one of all) out(healthLine(one));
+    for (const one of complaints) out(`problem: ${one}\n`);
+    out(complaints.length === 0 ? `${all.length} plugins, nothing wrong\n` : `${complaints.length} problems\n`);
+    return complaints.length === 0 ? 0 : 1;
+  },
+  logs: async (args, { call, out }) => {
+    const { lines } = await call<{ lines: { time: string; message: string; fields: object }[] }>(plugins.logs, {
+      id: id(args, "logs"),
+    });
+    for (const { time, message, fields } of lines)
+      out(
+        `${time} ${asJson(message).trim().slice(1, -1)} ${Object.keys(fields).length > 0 ? JSON.stringify(fields) : ""}`.trimEnd() +
+          "\n",
+      );
+    return 0;
+  },
+};
+
+const usage = (name: Name): string => operatorVerbs.find((one) => one.name === name)?.usage ?? name;
+
+function id(args: readonly string[], name: Name): string {
+  if (args.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usage(name)}`);
+  return args[0] as string;
+}
+
+async function install(fetched: Fetched, approving: boolean, around: Around): Promise<void> {
+  const { manifest, bundle, origin, integrity } = fetched;
+  checkLocked(fetched);
+  const input = {
+    manifest,
+    bundle: gzipSync(bundle, { level: 9 }).toString("base64"),
+    origin,
+    ...(integrity !== null && { integrity }),
+  };
+  const stored = await around.call<PluginEntity>(plugins.install, input);
+  keepLocked(fetched);
+  around.out(
+    `${manifest.id} ${manifest.version} from ${origin}\n  sha256 ${manifest.bundle.sha256}\n${integrity === null ? "" : `  ${integrity}\n`}`,
+  );
+  if (stored.waiting === null) {
+    around.out(`It asks for nothing that was not approved before; it is ${stored.state}.\n`);
+    return;
+  }
+  around.out(asked(stored));
+  if (approving) await approve(manifest.id, manifest.version, around);
+  else around.out(`Nothing of it has run. To allow this: signalbox plugin approve ${manifest.id}\n`);
+}
+
+async function approve(name: string, version: string | undefined, { call, out }: Around): Promise<number> {
+  const approved = await call<PluginEntity>(plugins.approve, { id: name, ...(version !== undefined && { version }) });
+  out(`${approved.id} ${approved.version} is approved and ${approved.state}.\n`);
+  return 0;
+}
+
+async function change(op: Operation, name: string, { call, out }: Around): Promise<number> {
+  const changed = await call<PluginEntity>(op, { id: name });
+  out(`${changed.id} is ${changed.state}.\n`);
+  return 0;
+}
+
+/** The id of an installed plugin stands for the newest version of the package that it came from. */
+async function newest(given: string, { call }: Around): Promise<string> {
+  const all = await call<PluginEntity[]>(plugins.list);
+  const origin = all.find((one) => one.id === given)?.versions.at(-1)?.origin;
+  return origin && /.@[^/]+$/.test(origin) ? `${origin.slice(0, origin.lastIndexOf("@"))}@latest` : given;
+}

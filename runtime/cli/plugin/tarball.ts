@@ -1,0 +1,42 @@
+import { Readable } from "node:stream";
+import { gunzipSync } from "node:zlib";
+import { extract } from "tar-stream";
+import { PackageFault } from "./fault.ts";
+
+/** Most that a tarball may unpack to, bytes. */
+const most = 64 * 1024 * 1024;
+
+/** The files of an npm tarball by their path in the package. Nothing is written; links are refused. Throws a `PackageFault`. */
+export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buffer>> {
+  const files = new Map<string, Buffer>();
+  const tar = extract();
+  tar.on("entry", (header, stream, next) => {
+    const { name, type } = header;
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk) => chunks.push(chunk as Buffer));
+    stream.on("error", next);
+    stream.on("end", () => {
+      // npm's own tarballs have no links; one that does was made by hand.
+      if (type === "symlink" || type === "link")
+        return next(new PackageFault("SYMLINK", `${name} is a link to ${header.linkname}.`));
+      const path = name.replace(/^[^/]+\//, "");
+      if (type === "file" && files.has(path)) return next(new PackageFault("BAD_TARBALL", `${name} is in it twice.`));
+      if (type === "file") files.set(path, Buffer.concat(chunks));
+      next();
+    });
+  });
+  try {
+    await new Promise<void>((done, fail) => {
+      tar.on("finish", done).on("error", fail);
+      Readable.from([gunzipSync(bytes, { maxOutputLength: most })]).pipe(tar);
+    });
+  } catch (error) {
+    if (error instanceof PackageFault) throw error;
+    throw new PackageFault(
+      "BAD_TARBALL",
+      `Expected a tarball as npm packs it, of at most ${most} bytes: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+  if (files.size === 0) throw new PackageFault("BAD_TARBALL", "There is no file in it.");
+  return files;
+}

@@ -1,0 +1,37 @@
+import type { PluginEntity } from "./operator.ts";
+
+/** What a plugin's author wrote must not steer a terminal. */
+const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
+
+/** What a plugin may do, and what a waiting version asks for beyond that. */
+export function asked(plugin: PluginEntity): string {
+  const { permissions, needs, settings, waiting, version } = plugin;
+  const lines = [
+    ...permissions.http.map(({ host, methods, why }) => `http: ${methods.join(", ")} https://${host} (${why})`),
+    ...permissions.operations.map(({ id, why }) => `operation: ${id} (${why})`),
+    ...needs.map((need) => `capability: ${need}`),
+    ...settings
+      .filter(({ secret }) => secret)
+      .map(({ name, injected }) => `secret: ${name}, ${injected ? "put in by the host" : "readable by the plugin"}`),
+  ];
+  const list = (all: readonly string[]) => (all.length === 0 ? "  nothing\n" : all.map((line) => `  ${plain(line)}\n`).join(""));
+  const serving = version === null ? "" : `${plugin.id} ${version} may do:\n${list(lines)}`;
+  return `${serving}${waiting ? `${plugin.id} ${waiting.version} asks for${version === null ? "" : " this beyond it"}:\n${list(waiting.widens)}` : ""}`;
+}
+
+export const healthLine = ({ id, version, state, tier, crashes, memory_bytes }: PluginEntity): string =>
+  `${id} ${version ?? "(not approved)"}: ${state}, ${tier}${memory_bytes === null ? "" : `, ${Math.round(memory_bytes / 1024 / 1024)} MiB`}${crashes > 0 ? `, ${crashes} crashes` : ""}\n`;
+
+/** What an operator should look after. */
+export function complaintsOf({ id, state, code, reason, tier, settings, waiting }: PluginEntity): string[] {
+  const missing = settings.filter(({ secret, set }) => secret && !set).map(({ name }) => name);
+  return [
+    ...(code === null ? [] : [`${id}: ${code}: ${plain(reason ?? "")}`]),
+    ...(state === "quarantined" ? [`${id} is quarantined; when it is mended: signalbox plugin enable ${id}`] : []),
+    ...(tier === "in_process" ? [`${id} runs in the service's own process and may do all that the service may`] : []),
+    ...(missing.length > 0
+      ? [`${id} lacks its secrets ${missing.join(", ")}: signalbox plugins configure ${id} --settings '{"${missing[0]}": "..."}'`]
+      : []),
+    ...(waiting ? [`${id} ${waiting.version} waits for an approval: signalbox plugin permissions ${id}`] : []),
+  ];
+}

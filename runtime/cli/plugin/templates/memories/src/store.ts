@@ -1,0 +1,74 @@
+import { httpClient, type MemoryMatch, type PluginError } from "@signalbox/sdk";
+import { z } from "zod";
+
+/** One memory as the store keeps it. It forgets by itself what has expired. */
+export const document = z.object({
+  memory: z.object({
+    id: z.string(),
+    key: z.string(),
+    content: z.string(),
+    scope: z.enum(["task", "agent", "project", "organizational"]),
+    agent_id: z.string().nullable(),
+    project_id: z.number().nullable(),
+    task_id: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  }),
+  embedding: z.array(z.number()).nullable(),
+  /** Model that made the vector. */
+  model: z.string().nullable(),
+});
+export type Document = z.output<typeof document>;
+
+/** The calls of the store's API that are used. Replace these by yours. */
+export interface Store {
+  /** `false` where a live document has the key. */
+  create(one: Document, ttlMs: number | null): Promise<boolean>;
+  byKey(key: string): Promise<Document | null>;
+  /** Those whose memories match one of the alternatives. */
+  find(filter: readonly MemoryMatch[]): Promise<Document[]>;
+  /** Changes the vector; a document that is gone is passed over. */
+  embed(id: string, embedding: readonly number[] | null, model: string | null): Promise<void>;
+  /** `false` where there is none. */
+  remove(id: string): Promise<boolean>;
+}
+
+/** Longest wait for the store, milliseconds: a webhook or an agent waits meanwhile. */
+const patience = 1_500;
+
+export function store(config: { url: string; token?: string | undefined }, fetch: typeof globalThis.fetch): Store {
+  const { url, token } = config;
+  const client = httpClient({
+    platform: "the store",
+    base: url.replace(/\/+$/, ""),
+    headers: token ? { authorization: `Bearer ${token}` } : {},
+    fetch,
+    secrets: token ? [token] : [],
+  });
+  const signal = () => AbortSignal.timeout(patience);
+  const unless = (code: string) => (error: unknown) => {
+    if ((error as PluginError).code === code) return false as const;
+    throw error;
+  };
+  return {
+    create: async (one, ttl_ms) =>
+      (await client
+        .write({ route: "POST /documents", body: { ...one, ttl_ms }, shape: z.unknown(), signal: signal() })
+        .catch(unless("conflict"))) !== false,
+    byKey: async (key) =>
+      (await client.write({ route: "POST /documents/find", body: { key }, shape: z.array(document), signal: signal() }))
+        .data[0] ?? null,
+    find: async (filter) =>
+      (await client.write({ route: "POST /documents/find", body: { filter }, shape: z.array(document), signal: signal() })).data,
+    embed: async (id, embedding, model) => {
+      const body = { embedding, model };
+      await client
+        .write({ route: "PATCH /documents/{id}", path: { id }, body, shape: z.unknown(), signal: signal() })
+        .catch(unless("not_found"));
+    },
+    remove: async (id) =>
+      (await client
+        .write({ route: "DELETE /documents/{id}", path: { id }, shape: z.unknown(), signal: signal() })
+        .catch(unless("not_found"))) !== false,
+  };
+}
