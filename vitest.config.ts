@@ -4,6 +4,8 @@ import { Totals } from "./test/totals-reporter.ts";
 export default defineConfig({
   test: {
     include: ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`),
+    // Those are of the plugins that are made from them.
+    exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
     // Most files start real services, each a process with a database: more at a time only wait for one another.
     maxWorkers: 2,
     testTimeout: 120_000,

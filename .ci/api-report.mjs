@@ -28,6 +28,8 @@ try {
 
 function textOf(root) {
   const files = readdirSync(root, { recursive: true }).filter((file) => file.endsWith(".d.ts"));
-  const sections = files.sort().map((file) => `## ${file.replace(/\.d\.ts$/, "")}\n\n\`\`\`ts\n${readFileSync(join(root, file), "utf8").trim()}\n\`\`\`\n`);
+  const sections = files
+    .sort()
+    .map((file) => `## ${file.replace(/\.d\.ts$/, "")}\n\n\`\`\`ts\n${readFileSync(join(root, file), "utf8").trim()}\n\`\`\`\n`);
   return `# What @signalbox/sdk declares\n\nMade by \`npm run generate\`. Entries: \`index\`, \`manifest\` and \`testing/index\`.\n\n${sections.join("\n")}`;
 }

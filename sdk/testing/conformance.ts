@@ -1,4 +1,5 @@
 import type { SourceFixtures, ToolFixtures } from "./fixtures.ts";
+import type { KnowledgeFixtures } from "./knowledge-suite.ts";
 import type { MemoryFixtures } from "./memory-suite.ts";
 import type { UseCaseFixtures } from "./use-case-suite.ts";
 
@@ -24,7 +25,8 @@ export interface Conformance {
   readonly memories?: Readonly<
     Record<string, Omit<MemoryFixtures, "store" | "config"> & { readonly start?: () => Promise<Stranger> }>
   >;
-  readonly useCases?: Readonly<Record<string, UseCaseFixtures>>;
+  readonly knowledge?: Readonly<Record<string, Omit<KnowledgeFixtures, "knowledge" | "config">>>;
+  readonly useCases?: Readonly<Record<string, Omit<UseCaseFixtures, "useCase" | "config">>>;
 }
 
 /** One HTTP exchange of `test/http/*.json`: a file holds one, or an array of them. */

@@ -16,13 +16,15 @@ const seeds: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * The operations of a host that keeps its rows in memory: `<noun>.create`, `list`, `get`, `update` and `delete` of every noun.
- * The same row twice is a `conflict`. `failAt`: the change with that number, counted from 1, fails before it is made.
+ * The same row twice is a `conflict`. `failAt`: the change with that number, counted from 1, fails before it is made,
+ * or after where `made` is set: then only its answer is lost.
  */
 export class FakeOperations implements OperationsAccess {
   readonly #rows = new Map<string, Row[]>();
   #lastId = 0;
   #changes = 0;
   failAt = 0;
+  made = false;
 
   constructor(without: readonly string[] = []) {
     for (const [noun, ids] of Object.entries(seeds))
@@ -39,10 +41,18 @@ export class FakeOperations implements OperationsAccess {
 
   /** Counts as a change, also where something else than a row is made: fails where it is the one of `failAt`. */
   change(): void {
-    if (++this.#changes === this.failAt) throw new PluginError("unavailable", "This change fails, for the test.");
+    if (++this.#changes === this.failAt && !this.made) throw new PluginError("unavailable", "This change fails, for the test.");
   }
 
   async call(id: string, input: Input): Promise<Json> {
+    const before = this.#changes;
+    const answer = this.#carryOut(id, input);
+    const lost = this.made && before < this.failAt && this.failAt <= this.#changes;
+    if (lost) throw new PluginError("unavailable", "The answer of this change is lost, for the test.");
+    return answer;
+  }
+
+  #carryOut(id: string, input: Input): Json {
     const [noun = "", verb] = id.split(".");
     const rows = this.#rows.get(noun) ?? [];
     const at = rows.findIndex((row) => row.id === input.id);

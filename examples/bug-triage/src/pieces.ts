@@ -64,7 +64,8 @@ export async function find(operations: OperationsAccess, { noun, row, known }: P
 /** Makes it unless an earlier setup did. */
 export async function make(operations: OperationsAccess, piece: Piece): Promise<Row> {
   const { noun, row } = piece;
-  if (typeof row.id !== "string") return (await find(operations, piece)) ?? ((await operations.call(`${noun}.create`, row)) as unknown as Row);
+  if (typeof row.id !== "string")
+    return (await find(operations, piece)) ?? ((await operations.call(`${noun}.create`, row)) as unknown as Row);
   try {
     return (await operations.call(`${noun}.create`, row)) as unknown as Row;
   } catch (error) {

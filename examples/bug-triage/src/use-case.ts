@@ -16,7 +16,8 @@ export const bugTriage = (operations: OperationsAccess): UseCase => ({
     const pieces = piecesOf(project);
     if (state === null) {
       const [first] = pieces as [Piece, ...Piece[]];
-      if (await find(operations, first)) throw new PluginError("conflict", `alpha has a project ${project} already; name another by project_id.`);
+      if (await find(operations, first))
+        throw new PluginError("conflict", `alpha has a project ${project} already; name another by project_id.`);
       // Said before anything is made: what is found under these names afterwards is ours.
       await save({ project });
     }

@@ -28,7 +28,10 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
 const short = (value: string | null): string | null => (value === null || value.length > 200 ? null : clean(value));
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 
-function lacking(event: string, { project, number, item }: { project: string | null; number: unknown; item: unknown }): string | null {
+function lacking(
+  event: string,
+  { project, number, item }: { project: string | null; number: unknown; item: unknown },
+): string | null {
   if (event === "") return "header X-Gitea-Event";
   if (!tabled.includes(event)) return null;
   if (project === null) return "repository.full_name";

@@ -10,7 +10,11 @@ const { issue, project, body } = issueParameters({
 const place = (given: { issue: string | number; project?: string | undefined }) => {
   const [, named, number] = /^(?:([^#]+)#|#)?(\d+)$/.exec(String(given.issue).trim()) ?? [];
   const project = named ?? given.project;
-  if (!number || !project) throw new PluginError("invalid_input", `issue: must be a number with a project, or owner/repo#12; it is ${JSON.stringify(given.issue)}`);
+  if (!number || !project)
+    throw new PluginError(
+      "invalid_input",
+      `issue: must be a number with a project, or owner/repo#12; it is ${JSON.stringify(given.issue)}`,
+    );
   return placeOf(project, number);
 };
 

@@ -37,17 +37,30 @@ export const conformance: Conformance = {
         },
       ],
       delivery_header: "x-gitea-delivery",
-      comment_event: (body) => ({ headers: { "x-gitea-event": "issue_comment" }, payload: { ...commented.payload, comment: { ...commented.payload.comment, body } } }),
+      comment_event: (body) => ({
+        headers: { "x-gitea-event": "issue_comment" },
+        payload: { ...commented.payload, comment: { ...commented.payload.comment, body } },
+      }),
     },
   },
   tools: {
     ...{ connection, tracker },
     tools: {
       add_comment: {
-        inputs: [{ issue: 7, project: "octo/app", body: "Looking into it." }, { issue: "octo/app#7", body: "Found it." }],
-        refused: [{ issue: 7, body: "Where?" }, { issue: "seven", project: "octo/app", body: "x" }, { issue: 7, project: "octo", body: "x" }],
+        inputs: [
+          { issue: 7, project: "octo/app", body: "Looking into it." },
+          { issue: "octo/app#7", body: "Found it." },
+        ],
+        refused: [
+          { issue: 7, body: "Where?" },
+          { issue: "seven", project: "octo/app", body: "x" },
+          { issue: 7, project: "octo", body: "x" },
+        ],
       },
-      get_issue: { inputs: [{ issue: "#7", project: "octo/app" }], refused: [{ project: "octo/app" }, { issue: 0, project: "octo/app" }] },
+      get_issue: {
+        inputs: [{ issue: "#7", project: "octo/app" }],
+        refused: [{ project: "octo/app" }, { issue: 0, project: "octo/app" }],
+      },
     },
   },
 };

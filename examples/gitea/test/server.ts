@@ -16,7 +16,8 @@ export class GiteaServer extends FakeTracker {
   }
 
   protected route({ method, path, headers, body }: SeenRequest): TrackerReply {
-    if (headers.authorization !== "token gitea-test-token") return { status: 401, body: { message: "invalid username, password or token" } };
+    if (headers.authorization !== "token gitea-test-token")
+      return { status: 401, body: { message: "invalid username, password or token" } };
     if (path === "/api/v1/user") return { status: 200, body: { id: 9, login: "signalbox" } };
     if (!path.endsWith("/comments")) return { status: 200, body: { ...issue, html_url: `${this.url}/octo/app/issues/7` } };
     const comments = this.#of(path);
@@ -33,4 +34,11 @@ export class GiteaServer extends FakeTracker {
   }
 }
 
-const issue = { number: 7, title: "Login fails", body: "It says 500.", state: "open", user: { login: "ann" }, labels: [{ name: "bug" }] };
+const issue = {
+  number: 7,
+  title: "Login fails",
+  body: "It says 500.",
+  state: "open",
+  user: { login: "ann" },
+  labels: [{ name: "bug" }],
+};

@@ -52,7 +52,12 @@ const getVulnerability = (client: HttpClient) =>
     about: "One vulnerability whole, by its id: what it is, how severe, and where more is said.",
     category: "security",
     effect: "read",
-    input: z.object({ id: z.string().regex(/^[A-Za-z0-9][\w.:-]{2,60}$/).describe("Its id, for example GHSA-35jh-r3h4-6jhm.") }),
+    input: z.object({
+      id: z
+        .string()
+        .regex(/^[A-Za-z0-9][\w.:-]{2,60}$/)
+        .describe("Its id, for example GHSA-35jh-r3h4-6jhm."),
+    }),
     output: z.object({
       id: z.string(),
       details: z.string(),

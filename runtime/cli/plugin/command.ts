@@ -70,7 +70,7 @@ const author: Record<(typeof authorVerbs)[number]["name"], Verb> = {
 
 /** The settings that a plugin needs to start at all. */
 async function configOf(folder: string): Promise<Readonly<Record<string, unknown>>> {
-  const { readConformance } = await import("./conformance/run.ts");
+  const { readConformance } = await import("./conformance/read-conformance.ts");
   return (await readConformance(folder))?.config ?? {};
 }
 

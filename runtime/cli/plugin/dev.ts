@@ -2,7 +2,8 @@ import { watch } from "node:fs";
 import { join, relative } from "node:path";
 import type { Terminal } from "../run.ts";
 import { type Built, build } from "./build.ts";
-import { readConformance, runConformance } from "./conformance/run.ts";
+import { readConformance } from "./conformance/read-conformance.ts";
+import { runConformance } from "./conformance/run.ts";
 import { PackageFault } from "./fault.ts";
 
 /** A save writes several times. */

@@ -114,7 +114,9 @@ async function send(name: string, fetch: Fetch, url: URL, init: RequestInit): Pr
 }
 
 async function answerOf(response: Response, url: URL, redirected: boolean, standIns: StandIns): Promise<FetchAnswer> {
-  const bytes = await readBytes(response, limits.answerBytes);
+  const bytes = await readBytes(response, limits.answerBytes).catch(() => {
+    throw new PluginError("unavailable", `the answer of ${url.host} ended half way`);
+  });
   if (!bytes) throw new PluginError("failed", `The answer of ${url.host} is longer than ${limits.answerBytes} bytes`);
   const hide = standIns.hides() ? standIns.hide : (text: string) => text;
   // The body is decoded already.

@@ -1,15 +1,21 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { SDK_VERSION } from "@signalbox/sdk";
-import { type Conformance, type TestCase, testMemory, testSource, testTools, testUseCase } from "@signalbox/sdk/testing";
+import {
+  type Conformance,
+  type TestCase,
+  testKnowledge,
+  testMemory,
+  testSource,
+  testTools,
+  testUseCase,
+} from "@signalbox/sdk/testing";
 import type { Built } from "../build.ts";
-import { ownPackages } from "../bundle.ts";
-import { PackageFault } from "../fault.ts";
 import { bundleCases, closingCases, unusedPermissions } from "./own-cases.ts";
+import { readConformance } from "./read-conformance.ts";
 import { Recorded, readRecordings, recordingFetch } from "./recordings.ts";
-import { type Sandboxed, type Stage, sandboxed } from "./sandboxed.ts";
+import { type Stage, sandboxed } from "./sandboxed.ts";
+import { suitesOf } from "./suites.ts";
 
 export interface CaseResult {
   readonly name: string;
@@ -29,30 +35,6 @@ export interface Report {
   readonly failed: number;
   readonly cases: readonly CaseResult[];
   readonly warnings: readonly string[];
-}
-
-export const conformancePath = "test/conformance.ts";
-
-/** Loads `test/conformance.ts`, bundled, so that nothing needs to be installed for it. Throws a `PackageFault`. */
-export async function readConformance(folder: string): Promise<Conformance | null> {
-  if (!existsSync(join(folder, conformancePath))) return null;
-  const { build } = await import("esbuild");
-  const work = mkdtempSync(join(tmpdir(), "signalbox-conformance-"));
-  const outfile = join(work, "conformance.mjs");
-  try {
-    await build({
-      ...{ absWorkingDir: folder, entryPoints: [conformancePath], outfile, bundle: true, format: "esm", platform: "node" },
-      ...{ target: "node22", logLevel: "silent", nodePaths: ownPackages(), sourcemap: "inline" },
-      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-    });
-    const { conformance } = (await import(pathToFileURL(outfile).href)) as { conformance?: Conformance };
-    if (conformance) return conformance;
-  } catch (error) {
-    throw new PackageFault("NO_CONFORMANCE", `${conformancePath}: ${error instanceof Error ? error.message : error}`, error);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-  throw new PackageFault("NO_CONFORMANCE", `Expected ${conformancePath} to export \`conformance\`.`);
 }
 
 export interface RunOptions {
@@ -85,7 +67,7 @@ export async function runConformance({ folder, built, record, onCase }: RunOptio
   };
   try {
     await play(bundleCases(built, conformance.config ?? {}));
-    await playKinds(built, conformance, process, { stage, recorded }, play);
+    for (const suite of suitesOf({ built, conformance, plugin: process.plugin, stage, recorded })) await suite(play);
   } finally {
     await process.close();
   }
@@ -94,64 +76,6 @@ export async function runConformance({ folder, built, record, onCase }: RunOptio
   writeFileSync(join(dirname(built.bundle), "conformance.json"), `${JSON.stringify(report, null, 2)}\n`);
   return report;
 }
-
-type Play = (cases: readonly TestCase[]) => Promise<void>;
-interface Around {
-  readonly stage: Stage;
-  readonly recorded: Recorded;
-}
-
-async function playKinds(
-  { manifest }: Built,
-  conformance: Conformance,
-  { plugin }: Sandboxed,
-  { stage, recorded }: Around,
-  play: Play,
-) {
-  const { contributes } = manifest;
-  const config = conformance.config ?? {};
-  const secrets = Object.values(conformance.secrets ?? {});
-  const onStage =
-    <T extends NonNullable<Stage["tracker"]>>(start: () => Promise<T>) =>
-    async () => {
-      const tracker = await start();
-      stage.tracker = tracker;
-      return tracker;
-    };
-  if (Object.keys(contributes.tools).length > 0) {
-    const given = conformance.tools ?? { tools: {} };
-    const calls = manifest.needs.includes("fetch");
-    const tracker = given.tracker ? onStage(given.tracker) : calls ? onStage(async () => recorded) : undefined;
-    await play(testTools(plugin, { ...given, config, secrets, ...(tracker && { tracker }) }));
-  }
-  for (const source of Object.keys(contributes.sources)) {
-    const given = conformance.sources?.[source];
-    if (given) await play(testSource(plugin, { ...given, source, config, tracker: onStage(given.tracker) }));
-    else await play([absent("sources", source)]);
-  }
-  for (const store of Object.keys(contributes.memories)) {
-    const given = conformance.memories?.[store];
-    if (!given) await play([absent("memories", store)]);
-    else {
-      const stranger = await given.start?.();
-      try {
-        await play(testMemory(plugin, { ...given, store, config: { ...config, ...stranger?.config } }));
-      } finally {
-        await stranger?.close();
-      }
-    }
-  }
-  for (const useCase of Object.keys(contributes.useCases)) {
-    const given = conformance.useCases?.[useCase];
-    if (given) await play(testUseCase(plugin, { ...given, useCase, config }));
-    else await play([absent("useCases", useCase)]);
-  }
-}
-
-const absent = (kind: string, name: string): TestCase => ({
-  name: `${kind} ${name}: has its fixtures`,
-  run: () => Promise.reject(new Error(`conformance.${kind}.${name} is missing in ${conformancePath}`)),
-});
 
 async function outcome({ name, run }: TestCase): Promise<CaseResult> {
   const began = performance.now();

@@ -15,7 +15,7 @@ export interface Stage {
   /** Answers what no tracker of the case answers. */
   readonly recorded: Fetch;
   /** Tracker of the case under way; it stands for every host of the manifest. */
-  tracker: TestTracker | null;
+  tracker: Pick<TestTracker, "url"> | null;
   /** Hosts and methods that the plugin used: `GET api.example.com`. */
   readonly used: Set<string>;
   /** What it wrote to standard error. */

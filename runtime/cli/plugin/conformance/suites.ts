@@ -1,0 +1,89 @@
+import type { Plugin } from "@signalbox/sdk";
+import {
+  type Conformance,
+  type TestCase,
+  testKnowledge,
+  testMemory,
+  testSource,
+  testTools,
+  testUseCase,
+} from "@signalbox/sdk/testing";
+import type { Built } from "../build.ts";
+import { conformancePath } from "./read-conformance.ts";
+import type { Recorded } from "./recordings.ts";
+import type { Stage } from "./sandboxed.ts";
+
+export interface Around {
+  readonly built: Built;
+  readonly conformance: Conformance;
+  /** The bundle, in the sandbox. */
+  readonly plugin: Plugin;
+  readonly stage: Stage;
+  readonly recorded: Recorded;
+}
+type Play = (cases: readonly TestCase[]) => Promise<void>;
+type Suite = (play: Play) => Promise<void>;
+
+/** The suites of all that a plugin contributes, each with its fixtures; what has none fails saying so. */
+export function suitesOf(around: Around): Suite[] {
+  const { built, conformance, plugin, stage } = around;
+  const { contributes } = built.manifest;
+  const config = conformance.config ?? {};
+  const each = <K extends "sources" | "memories" | "knowledge" | "useCases">(
+    kind: K,
+    suite: (name: string, given: NonNullable<Conformance[K]>[string]) => Suite,
+  ): Suite[] =>
+    Object.keys(contributes[kind]).map((name) => {
+      const given = conformance[kind]?.[name];
+      return given === undefined
+        ? (play) => play([absent(kind, name)])
+        : suite(name, given as NonNullable<Conformance[K]>[string]);
+    });
+  const plain =
+    (cases: readonly TestCase[]): Suite =>
+    (play) =>
+      play(cases);
+  return [
+    ...(Object.keys(contributes.tools).length > 0 ? [plain(toolCases(around))] : []),
+    ...each("sources", (source, given) =>
+      plain(testSource(plugin, { ...given, source, config, tracker: onStage(stage, given.tracker) })),
+    ),
+    ...each("memories", (store, { start, ...given }) => async (play) => {
+      const stranger = await start?.();
+      try {
+        await play(testMemory(plugin, { ...given, store, config: { ...config, ...stranger?.config } }));
+      } finally {
+        await stranger?.close();
+      }
+    }),
+    ...each("knowledge", (knowledge, given) =>
+      plain(testKnowledge(plugin, { ...given, knowledge, config, wiki: onStage(stage, given.wiki) })),
+    ),
+    ...each("useCases", (useCase, given) => plain(testUseCase(plugin, { ...given, useCase, config }))),
+  ];
+}
+
+/** Where nobody plays the other side, the recordings do. */
+function toolCases({ built, conformance, plugin, stage, recorded }: Around): TestCase[] {
+  const given = conformance.tools ?? { tools: {} };
+  const start = given.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recorded : undefined);
+  return testTools(plugin, {
+    ...given,
+    config: conformance.config ?? {},
+    secrets: Object.values(conformance.secrets ?? {}),
+    ...(start && { tracker: onStage(stage, start) }),
+  });
+}
+
+const onStage =
+  <T extends NonNullable<Stage["tracker"]>>(stage: Stage, start: () => Promise<T>) =>
+  async (): Promise<T> => {
+    const tracker = await start();
+    stage.tracker = tracker;
+    return tracker;
+  };
+
+const absent = (kind: string, name: string): TestCase => ({
+  name: `${kind} ${name}: has its fixtures`,
+  run: () => Promise.reject(new Error(`conformance.${kind}.${name} is missing in ${conformancePath}`)),
+});
