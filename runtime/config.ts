@@ -52,6 +52,11 @@ export const variables = {
   EMBEDDING_DIMENSION: whole(1536, 1, 16_000).describe("Length of the vectors; must be what the embedding model makes."),
   MEMORY_SEARCH_LIMIT: whole(10, 0, 100).describe("Most memories that are put into a prompt."),
   MEMORY_TOP_K: whole(10, 1, 1000).describe("Results of a memory search that names no limit."),
+  MEMORY_STORE: z
+    .string()
+    .regex(/^[a-z][a-z0-9_-]{0,62}$/, "must be the name of a memory store, for example pgvector")
+    .default("pgvector")
+    .describe("Store of long-term memories: `pgvector`, or one that a plugin of SIGNALBOX_PLUGINS brings."),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// address" })
     .optional()

@@ -141,7 +141,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   const memory = await openMemory({
     ...{ sql, bus, log },
     ...ground,
-    stores: storesFrom(host, redis !== null),
+    stores: storesFrom(host, redis !== null, config.MEMORY_STORE),
     topK: config.MEMORY_TOP_K,
     promptLimit: config.MEMORY_SEARCH_LIMIT,
     shortTtlSeconds: config.REDIS_MEMORY_TTL,

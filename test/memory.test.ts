@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ChatRequest } from "../examples/demo/chat.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
@@ -5,7 +8,7 @@ import { databases, freshDatabase } from "./harness/databases.ts";
 import { ownRedis, redisServer } from "./harness/redis.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
-import { issueOf, plainScript, startWorld, type World } from "./harness/world.ts";
+import { anyDatabase, issueOf, plainScript, startWorld, type World } from "./harness/world.ts";
 
 type Body = Record<string, unknown>;
 interface Listed {
@@ -110,6 +113,25 @@ test.each(databases())(
     await service.restart();
   },
 );
+
+test("another plugin's store keeps the long-term memories, and one that nobody brings is refused", { timeout: 120_000 }, async () => {
+  const plugin = fileURLToPath(new URL("../examples/memory-sqlite/index.ts", import.meta.url));
+  const env = { ...noRedis, SIGNALBOX_PLUGINS: plugin, MEMORY_STORE: "sqlite" };
+  await using service = await startService({ database: anyDatabase(), env });
+  expect((await create(service, { key: "kept", content: "A submarine", scope: "project" })).status).toBe(201);
+  expect((await create(service, { key: "kept", content: "again", scope: "agent" })).status).toBe(409);
+  expect(existsSync(join(service.folder, "memories.sqlite"))).toBe(true);
+  await service.kill("SIGKILL");
+  await service.restart();
+  for (const mode of ["semantic", "keyword", "hybrid"])
+    expect(keysOf((await service.post("/api/memory/search", { query: "submarine", mode })).body)).toEqual(["kept"]);
+  expect((await service.get(path("kept"))).body).toMatchObject({ content: "A submarine", scope: "project" });
+  await expect(service.restart({ MEMORY_STORE: "stone" })).rejects.toThrow(
+    /MEMORY_STORE: no loaded plugin brings a memory store stone; there are: .*sqlite/,
+  );
+  await service.restart();
+  expect((await service.del(path("kept"))).status).toBe(204);
+});
 
 describe.skipIf(!databases().includes("postgres"))("replicas", () => {
   test("start together, and give a key once", { timeout: 120_000 }, async () => {

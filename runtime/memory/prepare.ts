@@ -66,13 +66,14 @@ export function embedderOf(config: MemoryConfig): Embedder {
   );
 }
 
-/** The stores that the plugins brought: long-term on pgvector, short-term on Redis where there is one. */
-export function storesFrom(host: Host, withRedis: boolean): Stores {
+/** The stores that the plugins brought: long-term in the configured one, short-term on Redis where there is one. */
+export function storesFrom(host: Host, withRedis: boolean, longTerm: string): Stores {
   const named = (name: string) => {
     const backend = host.memories.get(name);
-    if (!backend) throw new Error(`No plugin contributes the memory store ${name}.`);
+    const there = [...host.memories.keys()].join(", ");
+    if (!backend) throw new ConfigError(`MEMORY_STORE: no loaded plugin brings a memory store ${name}; there are: ${there}`);
     return { name, backend };
   };
-  const long = named("pgvector");
+  const long = named(longTerm);
   return storesOf(long, withRedis ? named("redis") : long);
 }

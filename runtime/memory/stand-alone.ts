@@ -7,7 +7,7 @@ import { loadBuiltIns } from "../plugins/load.ts";
 import { type Ground, storesFrom } from "./prepare.ts";
 import type { Stores } from "./stores.ts";
 
-/** The stores without the service around them, for what the command line does. */
+/** The stores without the service around them, for what the command line does: those that are built in. */
 export async function openStores(
   { redis, grants }: Ground,
   builtIns: readonly Plugin[],
@@ -23,5 +23,5 @@ export async function openStores(
     grants,
     log,
   });
-  return storesFrom(createHost(loaded), redis !== null);
+  return storesFrom(createHost(loaded), redis !== null, config.MEMORY_STORE);
 }

@@ -1,0 +1,40 @@
+/** Words of English that say nothing about a text. */
+const stopWords = new Set(
+  "a about after all also am an and any are as at be been before but by can could did do does for from had has have he her his how i if in into is it its just me more my no not of on one or our out over she so some such than that the their them then there these they this to too up us was we were what when where which who why will with would you your".split(
+    " ",
+  ),
+);
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+/** A text as FTS5 takes it: a phrase of its words, in quotation marks. */
+const phrase = (words: readonly string[]): string => `"${words.join(" ")}"`;
+const telling = (words: readonly string[]): string[] => words.filter((word) => !stopWords.has(word));
+
+/** Whatever word occurs; `null` where none of them tells anything. */
+export function anyWord(text: string): string | null {
+  const words = telling(wordsOf(text));
+  return words.length === 0 ? null : words.map((word) => phrase([word])).join(" OR ");
+}
+
+/** Every word; in web search syntax also "phrases", `or`, and `-` before what must not occur. */
+export function allWords(text: string, syntax: "all" | "any"): string | null {
+  if (syntax === "any") {
+    const words = telling(wordsOf(text));
+    return words.length === 0 ? null : words.map((word) => phrase([word])).join(" AND ");
+  }
+  const alternatives: { wanted: string[]; unwanted: string[] }[] = [{ wanted: [], unwanted: [] }];
+  for (const [, minus, quoted, word = ""] of text.matchAll(/(-?)(?:"([^"]*)"?|([^\s"]+))/gu)) {
+    if (!minus && quoted === undefined && word.toLowerCase() === "or") {
+      alternatives.push({ wanted: [], unwanted: [] });
+      continue;
+    }
+    const words = wordsOf(quoted ?? word);
+    if (telling(words).length > 0) alternatives.at(-1)?.[minus ? "unwanted" : "wanted"].push(phrase(words));
+  }
+  const parts = alternatives.flatMap(({ wanted, unwanted }) => {
+    if (wanted.length === 0) return [];
+    const all = `(${wanted.join(" AND ")})`;
+    return unwanted.length === 0 ? [all] : [`(${all} NOT (${unwanted.join(" OR ")}))`];
+  });
+  return parts.length === 0 ? null : parts.join(" OR ");
+}
