@@ -1,0 +1,93 @@
+import { Agent, request } from "node:http";
+import type { Sql } from "postgres";
+import { vectorText } from "./memory-rows.ts";
+
+export interface Filter {
+  readonly agent_id?: string;
+  readonly project_id?: number;
+}
+export interface Asked {
+  readonly text: string;
+  readonly filter: Filter;
+}
+export interface Hit {
+  readonly key: string;
+  readonly similarity: number;
+}
+export type Search = (asked: Asked) => Promise<Hit[]>;
+export const limit = 10;
+
+type Columns = { key: string; content: string; similarity: number };
+
+const vectors = new Map<string, string>();
+const vectorOf = (text: string): string => {
+  const known = vectors.get(text) ?? vectorText(text);
+  vectors.set(text, known);
+  return known;
+};
+
+/** One statement on prepared connections: what a program that does nothing else would send. */
+export function rawSearch(sql: Sql): Search {
+  return async ({ text, filter }) => {
+    const vector = vectorOf(text);
+    const { agent_id = null, project_id = null } = filter;
+    const by = agent_id === null ? sql`true` : sql`agent_id = ${agent_id}`;
+    const and = project_id === null ? sql`true` : sql`project_id = ${project_id}`;
+    const rows = await sql<Columns[]>`
+      select key, content, 1 - (embedding <=> ${vector}::vector) as similarity from memories
+      where ${by} and ${and} order by embedding <=> ${vector}::vector limit ${limit}`;
+    return rows;
+  };
+}
+
+/** The ten that really are the closest, found without the index on the vectors. */
+export const exactSearch =
+  (sql: Sql): Search =>
+  async (asked) =>
+    (await sql.begin(async (tx) => {
+      await tx`set local enable_indexscan = off`;
+      return await rawSearch(tx as unknown as Sql)(asked);
+    })) as Hit[];
+
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+/** Sends JSON over kept connections; throws where the answer is no success. */
+export function post<T>(url: string, body: unknown): Promise<T> {
+  const text = JSON.stringify(body);
+  return new Promise((done, fail) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+    const sent = request(url, { method: "POST", agent, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk) => chunks.push(chunk));
+      response.on("end", () => {
+        const answer = Buffer.concat(chunks).toString();
+        if ((response.statusCode ?? 500) < 300) done(JSON.parse(answer));
+        else fail(new Error(`${url} answered ${response.statusCode}: ${answer}`));
+      });
+    });
+    sent.on("error", fail);
+    sent.end(text);
+  });
+}
+
+export const ourSearch =
+  (url: string): Search =>
+  ({ text, filter }) =>
+    post(`${url}/api/memory/search`, { query: text, limit, ...filter });
+
+/** Milliseconds of each of some calls, so many at a time, and how many a second there were. */
+export async function timed(calls: readonly (() => Promise<unknown>)[], clients: number) {
+  const times: number[] = [];
+  let next = 0;
+  const began = performance.now();
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (let call = calls[next++]; call; call = calls[next++]) {
+        const sent = performance.now();
+        await call();
+        times.push(performance.now() - sent);
+      }
+    }),
+  );
+  return { times, perSecond: calls.length / ((performance.now() - began) / 1000) };
+}

@@ -1,0 +1,145 @@
+import { readFileSync } from "node:fs";
+import postgres, { type Sql } from "postgres";
+import { freshDatabase } from "../harness/databases.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { at } from "./load.ts";
+import { type Asked, exactSearch, type Filter, limit, ourSearch, post, rawSearch, type Search, timed } from "./memory-contenders.ts";
+import { agents, fill, projects, randomOf, rowOf, subjects, textAbout, vectorText } from "./memory-rows.ts";
+import { type Cell, median, report } from "./report.ts";
+
+const sizes = [10_000, 100_000];
+const rounds = 3;
+const levels = [
+  { clients: 1, requests: 100 },
+  { clients: 8, requests: 240 },
+];
+const recallQueries = 60;
+const random = randomOf(7);
+const pick = (many: number) => Math.floor(random() * many);
+const filters: readonly (readonly [string, () => Filter])[] = [
+  ["none", () => ({})],
+  ["10 %", () => ({ agent_id: `agent_${pick(agents)}` })],
+  ["1 %", () => ({ project_id: 1 + pick(projects) })],
+  ["0.1 %", () => ({ agent_id: `agent_${pick(agents)}`, project_id: 1 + pick(projects) })],
+];
+const question = (filter: Filter): Asked => ({ text: textAbout(pick(subjects), 8 + pick(12), random), filter });
+
+/** Search and insert over HTTP against the same statements sent by postgres.js to the same rows, in one run. */
+export async function run(): Promise<void> {
+  await using database = await freshDatabase();
+  if (!database) throw new Error("The benchmark needs TEST_DATABASE_URL.");
+  const env = { EMBEDDING_PROVIDER: "local", SIGNALBOX_ROLE: "api" };
+  await using service = await startService({ databaseUrl: database.url, env });
+  // As a program would set its sessions that looks for the same ten.
+  const connection = { "hnsw.ef_search": 100, "hnsw.iterative_scan": "relaxed_order", plan_cache_mode: "force_custom_plan" };
+  const sql = postgres(database.url, { max: 8, onnotice: () => {}, connection });
+  const rows: Cell[][] = [];
+  const findings: string[] = [];
+  try {
+    await referred(sql);
+    for (const [i, size] of sizes.entries()) {
+      await fill(sql, sizes[i - 1] ?? 0, size);
+      const before = residentMegabytes(service);
+      for (const [name, filter] of filters) rows.push([`${size}, filter ${name}`, ...(await searches(sql, service, filter))]);
+      findings.push(`${size} rows: resident memory of the service ${before} MB before, ${residentMegabytes(service)} MB after the searches`);
+      if (i === 0) findings.push(...(await inserts(sql, service)));
+    }
+  } finally {
+    await sql.end();
+  }
+  const recall = Math.min(...rows.map((row) => row.at(-1) as number));
+  findings.push(`lowest recall@${limit}: ${recall.toFixed(3)} (aim: ≥ 0.97); aim of p50: ≤ 1.5 × the raw query`);
+  const columns = levels.flatMap(({ clients }) => [
+    ...[`raw p50 ms, ${clients} client${clients > 1 ? "s" : ""}`, "HTTP p50 ms", "p50 ×", "p99 ×", "throughput ×"],
+  ]);
+  report({
+    name: "memory",
+    about: `POST /api/memory/search over HTTP ÷ the raw query by postgres.js, 1536 dimensions, HNSW; medians of ${rounds} interleaved rounds`,
+    columns: ["rows", ...columns, "raw recall", "recall@10"],
+    rows: rows as [string, ...number[]][],
+    findings,
+  });
+}
+
+/** The agents and projects that memories are stored for. */
+async function referred(sql: Sql): Promise<void> {
+  for (let n = 0; n < agents; n++) await sql`insert into agents (id, name, role_id, prompt) values (${`agent_${n}`}, 'A', 'dev', 'p')`;
+  for (let n = 1; n <= projects; n++)
+    await sql`insert into projects (name, source, source_project_id) values (${`p${n}`}, 'alpha', ${`bench/p${n}`})`;
+}
+
+async function searches(sql: Sql, service: Service, filter: () => Filter): Promise<number[]> {
+  const contenders: readonly Search[] = [rawSearch(sql), ourSearch(service.url)];
+  const warm = Array.from({ length: 50 }, () => question(filter()));
+  for (const search of contenders) await timed(warm.map((asked) => () => search(asked)), 8);
+  const cells: number[] = [];
+  for (const { clients, requests } of levels) {
+    const all = contenders.map(() => ({ p50: [] as number[], p99: [] as number[], rate: [] as number[] }));
+    for (let round = 0; round < rounds; round++) {
+      const asked = Array.from({ length: requests }, () => question(filter()));
+      // The raw side is not charged for making vectors, which it has at hand.
+      await Promise.all(asked.map((one) => vectorText(one.text)));
+      for (const [i, search] of contenders.entries()) {
+        const { times, perSecond } = await timed(asked.map((one) => () => search(one)), clients);
+        const sorted = times.sort((a, b) => a - b);
+        all[i]?.p50.push(at(sorted, 0.5));
+        all[i]?.p99.push(at(sorted, 0.99));
+        all[i]?.rate.push(perSecond);
+      }
+    }
+    const [raw, ours] = all.map(({ p50, p99, rate }) => [median(p50), median(p99), median(rate)] as const);
+    if (!raw || !ours) continue;
+    cells.push(raw[0], ours[0], ours[0] / raw[0], ours[1] / raw[1], ours[2] / raw[2]);
+  }
+  return [...cells, ...(await recalls(sql, contenders, filter))];
+}
+
+/** How many of the ten that really are the closest each side finds; another one just as close counts. */
+async function recalls(sql: Sql, contenders: readonly Search[], filter: () => Filter): Promise<number[]> {
+  const exact = exactSearch(sql);
+  const found = contenders.map(() => 0);
+  let wanted = 0;
+  for (let n = 0; n < recallQueries; n++) {
+    const asked = question(filter());
+    const best = await exact(asked);
+    const least = (best.at(-1)?.similarity ?? 0) - 1e-6;
+    wanted += best.length;
+    for (const [i, search] of contenders.entries()) {
+      const hits = await search(asked);
+      found[i] = (found[i] ?? 0) + Math.min(best.length, hits.filter(({ similarity }) => similarity >= least).length);
+    }
+  }
+  return found.map((count) => count / wanted);
+}
+
+/** Inserts a second, over HTTP and raw, into tables of the same rows with the same indexes. */
+async function inserts(sql: Sql, service: Service): Promise<string[]> {
+  await sql`create table bench_memories (like memories including all)`;
+  await sql`insert into bench_memories (id, key, content, scope, agent_id, project_id, embedding)
+    select id, key, content, scope, agent_id, project_id, embedding from memories`;
+  let made = 0;
+  const lines: string[] = [];
+  for (const { clients, requests } of levels) {
+    const rates: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      const rows = Array.from({ length: requests }, () => rowOf(1_000_000 + made++, random));
+      const withVectors = rows.map((row) => ({ ...row, vector: vectorText(row.content) }));
+      const raw = withVectors.map((row) => () => sql`
+        insert into bench_memories (id, key, content, scope, agent_id, project_id, embedding)
+        values (gen_random_uuid(), ${row.key}, ${row.content}, 'agent', ${row.agent_id}, ${row.project_id}, ${row.vector}::vector)`);
+      const ours = rows.map((row) => () => post(`${service.url}/api/memory`, { ...row, scope: "agent" }));
+      rates[0].push((await timed(raw, clients)).perSecond);
+      rates[1].push((await timed(ours, clients)).perSecond);
+    }
+    const [raw, ours] = [median(rates[0]), median(rates[1])];
+    const ratio = (ours / raw).toFixed(2);
+    lines.push(`insert, ${clients} client(s): ${Math.round(ours)}/s over HTTP, ${Math.round(raw)}/s raw, ${ratio} × (aim: ≥ 0.8)`);
+  }
+  await sql`drop table bench_memories`;
+  return lines;
+}
+
+const residentMegabytes = ({ pid }: Service): number => {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Math.round(Number(kilobytes) / 1024);
+};
