@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ChatRequest } from "../examples/demo/chat.ts";
+import { sha256Of } from "../runtime/plugins/bundle-cache.ts";
+import { readForeign } from "../runtime/plugins/foreign.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
 import { databases, freshDatabase } from "./harness/databases.ts";
 import { ownRedis, redisServer } from "./harness/redis.ts";
@@ -116,7 +118,9 @@ test.each(databases())(
 
 test("another plugin's store keeps the long-term memories, and one that nobody brings is refused", { timeout: 120_000 }, async () => {
   const plugin = fileURLToPath(new URL("../examples/memory-sqlite/index.ts", import.meta.url));
-  const env = { ...noRedis, SIGNALBOX_PLUGINS: plugin, MEMORY_STORE: "sqlite" };
+  // It writes a file, which no sandboxed plugin may.
+  const trust = `memory-sqlite@0.1.0#${sha256Of((await readForeign(plugin)).bytes)}`;
+  const env = { ...noRedis, SIGNALBOX_PLUGINS: plugin, SIGNALBOX_TRUSTED_PLUGINS: trust, MEMORY_STORE: "sqlite" };
   await using service = await startService({ database: anyDatabase(), env });
   expect((await create(service, { key: "kept", content: "A submarine", scope: "project" })).status).toBe(201);
   expect((await create(service, { key: "kept", content: "again", scope: "agent" })).status).toBe(409);

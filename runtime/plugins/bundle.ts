@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { Refusal } from "./admit.ts";
 
 const maxBytes = 16 * 1024 * 1024;
@@ -13,6 +14,8 @@ export async function bundleOf(file: string): Promise<Uint8Array> {
   try {
     const { outputFiles } = await esbuild.build({
       entryPoints: [file],
+      // Paths stand in the bundle's comments: the same files have the same digest wherever the service runs.
+      absWorkingDir: dirname(file),
       ...{ bundle: true, write: false, format: "esm", platform: "neutral", target: "es2024", legalComments: "none" },
       mainFields: ["module", "main"],
       conditions: ["import"],
