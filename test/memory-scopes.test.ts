@@ -56,12 +56,18 @@ afterAll(() => world?.[Symbol.asyncDispose]());
 
 describe("HTTP: operators see all, as far as the filter goes", () => {
   const filters = [undefined, ...scopes].flatMap((scope) =>
-    ([null, "ann", "bob"] as const).flatMap((agent) => ([null, ...projects] as const).map((project) => ({ scope, agent, project }))),
+    ([null, "ann", "bob"] as const).flatMap((agent) =>
+      ([null, ...projects] as const).map((project) => ({ scope, agent, project })),
+    ),
   );
   test.each(filters)("%o", async ({ scope, agent, project }) => {
     const fits = (one: Kept) =>
       (!scope || one.scope === scope) && (!agent || one.agent === agent) && (!project || one.project === project);
-    const given = { ...(scope && { scope }), ...(agent && { agent_id: agents[agent] }), ...(project && { project_id: ids[project] }) };
+    const given = {
+      ...(scope && { scope }),
+      ...(agent && { agent_id: agents[agent] }),
+      ...(project && { project_id: ids[project] }),
+    };
     const query = new URLSearchParams(Object.entries(given).map(([name, value]) => [name, String(value)]));
     const listed = await world.service.get<Kept[]>(`/api/memory?limit=1000&${query}`);
     expect(keysOf(listed.body)).toEqual(keysOf(all.filter(fits)));

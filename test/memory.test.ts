@@ -116,7 +116,9 @@ test.each(databases())(
   },
 );
 
-test("another plugin's store keeps the long-term memories, and one that nobody brings is refused", { timeout: 120_000 }, async () => {
+test("another plugin's store keeps the long-term memories, and one that nobody brings is refused", {
+  timeout: 120_000,
+}, async () => {
   const plugin = fileURLToPath(new URL("../examples/memory-sqlite/index.ts", import.meta.url));
   // It writes a file, which no sandboxed plugin may.
   const trust = `memory-sqlite@0.1.0#${sha256Of((await readForeign(plugin)).bytes)}`;

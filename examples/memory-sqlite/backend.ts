@@ -30,15 +30,26 @@ export function sqliteBackend(file: File, vectors: Vectors): MemoryBackend {
         file.run("delete from memories where key = ? and expires_at <= ?", key, now);
         const values = [id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at, expires, vector];
         const marks = values.map(() => "?").join(", ");
-        return file.run(`insert into memories (${columns}, expires_at, embedding) values (${marks}) on conflict (key) do nothing`, ...values) > 0;
+        return (
+          file.run(
+            `insert into memories (${columns}, expires_at, embedding) values (${marks}) on conflict (key) do nothing`,
+            ...values,
+          ) > 0
+        );
       });
     },
-    get: async (key) => file.all<StoredMemory>(`select ${columns} from memories where key = ? and ${alive}`, key, Date.now())[0] ?? null,
+    get: async (key) =>
+      file.all<StoredMemory>(`select ${columns} from memories where key = ? and ${alive}`, key, Date.now())[0] ?? null,
     delete: async (key) => file.run(`delete from memories where key = ? and ${alive}`, key, Date.now()) > 0,
     list: async (filter, { limit, offset }) => {
       const [condition, values] = where(filter);
       const order = "order by created_at desc, id desc limit ? offset ?";
-      const items = file.all<StoredMemory>(`select ${columns} from memories where ${condition} ${order}`, ...values, limit, offset);
+      const items = file.all<StoredMemory>(
+        `select ${columns} from memories where ${condition} ${order}`,
+        ...values,
+        limit,
+        offset,
+      );
       const [count] = file.all<{ total: number }>(`select count(*) as total from memories where ${condition}`, ...values);
       return { items, total: count?.total ?? 0 };
     },
@@ -72,14 +83,20 @@ export function sqliteBackend(file: File, vectors: Vectors): MemoryBackend {
         .sort((a, b) => b.rank - a.rank || b.number - a.number)
         .slice(0, limit);
       return best.flatMap(({ number, rank }) =>
-        file.all<Row>(`select ${columns}, embedding from memories where number = ?`, number).map(({ embedding, ...memory }): MemoryHit => {
-          const distance = query.vector && closeness(query.vector, embedding);
-          return { ...memory, rank, similarity: distance === null ? null : similarityOf(vectors.metric, distance) };
-        }),
+        file
+          .all<Row>(`select ${columns}, embedding from memories where number = ?`, number)
+          .map(({ embedding, ...memory }): MemoryHit => {
+            const distance = query.vector && closeness(query.vector, embedding);
+            return { ...memory, rank, similarity: distance === null ? null : similarityOf(vectors.metric, distance) };
+          }),
       );
     },
     unembedded: async (limit) =>
-      file.all(`select id, content from memories where embedding is null and ${alive} order by created_at, id limit ?`, Date.now(), limit),
+      file.all(
+        `select id, content from memories where embedding is null and ${alive} order by created_at, id limit ?`,
+        Date.now(),
+        limit,
+      ),
     embed: async (entries) =>
       file.transaction(() => {
         for (const { id, embedding } of entries)

@@ -1,7 +1,7 @@
 import { definePlugin } from "@signalbox/sdk";
 import { z } from "zod";
-import { openFile } from "./file.ts";
 import { sqliteBackend } from "./backend.ts";
+import { openFile } from "./file.ts";
 
 export default definePlugin({
   id: "memory-sqlite",

@@ -3,7 +3,17 @@ import postgres, { type Sql } from "postgres";
 import { freshDatabase } from "../harness/databases.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { at } from "./load.ts";
-import { type Asked, exactSearch, type Filter, limit, ourSearch, post, rawSearch, type Search, timed } from "./memory-contenders.ts";
+import {
+  type Asked,
+  exactSearch,
+  type Filter,
+  limit,
+  ourSearch,
+  post,
+  rawSearch,
+  type Search,
+  timed,
+} from "./memory-contenders.ts";
 import { agents, fill, projects, randomOf, rowOf, subjects, textAbout, vectorText } from "./memory-rows.ts";
 import { type Cell, median, report } from "./report.ts";
 
@@ -41,7 +51,9 @@ export async function run(): Promise<void> {
       await fill(sql, sizes[i - 1] ?? 0, size);
       const before = residentMegabytes(service);
       for (const [name, filter] of filters) rows.push([`${size}, filter ${name}`, ...(await searches(sql, service, filter))]);
-      findings.push(`${size} rows: resident memory of the service ${before} MB before, ${residentMegabytes(service)} MB after the searches`);
+      findings.push(
+        `${size} rows: resident memory of the service ${before} MB before, ${residentMegabytes(service)} MB after the searches`,
+      );
       if (i === 0) findings.push(...(await inserts(sql, service)));
     }
   } finally {
@@ -63,7 +75,8 @@ export async function run(): Promise<void> {
 
 /** The agents and projects that memories are stored for. */
 async function referred(sql: Sql): Promise<void> {
-  for (let n = 0; n < agents; n++) await sql`insert into agents (id, name, role_id, prompt) values (${`agent_${n}`}, 'A', 'dev', 'p')`;
+  for (let n = 0; n < agents; n++)
+    await sql`insert into agents (id, name, role_id, prompt) values (${`agent_${n}`}, 'A', 'dev', 'p')`;
   for (let n = 1; n <= projects; n++)
     await sql`insert into projects (name, source, source_project_id) values (${`p${n}`}, 'alpha', ${`bench/p${n}`})`;
 }
@@ -71,7 +84,11 @@ async function referred(sql: Sql): Promise<void> {
 async function searches(sql: Sql, service: Service, filter: () => Filter): Promise<number[]> {
   const contenders: readonly Search[] = [rawSearch(sql), ourSearch(service.url)];
   const warm = Array.from({ length: 50 }, () => question(filter()));
-  for (const search of contenders) await timed(warm.map((asked) => () => search(asked)), 8);
+  for (const search of contenders)
+    await timed(
+      warm.map((asked) => () => search(asked)),
+      8,
+    );
   const cells: number[] = [];
   for (const { clients, requests } of levels) {
     const all = contenders.map(() => ({ p50: [] as number[], p99: [] as number[], rate: [] as number[] }));
@@ -80,7 +97,10 @@ async function searches(sql: Sql, service: Service, filter: () => Filter): Promi
       // The raw side is not charged for making vectors, which it has at hand.
       await Promise.all(asked.map((one) => vectorText(one.text)));
       for (const [i, search] of contenders.entries()) {
-        const { times, perSecond } = await timed(asked.map((one) => () => search(one)), clients);
+        const { times, perSecond } = await timed(
+          asked.map((one) => () => search(one)),
+          clients,
+        );
         const sorted = times.sort((a, b) => a - b);
         all[i]?.p50.push(at(sorted, 0.5));
         all[i]?.p99.push(at(sorted, 0.99));
@@ -124,16 +144,21 @@ async function inserts(sql: Sql, service: Service): Promise<string[]> {
     for (let round = 0; round < rounds; round++) {
       const rows = Array.from({ length: requests }, () => rowOf(1_000_000 + made++, random));
       const withVectors = rows.map((row) => ({ ...row, vector: vectorText(row.content) }));
-      const raw = withVectors.map((row) => () => sql`
+      const raw = withVectors.map(
+        (row) => () =>
+          sql`
         insert into bench_memories (id, key, content, scope, agent_id, project_id, embedding)
-        values (gen_random_uuid(), ${row.key}, ${row.content}, 'agent', ${row.agent_id}, ${row.project_id}, ${row.vector}::vector)`);
+        values (gen_random_uuid(), ${row.key}, ${row.content}, 'agent', ${row.agent_id}, ${row.project_id}, ${row.vector}::vector)`,
+      );
       const ours = rows.map((row) => () => post(`${service.url}/api/memory`, { ...row, scope: "agent" }));
       rates[0].push((await timed(raw, clients)).perSecond);
       rates[1].push((await timed(ours, clients)).perSecond);
     }
     const [raw, ours] = [median(rates[0]), median(rates[1])];
     const ratio = (ours / raw).toFixed(2);
-    lines.push(`insert, ${clients} client(s): ${Math.round(ours)}/s over HTTP, ${Math.round(raw)}/s raw, ${ratio} × (aim: ≥ 0.8)`);
+    lines.push(
+      `insert, ${clients} client(s): ${Math.round(ours)}/s over HTTP, ${Math.round(raw)}/s raw, ${ratio} × (aim: ≥ 0.8)`,
+    );
   }
   await sql`drop table bench_memories`;
   return lines;
