@@ -21,7 +21,7 @@ describe.skipIf(!there)("every request is one of the platform's contract", () =>
   let tracker: DeltaTracker;
   let contract: ApiContract;
   const faultsOf = (request: SeenRequest) => {
-    const list = request.method === "GET" && /\/(projects|issues|comments|states)\/$/.test(request.path);
+    const list = request.method === "GET" && /\/(projects|issues|comments|activities|states)\/$/.test(request.path);
     const query = new URLSearchParams(request.query);
     if (list) for (const name of [...paging, ...(request.path.endsWith("/issues/") ? order : [])]) query.delete(name);
     return requestFaults(contract, { ...request, query }, "/api/v1");
@@ -64,6 +64,7 @@ describe.skipIf(!there)("every request is one of the platform's contract", () =>
       "GET /projects/",
       "GET /projects/ID/issues/",
       "GET /projects/ID/issues/ID/",
+      "GET /projects/ID/issues/ID/activities/",
       "GET /projects/ID/issues/ID/comments/",
       "GET /projects/ID/states/",
       "PATCH /projects/ID/issues/ID/",

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { callOf, setUp } from "@signalbox/sdk/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import delta from "./index.ts";
+import { settings } from "./settings.ts";
 import { type DeltaTracker, people, project, startTracker, states, workspace } from "./test-tracker.ts";
 
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
@@ -12,12 +13,13 @@ beforeEach(async () => {
 });
 afterEach(() => tracker.close());
 
+const connection = () => settings.parse({ api_url: tracker.url, api_key: "test-key-1", workspace_slug: workspace });
+
 async function bench() {
   const source = (await setUp(delta)).sources?.delta;
   if (!source?.poll) throw new Error("delta has no poll");
-  const connection = source.connection.parse({ api_url: tracker.url, api_key: "test-key-1", workspace_slug: workspace });
   const poll = async (cursor: string | null, of = project) => {
-    const polled = await source.poll?.({ project: of, since: ago(hour), cursor }, callOf(connection));
+    const polled = await source.poll?.({ project: of, since: ago(hour), cursor }, callOf(connection()));
     if (!polled) throw new Error("no answer");
     const events = await Promise.all(polled.events.map((event) => source.parse(event)));
     return { events, cursor: polled.cursor, told: events.map(({ event_name, subject }) => `${event_name} ${subject?.issue}`) };
@@ -52,16 +54,99 @@ test("the webhook and the poll of one change have one key", async () => {
 
 test("more than one poll holds is read over several, though the list moves meanwhile", async () => {
   const { poll } = await bench();
-  for (let count = 1; count <= 2500; count++)
+  for (let count = 1; count <= 2100; count++)
     tracker.addIssue(`i-${count}`, new Date(Date.now() - 3_000_000 + count * 1000).toISOString());
   const first = await poll(null);
   const row = tracker.issues[100];
   if (row) row.updated_at = new Date().toISOString();
+  const told = [...first.told];
+  for (let { cursor } = first, polls = 0; polls < 5; polls++) {
+    const next = await poll(cursor);
+    told.push(...next.told);
+    cursor = next.cursor;
+  }
+  const seen = new Set(told.map((one) => one.split(" ")[1]));
+  expect(seen.size).toBe(2100);
+}, 60_000);
+
+test("comments are told by whom, once, and a comment is no update", async () => {
+  const { poll } = await bench();
+  tracker.addIssue("old", ago(10 * hour));
+  tracker.note("old", { comment_html: "<p>Before</p>" }, people.ann, ago(5 * hour));
+  const first = await poll(null);
+  expect(first.told).toEqual([]);
+  tracker.note("old", { comment_html: "<p>Any <em>news</em>?</p>" }, people.ann, ago(1000));
+  tracker.note("old", { comment_html: "<p>Mine</p>", external_source: "signalbox", external_id: "k" }, people.bot);
   const second = await poll(first.cursor);
+  expect(second.told).toEqual(["issue.activity.created old", "issue.activity.created old"]);
+  expect(second.events.map(({ actor, marked }) => [actor, marked])).toEqual([
+    [people.ann, false],
+    [people.bot, true],
+  ]);
+  expect(second.events[0]?.text).toContain("Any *news*?");
+  for (const event of second.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
+  // Read again because of the overlap, known by their keys.
   const third = await poll(second.cursor);
-  const seen = new Set([...first.told, ...second.told, ...third.told].map((one) => one.split(" ")[1]));
-  expect(seen.size).toBe(2500);
-}, 30_000);
+  expect(new Set(third.events.map((event) => event.change_key))).toEqual(new Set(second.events.map((event) => event.change_key)));
+});
+
+test("what was told of is not asked again while it stands unchanged", async () => {
+  const { poll } = await bench();
+  tracker.addIssue("old", ago(10 * hour), { updated_at: ago(30_000) });
+  const first = await poll(null);
+  expect(first.told).toEqual(["issue.updated old"]);
+  const asked = () => tracker.requests.filter(({ path }) => path.endsWith("/old/comments/")).length;
+  const second = await poll(first.cursor);
+  expect([second.told, asked()]).toEqual([[], 1]);
+  tracker.note("old", { comment_html: "<p>Now</p>" });
+  expect([(await poll(second.cursor)).told, asked()]).toEqual([["issue.activity.created old"], 2]);
+});
+
+test("a move is told with both states, once, where mappings read it", async () => {
+  const { poll, source } = await bench();
+  tracker.addIssue("old", ago(10 * hour));
+  tracker.change("old", "state", "todo", "doing", people.ann, ago(1000));
+  tracker.change("old", "name", "Old", "New", people.bot, ago(500));
+  const raw = await source.poll?.({ project, since: ago(hour), cursor: null }, callOf(connection()));
+  expect(raw?.events.map(({ payload }) => payload)).toMatchObject([
+    {
+      event: "issue",
+      action: "updated",
+      data: { id: "old", state: { name: "doing" }, changes: { state: { old: "todo", new: "doing" } } },
+      activity: { field: "state", old_value: "todo", new_value: "doing", actor: { id: people.ann } },
+    },
+  ]);
+  tracker.change("old", "priority", "high", "low");
+  const second = await source.poll?.({ project, since: ago(hour), cursor: raw?.cursor ?? null }, callOf(connection()));
+  expect(second?.events.map(({ payload }) => payload)).toMatchObject([{ activity: { field: "priority", new_value: "low" } }]);
+  expect(JSON.stringify(second?.events)).not.toContain("changes");
+  expect((await poll(raw?.cursor ?? null)).events[0]?.text).toContain("- priority: high → low");
+});
+
+test("servers without activities tell updates all the same", async () => {
+  const { poll } = await bench();
+  tracker.tellsActivities = false;
+  tracker.addIssue("old", ago(10 * hour), { updated_at: ago(1000) });
+  expect((await poll(null)).told).toEqual(["issue.updated old"]);
+});
+
+test("what one poll cannot read in full is read by the next ones, comments too", async () => {
+  const { poll } = await bench();
+  for (let count = 1; count <= 1100; count++) {
+    tracker.addIssue(`i-${count}`, new Date(Date.now() - 3_000_000 + count * 1000).toISOString());
+    tracker.note(`i-${count}`, { comment_html: `<p>c-${count}</p>` }, people.ann, ago(60_000));
+  }
+  let cursor: string | null = null;
+  const seen = new Set<string>();
+  for (let round = 0; round < 3; round++) {
+    const polled: Awaited<ReturnType<typeof poll>> = await poll(cursor);
+    cursor = polled.cursor;
+    for (const event of polled.events) seen.add(String(event.change_key).replace(/comment\/.*/, "comment"));
+  }
+  expect([...seen].filter((key) => key.endsWith("/created"))).toHaveLength(1100);
+  expect([...seen].filter((key) => key.endsWith("/comment"))).toHaveLength(1100);
+  expect(JSON.parse(cursor ?? "").rest).toEqual([]);
+}, 60_000);
 
 test("a strange project is refused, a strange cursor starts again", async () => {
   const { poll } = await bench();

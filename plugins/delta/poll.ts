@@ -1,45 +1,128 @@
-import { at, type Json, PluginError, type Polled, type WebhookPayload } from "@signalbox/sdk";
+import { PluginError, type Polled } from "@signalbox/sdk";
 import { z } from "zod";
 import { isId } from "./address.ts";
 import type { Client } from "./client.ts";
+import { projectId } from "./create-issue.ts";
+import { detailsOf, type Item, type Known, type Reading, type Told, tellCreated } from "./poll-details.ts";
 import * as shapes from "./shapes.ts";
 
 /** Pages of 100 in one poll; the next poll goes on from there. */
 const mostPages = 20;
+/** Issues whose comments and activities are read in one poll, two requests each; the next poll goes on with the others. */
+const mostDetails = 500;
+/** At the public platform's pace these are about sixty issues. Milliseconds. */
+const longestReading = 120_000;
+/** Activities are written after the change that they tell of. Milliseconds. */
+const justNow = 10_000;
 /** What changed while a page was read is read again; what was told is known by its key. Milliseconds. */
 const overlap = 60_000;
 
+const waiting = z.object({ from: z.string(), told: z.string(), ids: z.array(z.string()) });
 /**
  * The platform lists the newest change first and takes no time to begin at. `from`: changes before it were told of.
  * `head`: the newest change of this sweep, where the next one ends. `next`: the page to go on with, where a sweep was cut.
+ * `told`: activities up to it were told of; `seen`: the newest that this sweep read. `rest`: issues whose details are
+ * still to be read, by the `from` and `told` of their sweep.
+ * `done`: issues of the overlap that were read in full, by the change that they stood at.
  */
-const cursorShape = z.object({ v: z.literal(1), from: z.string(), head: z.string().nullable(), next: z.string().nullable() });
+const cursorShape = z.object({
+  ...{ v: z.literal(1), from: z.string(), head: z.string().nullable(), next: z.string().nullable() },
+  ...{ told: z.string().nullable().default(null), seen: z.string().nullable().default(null) },
+  rest: z.array(waiting).default([]),
+  done: z.record(z.string(), z.string()).default({}),
+});
 type Cursor = z.output<typeof cursorShape>;
-type Item = z.output<typeof shapes.listed>;
 
-/** The issues of a project that were made or changed, told as webhooks would have told it. */
+/** The issues of a project that were made or changed, and their comments, told as webhooks would have told it. */
 export async function poll(
   client: Client,
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
 ): Promise<Polled> {
-  const project = from.project.trim();
-  const shown = JSON.stringify(project.slice(0, 200));
-  if (!isId(project)) throw new PluginError("invalid_input", `project must be the id of a project, a UUID; it is ${shown}`);
+  const project = await projectOf(client, from.project, signal);
   const cursor = cursorOf(from.cursor, from.since);
-  const { items, end } = await changed(client, project, cursor, signal);
-  const states = items.length > 0 ? await statesOf(client, project, signal) : new Map<string, string>();
-  const events = items
-    .toSorted((a, b) => Date.parse(a.updated_at) - Date.parse(b.updated_at))
-    .map((item) => tell(item, project, states, Date.parse(cursor.from)));
-  return { events, cursor: JSON.stringify(end) };
+  const known: Known = { from: cursor.from, told: cursor.told ?? cursor.from };
+  const started = Date.now();
+  const swept = await changed(client, project, cursor, signal);
+  const waited = cursor.rest.flatMap(({ ids, ...before }): Due[] => ids.map((id) => ({ id, item: null, known: before })));
+  const waits = new Set(waited.map(({ id }) => id));
+  const items = swept.items.filter(({ id, updated_at }) => !waits.has(id) && cursor.done[id] !== updated_at);
+  const due: Due[] = [...waited, ...items.map((item) => ({ id: item.id, item, known }))];
+  const reading: Reading = {
+    client,
+    project,
+    signal,
+    states: due.length > 0 ? await statesOf(client, project, signal) : new Map(),
+  };
+  const isNew = (item: Item) => Date.parse(item.created_at) >= Date.parse(cursor.from);
+  const told: Told[] = items.filter(isNew).map((item) => tellCreated(reading, item));
+  const { count, seen } = await readDetails(reading, due, told, swept.end.seen);
+  const events = told.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
+  const whole = swept.end.next === null;
+  const reached = whole && seen !== null && seen > known.told ? seen : cursor.told;
+  const rest = grouped(due.slice(count));
+  const done = settled(swept, rest, started);
+  const end: Cursor = { ...swept.end, rest, done, seen: whole ? null : seen, told: reached };
+  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
+}
+
+/** What the next sweep will list again and need not read again. What changed just now may still get its activity. */
+function settled(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
+  const open = new Set(rest.flatMap(({ ids }) => ids));
+  const from = Date.parse(swept.end.from);
+  const kept = swept.items.filter(({ id, updated_at }) => {
+    const time = Date.parse(updated_at);
+    return time >= from && time < started - justNow && !open.has(id);
+  });
+  return Object.fromEntries(kept.slice(0, 2_000).map(({ id, updated_at }) => [id, updated_at]));
+}
+
+interface Due {
+  readonly id: string;
+  /** Read again where it waited. */
+  readonly item: Item | null;
+  readonly known: Known;
+}
+
+/** As many as this poll holds. */
+async function readDetails(reading: Reading, due: readonly Due[], told: Told[], before: string | null) {
+  const ends = Date.now() + longestReading;
+  let [count, seen] = [0, before];
+  for (const one of due.slice(0, mostDetails)) {
+    if (Date.now() > ends) break;
+    const item = one.item ?? (await find(reading, one.id));
+    const details = item && (await detailsOf(reading, item, one.known));
+    told.push(...(details?.told ?? []));
+    if (details?.newest && details.newest > (seen ?? "")) seen = details.newest;
+    count += 1;
+  }
+  return { count, seen };
+}
+
+function grouped(due: readonly Due[]): z.output<typeof waiting>[] {
+  const groups = new Map<string, { from: string; told: string; ids: string[] }>();
+  for (const { id, known } of due) {
+    const name = `${known.from} ${known.told}`;
+    const group = groups.get(name) ?? { ...known, ids: [] };
+    groups.set(name, group);
+    if (!group.ids.includes(id)) group.ids.push(id);
+  }
+  return [...groups.values()];
+}
+
+/** The id of a project, or what people call it. */
+async function projectOf(client: Client, given: string, signal: AbortSignal): Promise<string> {
+  const name = given.trim();
+  if (isId(name)) return projectId(client, name, signal);
+  const shown = JSON.stringify(name.slice(0, 200));
+  throw new PluginError("invalid_input", `project must be the id of a project, a UUID, or its identifier; it is ${shown}`);
 }
 
 function cursorOf(text: string | null, since: string): Cursor {
   try {
     return cursorShape.parse(JSON.parse(text ?? ""));
   } catch {
-    return { v: 1, from: new Date(since).toISOString(), head: null, next: null };
+    return { v: 1, from: new Date(since).toISOString(), head: null, next: null, told: null, seen: null, rest: [], done: {} };
   }
 }
 
@@ -62,11 +145,23 @@ async function changed(
     if (fresh.length < data.results.length || !data.next_page_results || !data.next_cursor) {
       const end =
         head === null ? start.from : new Date(Math.max(Date.parse(head) - overlap, Date.parse(start.from))).toISOString();
-      return { items: [...items.values()], end: { v: 1, from: end, head: null, next: null } };
+      return { items: [...items.values()], end: { ...start, from: end, head: null, next: null } };
     }
     next = data.next_cursor;
   }
   return { items: [...items.values()], end: { ...start, head, next } };
+}
+
+/** `null` where it was deleted meanwhile. */
+async function find({ client, project, signal }: Reading, issue: string): Promise<Item | null> {
+  const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
+  try {
+    const path = { slug: client.slug, project, issue };
+    return (await client.read({ route, path, shape: shapes.listed, signal })).data;
+  } catch (error) {
+    if (error instanceof PluginError && error.code === "not_found") return null;
+    throw error;
+  }
 }
 
 /** Lists tell states by their id alone. */
@@ -75,17 +170,4 @@ async function statesOf(client: Client, project: string, signal: AbortSignal): P
   const path = { slug: client.slug, project };
   const { data } = await client.read({ route, path, query: { per_page: 100 }, shape: shapes.listOf(shapes.state), signal });
   return new Map(data.results.map(({ id, name }) => [id, name]));
-}
-
-function tell(item: Item, project: string, states: ReadonlyMap<string, string>, since: number): WebhookPayload {
-  const action = Date.parse(item.created_at) >= since ? "created" : "updated";
-  const state = at(item, "state");
-  const name = typeof state === "string" ? states.get(state) : undefined;
-  const data = { ...item, project, ...(name === undefined ? {} : { state: { id: state, name } }) };
-  const actor = action === "created" ? at(item, "created_by") : (at(item, "updated_by") ?? null);
-  const payload = JSON.parse(
-    JSON.stringify({ event: "issue", action, data, activity: { actor: { id: actor ?? null } } }),
-  ) as Json;
-  const when = action === "created" ? "created" : `updated@${new Date(item.updated_at).toISOString().slice(0, 19)}`;
-  return { headers: { "x-delta-delivery": `poll:issue/${item.id}/${when}` }, payload };
 }

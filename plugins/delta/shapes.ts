@@ -1,3 +1,4 @@
+import type { Json } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** What is read of the platform's answers; they carry far more. */
@@ -34,3 +35,5 @@ export const state = z.object({ id, name: z.string(), group: z.string().nullish(
 /** An issue that was made goes on as it is, told as a webhook tells of it. */
 export const made = z.looseObject({ id: z.string() });
 export const listed = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });
+/** Comments and activities go on as they are. */
+export const anything = z.record(z.string(), z.json()).transform((row): Json => row);

@@ -20,8 +20,11 @@ export const people = { bot: "22222222-0000-4000-8000-000000000001", ann: "22222
 export class DeltaTracker extends FakeTracker {
   readonly issues: Row[] = [];
   readonly notes: (Row & { issue: string })[] = [];
+  readonly activities: (Row & { issue: string })[] = [];
   /** Older servers have no GET /users/me/. */
   tellsAccount = true;
+  /** Nor its activities. */
+  tellsActivities = true;
 
   comments = (subject: Subject): readonly string[] =>
     this.notes.filter((note) => note.issue === subject.issue).map((note) => String(note.comment_html));
@@ -47,7 +50,29 @@ export class DeltaTracker extends FakeTracker {
   note(of: string, body: Record<string, unknown>, actor = people.ann, time = new Date().toISOString()): Row {
     const note = { ...body, id: randomUUID(), issue: of, project, actor, created_by: actor, created_at: time, updated_at: time };
     this.notes.push(note);
+    this.#happened(of, { field: "comment", verb: "created", new_value: body.comment_html }, actor, time);
     return note;
+  }
+
+  /** A change as its activity tells it: names of states, not their ids. */
+  change(
+    of: string,
+    field: string,
+    old_value: string,
+    new_value: string,
+    actor = people.ann,
+    time = new Date().toISOString(),
+  ): void {
+    const issue = this.issues.find(({ id }) => id === of);
+    if (field === "state" && issue) issue.state = states[new_value as keyof typeof states];
+    this.#happened(of, { field, verb: "updated", old_value, new_value }, actor, time);
+  }
+
+  /** Whatever happens to an issue touches it. */
+  #happened(of: string, what: Record<string, unknown>, actor: string, time: string): void {
+    this.activities.push({ ...what, id: randomUUID(), issue: of, project, actor, created_at: time, updated_at: time });
+    const issue = this.issues.find(({ id }) => id === of);
+    if (issue && String(issue.updated_at) < time) Object.assign(issue, { updated_at: time, updated_by: actor });
   }
 
   protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
@@ -74,9 +99,15 @@ export class DeltaTracker extends FakeTracker {
       );
     if (rest === "issues/" && method === "POST") return this.#make(body as Record<string, unknown>, writer);
     if (rest === "issues/") return this.#list(this.issues, query);
-    const [, at, sub] = /^issues\/([\w-]+)\/(comments\/)?$/.exec(rest) ?? [];
+    const [, at, sub] = /^issues\/([\w-]+)\/(comments\/|activities\/)?$/.exec(rest) ?? [];
     const found = this.issues.find((one) => one.id === at);
     if (!found) return notFound;
+    if (sub === "activities/" && !this.tellsActivities) return notFound;
+    if (sub === "activities/")
+      return this.#list(
+        this.activities.filter((one) => one.issue === at),
+        query,
+      );
     if (sub)
       return method === "POST"
         ? this.#post(found, body as Record<string, unknown>, writer)

@@ -72,7 +72,8 @@ async function choose(
   const source_project_id = await trackers
     .projectId(source, named, { key: "module-update", signal })
     .catch((error: PluginError) => {
-      throw new PluginError(error.code ?? "failed", `${error.message} Name a project of ${source} by project_id.`);
+      const code = error.code === "not_found" ? "invalid_input" : (error.code ?? "failed");
+      throw new PluginError(code, `project_id: ${error.message}. Name another project of ${source}.`);
     });
   return { source, source_project_id, pm_agent_id: request.pm_agent_id ?? "pm_default" };
 }

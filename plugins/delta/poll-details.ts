@@ -1,0 +1,121 @@
+import { at, type Json, PluginError, timeAt, type WebhookPayload } from "@signalbox/sdk";
+import type { z } from "zod";
+import type { Client } from "./client.ts";
+import * as shapes from "./shapes.ts";
+
+export type Item = z.output<typeof shapes.listed>;
+export type Told = WebhookPayload & { readonly when: string };
+
+export interface Reading {
+  readonly client: Client;
+  readonly project: string;
+  readonly signal: AbortSignal;
+  /** Names of states by their id. */
+  readonly states: ReadonlyMap<string, string>;
+}
+/** What was told before: comments up to `from`, activities up to `told`. ISO 8601. */
+export interface Known {
+  readonly from: string;
+  readonly told: string;
+}
+
+const base = "/workspaces/{slug}/projects/{project}/issues/{issue}";
+const mostPages = 10;
+/** An activity is written within this time of the change that it tells of. Milliseconds. */
+const explained = 10_000;
+const after = (value: unknown, member: string, time: string): boolean =>
+  Date.parse(timeAt(value, member) ?? "") > Date.parse(time);
+
+/** An issue that was made, as its webhook tells it. */
+export const tellCreated = (reading: Reading, item: Item): Told =>
+  tell(reading, item, { event: "issue", action: "created" }, at(item, "created_by"), "created", item.created_at);
+
+/**
+ * What happened to an issue since: its change, with the move from one state to another where there was one, and its new
+ * comments. `newest`: time of the last activity that was read.
+ */
+export async function detailsOf(reading: Reading, item: Item, known: Known): Promise<{ told: Told[]; newest: string | null }> {
+  const activities = await activitiesOf(reading, item.id);
+  const listedComments = await listed(reading, `${base}/comments/`, item.id);
+  const told = listedComments.filter((one) => after(one, "created_at", known.from)).map((one) => tellComment(item, one));
+  const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.told));
+  const changes = fresh.filter((one) => at(one, "field") !== "comment" && at(one, "verb") !== "created");
+  // A comment touches its issue too: a change that an activity explains is told by that activity alone.
+  const about = new Date(Date.parse(item.updated_at) - explained).toISOString();
+  const isExplained = activities?.some((one) => after(one, "created_at", about)) ?? false;
+  const isNew = Date.parse(item.created_at) >= Date.parse(known.from);
+  const unknown = !isExplained && !isNew && Date.parse(item.updated_at) >= Date.parse(known.from);
+  if (changes.length > 0 || unknown) told.push(tellUpdated(reading, item, changes));
+  const newest =
+    fresh
+      .map((one) => timeAt(one, "created_at") ?? "")
+      .sort()
+      .at(-1) ?? null;
+  return { told, newest };
+}
+
+function tellUpdated(reading: Reading, item: Item, changes: readonly Json[]): Told {
+  const last = changes.toSorted((a, b) => (timeAt(a, "created_at") ?? "").localeCompare(timeAt(b, "created_at") ?? ""));
+  const move = last.findLast((one) => at(one, "field") === "state");
+  const shown = move ?? last.at(-1);
+  const [old_value, new_value] = [at(shown, "old_value") ?? null, at(shown, "new_value") ?? null];
+  const moved = move === undefined ? {} : { changes: { state: { old: old_value, new: new_value } } };
+  const activity = shown === undefined ? {} : { field: at(shown, "field") ?? null, old_value, new_value };
+  const actor = at(shown, "actor") ?? at(item, "updated_by");
+  const when = `updated@${new Date(item.updated_at).toISOString().slice(0, 19)}`;
+  return tell(reading, { ...item, ...moved }, { event: "issue", action: "updated", activity }, actor, when, item.updated_at);
+}
+
+function tellComment(item: Item, comment: Json): Told {
+  const when = timeAt(comment, "created_at") ?? item.updated_at;
+  const activity = { actor: { id: at(comment, "actor") ?? at(comment, "created_by") ?? null } };
+  const data = { ...(comment as object), issue: item.id };
+  const payload = { event: "issue_comment", action: "created", data, activity } as unknown as Json;
+  return { headers: { "x-delta-delivery": `poll:issue/${item.id}/comment/${at(comment, "id")}` }, payload, when };
+}
+
+function tell(
+  { project, states }: Reading,
+  item: Item,
+  told: { readonly event: string; readonly action: string; readonly activity?: object },
+  actor: unknown,
+  name: string,
+  when: string,
+): Told {
+  const state = at(item, "state");
+  const known = typeof state === "string" ? states.get(state) : undefined;
+  const data = { ...item, project, ...(known === undefined ? {} : { state: { id: state, name: known } }) };
+  const activity = { ...told.activity, actor: { id: typeof actor === "string" ? actor : null } };
+  const payload = JSON.parse(JSON.stringify({ ...told, data, activity })) as Json;
+  return { headers: { "x-delta-delivery": `poll:issue/${item.id}/${name}` }, payload, when };
+}
+
+/** `null` on servers that do not tell them. */
+async function activitiesOf(reading: Reading, issue: string): Promise<Json[] | null> {
+  try {
+    return await listed(reading, `${base}/activities/`, issue);
+  } catch (error) {
+    if (error instanceof PluginError && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+async function listed({ client, project, signal }: Reading, route: string, issue: string): Promise<Json[]> {
+  const path = { slug: client.slug, project, issue };
+  const found: Json[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page++) {
+    const asked = {
+      route: `GET ${route}`,
+      path,
+      query: { per_page: 100, cursor },
+      shape: shapes.listOf(shapes.anything),
+      signal,
+    };
+    const { data } = await client.read(asked);
+    found.push(...data.results);
+    if (!data.next_page_results || !data.next_cursor) break;
+    cursor = data.next_cursor;
+  }
+  return found;
+}
