@@ -113,7 +113,8 @@ function grouped(due: readonly Due[]): z.output<typeof waiting>[] {
 /** The id of a project, or what people call it. */
 async function projectOf(client: Client, given: string, signal: AbortSignal): Promise<string> {
   const name = given.trim();
-  if (isId(name)) return projectId(client, name, signal);
+  const fits: boolean = isId(name);
+  if (fits) return projectId(client, name, signal);
   const shown = JSON.stringify(name.slice(0, 200));
   throw new PluginError("invalid_input", `project must be the id of a project, a UUID, or its identifier; it is ${shown}`);
 }
