@@ -10,7 +10,9 @@ import { migrate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { createDispatcher } from "./dispatch/dispatcher.ts";
 import { createInbox } from "./dispatch/inbox.ts";
+import { readUnread } from "./dispatch/read-unread.ts";
 import { openRouting } from "./dispatch/routing.ts";
+import { createUnread } from "./dispatch/unread.ts";
 import { watchConnected } from "./gateway/connected.ts";
 import { countersOf } from "./gateway/counters.ts";
 import { createLimits } from "./gateway/limits.ts";
@@ -200,11 +202,13 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     else bus.publish("queue").catch((error) => log.warn("other replicas were not told", { error }));
   };
   const dispatcher = createDispatcher({ sql, routing, wake, warn, concurrency: database.kind === "embedded" ? 1 : 4 });
+  const unread = createUnread(sql, log);
   const inbox = createInbox({
     connectionBySlug: connections.bySlug,
-    ...{ accounts, hooks, evaluator, dispatcher, log },
+    ...{ accounts, hooks, evaluator, dispatcher, unread, log },
     watchdog: warn,
   });
+  readUnread(unread, inbox, fleet);
 
   const scheduler =
     config.SIGNALBOX_ROLE === "api"
@@ -275,6 +279,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     await streams.close();
     await Promise.all([scheduler?.stop(), librarian?.stop(), queueKeeper?.stop()]);
     await worker?.stop(drainMs);
+    await unread.close();
     routing.close();
     hooks.close();
     integrations.close();

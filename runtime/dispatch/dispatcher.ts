@@ -12,6 +12,8 @@ export type Receipt = z.output<typeof receipt>;
 
 /** A verified event, on its way in. */
 export interface Incoming {
+  /** The id that its event gets; a new one without. An event that has it already makes this a duplicate. */
+  readonly id?: string;
   readonly source: string;
   /** Path segment of the webhook: the source's name or an integration's id. */
   readonly slug: string;
@@ -123,13 +125,13 @@ const unique = <T extends { task_id: string }>(executions: readonly T[]): T[] =>
   [...new Map(executions.map((one) => [one.task_id, one] as const).reverse()).values()].reverse();
 
 function row(
-  { source, slug, event, headers, body, replayOf, polled = false, own = false }: Incoming,
+  { id, source, slug, event, headers, body, replayOf, polled = false, own = false }: Incoming,
   triggers: readonly string[],
   reason: string | null,
 ): NewEvent {
   const text = (value: string | null) => value && storableText(value).slice(0, 500);
   return {
-    id: newId(),
+    id: id ?? newId(),
     source,
     slug,
     delivery_id: replayOf || own ? null : text(event.delivery_id),

@@ -8,6 +8,8 @@ import type { Evaluator } from "../webhook-mappings/evaluator.ts";
 import { admitted, type Hook, type Hooks, type PathHook } from "../webhook-mappings/hooks.ts";
 import { sourceEventOf } from "../webhook-mappings/source-event.ts";
 import type { Dispatcher, Receipt } from "./dispatcher.ts";
+import { askPlugin, PluginAway } from "./plugin-away.ts";
+import type { Unread } from "./unread.ts";
 
 /** Headers that are kept with an event: those a source reads, never a credential. */
 const secretHeader = /authorization|cookie|signature|token|api-key|secret/;
@@ -18,6 +20,17 @@ export interface Way {
   readonly polled?: boolean;
   /** Signalbox did it itself and wants it to run what is mapped to it; the webhook that follows runs nothing. */
   readonly own?: boolean;
+  /** It was kept while its plugin was away. */
+  readonly kept?: Kept;
+}
+/** A webhook that is read later than it came. */
+export interface Kept {
+  /** The id that its event gets. */
+  readonly id: string;
+  /** The webhook mappings whose proofs it brought. */
+  readonly proven: readonly number[];
+  /** It is not kept again. */
+  readonly last: boolean;
 }
 
 /** Webhook mappings that a path leads to. */
@@ -45,6 +58,7 @@ export interface InboxOptions {
   readonly hooks: Hooks;
   readonly evaluator: Evaluator;
   readonly dispatcher: Dispatcher;
+  readonly unread: Unread;
   readonly watchdog: (message: string, context: Record<string, unknown>) => void;
   readonly log: Log;
 }
@@ -69,42 +83,85 @@ export function createInbox(options: InboxOptions): Inbox {
     if (!verdict.ok) throw refuse(slug, verdict.reason);
     return verdict.hooks;
   };
+  const accept = async (found: Entry, slug: string, request: Received, payload: Json, way: Way) => {
+    const { headers, body } = request;
+    const { kept, ...rest } = way;
+    const read =
+      "hooks" in found
+        ? await readPath(found, body, options)
+        : await readSource(found, headers, payload, options, kept?.last ?? false);
+    const { source, event } = read;
+    const all = hooks.concerning(source, event.event_name, event.action);
+    const concerned = kept
+      ? all.filter(({ id, check }) => check === null || kept.proven.includes(id))
+      : prove(all, slug, request);
+    return options.dispatcher.accept({
+      ...read,
+      slug,
+      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("x-") && !secretHeader.test(name))),
+      body,
+      ...(concerned.length > 0 && { matching: () => hooks.matching(concerned, body) }),
+      ...(concerned.length === 0 && all.length > 0 && { reason: "it brought no proof that a webhook mapping asks for" }),
+      ...(kept && { id: kept.id }),
+      ...rest,
+    });
+  };
   return {
     entry,
     verify: async (slug, request) => {
       const found = await entry(slug);
       if (!found) throw problem("not_found", `There is no webhook "${slug.slice(0, 100)}".`);
       if ("hooks" in found) return { hooks: prove(found.hooks, slug, request) };
-      const verdict = await found.source.source.verify(request, found.settings);
+      const verdict = await verifyBy(found, request);
       if (!verdict.ok) throw refuse(slug, verdict.reason);
       return found;
     },
-    take: async (found, slug, request, payload, way) => {
-      const { headers, body } = request;
-      const read = "hooks" in found ? await readPath(found, body, options) : await readSource(found, headers, payload, options);
-      const { source, event } = read;
-      const concerned = prove(hooks.concerning(source, event.event_name, event.action), slug, request);
-      return options.dispatcher.accept({
-        ...read,
-        slug,
-        headers: Object.fromEntries(
-          Object.entries(headers).filter(([name]) => name.startsWith("x-") && !secretHeader.test(name)),
-        ),
-        body,
-        ...(concerned.length > 0 && { matching: () => hooks.matching(concerned, body) }),
-        ...way,
-      });
+    take: async (found, slug, request, payload, way = {}) => {
+      try {
+        return await accept(found, slug, request, payload, way);
+      } catch (error) {
+        if (!(error instanceof PluginAway) || way.kept || "hooks" in found) throw error;
+        const event_id = await options.unread.keep({
+          ...{ plugin: found.source.plugin, slug, body: request.body },
+          headers: JSON.stringify(
+            Object.fromEntries(Object.entries(request.headers).filter(([name]) => !secretHeader.test(name))),
+          ),
+          way: JSON.stringify({ ...way, proven: provenBy(hooks.ofSource(found.source.name), request) }),
+        });
+        return { event_id, status: "accepted" };
+      }
     },
   };
 }
+
+/** A source checks its webhooks; one whose plugin is away, and did not say how, cannot. */
+async function verifyBy({ source, settings }: Connection, request: WebhookRequest) {
+  if (!source.sandboxed) return source.source.verify(request, settings);
+  try {
+    return await askPlugin(() => source.source.verify(request, settings));
+  } catch (error) {
+    if (!(error instanceof PluginAway)) throw error;
+    throw problem("unavailable", `The plugin ${source.plugin} cannot check webhooks now: ${error.message}. Send it again.`, {
+      retryAfter: 5,
+    });
+  }
+}
+
+/** Ids of the mappings that ask for a proof which the webhook brings; it is not kept itself. */
+const provenBy = (all: readonly Hook[], request: Received): number[] => {
+  const { address } = request;
+  if (!address) return all.map(({ id }) => id);
+  return all.filter(({ check }) => check?.({ ...request, address }).ok).map(({ id }) => id);
+};
 
 async function readSource(
   connection: Connection,
   headers: Readonly<Record<string, string>>,
   payload: Json,
   { accounts, log }: InboxOptions,
+  last: boolean,
 ) {
-  const event = await parse(connection, headers, payload, log);
+  const event = await parse(connection, headers, payload, log, last);
   const account = event.actor === null ? null : await accounts.of(connection);
   return { source: connection.source.name, event, account };
 }
@@ -119,18 +176,25 @@ async function readPath({ hooks: all }: PathEntry, body: Uint8Array, { hooks, ev
   return { source: hook.source, event, account: null, triggers, ...refusal };
 }
 
-/** A source that throws on a payload has a fault; the event is kept all the same and can be replayed once it is mended. */
+/**
+ * A source that throws on a payload has a fault; the event is kept all the same and can be replayed once it is mended.
+ * Throws a `PluginAway` where the plugin cannot be asked now, unless this is the last try.
+ */
 async function parse(
   connection: Connection,
   headers: Readonly<Record<string, string>>,
   payload: Json,
   log: Log,
+  last: boolean,
 ): Promise<SourceEvent> {
+  const { source } = connection;
   try {
-    return await connection.source.source.parse({ headers, payload });
+    const parse = () => source.source.parse({ headers, payload });
+    return source.sandboxed ? await askPlugin(parse) : await parse();
   } catch (error) {
-    log.error("a source could not read an event", { source: connection.source.name, error });
+    if (error instanceof PluginAway && !(last && error.over)) throw error;
+    log.error("a source could not read an event", { source: source.name, error });
     const blank = { delivery_id: null, action: null, subject: null, actor: null, text: "", marked: false, occurred_at: null };
-    return { ...blank, event_name: "", lacks: `what ${connection.source.plugin} needs: it could not be read` };
+    return { ...blank, event_name: "", lacks: `what ${source.plugin} needs: it could not be read` };
   }
 }

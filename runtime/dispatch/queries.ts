@@ -77,6 +77,9 @@ export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[
 export async function findEarlier(sql: Queryable, event: NewEvent): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from webhook_events
+    where id = ${event.id}
+    union all
+    select id from webhook_events
     where slug = ${event.slug} and delivery_id = ${event.delivery_id}
     union all
     select id from webhook_events

@@ -27,6 +27,8 @@ export interface PathHook extends Hook {
 export interface Hooks {
   /** Mappings of the first shape for an event: its `event_type` is the name, or name and action joined by a dot. */
   concerning(source: string, event: string, action: string | null): readonly Hook[];
+  /** All of the first shape for a source. */
+  ofSource(source: string): readonly Hook[];
   /** Mappings of the second shape for a path. */
   atPath(path: string): readonly PathHook[];
   /** Those whose filter matches. A filter that fails is told to the watchdog and does not match. */
@@ -91,6 +93,7 @@ export async function openHooks(options: HooksOptions, sweepMs = 30_000): Promis
       const exact = action === null ? none : (byEvent.get(keyOf(source, `${event}.${action}`)) ?? none);
       return exact.length === 0 ? named : [...named, ...exact].sort((a, b) => a.id - b.id);
     },
+    ofSource: (source) => [...byEvent.values()].flat().filter((hook) => hook.source === source),
     atPath: (path) =>
       byPath.flatMap(({ match, hook }) => {
         const parameters = match(path);

@@ -8,10 +8,12 @@ import {
   type Source,
   type Tool,
   type UseCase,
+  type Verdict,
   type WebhookRequest,
 } from "@signalbox/sdk";
 import type { Contributes } from "@signalbox/sdk/manifest";
 import { z } from "zod";
+import { authCheck } from "../../webhook-mappings/auth.ts";
 import { connectionSchema } from "./connection-schema.ts";
 import * as shapes from "./shapes.ts";
 
@@ -90,7 +92,12 @@ function source(name: string, described: Contributes["sources"][string], call: C
     ...{ about, secrets, required, ...(signature && { signature: signature as NonNullable<Source["signature"]> }) },
     connection: connectionSchema(described.connection),
     verify: ({ headers, body }: WebhookRequest, connection) =>
-      ask(call, target("verify"), shapes.verdict, [{ headers, body: Buffer.from(body).toString("base64") }, mask(connection)]),
+      signature
+        ? checkSignature(signature, { headers, body }, connection)
+        : ask(call, target("verify"), shapes.verdict, [
+            { headers, body: Buffer.from(body).toString("base64") },
+            mask(connection),
+          ]),
     parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
     account: own("account", shapes.account),
     check: own("check", shapes.nothing),
@@ -100,6 +107,19 @@ function source(name: string, described: Contributes["sources"][string], call: C
     ...(has.includes("createIssue") && { createIssue: asked("createIssue", shapes.madeIssue) }),
     ...(has.includes("closeIssue") && { closeIssue: asked("closeIssue", shapes.nothing) }),
   } as Source;
+}
+
+/** By what the source declared, so that the process need not be there. */
+function checkSignature(
+  { type, header, prefix = "", secret }: NonNullable<Contributes["sources"][string]["signature"]>,
+  request: WebhookRequest,
+  connection: Readonly<Record<string, unknown>>,
+): Verdict {
+  const value = connection[secret];
+  if (typeof value !== "string" || value === "")
+    return { ok: false, reason: `its setting ${secret} is not set, so nothing can be verified` };
+  const auth = type === "token" ? ({ method: "token", header } as const) : ({ method: "hmac_sha256", header, prefix } as const);
+  return authCheck(auth, value)({ ...request, address: () => null });
 }
 
 function tool(name: string, described: Contributes["tools"][string], call: Caller, mask: Mask): Tool {

@@ -1,0 +1,32 @@
+import type { Inbox, Way } from "./inbox.ts";
+import { PluginAway } from "./plugin-away.ts";
+import type { Unread } from "./unread.ts";
+
+/** What is asked of the plugins' processes. */
+interface Processes {
+  running(id: string): { readonly process: { status(): { readonly state: string } } | null } | undefined;
+  onState(listener: (id: string, status: { readonly state: string }) => void): void;
+}
+
+/** Lets kept webhooks be read when their plugin serves. */
+export function readUnread(unread: Unread, inbox: Inbox, processes: Processes): void {
+  const isServing = (state: string | undefined) => state === "ready" || state === "degraded";
+  unread.open(
+    async (row, payload, last) => {
+      const entry = await inbox.entry(row.slug);
+      // Its integration may come back, as a plugin may.
+      if (!entry) throw new PluginAway(`there is no webhook "${row.slug}"`, false);
+      const { proven = [], ...way } = JSON.parse(row.way) as Way & { proven?: number[] };
+      const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
+      await inbox.take(entry, row.slug, request, payload, { ...way, kept: { id: row.id, proven, last } });
+    },
+    (plugin) => {
+      const running = processes.running(plugin);
+      return running !== undefined && (running.process === null || isServing(running.process.status().state));
+    },
+  );
+  processes.onState((id, { state }) => {
+    // Its contributions are there a moment after its process is.
+    if (isServing(state)) setTimeout(() => unread.wake(id), 50).unref();
+  });
+}

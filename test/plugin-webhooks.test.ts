@@ -1,0 +1,173 @@
+import { createHmac } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { databases } from "./harness/databases.ts";
+import { type Built, buildPlugin } from "./harness/plugin-bundle.ts";
+import { type Service, startService } from "./harness/service.ts";
+import { eventually } from "./harness/wait.ts";
+
+const limit = 120_000;
+const secret = "shared-with-the-sender";
+
+/** A source that needs its time, and that ends over one title. */
+const source = (id: string, signature: boolean) => `
+  import { definePlugin, isHmacSha256 } from "@signalbox/sdk";
+  import { z } from "zod";
+  const nothing = async () => null;
+  export default definePlugin({
+    id: "${id}", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [],
+    setup: () => ({ sources: { ${id}: {
+      about: "Tickets.", connection: z.object({ webhook_secret: z.string().optional() }), secrets: ["webhook_secret"], required: [],
+      ${signature ? `signature: { type: "hmac-sha256", header: "ticket-signature", secret: "webhook_secret" },` : ""}
+      verify: ({ headers, body }, { webhook_secret }) =>
+        isHmacSha256(headers["ticket-signature"] ?? "", body, webhook_secret ?? "") ? { ok: true } : { ok: false, reason: "signature" },
+      parse: async ({ headers, payload }) => {
+        if (payload.title === "poison") Deno.exit(9);
+        await new Promise((done) => setTimeout(done, 5));
+        return { delivery_id: headers["ticket-delivery"] ?? null, event_name: "ticket", action: "opened", subject: { project: "p", issue: String(payload.number) },
+          actor: null, text: payload.title, marked: false, occurred_at: null, lacks: null };
+      },
+      account: nothing, check: nothing, deliver: nothing, find: nothing,
+    } } }),
+  });`;
+
+const manifestOf = (id: string, signature: boolean) => ({
+  id,
+  kinds: ["sources"],
+  secrets: { webhook_secret: { title: "Secret of the webhook" } },
+  contributes: {
+    sources: {
+      [id]: {
+        about: "Tickets.",
+        connection: { type: "object", properties: { webhook_secret: { type: "string" } } },
+        secrets: ["webhook_secret"],
+        required: [],
+        ...(signature && { signature: { type: "hmac-sha256", header: "ticket-signature", secret: "webhook_secret" } }),
+      },
+    },
+  },
+});
+
+interface Event {
+  readonly id: string;
+  readonly delivery_id: string | null;
+  readonly event_name: string | null;
+  readonly reason: string;
+}
+
+let builds: Built[];
+beforeAll(async () => {
+  builds = await Promise.all(
+    [true, false].map((signed, i) =>
+      buildPlugin(source(["tickets", "notes"][i] as string, signed), manifestOf(["tickets", "notes"][i] as string, signed)),
+    ),
+  );
+}, limit);
+
+let service: Service | undefined;
+afterAll(() => service?.close());
+
+const start = async (database: "embedded" | "postgres") => {
+  const env = { PLUGIN_TICKETS_WEBHOOK_SECRET: secret, PLUGIN_NOTES_WEBHOOK_SECRET: secret };
+  service = await startService({ env, database });
+  for (const { manifest, body } of builds) {
+    await service.post("/api/plugins", body);
+    expect((await service.post(`/api/plugins/${manifest.id}/approve`, {})).status).toBe(200);
+  }
+  await eventually(async () => (await states()).every((state) => state === "ready") || null);
+  return service;
+};
+const states = async () => ((await service?.get<{ state: string }[]>("/api/plugins"))?.body ?? []).map(({ state }) => state);
+const send = async (plugin: string, number: number, title = `Ticket ${number}`, key = secret) => {
+  const body = JSON.stringify({ number, title });
+  const headers = {
+    "content-type": "application/json",
+    "ticket-delivery": `d-${number}`,
+    "ticket-signature": createHmac("sha256", key).update(body).digest("hex"),
+  };
+  const answer = await fetch(`${service?.url}/webhook/${plugin}`, { method: "POST", headers, body });
+  return { status: answer.status, body: (await answer.json()) as { event_id: string; status: string } };
+};
+const events = async () => (await service?.get<Event[]>("/api/webhook-events?source=tickets&limit=1000"))?.body ?? [];
+/** Ends the processes of all plugins, as a machine short of memory does; `false` where there are none now. */
+const killProcesses = (): boolean => {
+  const children = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === service?.pid);
+  for (const pid of children) process.kill(Number(pid), "SIGKILL");
+  return children.length > 0;
+};
+const parentOf = (pid: string): number | null => {
+  try {
+    return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[1]);
+  } catch {
+    return null;
+  }
+};
+
+test.each(databases())(
+  "a process that is killed in a burst delays its events and loses none (%s)",
+  async (database) => {
+    const service = await start(database);
+    const count = 60;
+    const sent: Promise<Awaited<ReturnType<typeof send>>>[] = [];
+    for (let i = 1; i <= count; i++) {
+      sent.push(send("tickets", i));
+      if (i === 15) expect(killProcesses()).toBe(true);
+      await new Promise((done) => setTimeout(done, 4));
+    }
+    const answers = await Promise.all(sent);
+    expect([...new Set(answers.map(({ status }) => status))].filter((status) => status !== 200 && status !== 202)).toEqual([]);
+    // Once more, while it reads what was kept.
+    await eventually(() => killProcesses(), { interval: 5 });
+    const read = await eventually(async () => ((await events()).length >= count ? events() : null), { timeout: 30_000 });
+    const deliveries = read.map((event) => event.delivery_id);
+    expect(new Set(deliveries)).toEqual(new Set(Array.from({ length: count }, (_, i) => `d-${i + 1}`)));
+    expect(deliveries).toHaveLength(count);
+    expect(new Set(read.map(({ id }) => id))).toEqual(new Set(answers.map(({ body }) => body.event_id)));
+    await service.close();
+  },
+  limit,
+);
+
+test(
+  "while it is away: forged ones are refused by what it declared, and without that a sender is asked to come again",
+  async () => {
+    await start("embedded");
+    killProcesses();
+    await eventually(async () => (await states()).every((state) => state === "backoff") || null);
+    expect((await send("tickets", 1, "forged", "another secret")).status).toBe(401);
+    expect((await send("notes", 1)).status).toBe(503);
+    const kept = await send("tickets", 2);
+    expect(kept).toMatchObject({ status: 202, body: { status: "accepted" } });
+    const again = await send("tickets", 2);
+    expect(again.status).toBe(202);
+    await eventually(async () => ((await events()).length > 0 ? true : null), { timeout: 20_000 });
+    const read = await events();
+    expect(read.map(({ delivery_id }) => delivery_id)).toEqual(["d-2"]);
+    expect(read[0]?.id).toBe(kept.body.event_id);
+  },
+  limit,
+);
+
+test(
+  "one over which the process ends again and again is stored as unreadable, and the others are read",
+  async () => {
+    const poisoned = await send("tickets", 3, "poison");
+    expect(poisoned.status).toBe(202);
+    const after = await send("tickets", 4);
+    expect(after.status).toBe(202);
+    const read = await eventually(
+      async () => {
+        // Each of its crashes counts: an operator who wants it to go on enables it again.
+        await service?.post("/api/plugins/tickets/enable");
+        const all = await events();
+        return all.some(({ id }) => id === poisoned.body.event_id) && all.some(({ id }) => id === after.body.event_id)
+          ? all
+          : null;
+      },
+      { timeout: 60_000, interval: 300 },
+    );
+    const event = read.find(({ id }) => id === poisoned.body.event_id);
+    expect(event).toMatchObject({ event_name: "", reason: "the payload lacks what tickets needs: it could not be read" });
+  },
+  limit,
+);
