@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import type { JsonAnswer } from "../harness/json-client.ts";
@@ -76,6 +77,7 @@ const startMain = (tracker: Tracker, model: Model) =>
       RATE_LIMIT_DEFAULT: "100000",
       HOST: "127.0.0.1",
       ALLOW_PRIVATE_ADDRESSES: "127.0.0.0/8",
+      SIGNALBOX_PLUGINS: join(import.meta.dirname, "../../examples/clock/clock.ts"),
     },
   });
 
