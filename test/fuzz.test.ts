@@ -111,7 +111,7 @@ test("both what is right and what is wrong was sent", () => {
       .map(([status, times]) => `${times} × ${status}`)
       .join(", ")}`,
   );
-  for (const status of [200, 201, 204, 400, 404, 409, 415]) expect(answered.get(status) ?? 0, String(status)).toBeGreaterThan(0);
+  for (const status of [200, 201, 204, 400, 404, 409]) expect(answered.get(status) ?? 0, String(status)).toBeGreaterThan(0);
 });
 
 test("nothing of it was unforeseen, and the service still serves", async () => {
