@@ -137,6 +137,10 @@ export const sourceFixtures: SourceFixtures = {
     headers: { "x-alpha-event": "issue_comment" },
     payload: { action: "created", issue: { number: 12 }, comment: { id: 5, body }, repository, sender: { login: "ann" } },
   }),
+  own_event: {
+    headers: { "x-alpha-event": "issues" },
+    payload: { action: "edited", issue: { number: 12 }, repository, sender: { login: "signalbox-bot" } },
+  },
   subject: { project: "octo/app", issue: "12" },
   tracker,
 };

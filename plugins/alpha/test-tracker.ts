@@ -128,6 +128,7 @@ export class AlphaTracker implements TestTracker {
     const [, first, number, rest] = /^\/(\w+)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(match?.[1] ?? "") ?? [];
     const issue = this.issues.find((row) => row.number === Number(number));
     if (first === "labels") return this.#label(method, query, body as Row);
+    if (first === "issues" && !number && method === "POST") return this.#make(body as Row);
     if (first === "issues" && !number) return this.#page(this.issues, query);
     if (first === "issues" && number === "comments") return this.#page(this.notes, query);
     if (first === "pulls") return found(this.pulls.find((row) => row.number === Number(number)));
@@ -143,6 +144,13 @@ export class AlphaTracker implements TestTracker {
       Object.assign(issue, body, { updated_at: new Date().toISOString() });
     }
     return found({ ...issue, comments: notes.length });
+  }
+
+  #make({ title, body }: Row): Reply {
+    this.#written += 1;
+    const number = 1 + Math.max(0, ...this.issues.map((issue) => Number(issue.number)));
+    const made = this.addIssue(number, new Date().toISOString(), { title, body: body ?? null, user: { login: "signalbox-bot" } });
+    return { status: 201, body: made };
   }
 
   #label(method: string, query: URLSearchParams, body: Row): Reply {

@@ -167,6 +167,16 @@ export const sourceFixtures: SourceFixtures = {
     headers: { "x-beta-event": "Note Hook" },
     payload: { object_kind: "note", user, project, object_attributes: { id: 5, note: body }, issue: { iid: 12 } },
   }),
+  own_event: {
+    headers: { "x-beta-event": "Note Hook" },
+    payload: {
+      object_kind: "note",
+      user: { username: "signalbox-bot" },
+      project,
+      object_attributes: { id: 5, note: "x" },
+      issue: { iid: 12 },
+    },
+  },
   subject: { project: "octo/team/app", issue: "12" },
   tracker,
 };

@@ -65,6 +65,7 @@ export class BetaTracker extends FakeTracker {
     if (!item) return notFound;
     if (notes && method === "POST") {
       const made = this.note(item.of, String((body as Row).body), new Date().toISOString(), username);
+      Object.assign(item, { updated_at: made.updated_at, user_notes_count: Number(item.user_notes_count) + 1 });
       return { status: 201, body: made, wrote: true };
     }
     if (notes)

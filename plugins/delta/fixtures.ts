@@ -204,6 +204,15 @@ export const sourceFixtures: SourceFixtures = {
     headers: {},
     payload: { event: "issue.activity.created", data: { activity_type: "comment", comment: toldHtml(body), issue_id: issue } },
   }),
+  own_event: {
+    headers: {},
+    payload: {
+      event: "issue",
+      action: "updated",
+      data,
+      activity: { ...activity, actor: { id: people.bot, display_name: "signalbox" } },
+    },
+  },
   subject,
   tracker,
 };

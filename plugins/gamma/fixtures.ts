@@ -174,6 +174,11 @@ const toldBody = (body: string): string => {
     : String(markedBody(unmark(body), key, { is_cloud: false }));
 };
 
+const ownEvent = (user: Record<string, string>) => ({
+  headers: {},
+  payload: { webhookEvent: "jira:issue_updated", user, issue },
+});
+
 export const sourceFixtures: SourceFixtures = {
   connection,
   signature: {
@@ -187,10 +192,14 @@ export const sourceFixtures: SourceFixtures = {
     headers: {},
     payload: { webhookEvent: "comment_created", comment: { id: "5", author: ann, body: toldBody(body) }, issue },
   }),
+  own_event: ownEvent({ accountId: "5b10-bot", displayName: "Signalbox" }),
   subject: { project: "APP", issue: "APP-12" },
   tracker: trackerOf(3),
 };
-export const serverFixtures: SourceFixtures = { ...sourceFixtures, connection: serverConnection, tracker: trackerOf(2) };
+export const serverFixtures: SourceFixtures = {
+  ...{ ...sourceFixtures, connection: serverConnection, tracker: trackerOf(2) },
+  own_event: ownEvent({ name: "signalbox-bot", key: "JIRAUSER1", displayName: "Signalbox" }),
+};
 
 const at = { issue: "APP-12" };
 const refused = [{ issue: "twelve" }, { issue: 12 }, { issue: "../APP-12" }, {}];

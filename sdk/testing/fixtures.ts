@@ -60,6 +60,8 @@ export interface SourceFixtures {
   readonly delivery_header: string | null;
   /** The webhook that tells of a comment with this body. */
   readonly comment_event: (body: string) => WebhookPayload;
+  /** The webhook of something that the account of `connection` did itself; absent where the platform does not tell who did. */
+  readonly own_event?: WebhookPayload;
   /** An issue that exists at the tracker. */
   readonly subject: Subject;
   /** The platform knows no comment markers; it finds posts by another field. Then `marked` is not looked at. */

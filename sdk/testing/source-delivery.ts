@@ -35,6 +35,22 @@ export function deliveryCases(open: Open, fixtures: SourceFixtures): TestCase[] 
       );
       assert.equal(tracker.comments(subject).length, 1, "find must not write");
     }),
+    on("webhooks tell of the own account as account does", async ({ source, settings }, tracker) => {
+      const account = await source.account(callOf(settings(tracker.url)));
+      if (account === null || !fixtures.own_event) return;
+      const { actor } = await source.parse(fixtures.own_event);
+      assert.equal(actor, account, "actor and account must be comparable, or the source would answer itself");
+    }),
+    on("deliver twice with one key does no harm", async ({ source, settings }, tracker) => {
+      const call = callOf(settings(tracker.url));
+      const post = { subject, body: "Once, or twice where the platform keeps both." };
+      const [first, second] = [posted.parse(await source.deliver(post, call)), posted.parse(await source.deliver(post, call))];
+      assert.ok(tracker.comments(subject).length <= 2, "each deliver must write one comment at most");
+      const found = await source.find(post, call);
+      assert.ok(found, "find must find what was posted twice");
+      assert.ok([first.id, second.id].includes(found.id), "find must answer one of the two");
+      assert.deepEqual(await source.find(post, call), found, "find must answer the same again");
+    }),
     on("two keys are two comments, each found by its own", async ({ source, settings }, tracker) => {
       const calls = [callOf(settings(tracker.url)), callOf(settings(tracker.url))] as const;
       const post = { subject, body: "Twice the same words." };

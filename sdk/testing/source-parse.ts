@@ -33,6 +33,7 @@ export function parseCases(open: Open, fixtures: SourceFixtures): TestCase[] {
     ...golden,
     { name: "parse never throws on strange JSON", run: async () => survives((await open()).source, fixtures) },
     { name: "parse never throws on a disturbed webhook", run: async () => survivesDisturbed((await open()).source, fixtures) },
+    { name: "parse knows a redelivery", run: async () => knowsRedelivery((await open()).source, fixtures) },
     { name: "parse reads delivery ids", run: async () => readsIds((await open()).source, fixtures) },
     ...(fixtures.unmarked
       ? []
@@ -61,6 +62,23 @@ async function survives(source: Source, fixtures: SourceFixtures): Promise<void>
 async function survivesDisturbed(source: Source, fixtures: SourceFixtures): Promise<void> {
   for (const golden of fixtures.golden) {
     for (const input of disturbed(golden)) await parsed(source, input, `${golden.name}, disturbed`);
+  }
+}
+
+/** Of two deliveries of one thing nothing but the id may differ: by it, and by the change, what came twice is known. */
+async function knowsRedelivery(source: Source, { golden, delivery_header }: SourceFixtures): Promise<void> {
+  if (delivery_header === null) return;
+  for (const { name, headers, payload } of golden) {
+    const read = (id: string): Promise<SourceEvent> =>
+      parsed(source, { headers: { ...headers, [delivery_header]: id }, payload }, name);
+    const [first, again, other] = [await read("d-1"), await read("d-1"), await read("d-2")];
+    assert.deepEqual(again, first, `${name}: the same delivery must be read the same`);
+    assert.deepEqual(
+      { ...other, delivery_id: "d-1" },
+      first,
+      `${name}: another delivery of the same must differ by its id alone`,
+    );
+    assert.equal(other.delivery_id, "d-2", `${name}: the id is that of the header`);
   }
 }
 

@@ -5,8 +5,10 @@ import type { Plugin } from "../plugin.ts";
 import { fakeCapabilities, setUp } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
 import type { Open } from "./source-bench.ts";
+import { createCases } from "./source-create.ts";
 import { deliveryCases } from "./source-delivery.ts";
 import { parseCases } from "./source-parse.ts";
+import { pollCases } from "./source-poll.ts";
 import { troubleCases } from "./source-trouble.ts";
 import { verifyCases } from "./source-verify.ts";
 
@@ -32,6 +34,8 @@ export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[]
     ...verifyCases(open, fixtures),
     ...parseCases(open, fixtures),
     ...deliveryCases(open, fixtures),
+    ...pollCases(open, fixtures),
+    ...createCases(open, fixtures),
     ...troubleCases(open, fixtures),
   ];
   return cases.map((one) => ({ ...one, name: `source ${name}: ${one.name}` }));

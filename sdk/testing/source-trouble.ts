@@ -7,16 +7,20 @@ import type { Open } from "./source-bench.ts";
 /** What a source says when its tracker misbehaves. */
 export function troubleCases(open: Open, fixtures: SourceFixtures): TestCase[] {
   const post = { subject: fixtures.subject, body: "Hello." };
+  const since = "2020-01-01T00:00:00.000Z";
   const cases = troubles.flatMap((trouble) =>
-    (["deliver", "find", "check"] as const).map((method) => ({
+    (["deliver", "find", "check", "poll"] as const).map((method) => ({
       name: `${method} at ${trouble.name}`,
       run: () =>
         withTracker(fixtures.tracker, async (tracker) => {
           const { source, settings, secrets, lines } = await open();
+          if (method === "poll" && !source.poll) return;
           const connection = settings(tracker.url, fixtures.signature?.settings);
           const run = (deadline_ms: number): unknown => {
             const call = callOf(connection, { deadline_ms });
-            return method === "check" ? source.check(call) : source[method](post, call);
+            if (method === "check") return source.check(call);
+            if (method === "poll") return source.poll?.({ project: fixtures.subject.project, since, cursor: null }, call);
+            return source[method](post, call);
           };
           await meets(trouble, tracker, method, run, secrets);
           assertNoSecret("log", lines.join("\n"), secrets);

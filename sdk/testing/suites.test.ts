@@ -79,6 +79,99 @@ const wrongSources: [string, Parameters<typeof samplePlugin>[0], string][] = [
   ["does not know its marker", (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), marked: false }) }), "marker"],
   ["finds nothing", () => ({ find: async () => null }), "which find finds"],
   [
+    "refuses the second post of a key",
+    (s) => ({
+      deliver: async (p, c) => {
+        if (await s.find(p, c)) throw new PluginError("conflict", "it is there already");
+        return s.deliver(p, c);
+      },
+    }),
+    "twice with one key",
+  ],
+  [
+    "loses what was posted twice",
+    (s) => ({
+      deliver: async (p, c) => {
+        const posted = await s.deliver(p, c);
+        memory.set(c.key, { id: memory.has(c.key) ? "twice" : posted.id, url: posted.url });
+        return posted;
+      },
+      find: async (p, c) => (memory.get(c.key)?.id === "twice" ? null : s.find(p, c)),
+    }),
+    "twice with one key",
+  ],
+  ["calls its account otherwise than its webhooks do", () => ({ account: async () => "The Bot" }), "own account"],
+  [
+    "takes every delivery for another change",
+    (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), change_key: r.headers["x-id"] ?? null }) }),
+    "redelivery",
+  ],
+  [
+    "takes a redelivery for something new",
+    (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), delivery_id: "x" }) }),
+    "redelivery",
+  ],
+  [
+    "polls the same under new ids",
+    (s) => ({
+      poll: async (f, c) => {
+        const { events, cursor } = (await s.poll?.(f, c)) ?? { events: [], cursor: "" };
+        return { cursor, events: events.map((e) => ({ ...e, headers: { "x-id": crypto.randomUUID() } })) };
+      },
+    }),
+    "the same again",
+  ],
+  [
+    "polls without ids",
+    (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), delivery_id: null }) }),
+    "poll tells what is there",
+  ],
+  [
+    "polls nothing after its first poll",
+    (s) => ({ poll: async (f, c) => (f.cursor ? { events: [], cursor: f.cursor } : ((await s.poll?.(f, c)) as never)) }),
+    "goes on from its cursor",
+  ],
+  [
+    "throws whatever a strange cursor makes",
+    (s) => ({
+      poll: async (f, c) => {
+        if (f.cursor !== null) JSON.parse(f.cursor);
+        return (await s.poll?.(f, c)) as never;
+      },
+    }),
+    "none of its own",
+  ],
+  [
+    "polls any project",
+    (s) => ({ poll: async (f, c) => (await s.poll?.({ ...f, project: "p" }, c)) as never }),
+    "leads elsewhere",
+  ],
+  [
+    "polls on after the deadline",
+    (s) => ({ poll: async (f, c) => (await s.poll?.(f, { ...c, signal: AbortSignal.timeout(4000) })) as never }),
+    "poll at no answer",
+  ],
+  [
+    "takes half an answer for no news",
+    (s) => ({ poll: async (f, c) => s.poll?.(f, c).catch(() => ({ events: [], cursor: "0" })) as never }),
+    "poll at a truncated answer",
+  ],
+  [
+    "makes an issue again when the answer is lost",
+    (s) => ({ createIssue: async (i, c) => s.createIssue?.(i, c).catch(() => s.createIssue?.(i, c)) as never }),
+    "createIssue is not repeated",
+  ],
+  [
+    "tells of an issue without its text",
+    (s) => ({
+      createIssue: async (i, c) => ({
+        ...((await s.createIssue?.(i, c)) as { key: string; url: string }),
+        event: { headers: {}, payload: { comment: "New", at: "1" } },
+      }),
+    }),
+    "createIssue makes one issue",
+  ],
+  [
     "finds whatever carries a marker",
     (s) => ({
       find: async (p, c) => {
@@ -162,6 +255,16 @@ const wrongTools: [string, Parameters<typeof sampleTools>[0], string][] = [
       return { ...rest, find: undefined as never, idempotent: true };
     },
     "runs, input 1",
+  ],
+  [
+    "refuses the second run of a key",
+    (t) => ({
+      run: async (i, c) => {
+        if (await t.find?.(i, c)) throw new PluginError("conflict", "it is there already");
+        return t.run(i, c);
+      },
+    }),
+    "twice with one key",
   ],
   ["is a write without either", () => ({ find: undefined as never }), "declares itself"],
   ["says read and writes", () => ({ effect: "read", find: undefined as never }), "runs, input 1"],

@@ -75,6 +75,7 @@ function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase
   return [
     ...cases,
     ...troubled,
+    { name: "run twice with one key does no harm", run: on((bench) => runsTwice(bench, input)) },
     { name: "does not repeat a write of unknown outcome", run: on((bench) => writesOnce(bench, input)) },
   ];
 }
@@ -122,6 +123,15 @@ async function runs({ tool, connection, tracker }: Bench, input: Record<string, 
   if (tool.effect === "read" || tool.idempotent) {
     assert.deepEqual(tool.output.parse(await tool.run(parsed, call)), output, "the same call again must answer the same");
   }
+}
+
+async function runsTwice({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
+  if (tool.effect !== "write" || !tracker) return;
+  const call = callOf(connection);
+  const before = tracker.writes();
+  for (const _ of [1, 2]) tool.output.parse(await tool.run(tool.input.parse(input), call));
+  assert.ok(tracker.writes() - before <= 2, "each run must write once at most");
+  if (tool.find) assert.ok(await tool.find(tool.input.parse(input), call), "find must find what was written twice");
 }
 
 async function writesOnce({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {

@@ -51,7 +51,7 @@ function parse({ headers, payload }: WebhookPayload): SourceEvent {
     delivery_id: id && id.length <= 200 ? id : null,
     event_name: "comment",
     action: null,
-    subject: null,
+    subject: text(member(payload, "at")) === null ? null : { project: "p", issue: String(text(member(payload, "at"))) },
     actor: text(member(payload, "by")),
     text: body,
     marked: carriesMarker(body),
@@ -85,6 +85,23 @@ export function sampleSource(fetch: Fetch): Source<typeof settings> {
       return { id: String(id), url: `${call.connection.url}/${id}` };
     },
     find,
+    poll: async ({ project, cursor }, call) => {
+      if (project !== "p") throw new PluginError("invalid_input", "there is one project, p");
+      const { comments = [] } = await ask(fetch, call, "/comments");
+      const told = (id: string, comment: string) => ({
+        headers: { "x-id": `poll:${id}` },
+        payload: { comment, by: "ann", at: "1" },
+      });
+      const from = /^\d{1,9}$/.test(cursor ?? "") ? Number(cursor) : null;
+      const events = comments.slice(from ?? 0).map((comment, at) => told(String((from ?? 0) + at), comment));
+      return { events: from === null ? [told("issue", "The issue"), ...events] : events, cursor: String(comments.length) };
+    },
+    createIssue: async ({ title, body }, call) => {
+      const { id } = await ask(fetch, call, "/comments", title);
+      const event = { headers: {}, payload: { comment: `${title} ${body}`, by: "bot", at: String(id) } };
+      return { key: String(id), url: `${call.connection.url}/${id}`, event };
+    },
+    closeIssue: async ({ key }, call) => void (await ask(fetch, call, "/comments", `closed ${key}`)),
   };
 }
 
@@ -114,6 +131,7 @@ export const sampleFixtures: SourceFixtures = {
   golden: [{ name: "a comment", headers: {}, payload: { comment: "Hi", by: "ann" }, expect: { text: "Hi", actor: "ann" } }],
   delivery_header: "x-id",
   comment_event: (body) => ({ headers: {}, payload: { comment: body } }),
+  own_event: { headers: {}, payload: { comment: "Done.", by: "bot" } },
   subject: { project: "p", issue: "1" },
   tracker: startSampleTracker,
 };

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import type { Source, WebhookPayload } from "../contract.ts";
+import { refusalOf, withTracker } from "./expect.ts";
+import { callOf } from "./fake-host.ts";
+import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";
+import type { Bench, Open } from "./source-bench.ts";
+
+const polled = z.object({
+  events: z.array(z.object({ headers: z.record(z.string(), z.string()), payload: z.json() })),
+  cursor: z.string().min(1),
+});
+const longAgo = "2020-01-01T00:00:00.000Z";
+
+/** What a source that can be polled must do; nothing where it cannot. */
+export function pollCases(open: Open, fixtures: SourceFixtures): TestCase[] {
+  const { project } = fixtures.subject;
+  const on = (name: string, check: (bench: Bench, tracker: TestTracker) => Promise<void>): TestCase => ({
+    name,
+    run: async () => {
+      const bench = await open();
+      if (bench.source.poll) await withTracker(fixtures.tracker, (tracker) => check(bench, tracker));
+    },
+  });
+  const pollOf =
+    ({ source, settings }: Bench, tracker: TestTracker) =>
+    async (cursor: string | null) => {
+      const answer = await source.poll?.({ project, since: longAgo, cursor }, callOf(settings(tracker.url)));
+      return polled.parse(JSON.parse(JSON.stringify(answer)));
+    };
+  return [
+    on("poll tells what is there, and the same again from the same cursor", async (bench, tracker) => {
+      const poll = pollOf(bench, tracker);
+      const first = await poll(null);
+      assert.ok(first.events.length > 0, "a poll that reaches back far enough must tell of the issue that exists");
+      const ids = await idsOf(bench.source, first.events);
+      assert.deepEqual(
+        await idsOf(bench.source, (await poll(null)).events),
+        ids,
+        "after a crash a poll is repeated: its events must be known",
+      );
+    }),
+    on("poll goes on from its cursor", async (bench, tracker) => {
+      const poll = pollOf(bench, tracker);
+      const first = await poll(null);
+      const before = new Set(await idsOf(bench.source, first.events));
+      const call = callOf(bench.settings(tracker.url));
+      await bench.source.deliver({ subject: fixtures.subject, body: "News." }, call);
+      let cursor = first.cursor;
+      const told: WebhookPayload[] = [];
+      // Some platforms tell of a change by a later poll.
+      for (let count = 0; count < 3 && told.length === 0; count++) {
+        const next = await poll(cursor);
+        const ids = await idsOf(bench.source, next.events);
+        told.push(...next.events.filter((_, at) => !before.has(ids[at] as string)));
+        cursor = next.cursor;
+      }
+      assert.ok(told.length > 0, "what happened after a poll must be told by the next ones");
+    }),
+    on("poll starts again, or refuses, where the cursor is none of its own", async (bench, tracker) => {
+      for (const cursor of ["", "not a cursor", '{"v":99}', "[]", "null"]) {
+        const outcome = await pollOf(
+          bench,
+          tracker,
+        )(cursor).then(
+          () => null,
+          (error: unknown) => error,
+        );
+        if (outcome !== null) await refusalOf(`poll from the cursor ${JSON.stringify(cursor)}`, () => Promise.reject(outcome));
+      }
+    }),
+    on("poll refuses a project that leads elsewhere", async ({ source, settings }, tracker) => {
+      for (const wrong of ["../x", "a/../../b", "x?y=1#z"]) {
+        const call = callOf(settings(tracker.url));
+        const error = await refusalOf(`poll of ${wrong}`, () =>
+          source.poll?.({ project: wrong, since: longAgo, cursor: null }, call),
+        );
+        assert.ok(["invalid_input", "not_found"].includes(error.code), `poll of ${wrong}: ${error.code}: ${error.message}`);
+      }
+    }),
+  ];
+}
+
+/** Delivery ids of polled events, each of which must be read like a webhook. */
+async function idsOf(source: Source, events: readonly WebhookPayload[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const event of events) {
+    const read = await source.parse(event);
+    const shown = JSON.stringify(event).slice(0, 500);
+    assert.equal(read.lacks, null, `a polled event must lack nothing: ${shown}`);
+    assert.ok(read.event_name, `a polled event must have a name: ${shown}`);
+    assert.ok(read.delivery_id, `a polled event must have a delivery id, for it may be told twice: ${shown}`);
+    ids.push(read.delivery_id);
+  }
+  assert.equal(new Set(ids).size, ids.length, "one poll must not tell the same thing twice");
+  return ids;
+}
