@@ -36,6 +36,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { sql, log, bus } = options;
   const self = newId();
   const held = new Map<string, { execution: Claimed; abort: AbortController; done: Promise<void> }>();
+  /** Let go because the database was away. It holds them as ours until it is told otherwise, or until their leases run out. */
+  const orphans = new Map<string, Claimed>();
   const write = batch((changes: Change[]) => writeChanges(sql, changes), { maxItems: 64, concurrency: options.alone ? 1 : 4 });
   const stopping = new AbortController();
   let pending = true;
@@ -49,8 +51,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
   const start = (execution: Claimed) => {
     const abort = new AbortController();
-    const done = carryOut(execution, abort.signal, write, options).finally(() => {
+    const done = carryOut(execution, abort.signal, write, options).then((ended) => {
       held.delete(execution.id);
+      if (ended === "orphaned") orphans.set(execution.id, execution);
       // Its subject is free, and so is its place.
       wake();
     });
@@ -63,6 +66,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       pending = false;
       let wait = sweepMs;
       try {
+        for (const [id, execution] of orphans) {
+          await giveBack(sql, execution);
+          orphans.delete(id);
+        }
         const claimed = free > 0 ? await claimExecutions(sql, self, free, options.leaseSeconds) : [];
         for (const execution of claimed) start(execution);
         if (claimed.length > 0) continue;
@@ -121,13 +128,16 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   };
 }
 
-/** One attempt at an execution, and what becomes of it. */
+/**
+ * One attempt at an execution, and what becomes of it. `orphaned`: nothing could be recorded, because the database went
+ * away; it goes on behind its last step once it is given back.
+ */
 async function carryOut(
   execution: Claimed,
   signal: AbortSignal,
   write: (change: Change) => Promise<boolean>,
   options: WorkerOptions,
-): Promise<void> {
+): Promise<"ended" | "orphaned"> {
   const log = options.log.with({ execution: execution.id, task: execution.task_id });
   let transcript: Transcript | undefined;
   try {
@@ -139,14 +149,20 @@ async function carryOut(
     const outcome = await runExecution({ execution, transcript, signal }, { ...options, log });
     if (outcome !== "done") await options.bus.publish("gateway", outcome.offeredTo);
     else log.info("execution succeeded", { attempts: execution.attempts });
+    return "ended";
   } catch (error) {
-    if (error instanceof LeaseLost || signal.aborted)
-      return log.warn("execution let go", { reason: String(signal.reason ?? error) });
-    // Nothing can be recorded now; the lease runs out and the execution goes on behind its last step.
-    if (isUnavailable(error)) return log.warn("the database went away during an execution", { error });
-    await fail(execution, error, transcript, options).catch((second) =>
-      log.warn("the failure could not be recorded", { error: second }),
-    );
+    if (error instanceof LeaseLost || signal.aborted) {
+      log.warn("execution let go", { reason: String(signal.reason ?? error) });
+      return "ended";
+    }
+    try {
+      if (isUnavailable(error)) throw error;
+      await fail(execution, error, transcript, options);
+      return "ended";
+    } catch (second) {
+      log.warn("what became of an execution could not be recorded", { error: second });
+      return isUnavailable(second) ? "orphaned" : "ended";
+    }
   }
 }
 
