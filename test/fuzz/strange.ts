@@ -37,6 +37,7 @@ export const strangeBody: fc.Arbitrary<string | Uint8Array<ArrayBuffer>> = fc.on
     ...["", "{", "[]", "null", "{}{}", "\ufeff{}", '{"a":}', "{'a':1}", '{"id":"a","id":"b"}', '{"__proto__":{"id":"x"}}', "NaN"],
     ...['{"n":1e400}', '{"\\u0000":1}', '{"id":"\\ud800"}', nested(600, '{"a":', "1}"), nested(60_000, "[", "]"), "a=1&b=2"],
   ),
+  fc.constant(`{"name":"${"x".repeat(1_100_000)}"}`),
   fc.uint8Array({ maxLength: 60 }).map((bytes) => Uint8Array.from(bytes)),
   fc.json(),
 );
