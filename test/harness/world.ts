@@ -10,6 +10,8 @@ export interface WorldOptions {
   /** A database that the test has made itself. */
   readonly databaseUrl?: string;
   readonly runtime?: Runtime;
+  /** Sent by the helpers; the service is given it by `env`. */
+  readonly apiKey?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** `plainScript` where absent. */
   readonly script?: Script;
@@ -34,12 +36,13 @@ export const token = "tracker-token";
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const tracker = await startTracker({ token, login, autoCreate: true });
   const model = await startModel({ script: options.script ?? plainScript });
-  const { database, databaseUrl, runtime, tasks } = options;
+  const { database, databaseUrl, runtime, apiKey, tasks } = options;
   try {
     const service = await startService({
       ...(database && { database }),
       ...(databaseUrl && { databaseUrl }),
       ...(runtime && { runtime }),
+      ...(apiKey && { apiKey }),
       seed: tasks === undefined,
       webhookSecret,
       env: { ...surroundings(tracker, model), ...options.env },
