@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type ServiceOptions, startService } from "../harness/service.ts";
 
-/** Something that takes webhooks, in a process of its own. */
+/** Something that is measured, in a process of its own. */
 export interface Contender {
   readonly name: string;
   readonly port: number;
@@ -11,13 +11,18 @@ export interface Contender {
 }
 
 /** Starts one of `limits.ts`. */
-export async function limit(name: string, ...args: string[]): Promise<Contender> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL("./limits.ts", import.meta.url)), ...args], {
+export const limit = (name: string, ...args: string[]): Promise<Contender> => program(name, "limits.ts", ...args);
+
+/** Starts a program of this folder that prints its port. */
+export async function program(name: string, file: string, ...args: string[]): Promise<Contender> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`./${file}`, import.meta.url)), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  // Also where the benchmark fails.
+  process.once("exit", () => child.kill("SIGKILL"));
   const port = await new Promise<number>((done, fail) => {
     createInterface(child.stdout).once("line", (line) => done(Number(line)));
-    child.once("exit", (code) => fail(new Error(`${args[0]} ended with ${code}`)));
+    child.once("exit", (code) => fail(new Error(`${[file, ...args.slice(0, 1)].join(" ")} ended with ${code}`)));
   });
   const close = () =>
     new Promise<void>((done) => {

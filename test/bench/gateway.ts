@@ -7,8 +7,8 @@ import { median, report } from "./report.ts";
 
 const rounds = 3;
 const levels = [
-  { calls: 1, total: 1_500 },
-  { calls: 16, total: 5_000 },
+  { calls: 1, total: 1_000 },
+  { calls: 16, total: 3_000 },
 ];
 const key = "bench";
 interface Contender {
@@ -43,7 +43,8 @@ export async function run(): Promise<void> {
 
   const middle = (name: string, level: number, what: keyof Measured) =>
     median((results.get(name)?.[level] ?? []).map((one) => one[what]));
-  const row = (name: string) => levels.flatMap((_, i) => (["p50", "p99", "perSecond"] as const).map((what) => middle(name, i, what)));
+  const row = (name: string) =>
+    levels.flatMap((_, i) => (["p50", "p99", "perSecond"] as const).map((what) => middle(name, i, what)));
   const [limit = [], ...ours] = contenders.map(({ name }) => row(name));
   report({
     name: "gateway",
@@ -58,7 +59,7 @@ export async function run(): Promise<void> {
 }
 
 async function signalbox(name: string, options: ServiceOptions): Promise<Contender> {
-  const service = await startService({ ...options, env: { RATE_LIMIT_PRIVILEGED: "2000000000", ...options.env } });
+  const service = await startService({ ...options, env: { RATE_LIMIT_PRIVILEGED: "1000000", ...options.env } });
   await service.post("/api/agents", { id: "bench", name: "B", role_id: "dev", prompt: "p", trust_level: "privileged" });
   const gateway = grpcGateway(service.grpcPort);
   const { sessionId } = await gateway.registerAgent({ agentId: "bench" });

@@ -3,6 +3,7 @@ const benches: Record<string, () => Promise<{ run: () => Promise<void> }>> = {
   ingest: () => import("./ingest.ts"),
   e2e: () => import("./e2e.ts"),
   memory: () => import("./memory.ts"),
+  gateway: () => import("./gateway.ts"),
 };
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !benches[name]);
