@@ -133,7 +133,7 @@ describe("what one door writes the other reads", () => {
   describe.each(directions)("%s writes, %s reads", (writer, reader, n) => {
     test.each(Object.entries(nouns))("%s", async (name, noun) => {
       const { create = `${name}.create`, list = `${name}.list`, remove = `${name}.delete`, volatile } = noun;
-      const { input, change, address = ({ id }: Plain) => ({ id }), within } = noun;
+      const { input, change, address = ({ id }: Plain): Plain => ({ id }), within } = noun;
       const write = (id: string, given: Plain) => doors[writer](id, given);
       const read = (id: string, given: Plain) => doors[reader](id, given);
       const made = await write(create, input(n));

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 49b51698d49bd432
+-- Made from 55bf30c76be49322
 
 create extension if not exists vector;
 
@@ -407,7 +407,7 @@ create table queue_takes (
 );
 CREATE INDEX queue_takes_happened ON queue_takes USING btree (queue, happened_at);
 
-create table rate_limits (
+create unlogged table rate_limits (
   key character varying(255) not null,
   points integer default 0 not null,
   expire bigint,
