@@ -7,6 +7,7 @@ import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import { parseBuilt, sha256Of } from "./build.ts";
 import { PackageFault } from "./fault.ts";
 import { integrityOf } from "./pack.ts";
+import { manifestOf } from "./package-file.ts";
 import { unpack } from "./tarball.ts";
 
 /** A plugin as it is handed to the service. Nothing of it has run. */
@@ -63,9 +64,8 @@ function fromFolder(folder: string): Omit<Fetched, "source"> {
 
 function readFiles(read: (file: string) => Buffer | undefined): Pick<Fetched, "manifest" | "bundle"> {
   const own = json(read, "package.json");
-  const entry = ((own.signalbox ?? {}) as { entry?: unknown }).entry ?? "dist/plugin.js";
-  const path =
-    typeof entry === "string" && entry.includes("/") ? `${entry.slice(0, entry.lastIndexOf("/"))}/plugin.json` : "plugin.json";
+  const { entry } = manifestOf("package.json", own.signalbox);
+  const path = entry.includes("/") ? `${entry.slice(0, entry.lastIndexOf("/"))}/plugin.json` : "plugin.json";
   const manifest = parseBuilt(path, json(read, path));
   const bundle = read(manifest.entry);
   if (!bundle) throw new PackageFault("NOT_BUILT", `There is no ${manifest.entry}, the bundle.`);

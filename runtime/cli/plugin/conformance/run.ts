@@ -1,15 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
-import {
-  type Conformance,
-  type TestCase,
-  testKnowledge,
-  testMemory,
-  testSource,
-  testTools,
-  testUseCase,
-} from "@signalbox/sdk/testing";
+import type { TestCase } from "@signalbox/sdk/testing";
 import type { Built } from "../build.ts";
 import { bundleCases, closingCases, unusedPermissions } from "./own-cases.ts";
 import { readConformance } from "./read-conformance.ts";

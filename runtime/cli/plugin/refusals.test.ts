@@ -1,0 +1,144 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { build, readBuilt } from "./build.ts";
+import type { FaultCode } from "./fault.ts";
+import { fetchPackage } from "./fetch-package.ts";
+import { pack } from "./pack.ts";
+import { scaffold } from "./scaffold.ts";
+
+/** What is refused, each with its code and what would be right. The good way is in test/plugin-author.test.ts. */
+let folder: string;
+let template: string;
+let plugin: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "signalbox-refusals-"));
+  template = join(folder, "good");
+  scaffold({ folder: template, kind: "tools" });
+  await build(template);
+}, 60_000);
+beforeEach(() => {
+  plugin = join(folder, "plugin");
+  rmSync(plugin, { recursive: true, force: true });
+  cpSync(template, plugin, { recursive: true });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const refused = (run: Promise<unknown> | (() => unknown), code: FaultCode, text: RegExp) =>
+  expect(typeof run === "function" ? Promise.try(run) : run).rejects.toMatchObject({
+    code,
+    message: expect.stringMatching(text),
+  });
+const edit = (file: string, from: string | RegExp, to: string) => {
+  const path = join(plugin, file);
+  const before = readFileSync(path, "utf8");
+  writeFileSync(path, before.replace(from, to));
+  expect(readFileSync(path, "utf8")).not.toBe(before);
+};
+const prepend = (line: string) => edit("src/plugin.ts", /^/, `${line}\n`);
+
+describe("build", () => {
+  test.each<[string, FaultCode, RegExp]>([
+    ['import "node:fs";', "FORBIDDEN_IMPORT", /^src\/plugin\.ts imports node:fs\. .*capability "fetch"/],
+    ['import "child_process";', "FORBIDDEN_IMPORT", /imports node:child_process/],
+    ["export const load = (name: string) => import(name);", "COMPUTED_IMPORT", /import\(name\)/],
+    ['import "not-there";', "CANNOT_BUNDLE", /^src\/plugin\.ts:1: Could not resolve "not-there"/],
+    ["export const = 1;", "CANNOT_BUNDLE", /^src\/plugin\.ts:1: /],
+    ['import "./legacy.cjs";', "RUNTIME_REQUIRE", /^src\/legacy\.cjs is CommonJS and requires node:util/],
+  ])("with %s", async (line, code, text) => {
+    writeFileSync(join(plugin, "src/legacy.cjs"), 'module.exports = require("util");');
+    prepend(line);
+    await refused(build(plugin), code, text);
+  });
+
+  test("what does not start, or is not what package.json says", async () => {
+    edit("src/plugin.ts", 'id: "good"', 'id: "other"');
+    await refused(build(plugin), "MISMATCH", /definePlugin says "other", package.json "good"/);
+    edit("src/plugin.ts", 'id: "other"', 'id: "good", hosts: ["api.example.com"]');
+    await refused(build(plugin), "UNDECLARED_HOST", /api\.example\.com.*permissions\.http/);
+    edit("src/plugin.ts", "config: z.object({})", "config: z.object({ team: z.string() })");
+    await refused(build(plugin), "NOT_SET_UP", /^BAD_CONFIG: .*team.*defaults/);
+    prepend('throw new Error("at the top");');
+    await refused(build(plugin), "NOT_SET_UP", /^NOT_FOUND: .*at the top/);
+  }, 30_000);
+
+  test.each<[string, string, FaultCode, RegExp]>([
+    ['"manifest": 1', '"manifest": 1, "postinstall": "x"', "BAD_MANIFEST", /postinstall/],
+    ['"status.example.com"', '"*.example.com"', "BAD_MANIFEST", /host name such as/],
+    ['"sdk": "^0', '"sdk": "*", "x": "^0', "BAD_MANIFEST", /signalbox/],
+    ['"type": "module"', '"type": "commonjs"', "BAD_PACKAGE", /"type": "module"; it is "commonjs"/],
+    ['"type": "module"', '"type": "module", "dependencies": { "left-pad": "1" }', "BAD_PACKAGE", /devDependencies/],
+    ['"src/plugin.ts"', '"src/nowhere.ts"', "NO_SOURCE", /src\/nowhere\.ts/],
+  ])("package.json with %s as %s", async (from, to, code, text) => {
+    edit("package.json", from, to);
+    await refused(build(plugin), code, text);
+  });
+
+  test("a test or a package of what was not built", async () => {
+    edit("dist/plugin.js", /^/, "// more\n");
+    await refused(() => readBuilt(plugin), "NOT_BUILT", /another bundle.*plugin build/);
+    rmSync(join(plugin, "dist"), { recursive: true });
+    await refused(pack(plugin), "NOT_BUILT", /plugin build/);
+  });
+});
+
+describe("install", () => {
+  const packed = () => join(folder, "packed.tgz");
+  const tar = () => {
+    const work = mkdtempSync(join(folder, "tar-"));
+    cpSync(plugin, join(work, "package"), { recursive: true, verbatimSymlinks: true });
+    execFileSync("tar", ["czf", packed(), "-C", work, "package"]);
+  };
+
+  test("of a folder and of its tarball is the same", async () => {
+    const { path, integrity } = await pack(plugin);
+    const [whole, packed] = [await fetchPackage(plugin), await fetchPackage(path)];
+    expect(packed).toMatchObject({ manifest: whole.manifest, integrity, origin: "signalbox-plugin-good-0.1.0.tgz" });
+    expect(Buffer.from(packed.bundle).equals(Buffer.from(whole.bundle))).toBe(true);
+  });
+
+  test("a changed bundle", async () => {
+    edit("dist/plugin.js", /$/, "\n// more");
+    await refused(fetchPackage(plugin), "INTEGRITY", /dist\/plugin\.js has the SHA-256/);
+    edit("dist/plugin.json", '"0.1.0"', '"0.1.1"');
+    writeFileSync(join(plugin, "dist/plugin.js"), readFileSync(join(template, "dist/plugin.js")));
+    await refused(fetchPackage(plugin), "MISMATCH", /package.json says 0\.1\.0, dist\/plugin\.json says 0\.1\.1/);
+  });
+
+  test("links", async () => {
+    rmSync(join(plugin, "dist/plugin.js"));
+    symlinkSync(join(template, "dist/plugin.js"), join(plugin, "dist/plugin.js"));
+    await refused(fetchPackage(plugin), "SYMLINK", /dist\/plugin\.js is a symbolic link/);
+    tar();
+    await refused(fetchPackage(packed()), "SYMLINK", /package\/dist\/plugin\.js is a link to/);
+    rmSync(join(plugin, "dist"), { recursive: true });
+    symlinkSync(join(template, "dist"), join(plugin, "dist"));
+    await refused(fetchPackage(plugin), "SYMLINK", /dist is a symbolic link/);
+  });
+
+  test("an entry outside of the package", async () => {
+    for (const file of ["package.json", "dist/plugin.json"])
+      edit(file, /"manifest": 1/, '"manifest": 1, "entry": "dist/../../up.js"');
+    await refused(fetchPackage(plugin), "BAD_MANIFEST", /entry/);
+  });
+
+  test("tarballs that are none, and names that npm would take for something else", async () => {
+    writeFileSync(packed(), "no tarball");
+    await refused(fetchPackage(packed()), "BAD_TARBALL", /as npm packs it/);
+    mkdirSync(join(plugin, "bomb"));
+    writeFileSync(join(plugin, "bomb/zeros"), Buffer.alloc(70 * 1024 * 1024));
+    tar();
+    await refused(fetchPackage(packed()), "BAD_TARBALL", /at most \d+ bytes/);
+    for (const spec of ["git+https://example.com/x.git", "https://example.com/x", "owner/repo", "file:x", "-g", "npm:other@1"])
+      await refused(fetchPackage(spec), "NO_PACKAGE", /no folder, no tarball and no name/);
+    await refused(fetchPackage("./nowhere"), "NO_PACKAGE", /There is no/);
+  });
+});
+
+test("new: only into an empty folder, whose name is an id", () => {
+  expect(() => scaffold({ folder: plugin, kind: "tools" })).toThrow(/is not empty/);
+  expect(() => scaffold({ folder: join(folder, "Not An Id"), kind: "tools" })).toThrow(/lower-case letters/);
+  expect(() => scaffold({ folder: join(folder, "x"), kind: "stars" })).toThrow(/--kind: must be one of tools, sources/);
+});

@@ -1,0 +1,247 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build } from "../runtime/cli/plugin/build.ts";
+import { pack } from "../runtime/cli/plugin/pack.ts";
+import { run, runtimeUnderTest } from "./harness/process.ts";
+import { eventually } from "./harness/wait.ts";
+import { anyDatabase, roundsOf, startWorld, type World } from "./harness/world.ts";
+
+/** A new author and an operator, from an empty folder to the model's call, as the README tells it. */
+const limit = 240_000;
+const id = "word-count";
+let world: World;
+let folder: string;
+const plugin = () => join(folder, id);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "signalbox-author-"));
+  world = await startWorld({
+    ...{ database: anyDatabase(), env: { ENCRYPTION_KEY: "5".repeat(64) } },
+    script: (request) =>
+      roundsOf(request) === 0 && (request.tools ?? []).some((tool) => tool.function.name === "word-count__count_words")
+        ? { tool_calls: [{ name: "word-count__count_words", arguments: { text: "three short words" } }] }
+        : { content: "Done." },
+  });
+}, limit);
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function signalbox(args: readonly string[], cwd = folder) {
+  const env = { SIGNALBOX_URL: world.service.url };
+  const child = run(runtimeUnderTest(), "runtime/cli/main.ts", { args, env, cwd });
+  const { code } = await child.ended;
+  return { code, text: child.logs() };
+}
+async function good(args: readonly string[], cwd?: string): Promise<string> {
+  const { code, text } = await signalbox(args, cwd);
+  expect([code, text]).toEqual([0, expect.any(String)]);
+  return text;
+}
+const bad = async (args: readonly string[], text: RegExp, cwd?: string) =>
+  expect(await signalbox(args, cwd)).toEqual({ code: 1, text: expect.stringMatching(text) });
+const edit = (file: string, from: string, to: string) => {
+  const before = readFileSync(join(plugin(), file), "utf8");
+  expect(before).toContain(from);
+  writeFileSync(join(plugin(), file), before.replace(from, to));
+};
+const offered = async () => {
+  const before = world.model.chats().length;
+  await world.service.post("/api/llm/chat", { agent_id: "pm_default", messages: [{ role: "user", content: "Count." }] });
+  return {
+    tools: world.model
+      .chats()
+      .slice(before)
+      .flatMap((chat) => chat.tools ?? []),
+    chats: world.model.chats().slice(before),
+  };
+};
+const tarball = (version: string) => join(plugin(), `signalbox-plugin-${id}-${version}.tgz`);
+
+describe("from an empty folder", () => {
+  test(
+    "scaffold, edit one line, test, pack",
+    async () => {
+      expect(await good(["plugin", "new", id])).toContain("signalbox plugin test");
+      edit("src/plugin.ts", "How many words a text has.", "Counts the words of a text, as my team counts them.");
+      const tested = await good(["plugin", "test"], plugin());
+      expect(tested).toMatch(/\d+ passed, 0 failed/);
+      expect(tested).toContain("ok   tool word-count.get_status: at 429 for an hour");
+      const report = JSON.parse(readFileSync(join(plugin(), "dist/conformance.json"), "utf8"));
+      expect(report).toMatchObject({ plugin: { id, version: "0.1.0" }, failed: 0, warnings: [] });
+      expect(report.cases.length).toBe(report.passed);
+      expect(await good(["plugin", "pack"], plugin())).toMatch(/sha512-[\w+/]+=*\n.*dist\/conformance.json/s);
+      // What is packed is what was tested, however often it is packed.
+      const bytes = readFileSync(tarball("0.1.0"));
+      await good(["plugin", "pack"], plugin());
+      expect(readFileSync(tarball("0.1.0")).equals(bytes)).toBe(true);
+    },
+    limit,
+  );
+
+  test(
+    "install: stored, shown, and nothing runs",
+    async () => {
+      const text = await good(["plugin", "install", tarball("0.1.0")]);
+      expect(text).toContain("http: GET https://status.example.com (Looks up whether a service is up.)");
+      expect(text).toContain("capability: fetch");
+      expect(text).toContain(`signalbox plugin approve ${id}`);
+      const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
+      expect(lock.plugins[id]).toMatchObject({ version: "0.1.0", integrity: expect.stringMatching(/^sha512-/) });
+      expect((await offered()).tools.map((tool) => tool.function.name)).not.toContain("word-count__count_words");
+    },
+    limit,
+  );
+
+  test(
+    "approve: the tool is offered to the model, called, and recorded",
+    async () => {
+      expect(await good(["plugin", "approve", id])).toContain(`${id} 0.1.0 is approved`);
+      const seen = await eventually(
+        async () => {
+          const { tools, chats } = await offered();
+          return tools.some((tool) => tool.function.name === "word-count__count_words") ? { tools, chats } : null;
+        },
+        { timeout: 20_000 },
+      );
+      const tool = seen.tools.find((one) => one.function.name === "word-count__count_words");
+      expect(tool?.function).toMatchObject({ description: "Counts the words of a text, as my team counts them." });
+      const { body } =
+        await world.service.get<{ tool: string; status: string; result: unknown }[]>("/api/tool-executions?limit=1");
+      expect(body[0]).toMatchObject({ tool: "word-count.count_words", status: "succeeded", result: { words: 3 } });
+      expect(await good(["plugin", "doctor"])).toMatch(/word-count 0\.1\.0: (ready|degraded), sandbox.*nothing wrong/s);
+    },
+    limit,
+  );
+});
+
+test(
+  "dev: a save builds and tests anew",
+  async () => {
+    const child = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "dev"], env: {}, cwd: plugin() });
+    const rounds = (count: number) => eventually(() => child.logs().split(": good, ").length > count, { timeout: 60_000 });
+    try {
+      await rounds(1);
+      edit("src/plugin.ts", "The text.", "The text to count.");
+      await rounds(2);
+      expect(child.logs()).toMatch(/src.plugin\.ts was saved/);
+    } finally {
+      child.signal("SIGKILL");
+      await child.ended;
+    }
+  },
+  limit,
+);
+
+describe("versions", () => {
+  const next = async (version: string) => {
+    edit(
+      "package.json",
+      `"version": "${JSON.parse(readFileSync(join(plugin(), "package.json"), "utf8")).version}"`,
+      `"version": "${version}"`,
+    );
+    await build(plugin());
+    await pack(plugin());
+  };
+  const version = async () => (await world.service.get<{ version: string }>(`/api/plugins/${id}`)).body.version;
+
+  test(
+    "one that asks for no more serves at once; one that does waits, and says for what",
+    async () => {
+      await next("0.1.1");
+      expect(await good(["plugin", "upgrade", tarball("0.1.1")])).toContain("asks for nothing that was not approved before");
+      expect(await version()).toBe("0.1.1");
+      edit("package.json", '"GET"', '"GET", "POST"'.replace(", ", ",\n            "));
+      await next("0.2.0");
+      const text = await good(["plugin", "upgrade", tarball("0.2.0")]);
+      expect(text).toContain("0.2.0 asks for this beyond it:\n  http: POST https://status.example.com");
+      expect(await version()).toBe("0.1.1");
+      await bad(["plugin", "doctor"], /0\.2\.0 waits for an approval/);
+      await good(["plugin", "approve", id, "0.2.0"]);
+      expect(await version()).toBe("0.2.0");
+    },
+    limit,
+  );
+
+  test(
+    "rollback, disable, enable, info, permissions, logs, remove",
+    async () => {
+      await good(["plugin", "rollback", id]);
+      expect(await version()).toBe("0.1.1");
+      expect(await good(["plugin", "disable", id])).toBe(`${id} is approved.\n`);
+      expect(await good(["plugin", "enable", id])).toMatch(/^word-count is (enabled|stopped|starting|ready|degraded)\.\n$/);
+      expect(JSON.parse(await good(["plugin", "info", id]))).toMatchObject({ id, version: "0.1.1", versions: { length: 3 } });
+      expect(JSON.parse(await good(["plugin", "list"]))).toMatchObject([{ id }]);
+      expect(await good(["plugin", "permissions", id])).toContain(`${id} 0.1.1 may do:\n  http: GET https://status.example.com`);
+      await good(["plugin", "logs", id]);
+      expect(await good(["plugin", "remove", id])).toBe(`${id} is removed.\n`);
+      await bad(["plugin", "info", id], /There is no plugin "word-count"/);
+      expect(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8")).not.toContain(id);
+    },
+    limit,
+  );
+});
+
+describe("from a registry", () => {
+  let registry: Server;
+  const name = `signalbox-plugin-${id}`;
+  let lies = false;
+  beforeAll(async () => {
+    registry = createServer((request, response) => {
+      const file = tarball("0.2.0");
+      if (request.url?.endsWith(".tgz")) return void response.end(readFileSync(file));
+      if (request.url !== `/${name}`) return void response.writeHead(404).end("{}");
+      const { port } = registry.address() as AddressInfo;
+      const integrity = `sha512-${createHash("sha512").update(readFileSync(file)).digest("base64")}`;
+      const dist = {
+        tarball: `http://127.0.0.1:${port}/${name}/-/${name}-0.2.0.tgz`,
+        integrity: lies ? `sha512-${"A".repeat(86)}==` : integrity,
+      };
+      // A script that would be run by an installation.
+      const version = { name, version: "0.2.0", dist, scripts: { postinstall: "touch ran", prepare: "touch ran" } };
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ name, "dist-tags": { latest: "0.2.0" }, versions: { "0.2.0": version } }));
+    });
+    await new Promise<void>((done) => registry.listen(0, "127.0.0.1", done));
+    writeFileSync(
+      join(folder, ".npmrc"),
+      `registry=http://127.0.0.1:${(registry.address() as AddressInfo).port}/\ncache=${join(folder, "cache")}\n`,
+    );
+    writeFileSync(join(folder, "package.json"), "{}");
+  });
+  afterAll(() => void registry?.close());
+
+  test(
+    "the package is fetched, compared with its integrity, approved in one go",
+    async () => {
+      const text = await good(["plugin", "install", name, "--approve"]);
+      expect(text).toContain(`${id} 0.2.0 from ${name}@0.2.0`);
+      expect(text).toContain("is approved");
+      const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
+      expect(lock.plugins[id]).toMatchObject({ version: "0.2.0", source: `${name}@0.2.0` });
+      // What the lock holds is what another service gets.
+      await good(["plugin", "install"]);
+    },
+    limit,
+  );
+
+  test(
+    "other bytes than the registry promises, and than the lock holds, are refused",
+    async () => {
+      lies = true;
+      rmSync(join(folder, "cache"), { recursive: true, force: true });
+      await bad(["plugin", "install", name], /^(REGISTRY|INTEGRITY): .*sha512|EINTEGRITY/s);
+      const lock = join(folder, "signalbox-plugins.lock.json");
+      writeFileSync(lock, readFileSync(lock, "utf8").replace(/"sha256": "[0-9a-f]{4}/, '"sha256": "0000'));
+      await bad(["plugin", "install", tarball("0.2.0")], /^INTEGRITY: signalbox-plugins\.lock\.json has the SHA-256 0000/);
+      await bad(["plugin", "install", "signalbox-plugin-not-there"], /^REGISTRY: signalbox-plugin-not-there: .*404/s);
+    },
+    limit,
+  );
+});
