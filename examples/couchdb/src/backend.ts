@@ -1,0 +1,89 @@
+import {
+  distanceOf,
+  type MemoryBackend,
+  type MemoryFilter,
+  type MemoryHit,
+  PluginError,
+  type StoredMemory,
+  similarityOf,
+  type Vectors,
+  wordMatcher,
+} from "@signalbox/sdk";
+import type { Couch, Document } from "./couch.ts";
+
+/** Enough for the common endings. */
+const words = wordMatcher((word) => (word.length > 4 ? word.replace(/(ing|ed|es|s|e)$/, "") : word));
+
+const newestFirst = (a: StoredMemory, b: StoredMemory): number =>
+  b.created_at.localeCompare(a.created_at) || (a.id < b.id ? 1 : -1);
+
+/** CouchDB filters; it has neither vectors nor words, so what the filter leaves is compared here. */
+export function backend(store: Couch, vectors: Pick<Vectors, "dimension" | "metric" | "model">): MemoryBackend {
+  const similarity = (vector: readonly number[] | null, { embedding, model }: Document): number | null =>
+    !vector || !embedding || model !== vectors.model || embedding.length !== vector.length
+      ? null
+      : similarityOf(vectors.metric, distanceOf(vectors.metric, vector, embedding));
+  const check = (embedding: readonly number[]) => {
+    if (embedding.length !== vectors.dimension)
+      throw new PluginError(
+        "invalid_input",
+        `A vector must have ${vectors.dimension} dimensions; this one has ${embedding.length}.`,
+      );
+  };
+  const best = async (
+    filter: MemoryFilter,
+    limit: number,
+    hit: (one: Document) => MemoryHit | null,
+    by: "similarity" | "rank",
+  ) => {
+    const hits = (await store.find(filter)).flatMap((one) => hit(one) ?? []);
+    return hits.sort((a, b) => (b[by] ?? 0) - (a[by] ?? 0)).slice(0, limit);
+  };
+  return {
+    about: "CouchDB: each memory a document under its key.",
+    put: ({ ttl_ms, embedding, ...memory }) => {
+      if (embedding) check(embedding);
+      return store.create({ memory, embedding: embedding && [...embedding], model: embedding && vectors.model }, ttl_ms);
+    },
+    get: async (key) => (await store.byKey(key))?.memory ?? null,
+    delete: (key) => store.remove(key),
+    list: async (filter, { limit, offset }) => {
+      const all = (await store.find(filter)).map(({ memory }) => memory).sort(newestFirst);
+      return { items: all.slice(offset, offset + limit), total: all.length };
+    },
+    nearest: (vector, filter, limit) => {
+      const hit = (one: Document) => {
+        const close = similarity(vector, one);
+        return close === null ? null : { ...one.memory, similarity: close, rank: null };
+      };
+      return best(filter, limit, hit, "similarity");
+    },
+    match: (query, filter, limit) => {
+      const score = words[query.words](query.text);
+      const hit = (one: Document) => {
+        const rank = score(one.memory.content);
+        return rank === null ? null : { ...one.memory, rank, similarity: similarity(query.vector, one) };
+      };
+      return best(filter, limit, hit, "rank");
+    },
+    unembedded: async (limit) => {
+      const waiting = (await store.find([{}])).filter(({ embedding, model }) => embedding === null || model !== vectors.model);
+      return waiting
+        .map(({ memory }) => memory)
+        .sort((a, b) => newestFirst(b, a))
+        .slice(0, limit)
+        .map(({ id, content }) => ({ id, content }));
+    },
+    embed: async (entries) => {
+      for (const { id, embedding } of entries) {
+        check(embedding);
+        await store.embed(id, embedding, vectors.model);
+      }
+    },
+    forgetVectors: async () => {
+      for (const { memory } of await store.find([{}])) await store.embed(memory.id, null, null);
+    },
+    sweep: () => store.sweep(),
+    check: async () => void (await store.find([])),
+  };
+}
