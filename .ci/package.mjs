@@ -20,13 +20,14 @@ for (const name of ["sdk", "schema"]) {
 }
 rmSync("dist/types", { recursive: true });
 
+cpSync("runtime/cli/plugin/templates", "dist/signalbox/templates", { recursive: true });
 cpSync("migrations", "dist/signalbox/migrations", { recursive: true, filter: (path) => !path.endsWith(".md") });
 write("signalbox", {
   ...described(root),
   bin: { signalbox: "signalbox.js" },
   exports: { "./package.json": "./package.json" },
-  // Read by its path at run time, so that no import names it.
-  dependencies: used("signalbox", ["swagger-ui-dist"]),
+  // Read by its path at run time, so that no import names it; the sdk is what plugins are built with.
+  dependencies: used("signalbox", ["swagger-ui-dist", "@signalbox/sdk"]),
 });
 const sdk = workspaces[0];
 write("sdk", {

@@ -182,9 +182,9 @@ export interface Capabilities {
   sql: SqlAccess;
   /** The host's Redis; where there is none, a plugin that needs it is not set up. Built-in plugins only. */
   redis: RedisAccess;
-  /** The host's own operations. Built-in plugins only. */
+  /** The host's own operations; those that the manifest names. */
   operations: OperationsAccess;
-  /** The configured trackers. Built-in plugins only. */
+  /** The configured trackers. */
   trackers: TrackersAccess;
   /** The plugin's own credential of this name, as its manifest declares it; `null` where the operator set none. Of one marked `inject` a stand-in, which the host replaces in requests. */
   secret(name: string): Promise<string | null>;

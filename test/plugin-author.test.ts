@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build } from "../runtime/cli/plugin/build.ts";
 import { pack } from "../runtime/cli/plugin/pack.ts";
-import { run, runtimeUnderTest } from "./harness/process.ts";
+import { root, run, runtimeUnderTest } from "./harness/process.ts";
 import { eventually } from "./harness/wait.ts";
 import { anyDatabase, roundsOf, startWorld, type World } from "./harness/world.ts";
 
@@ -39,6 +39,12 @@ async function signalbox(args: readonly string[], cwd = folder) {
   const { code } = await child.ended;
   return { code, text: child.logs() };
 }
+const readme = readFileSync(join(root, "README.md"), "utf8");
+/** A command as it stands in the README. */
+const written = (command: string, cwd?: string): Promise<string> => {
+  expect(readme).toContain(`signalbox ${command}`);
+  return good(command.split(" "), cwd);
+};
 async function good(args: readonly string[], cwd?: string): Promise<string> {
   const { code, text } = await signalbox(args, cwd);
   expect([code, text]).toEqual([0, expect.any(String)]);
@@ -68,15 +74,15 @@ describe("from an empty folder", () => {
   test(
     "scaffold, edit one line, test, pack",
     async () => {
-      expect(await good(["plugin", "new", id])).toContain("signalbox plugin test");
+      expect(await written("plugin new word-count")).toContain("signalbox plugin test");
       edit("src/plugin.ts", "How many words a text has.", "Counts the words of a text, as my team counts them.");
-      const tested = await good(["plugin", "test"], plugin());
+      const tested = await written("plugin test", plugin());
       expect(tested).toMatch(/\d+ passed, 0 failed/);
       expect(tested).toContain("ok   tool word-count.get_status: at 429 for an hour");
       const report = JSON.parse(readFileSync(join(plugin(), "dist/conformance.json"), "utf8"));
       expect(report).toMatchObject({ plugin: { id, version: "0.1.0" }, failed: 0, warnings: [] });
       expect(report.cases.length).toBe(report.passed);
-      expect(await good(["plugin", "pack"], plugin())).toMatch(/sha512-[\w+/]+=*\n.*dist\/conformance.json/s);
+      expect(await written("plugin pack", plugin())).toMatch(/sha512-[\w+/]+=*\n.*dist\/conformance.json/s);
       // What is packed is what was tested, however often it is packed.
       const bytes = readFileSync(tarball("0.1.0"));
       await good(["plugin", "pack"], plugin());
@@ -88,7 +94,7 @@ describe("from an empty folder", () => {
   test(
     "install: stored, shown, and nothing runs",
     async () => {
-      const text = await good(["plugin", "install", tarball("0.1.0")]);
+      const text = await written("plugin install signalbox-plugin-word-count-0.1.0.tgz", plugin());
       expect(text).toContain("http: GET https://status.example.com (Looks up whether a service is up.)");
       expect(text).toContain("capability: fetch");
       expect(text).toContain(`signalbox plugin approve ${id}`);
@@ -102,7 +108,7 @@ describe("from an empty folder", () => {
   test(
     "approve: the tool is offered to the model, called, and recorded",
     async () => {
-      expect(await good(["plugin", "approve", id])).toContain(`${id} 0.1.0 is approved`);
+      expect(await written("plugin approve word-count")).toContain(`${id} 0.1.0 is approved`);
       const seen = await eventually(
         async () => {
           const { tools, chats } = await offered();
