@@ -25,6 +25,8 @@ export default defineConfig([
     entry: { index: "sdk/index.ts", manifest: "sdk/manifest.ts", "testing/index": "sdk/testing/index.ts" },
     outDir: "dist/sdk",
   },
+  // The first code of a plugin's process: one file, for Deno.
+  { ...shared, splitting: false, sourcemap: false, entry: { boot: "runtime/plugins/sandbox/boot/main.ts" }, outDir: "dist/boot" },
   {
     ...shared,
     entry: Object.fromEntries(nouns.map((file) => [file.slice(0, -3), `schema/${file}`])),

@@ -20,6 +20,8 @@ for (const name of ["sdk", "schema"]) {
 }
 rmSync("dist/types", { recursive: true });
 
+cpSync("dist/boot/boot.js", "dist/signalbox/boot.js");
+rmSync("dist/boot", { recursive: true });
 cpSync("runtime/cli/plugin/templates", "dist/signalbox/templates", { recursive: true });
 cpSync("migrations", "dist/signalbox/migrations", { recursive: true, filter: (path) => !path.endsWith(".md") });
 write("signalbox", {
@@ -28,6 +30,8 @@ write("signalbox", {
   exports: { "./package.json": "./package.json" },
   // Read by its path at run time, so that no import names it; the sdk is what plugins are built with.
   dependencies: used("signalbox", ["swagger-ui-dist", "@signalbox/sdk"]),
+  // The sandbox of plugins; without it none but trusted ones run.
+  optionalDependencies: root.optionalDependencies,
 });
 const sdk = workspaces[0];
 write("sdk", {

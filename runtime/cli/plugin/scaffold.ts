@@ -55,7 +55,7 @@ function packageJson(from: string, id: string): string {
     "@signalbox/sdk": `^${SDK_VERSION}`,
     "@types/node": "^24.0.0",
     signalbox: `^${version}`,
-    typescript: "^6.0.0",
+    typescript: "^7.0.0",
     zod: "^4.6.0",
   };
   return `${JSON.stringify({ ...rest, devDependencies, signalbox }, null, 2)}\n`;
