@@ -8,8 +8,11 @@ create function claim_executions(worker text, most integer, lease_seconds double
 language plpgsql set enable_bitmapscan = off set enable_seqscan = off set enable_sort = off as $$
 begin
   -- A claim that a crash of the server undoes has done nothing yet, so its commit need not wait for the disk. The write that
-  -- goes before any effect does wait, for this one too.
-  perform set_config('synchronous_commit', 'off', true);
+  -- goes before any effect does wait, for this one too. Without fsync (the embedded database) no commit waits, and this one would
+  -- stay in the memory of the process.
+  if current_setting('fsync')::boolean then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
   return query
     with due as (
       select x.id from task_executions x
