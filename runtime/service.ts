@@ -252,7 +252,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
     },
     mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
     gateway: {
-      ...{ memory, leaseSeconds, isOpen: () => keyring.open },
+      ...{ memory, leaseSeconds },
       limits: createLimits(
         { default: config.RATE_LIMIT_DEFAULT, trusted: config.RATE_LIMIT_TRUSTED, privileged: config.RATE_LIMIT_PRIVILEGED },
         countersOf(sql, redis),

@@ -18,7 +18,7 @@ export const register = operation({
       .string()
       .max(1_000)
       .default("")
-      .describe("The agent's `auth_secret`, where `auth_enabled`; without, it may register only while there are no API keys."),
+      .describe("The agent's `auth_secret`, where `auth_enabled`; else it is not looked at."),
     capabilities: z
       .array(z.string().trim().min(1).max(100))
       .max(100)

@@ -15,14 +15,12 @@ export interface GatewayParts {
   readonly results: TaskResults;
   readonly memory: Memory;
   readonly leaseSeconds: number;
-  /** Whether whoever reaches the service may do everything, since there are no API keys. */
-  readonly isOpen: () => boolean;
 }
 
 /** What external agents call: registration, tasks, heartbeat, memory. */
-export function gatewayOperations({ limits, streams, results, memory, leaseSeconds, isOpen }: GatewayParts): Bound[] {
+export function gatewayOperations({ limits, streams, results, memory, leaseSeconds }: GatewayParts): Bound[] {
   return [
-    handle(gateway.register, (input, { sql }) => register(sql, limits, input, isOpen())),
+    handle(gateway.register, (input, { sql }) => register(sql, limits, input)),
     handle(gateway.heartbeat, async ({ session_id }, { sql }) => {
       const session = await requireSession(sql, limits, session_id);
       const expires_at = await renewSession(sql, session.id_hash, sessionSeconds);

@@ -19,16 +19,11 @@ export interface Registration {
 }
 
 /**
- * Opens a session. With `auth_enabled` the secret must be right; wrong ones are slowed down, on all replicas together. An
- * agent without a secret may register only where nobody needs an API key either (`open`).
+ * Opens a session. With `auth_enabled` the secret must be right; wrong ones are slowed down, on all replicas together.
  */
-export async function register(sql: Sql, limits: Limits, input: Registration, open: boolean) {
+export async function register(sql: Sql, limits: Limits, input: Registration) {
   const agent = await findGatewayAgent(sql, input.agent_id);
   if (!agent) throw problem("not_found", `There is no agent "${input.agent_id}".`, { field: "agent_id" });
-  if (!agent.auth_enabled && !open) {
-    const how = "set its auth_secret and auth_enabled";
-    throw problem("unauthenticated", `The agent "${agent.id}" has no secret to register with: ${how}.`, { field: "agent_id" });
-  }
   const isRight = () => matchesSecret(input.secret, agent.auth_secret_hash);
   if (agent.auth_enabled && !(await limits.secret(agent.id, isRight)))
     throw problem("unauthenticated", `The secret of the agent "${agent.id}" is not right.`, { field: "secret" });
