@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 55bf30c76be49322
+-- Made from 6d5b8890f95afcd7
 
 create extension if not exists vector;
 
@@ -12,8 +12,11 @@ CREATE OR REPLACE FUNCTION claim_executions(worker text, most integer, lease_sec
 AS $function$
 begin
   -- A claim that a crash of the server undoes has done nothing yet, so its commit need not wait for the disk. The write that
-  -- goes before any effect does wait, for this one too.
-  perform set_config('synchronous_commit', 'off', true);
+  -- goes before any effect does wait, for this one too. Without fsync (the embedded database) no commit waits, and this one would
+  -- stay in the memory of the process.
+  if current_setting('fsync')::boolean then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
   return query
     with due as (
       select x.id from task_executions x
