@@ -22,6 +22,21 @@ export async function startSignalbox(
   settings: Record<string, string>,
   started: (service: Signalbox) => void,
 ): Promise<Signalbox> {
+  for (let tries = 1; ; tries++) {
+    let logs = () => "";
+    try {
+      return await startOnce(settings, (service) => {
+        logs = () => service.logs();
+        started(service);
+      });
+    } catch (error) {
+      // Somebody took a port between our look and the service's start.
+      if (tries >= 3 || !/EADDRINUSE|AddrInUse/.test(logs())) throw error;
+    }
+  }
+}
+
+async function startOnce(settings: Record<string, string>, started: (service: Signalbox) => void): Promise<Signalbox> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-demo-"));
   const port = await portOr(8000);
   const grpcPort = await portOr(9090);
@@ -71,7 +86,8 @@ class Child implements Signalbox {
     while (this.#exit === null) {
       const response = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
       await response?.body?.cancel();
-      if (response?.status === 200) return;
+      // Somebody else may have taken the port meanwhile, and answer in its place.
+      if (response?.status === 200 && /listens on/.test(this.logs())) return;
       await sleep(25);
     }
     throw new Error(`Signalbox ended before it served (${this.#exit}).`);

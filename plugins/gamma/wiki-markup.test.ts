@@ -51,7 +51,7 @@ describe("Server's wiki markup", () => {
           expect(macros.filter((name) => name === "code").length % 2).toBe(0);
           expect(macros.filter((name) => name === "quote").length % 2).toBe(0);
           expect(macros).not.toContain("noformat");
-          const outside = wiki.replace(/\{code\}\n[\s\S]*?\n\{code\}/g, "");
+          const outside = wiki.replace(/\{code(?::\w+)?\}\n[\s\S]*?\n\{code\}/g, "");
           expect(outside).not.toMatch(/(?<!\\)\[~bob/);
           expect(outside).not.toMatch(/(?<!\\)!a\.png(?<!\\)!/);
         },
