@@ -138,6 +138,7 @@ describe("a burst of 1,000 comments", () => {
     ["the public platform, three seconds apart", "https://api.github.com", 60],
   ] as const)(
     "by two replicas at %s: none is refused twice, none is lost, none is doubled",
+    { timeout: 60_000 },
     async ([, api_url, minutes]) => {
       const written: string[] = [];
       const refused = new Map<string, number>();
@@ -171,7 +172,6 @@ describe("a burst of 1,000 comments", () => {
       expect([...refused.values()].filter((times) => times > 1)).toEqual([]);
       if (api_url === "https://api.github.com") expect(refused.size).toBe(0);
     },
-    60_000,
   );
 });
 
