@@ -13,7 +13,7 @@ export type Topic =
   | "queue"
   /** An execution was cancelled; its id. */
   | "cancel"
-  /** The first memory is there. */
+  /** The first of `memories` or `chunks` is there. */
   | "memory"
   /** A knowledge source is to be synced, or its settings changed. */
   | "knowledge"

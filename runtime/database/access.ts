@@ -1,5 +1,6 @@
 import type { SqlAccess, Statement } from "@signalbox/sdk";
 import type { Queryable, Sql } from "./client.ts";
+import { oneTrip } from "./one-trip.ts";
 
 /** The capability `sql`: the pool behind a plugin's statements. */
 export function sqlAccess(sql: Sql): SqlAccess {
@@ -8,10 +9,11 @@ export function sqlAccess(sql: Sql): SqlAccess {
     on.unsafe(text, parameters as never[], { prepare: parameters.length > 0 });
   return {
     query: async <Row>(statement: Statement) => [...(await run(sql, statement))] as Row[],
-    transaction: async <Row>(statements: readonly Statement[]) =>
-      sql.begin(async (transaction) => {
-        const results = await Promise.all(statements.map((statement) => run(transaction, statement)));
-        return [...(results.at(-1) ?? [])] as Row[];
-      }) as Promise<Row[]>,
+    transaction: async <Row>(statements: readonly Statement[]) => {
+      const [first, ...rest] = statements;
+      const plain = first && rest.length > 0 && first.parameters.length === 0 ? first.text : "";
+      const results = await oneTrip(sql, (tx) => (plain ? rest : statements).map((statement) => run(tx, statement)), plain);
+      return (results.at(-1) ?? []) as Row[];
+    },
   };
 }

@@ -16,6 +16,8 @@ const widestVector = 2000;
 const widestHalfvec = 4000;
 /** Under so many rows an ivfflat index would be trained on too little, and an exact search is quick. */
 const fewestForIvfflat = 1000;
+/** Rows that an HNSW search looks at; with fewer its recall among 100,000 rows is under 0.97 (`npm run bench -- memory`). */
+const fewestCandidates = 200;
 const lock = 7_160_414;
 
 /**
@@ -60,7 +62,9 @@ const at = (version: string, major: number, minor: number): boolean => {
 function tuning(options: VectorOptions, kind: "hnsw" | "ivfflat" | null, iterative: boolean): (limit: number) => Statement {
   return (limit) => {
     const settings: [string, string][] = [["plan_cache_mode", "force_custom_plan"]];
-    if (kind === "hnsw") settings.push(["hnsw.ef_search", String(Math.min(1000, Math.max(100, limit * 2)))]);
+    if (kind === "hnsw") settings.push(["hnsw.ef_search", String(Math.min(1000, Math.max(fewestCandidates, limit * 2)))]);
+    // Vectors are stored out of line, where the planner does not see what reading all of them costs.
+    if (kind) settings.push(["enable_seqscan", "off"]);
     if (kind === "ivfflat") settings.push(["ivfflat.probes", String(options.probes)], ["random_page_cost", "1.1"]);
     if (kind && iterative) settings.push([`${kind}.iterative_scan`, "relaxed_order"]);
     const calls = settings.map(([name, value]) => `set_config('${name}', '${value}', true)`);

@@ -41,6 +41,7 @@ const callMs = 120_000;
 /**
  * Brings the index of one source up to date: lists what there is, reads what changed, removes what is gone. Each portion is
  * written in one transaction with the job's progress, so whoever takes the job over after a crash goes on behind it.
+ * Answers which pages cannot be read, with the reason; the next sync tries them again.
  */
 export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected, signal: AbortSignal, deps: IngestDeps) {
   const call = (): Call => ({
@@ -50,8 +51,9 @@ export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected
   });
   const read = async (ids: readonly string[]) => checkedPages(await orAborted(call(), (one) => knowledge.read(ids, one)), ids);
   if (!job.listed) await listAll(job, (cursor) => orAborted(call(), (one) => knowledge.list({ cursor }, one)), deps);
-  await readWaiting(job, read, deps);
+  const unread = await readWaiting(job, read, deps);
   await removeUnlisted(job, read, deps);
+  return unread;
 }
 
 type Read = (ids: readonly string[]) => Promise<KnowledgePage[]>;
@@ -71,20 +73,51 @@ async function listAll(job: ClaimedJob, list: (cursor: string | null) => ReturnT
   }
 }
 
-async function readWaiting(job: ClaimedJob, read: Read, deps: IngestDeps): Promise<void> {
+async function readWaiting(job: ClaimedJob, read: Read, deps: IngestDeps): Promise<Map<string, string>> {
+  const unread = new Map<string, string>();
   for (;;) {
-    const waiting = (await waitingPages(deps.sql, job.knowledge_source_id, portion)).map(({ page_id }) => page_id);
-    if (waiting.length === 0) return;
-    const pages = await read(waiting);
+    const but = [...unread.keys()];
+    const waiting = (await waitingPages(deps.sql, job.knowledge_source_id, but, portion)).map(({ page_id }) => page_id);
+    if (waiting.length === 0) return unread;
+    const pages = await readOrOneByOne(job, waiting, read, unread);
     const there = new Set(pages.map(({ id }) => id));
     await store(
       job,
       pages,
-      waiting.filter((id) => !there.has(id)),
+      waiting.filter((id) => !there.has(id) && !unread.has(id)),
       deps,
     );
   }
 }
+
+/** After two failures of a portion its pages are read one by one: the rest of a wiki must not wait for a page that is broken. */
+async function readOrOneByOne(
+  job: ClaimedJob,
+  ids: readonly string[],
+  read: Read,
+  unread: Map<string, string>,
+): Promise<KnowledgePage[]> {
+  try {
+    return await read(ids);
+  } catch (error) {
+    if (job.attempts < 2 || ids.length === 1 || !isOfOnePage(error)) throw error;
+    const pages: KnowledgePage[] = [];
+    for (const id of ids) {
+      try {
+        pages.push(...(await read([id])));
+      } catch (failure) {
+        if (!isOfOnePage(failure)) throw failure;
+        unread.set(id, (failure as Error).message);
+      }
+    }
+    // All of them: that is not the pages' fault.
+    if (pages.length > 0) return pages;
+    throw error;
+  }
+}
+
+const isOfOnePage = (error: unknown): boolean =>
+  ["unavailable", "timeout", "failed", "invalid_input", "conflict"].includes(String((error as { code?: unknown } | null)?.code));
 
 /** A listing may miss a page that another one's deletion moved to a portion before; only what cannot be read is gone. */
 async function removeUnlisted(job: ClaimedJob, read: Read, deps: IngestDeps): Promise<void> {

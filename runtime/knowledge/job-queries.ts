@@ -106,9 +106,14 @@ export async function advanceJob(sql: Queryable, { id, lease }: ClaimedJob, by: 
   return result.count > 0;
 }
 
-export async function succeedJob(sql: Queryable, { id, lease, knowledge_source_id: source }: ClaimedJob): Promise<boolean> {
+/** `note`: what is not as it should be all the same. */
+export async function succeedJob(
+  sql: Queryable,
+  { id, lease, knowledge_source_id: source }: ClaimedJob,
+  note: string | null,
+): Promise<boolean> {
   const done = await sql<{ started_at: string }[]>`
-    update ingestion_jobs set status = 'succeeded', finished_at = now(), lease = null, lease_expires_at = null, error = null
+    update ingestion_jobs set status = 'succeeded', finished_at = now(), lease = null, lease_expires_at = null, error = ${note}
     where id = ${id} and lease = ${lease} returning started_at`;
   const [job] = done;
   if (!job) return false;

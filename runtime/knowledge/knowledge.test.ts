@@ -124,6 +124,23 @@ describe("a sync", () => {
     expect(reads.map((ids) => ids.length)).toEqual([25, 10]);
   });
 
+  test("a page that cannot be read holds up no other, and is tried again by the next sync", async () => {
+    for (let i = 0; i < 40; i++) put(`p${String(i).padStart(2, "0")}`, "x");
+    const read = knowledge.read;
+    const broken: typeof read = async (ids, call) => {
+      if (ids.includes("p07")) throw new PluginError("unavailable", "page p07 is torn");
+      return read(ids, call);
+    };
+    Object.assign(knowledge, { read: broken });
+    const hurry = setInterval(() => void door.sql`update ingestion_jobs set next_attempt_at = now()`.catch(() => {}), 20);
+    const job = await sync().finally(() => clearInterval(hurry));
+    Object.assign(knowledge, { read });
+    expect(job).toMatchObject({ status: "succeeded", pages_seen: 40, pages_changed: 39 });
+    expect(job.error).toBe("1 page could not be read; the first is p07: page p07 is torn");
+    expect(await sync()).toMatchObject({ status: "succeeded", pages_changed: 1, error: null });
+    expect(await indexed()).toHaveLength(40);
+  });
+
   test("is given up after six failures without progress, and at once where it cannot pass", async () => {
     put("a", "x");
     failure = new PluginError("unavailable", "the map is folded");

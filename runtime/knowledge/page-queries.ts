@@ -19,9 +19,15 @@ export async function notePages(
 }
 
 /** Pages whose content in the index is not what the other side has. */
-export const waitingPages = (sql: Queryable, source: string, limit: number): Promise<{ page_id: string }[]> =>
+export const waitingPages = (
+  sql: Queryable,
+  source: string,
+  but: readonly string[],
+  limit: number,
+): Promise<{ page_id: string }[]> =>
   sql<{ page_id: string }[]>`
     select page_id from knowledge_pages where knowledge_source_id = ${source} and revision is distinct from listed_revision
+      and page_id <> all(${[...but]}::text[])
     order by page_id limit ${limit}`;
 
 /** Pages of the index that a complete listing did not name. */

@@ -86,8 +86,8 @@ async function carryOut(job: jobs.ClaimedJob, stopping: AbortSignal, options: Ru
   const lost = new AbortController();
   const keeping = keep(job, ended.signal, lost, options);
   try {
-    await work(job, AbortSignal.any([stopping, lost.signal]), options);
-    if (await jobs.succeedJob(sql, job)) log.info("a knowledge source was synced");
+    const note = await work(job, AbortSignal.any([stopping, lost.signal]), options);
+    if (await jobs.succeedJob(sql, job, note)) log.info("a knowledge source was synced", { ...(note !== null && { note }) });
   } catch (error) {
     if (lost.signal.aborted || error instanceof LostJob) return log.warn("a sync was let go: another replica has it");
     if (stopping.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
@@ -109,7 +109,7 @@ class SourceFailure extends Error {
   }
 }
 
-async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOptions): Promise<void> {
+async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOptions): Promise<string | null> {
   const row = await findSource(options.sql, job.knowledge_source_id);
   if (!row) throw new LostJob("the source is gone");
   const source = await openSource(row, options).catch((error) => {
@@ -117,7 +117,11 @@ async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOp
   });
   const close = options.reach.open(source.plugin, hostsIn(source.settings));
   try {
-    await ingest(job, source, signal, options);
+    const unread = await ingest(job, source, signal, options);
+    if (unread.size === 0) return null;
+    const [[id, reason] = []] = unread;
+    const text = `${unread.size} page${unread.size > 1 ? "s" : ""} could not be read; the first is ${id}: ${reason}`;
+    return storableText(redact(text, source.hidden));
   } catch (error) {
     if (signal.aborted || error instanceof LostJob || !isConnectors(error)) throw error;
     const failure = toFailure(error);

@@ -21,6 +21,8 @@ export interface FindDeps {
   readonly embedder: Embedder;
   readonly vectors: Vectors;
   readonly log: Log;
+  /** Whether there may be any chunks of documents. */
+  readonly anyChunks: () => boolean;
 }
 
 /** A memory or a document chunk that a search found. */
@@ -66,7 +68,7 @@ async function vectorOf({ embedder, log }: FindDeps, query: Query): Promise<read
 }
 
 async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readonly number[]): Promise<Found[]> {
-  const chunks = chunkFilter(filter);
+  const chunks = deps.anyChunks() ? chunkFilter(filter) : null;
   const [memories, documents] = await Promise.all([
     inStores(deps, filter, (store) => using(store, (backend) => backend.nearest(vector, filter, limit))),
     chunks ? nearestChunks(deps.sql, vector, chunks, limit, deps.vectors) : [],
@@ -77,7 +79,7 @@ async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readon
 async function byWords(deps: FindDeps, query: Query, vector: readonly number[] | null): Promise<Found[]> {
   const { filter, limit, text, mode } = query;
   const words = { text, vector, words: mode === "hybrid" || query.prose ? ("any" as const) : ("all" as const) };
-  const chunks = chunkFilter(filter);
+  const chunks = deps.anyChunks() ? chunkFilter(filter) : null;
   const [memories, documents] = await Promise.all([
     inStores(deps, filter, (store) => using(store, (backend) => backend.match(words, filter, limit))),
     chunks ? matchChunks(deps.sql, words, chunks, limit, deps.vectors) : [],

@@ -8,8 +8,8 @@ import type { Embedder } from "./embedder.ts";
 import {
   confirmKeys,
   findKey,
-  findReferences,
   pendingMs,
+  type References,
   type Reservation,
   releaseKey,
   reserveKey,
@@ -48,6 +48,8 @@ export interface Keep {
   remove(key: string): Promise<void>;
 }
 
+/** The store whose memories are written behind their reservations, to the same log. */
+const inDatabase = "pgvector";
 const absent = (key: string) => problem("not_found", `There is no memory with the key ${quote(key)}.`);
 const quote = (key: string) => JSON.stringify(key.length > 100 ? `${key.slice(0, 100)}…` : key);
 
@@ -102,12 +104,11 @@ async function create(
   confirm: (one: Reservation) => Promise<boolean>,
 ): Promise<StoredMemory> {
   const { agent_id = null, project_id = null, task_id = null } = input;
-  await checkReferences(deps, agent_id, project_id);
   const store = storeFor(deps.stores, input.scope);
   const seconds = input.ttl_seconds ?? (input.scope === "task" ? deps.shortTtlSeconds : null);
   const one = { key: input.key, id: newId(), store: store.name, ttl_ms: seconds === null ? null : seconds * 1000 };
   // A key that is taken is refused before anybody pays for a vector.
-  await holdKey(deps, one);
+  await holdKey(deps, one, { agent_id, project_id });
   const began = performance.now();
   const embedding = await deps.embedder.embedSoon(input.content);
   const now = new Date().toISOString();
@@ -142,22 +143,21 @@ async function keepOrGiveUp(store: Store, key: string, confirmed: Promise<boolea
 
 const taken = (key: string) => problem("conflict", `key: a memory with the key ${quote(key)} exists already`, { field: "key" });
 
-async function checkReferences({ sql }: KeepDeps, agentId: string | null, projectId: number | null): Promise<void> {
-  if (agentId === null && projectId === null) return;
-  const there = await findReferences(sql, agentId, projectId);
-  if (!there.agent) throw problem("bad_request", `agent_id: there is no agent "${agentId}"`, { field: "agent_id" });
-  if (!there.project) throw problem("bad_request", `project_id: there is no project ${projectId}`, { field: "project_id" });
-}
-
 /**
- * Reserves a key; throws a `conflict` where it is taken. A key whose memory is gone, because its creation died or its
+ * Reserves a key; throws a `bad_request` where what the memory refers to is not there, and a `conflict` where it is taken. A key whose memory is gone, because its creation died or its
  * store lost it, is taken over.
  */
-async function holdKey({ sql, stores }: KeepDeps, one: Reservation): Promise<void> {
-  if (await reserveKey(sql, one)) return;
+async function holdKey({ sql, stores }: KeepDeps, one: Reservation, refers: References): Promise<void> {
+  const reserve = async () => {
+    const { held, agent, project } = await reserveKey(sql, one, refers, one.store === inDatabase);
+    if (!agent) throw problem("bad_request", `agent_id: there is no agent "${refers.agent_id}"`, { field: "agent_id" });
+    if (!project) throw problem("bad_request", `project_id: there is no project ${refers.project_id}`, { field: "project_id" });
+    return held;
+  };
+  if (await reserve()) return;
   const holder = await findKey(sql, one.key);
   if (!holder || holder.free) {
-    if (await reserveKey(sql, one)) return;
+    if (await reserve()) return;
     throw taken(one.key);
   }
   if (holder.pending) throw taken(one.key);

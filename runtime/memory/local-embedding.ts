@@ -17,14 +17,15 @@ export function hashEmbedding(text: string, dimension: number): number[] {
   for (const [word, count] of counts) {
     // Often repeated words say little more than those said once.
     const weight = (1 + Math.log(count)) * (commonWords.has(word) ? 0.1 : 1);
-    add(vector, word, weight);
-    const letters = [...`^${word}$`];
-    const gram = (weight * 0.6) / Math.sqrt(Math.max(1, letters.length - 2));
-    for (let i = 0; i + 3 <= letters.length; i++) add(vector, `#${letters.slice(i, i + 3).join("")}`, gram);
+    add(vector, fnv1a(word), weight);
+    addLetters(vector, `^${word}$`, weight * 0.6);
   }
-  if (words.length === 0) add(vector, text, 1);
-  const length = Math.hypot(...vector) || 1;
-  return Array.from(vector, (value) => value / length);
+  if (words.length === 0) add(vector, fnv1a(text), 1);
+  let square = 0;
+  for (const value of vector) square += value * value;
+  const length = Math.sqrt(square) || 1;
+  for (let i = 0; i < dimension; i++) vector[i] = (vector[i] as number) / length;
+  return Array.from(vector);
 }
 
 const commonWords = new Set(
@@ -33,16 +34,38 @@ const commonWords = new Set(
   ),
 );
 
-function add(vector: Float64Array, feature: string, weight: number): void {
-  const hash = fnv1a(feature);
+/** Every three letters of a word, as the feature `#` and the letters. */
+function addLetters(vector: Float64Array, word: string, weight: number): void {
+  // Where each letter begins: those beyond 16 bits take two units.
+  const starts: number[] = [];
+  for (let i = 0; i < word.length; i++) {
+    starts.push(i);
+    if ((word.codePointAt(i) as number) > 0xffff) i++;
+  }
+  starts.push(word.length);
+  const letters = starts.length - 1;
+  const gram = weight / Math.sqrt(Math.max(1, letters - 2));
+  for (let i = 0; i + 3 <= letters; i++) add(vector, mixed(fed(hashOfSharp, word, starts[i] as number, starts[i + 3])), gram);
+}
+
+function add(vector: Float64Array, hash: number, weight: number): void {
   const at = (hash >>> 1) % vector.length;
   vector[at] = (vector[at] as number) + (hash & 1 ? weight : -weight);
 }
 
 /** FNV-1a over UTF-16 units, with a last mix: neighbouring features must not land side by side. */
-function fnv1a(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+const fnv1a = (text: string): number => mixed(fed(basis, text));
+
+const basis = 0x811c9dc5;
+function fed(from: number, text: string, start = 0, end = text.length): number {
+  let hash = from;
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash;
+}
+const hashOfSharp = fed(basis, "#");
+
+function mixed(from: number): number {
+  let hash = from;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;

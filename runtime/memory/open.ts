@@ -40,21 +40,22 @@ export interface Memory extends Keep {
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { sql, bus, log } = options;
   const occupied = await watchOccupied(sql, bus, (error) => log.warn("could not look whether there are memories", { error }));
+  const finding = { ...options, anyChunks: occupied.chunks };
   const maintenance = startMaintenance(options);
   const keep = createKeep({
     ...options,
     stored: (waits) => {
-      occupied.note();
+      occupied.note("memories");
       if (waits) maintenance.wake();
     },
   });
   return {
     ...keep,
     list: (filter, page) => listMemories(options, filter, page),
-    search: ({ limit = options.topK, ...query }) => find(options, { ...query, limit }),
-    recall: createRecall(options, { limit: options.promptLimit, occupied, warn: options.warn }),
+    search: ({ limit = options.topK, ...query }) => find(finding, { ...query, limit }),
+    recall: createRecall(finding, { limit: options.promptLimit, occupied, warn: options.warn }),
     written: () => {
-      occupied.note();
+      occupied.note("chunks");
       maintenance.wake();
     },
     close: async () => {

@@ -1,5 +1,6 @@
 import type { Vectors, WordQuery } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../database/client.ts";
+import { oneTrip } from "../database/one-trip.ts";
 
 /** Who holds a key. */
 export interface KeyRow {
@@ -25,13 +26,35 @@ export interface Reservation {
 
 const whilePending = (sql: Queryable) => sql`now() + ${pendingMs}::int * interval '1 millisecond'`;
 
-/** Takes a key that nobody has, or whose memory has expired. `false`: it is taken. */
-export async function reserveKey(sql: Queryable, { key, id, store }: Reservation): Promise<boolean> {
-  const rows = await sql`
-    insert into memory_keys (key, id, store, pending_until) values (${key}, ${id}, ${store}, ${whilePending(sql)})
-    on conflict (key) do update set id = excluded.id, store = excluded.store, pending_until = excluded.pending_until, expires_at = null
-    where memory_keys.expires_at <= now() returning key`;
-  return rows.length > 0;
+/** What a memory refers to. */
+export interface References {
+  readonly agent_id: string | null;
+  readonly project_id: number | null;
+}
+
+/**
+ * Takes a key that nobody has, or whose memory has expired, where all exists that the memory refers to. `held: false`: it is
+ * taken. With `soon` the answer does not wait for the disk: a memory that is written to the same database afterwards is not
+ * durable before its reservation is, and what else a crash of the server takes away was never answered.
+ */
+export async function reserveKey(
+  sql: Queryable,
+  { key, id, store }: Reservation,
+  { agent_id, project_id }: References,
+  soon: boolean,
+): Promise<{ held: boolean; agent: boolean; project: boolean }> {
+  const [row] = await sql<[{ held: boolean; agent: boolean; project: boolean }]>`
+    with there as materialized (
+      select (${agent_id}::text is null or exists (select 1 from agents where id = ${agent_id})) as agent,
+        (${project_id}::int is null or exists (select 1 from projects where id = ${project_id})) as project,
+        case when ${soon} then set_config('synchronous_commit', 'off', true) end as how),
+    held as (
+      insert into memory_keys (key, id, store, pending_until)
+      select ${key}, ${id}::uuid, ${store}, ${whilePending(sql)} from there where agent and project
+      on conflict (key) do update set id = excluded.id, store = excluded.store, pending_until = excluded.pending_until, expires_at = null
+      where memory_keys.expires_at <= now() returning key)
+    select agent, project, exists (select 1 from held) as held from there`;
+  return row;
 }
 
 /** Takes a key over from a memory that is gone; `false` where somebody else was quicker. */
@@ -49,11 +72,16 @@ export async function findKey(sql: Queryable, key: string): Promise<KeyRow | und
   return row;
 }
 
-/** The memories are written: their keys are theirs until they end. Answers which still were. */
+/**
+ * The memories are written: their keys are theirs until they end. Answers which still were. A confirmation that a crash of
+ * the server takes away is as one that was never made: the next who asks for the key looks.
+ */
 export const confirmKeys = (sql: Queryable, all: readonly Pick<Reservation, "id" | "ttl_ms">[]): Promise<{ id: string }[]> =>
   sql<{ id: string }[]>`
+    with how as materialized (select set_config('synchronous_commit', 'off', true) as how)
     update memory_keys k set pending_until = null, expires_at = now() + e.ttl_ms * interval '1 millisecond'
-    from jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) e (id uuid, ttl_ms bigint) where k.id = e.id returning k.id`;
+    from jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) e (id uuid, ttl_ms bigint), how
+    where k.id = e.id and how.how is not null returning k.id`;
 
 /** Whether the memory was written is not known: the next who asks for the key looks. */
 export const suspectKey = async (sql: Queryable, key: string, id: string): Promise<void> =>
@@ -68,23 +96,11 @@ export async function sweepKeys(sql: Queryable): Promise<number> {
   return rows.count;
 }
 
-/** Which of the rows that a memory refers to exist. */
-export async function findReferences(
-  sql: Queryable,
-  agentId: string | null,
-  projectId: number | null,
-): Promise<{ agent: boolean; project: boolean }> {
-  const [row] = await sql<[{ agent: boolean; project: boolean }]>`
-    select (${agentId}::text is null or exists (select 1 from agents where id = ${agentId})) as agent,
-      (${projectId}::int is null or exists (select 1 from projects where id = ${projectId})) as project`;
+/** Whether anything is stored that a search could find: memories, and chunks of documents. */
+export async function anythingStored(sql: Queryable): Promise<{ memories: boolean; chunks: boolean }> {
+  const [row] = await sql<[{ memories: boolean; chunks: boolean }]>`
+    select exists (select 1 from memory_keys) as memories, exists (select 1 from document_chunks) as chunks`;
   return row;
-}
-
-/** Whether anything is stored that a search could find. */
-export async function anythingStored(sql: Queryable): Promise<boolean> {
-  const [row] = await sql<[{ some: boolean }]>`
-    select exists (select 1 from memory_keys) or exists (select 1 from document_chunks) as some`;
-  return row.some;
 }
 
 export interface Chunk {
@@ -121,18 +137,14 @@ export async function nearestChunks(
 ): Promise<Chunk[]> {
   const distance = (tx: Queryable) =>
     tx`c.embedding ${tx.unsafe(vectors.operator)} ${asText(vector)}::${tx.unsafe(vectors.type)}`;
-  return sql.begin(async (tx) => {
-    const [, rows] = await Promise.all([
-      tx.unsafe(vectors.tune(limit).text),
-      tx<Chunk[]>`
+  const found = (tx: Queryable) => tx<Chunk[]>`
         with found as materialized (
           select c.id, c.knowledge_source_id, c.content, c.metadata, c.chunk_index, c.created_at, ${distance(tx)} as distance
           from document_chunks c where c.embedding is not null and ${ofSources(tx, filter)} order by ${distance(tx)} limit ${limit})
         select f.id, f.content, f.metadata, f.chunk_index, f.created_at, f.distance, s.name as source, s.project_id
-        from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`,
-    ]);
-    return [...rows];
-  }) as Promise<Chunk[]>;
+        from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`;
+  const [rows = []] = await oneTrip<Chunk>(sql, (tx) => [found(tx)], vectors.tune(limit).text);
+  return rows;
 }
 
 /** Most chunks that are ranked for one query of common words. */

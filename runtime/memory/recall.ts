@@ -57,33 +57,38 @@ const longestQuery = 8_000;
 /** Whether any memory or document may exist, known without asking: most events of an empty service pay nothing. */
 export interface Occupied {
   readonly maybe: () => boolean;
-  /** Something was stored here. */
-  note(): void;
+  /** The same for chunks of documents alone: a search without them is one query less. */
+  readonly chunks: () => boolean;
+  /** Something was stored here; `chunks`: of documents. */
+  note(what: "memories" | "chunks"): void;
   close(): void;
 }
 
 const lookMs = 10_000;
 
 export async function watchOccupied(sql: Sql, bus: Bus, failed: (error: unknown) => void): Promise<Occupied> {
-  let some = false;
+  const some = { memories: false, chunks: false };
   const look = async () => {
-    some ||= await anythingStored(sql);
+    const found = await anythingStored(sql);
+    some.memories ||= found.memories;
+    some.chunks ||= found.chunks;
   };
   await look();
-  bus.on("memory", () => {
-    some = true;
+  bus.on("memory", (what) => {
+    some[what === "chunks" ? "chunks" : "memories"] = true;
   });
   // The net under notifications that got lost.
   const timer = setInterval(() => {
-    if (!some) look().catch(failed);
+    if (!some.memories || !some.chunks) look().catch(failed);
   }, lookMs);
   timer.unref();
   return {
-    maybe: () => some,
-    note: () => {
-      if (some) return;
-      some = true;
-      bus.publish("memory").catch(failed);
+    maybe: () => some.memories || some.chunks,
+    chunks: () => some.chunks,
+    note: (what) => {
+      if (some[what]) return;
+      some[what] = true;
+      bus.publish("memory", what).catch(failed);
     },
     close: () => clearInterval(timer),
   };

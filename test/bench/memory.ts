@@ -20,10 +20,10 @@ import { type Cell, median, report } from "./report.ts";
 const sizes = [10_000, 100_000];
 const rounds = 3;
 const levels = [
-  { clients: 1, requests: 100 },
-  { clients: 8, requests: 240 },
+  { clients: 1, requests: 60 },
+  { clients: 8, requests: 160 },
 ];
-const recallQueries = 60;
+const recallQueries = 50;
 const random = randomOf(7);
 const pick = (many: number) => Math.floor(random() * many);
 const filters: readonly (readonly [string, () => Filter])[] = [
@@ -41,7 +41,10 @@ export async function run(): Promise<void> {
   const env = { EMBEDDING_PROVIDER: "local", SIGNALBOX_ROLE: "api" };
   await using service = await startService({ databaseUrl: database.url, env });
   // As a program would set its sessions that looks for the same ten.
-  const connection = { "hnsw.ef_search": 100, "hnsw.iterative_scan": "relaxed_order", plan_cache_mode: "force_custom_plan" };
+  const connection = {
+    ...{ "hnsw.ef_search": 200, "hnsw.iterative_scan": "relaxed_order" },
+    ...{ enable_seqscan: "off", plan_cache_mode: "force_custom_plan" },
+  };
   const sql = postgres(database.url, { max: 8, onnotice: () => {}, connection });
   const rows: Cell[][] = [];
   const findings: string[] = [];

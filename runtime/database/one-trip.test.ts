@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Door, openDoor } from "../http/testing/door.ts";
+import { sqlAccess } from "./access.ts";
+import { oneTrip } from "./one-trip.ts";
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor(() => []);
+  await door.sql`create table trips (n int primary key)`;
+});
+afterAll(() => door?.close());
+const stored = async () => (await door.sql<{ n: number }[]>`select n from trips order by n`).map(({ n }) => n);
+
+test("gives the rows of each, in one transaction whose settings end with it", async () => {
+  const before = await door.sql`show statement_timeout`;
+  const rows = await oneTrip<Record<string, unknown>>(
+    door.sql,
+    (tx) => [
+      tx`insert into trips values (${1}), (${2}) returning n`,
+      tx`select count(*)::int as many, current_setting('statement_timeout') as how from trips`,
+    ],
+    "select set_config('statement_timeout', '4321', true)",
+  );
+  expect(rows).toEqual([[{ n: 1 }, { n: 2 }], [{ many: 2, how: "4321ms" }]]);
+  expect(await door.sql`show statement_timeout`).toEqual(before);
+});
+
+test("a statement that fails undoes the others, and is what is thrown", async () => {
+  const failing = oneTrip(door.sql, (tx) => [
+    tx`insert into trips values (${3})`,
+    tx`insert into trips values (${1})`,
+    tx`select 1 as one`,
+  ]);
+  await expect(failing).rejects.toMatchObject({ code: "23505" });
+  expect(await stored()).toEqual([1, 2]);
+});
+
+test("the capability sql sends settings along with the begin", async () => {
+  const sql = sqlAccess(door.sql);
+  const settings = { text: "select set_config('statement_timeout', '1234', true)", parameters: [] };
+  const read = { text: "select current_setting('statement_timeout') as how, $1::int as n", parameters: [7] };
+  expect(await sql.transaction([settings, read])).toEqual([{ how: "1234ms", n: 7 }]);
+  expect(await sql.transaction([{ text: "select 5 as five", parameters: [] }])).toEqual([{ five: 5 }]);
+  await expect(sql.transaction([{ text: "select broken", parameters: [] }, read])).rejects.toMatchObject({ code: "42703" });
+  expect(await stored()).toEqual([1, 2]);
+});
