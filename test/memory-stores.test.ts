@@ -67,7 +67,7 @@ describe("wide vectors", () => {
     const capabilities = { sql: sqlAccess(database.sql), vectors };
     for (const one of testMemory(memoryPgvector, { store: "pgvector", capabilities })) await one.run();
     const [index] = await database.sql<[{ def: string }]>`
-      select pg_get_indexdef(indexrelid) as def from pg_index where indrelid = 'memories'::regclass and pg_get_indexdef(indexrelid) like '%embedding%'`;
+      select pg_get_indexdef(indexrelid) as def from pg_index where indrelid = 'memories'::regclass and indexrelid::regclass::text like 'memories_embedding_%'`;
     if (!index?.def.includes("halfvec_cosine_ops")) throw new Error(`no index on halfvec: ${index?.def}`);
   });
 });
