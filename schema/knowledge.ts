@@ -37,7 +37,12 @@ export const ingestionJob = z
     pages_changed: z.int().describe("Pages, new ones among them, that were read and indexed so far."),
     pages_deleted: z.int().describe("Pages that left the index."),
     chunks_written: z.int().describe("Chunks that are new; those that stayed as they were keep their vectors."),
-    error: z.string().nullable().describe("Why it failed, or, while it is queued again, why it waits. Of one that succeeded: which pages could not be read."),
+    error: z
+      .string()
+      .nullable()
+      .describe(
+        "Why it failed, or, while it is queued again, why it waits. Of one that succeeded: which pages could not be read.",
+      ),
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
