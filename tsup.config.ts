@@ -19,7 +19,13 @@ const nouns = readdirSync("schema").filter((file) => file.endsWith(".ts") && !fi
 
 /** Three packages: the service, with our plugins in it; the sdk; the schema. `.ci/package.mjs` gives each its package.json. */
 export default defineConfig([
-  { ...shared, ...shebang, entry: { signalbox: command }, outDir: "dist/signalbox", noExternal: [/^@signalbox\//] },
+  {
+    ...shared,
+    ...shebang,
+    entry: { signalbox: command, boot: "runtime/plugins/sandbox/boot/main.ts" },
+    outDir: "dist/signalbox",
+    noExternal: [/^@signalbox\//],
+  },
   {
     ...shared,
     entry: { index: "sdk/index.ts", manifest: "sdk/manifest.ts", "testing/index": "sdk/testing/index.ts" },

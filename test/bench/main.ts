@@ -4,6 +4,7 @@ const benches: Record<string, () => Promise<{ run: () => Promise<void> }>> = {
   e2e: () => import("./e2e.ts"),
   memory: () => import("./memory.ts"),
   gateway: () => import("./gateway.ts"),
+  plugins: () => import("./plugins.ts"),
 };
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !benches[name]);
