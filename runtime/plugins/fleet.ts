@@ -9,7 +9,7 @@ import type { Host } from "./host.ts";
 import { type Refused, refusalOf } from "./load.ts";
 import { allPlugins, allVersions, findBundle, type PluginRow, setQuarantine, type VersionRow } from "./queries.ts";
 import { type Running, type TakeInOptions, takeIn } from "./running.ts";
-import type { ProcessStatus } from "./sandbox/supervise.ts";
+import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 
 /** The plugins of others that serve on this replica. */
 export interface Fleet {
@@ -62,6 +62,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const installed = new Map<string, Installed>();
   const refused = new Map<string, Refused>();
   const listeners: ((id: string, status: ProcessStatus) => void)[] = [];
+  /** Processes whose quarantine is on its way to the database. */
+  const keeping = new Set<Supervised>();
   let stopping = false;
 
   const changed: TakeInOptions["changed"] = ({ id, version }, status) => {
@@ -71,8 +73,11 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     if (state === "backoff") watchdog("a plugin's process ended", { plugin: id, version, code, reason, crashes });
     if (state !== "quarantined") return;
     watchdog("a plugin was quarantined", { plugin: id, version, code, reason, crashes });
-    if (!installed.has(id)) return;
+    const process = installed.get(id)?.process;
+    if (!process) return;
+    keeping.add(process);
     setQuarantine(sql, id, version, code ?? "PLUGIN_CRASHED", reason ?? "")
+      .then(() => keeping.delete(process))
       .then(() => bus.publish("plugins"))
       .catch((error) => log.warn("a quarantine was not kept", { plugin: id, error }));
   };
@@ -119,7 +124,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         );
       installed.set(row.id, { ...running, row });
       refused.delete(row.id);
-      void running.process?.start();
+      // What is quarantined keeps its names: its webhooks are kept, its tools say why they do not serve.
+      if (row.quarantine_code !== null) running.process?.quarantine(row.quarantine_code, row.quarantine_reason ?? "");
+      else void running.process?.start();
       await enter(running);
     } catch (error) {
       const known = refused.get(row.id);
@@ -136,19 +143,20 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     // Drains in the background: what replaces it serves already.
     void running.process?.stop();
   };
+  /** What another replica, or an operator, decided about a plugin that is taken in here. */
+  const follow = ({ process }: Installed, { quarantine_code, quarantine_reason }: PluginRow) => {
+    const isQuarantined = process?.status().state === "quarantined";
+    if (quarantine_code !== null && !isQuarantined) process?.quarantine(quarantine_code, quarantine_reason ?? "");
+    else if (quarantine_code === null && isQuarantined && process && !keeping.has(process)) void process.start();
+  };
   const load = async () => {
     if (stopping) return;
     const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
-    const wanted = new Map(
-      rows.filter((row) => row.enabled && row.version !== null && row.quarantine_code === null).map((row) => [row.id, row]),
-    );
-    for (const [id, { row }] of installed) {
-      const now = wanted.get(id);
-      if (now && now.version === row.version && now.settings === row.settings) continue;
-      const quarantined = rows.find((one) => one.id === id)?.quarantine_code;
-      if (quarantined && installed.get(id)?.process?.status().state !== "quarantined")
-        installed.get(id)?.process?.quarantine(quarantined, "another replica quarantined it");
-      await leave(id);
+    const wanted = new Map(rows.filter((row) => row.enabled && row.version !== null).map((row) => [row.id, row]));
+    for (const [id, running] of installed) {
+      const row = wanted.get(id);
+      if (row && row.version === running.row.version && row.settings === running.row.settings) follow(running, row);
+      else await leave(id);
     }
     for (const row of wanted.values()) {
       const version = versions.find((one) => one.plugin_id === row.id && one.version === row.version);

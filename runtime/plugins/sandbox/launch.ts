@@ -53,7 +53,7 @@ export function launchOf({ deno, bundle, memoryMb, walls }: LaunchOptions): Laun
     ...(walls.prlimit
       ? [walls.prlimit, `--data=${(704 + memoryMb) * 1024 * 1024}`, "--core=0", "--nofile=128", "--fsize=0"]
       : []),
-    deno ?? denoHere(),
+    deno === undefined ? denoHere() : named(deno),
     ...["run", "--no-prompt", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--cached-only", "--deny-import"],
     `--v8-flags=--max-old-space-size=${memoryMb}`,
     `--allow-read=${file}`,
@@ -87,6 +87,11 @@ export function denoHere(): string {
     "NO_SANDBOX",
     "Plugins of others run in a Deno process, and there is no Deno here. Install it (npm install deno, or https://deno.com), or name its binary in SIGNALBOX_DENO.",
   );
+}
+
+function named(deno: string): string {
+  if (existsSync(deno)) return deno;
+  throw new Refusal("NO_SANDBOX", `SIGNALBOX_DENO: ${deno} does not exist; plugins of others run in a Deno process.`);
 }
 
 const runningDeno = () => ("Deno" in globalThis ? process.execPath : undefined);
