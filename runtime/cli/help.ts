@@ -9,6 +9,7 @@ const commands: readonly (readonly [string, string])[] = [
   ["memory export", "Print every memory as a line of JSON."],
   ["memory import <file>", "Store what export printed; - reads standard input."],
   ["keys", "Make, list and revoke API keys: straight on the database, so also before any key exists."],
+  ["plugin", "Make, test and pack plugins; install, approve and look after those of a service. See signalbox plugin --help."],
 ];
 
 /** `signalbox --help`: every noun with its verbs. */

@@ -15,14 +15,13 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
     terminal.out(pluginHelp(verb));
     return 0;
   }
-  const run = Object.hasOwn(author, verb ?? "") ? author[verb as keyof typeof author] : undefined;
-  if (!run) {
-    const { runOperator } = await import("./operator.ts");
-    return runOperator(verb, args, terminal);
-  }
   try {
-    return await run(args, terminal);
+    if (Object.hasOwn(author, verb ?? "")) return await author[verb as keyof typeof author](args, terminal);
+    const { runOperator } = await import("./operator.ts");
+    return await runOperator(verb, args, terminal);
   } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (typeof code === "string" && code.startsWith("ERR_PARSE_ARGS")) throw new UsageError(`${message}\n${pluginHelp(verb)}`);
     if (!(error instanceof PackageFault)) throw error;
     terminal.err(`${error.code}: ${error.message}\n`);
     return 1;
@@ -74,7 +73,12 @@ async function configOf(folder: string): Promise<Readonly<Record<string, unknown
   return (await readConformance(folder))?.config ?? {};
 }
 
-const folderOf = (args: readonly string[]): string => resolve(args[0] ?? ".");
+function folderOf(args: readonly string[]): string {
+  const flag = args.find((arg) => arg.startsWith("-"));
+  if (flag !== undefined || args.length > 1)
+    throw new UsageError(`${JSON.stringify(flag ?? args[1])} is too much: a folder, or nothing for this one.`);
+  return resolve(args[0] ?? ".");
+}
 function one(positionals: readonly string[], usage: string): string {
   if (positionals.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usage}`);
   return positionals[0] as string;

@@ -32,13 +32,7 @@ export async function runOperator(name: string | undefined, args: readonly strin
   const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
   const call = async <T>(op: Operation, input: Readonly<Record<string, unknown>> = {}) =>
     (await request(op, input, { url, apiKey }, terminal.out)).value as T;
-  try {
-    return await run(args, { ...terminal, call });
-  } catch (error) {
-    if (!(error instanceof PackageFault)) throw error;
-    terminal.err(`${error.code}: ${error.message}\n`);
-    return 1;
-  }
+  return run(args, { ...terminal, call });
 }
 
 const verbs: Record<Name, Verb> = {
