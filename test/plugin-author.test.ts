@@ -98,7 +98,7 @@ describe("from an empty folder", () => {
       expect(text).toContain("http: GET https://status.example.com (Looks up whether a service is up.)");
       expect(text).toContain("capability: fetch");
       expect(text).toContain(`signalbox plugin approve ${id}`);
-      const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
+      const lock = JSON.parse(readFileSync(join(plugin(), "signalbox-plugins.lock.json"), "utf8"));
       expect(lock.plugins[id]).toMatchObject({ version: "0.1.0", integrity: expect.stringMatching(/^sha512-/) });
       expect((await offered()).tools.map((tool) => tool.function.name)).not.toContain("word-count__count_words");
     },
