@@ -130,6 +130,8 @@ describe("from an empty folder", () => {
 test(
   "dev: a save builds and tests anew",
   async () => {
+    // Without the faults of the other side, which take their time.
+    edit("test/conformance.ts", "get_status: { inputs", "get_status: { offline: true, inputs");
     const child = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "dev"], env: {}, cwd: plugin() });
     const rounds = (count: number) => eventually(() => child.logs().split(": good, ").length > count, { timeout: 60_000 });
     try {
@@ -180,6 +182,8 @@ describe("versions", () => {
     async () => {
       await good(["plugin", "rollback", id]);
       expect(await version()).toBe("0.1.1");
+      // A package of that name may be somebody else\'s.
+      await bad(["plugin", "upgrade", id], /^NO_PACKAGE: word-count came from .*\.tgz, not from a registry/);
       expect(await good(["plugin", "disable", id])).toBe(`${id} is approved.\n`);
       expect(await good(["plugin", "enable", id])).toMatch(/^word-count is (enabled|stopped|starting|ready|degraded)\.\n$/);
       expect(JSON.parse(await good(["plugin", "info", id]))).toMatchObject({ id, version: "0.1.1", versions: { length: 3 } });
@@ -231,6 +235,7 @@ describe("from a registry", () => {
       expect(text).toContain("is approved");
       const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
       expect(lock.plugins[id]).toMatchObject({ version: "0.2.0", source: `${name}@0.2.0` });
+      expect(await good(["plugin", "upgrade", id])).toContain("asks for nothing that was not approved before");
       // What the lock holds is what another service gets.
       await good(["plugin", "install"]);
     },

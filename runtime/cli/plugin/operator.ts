@@ -49,7 +49,7 @@ const verbs: Record<Name, Verb> = {
     return 0;
   },
   list: async (_, around) => {
-    const all = await around.call<PluginEntity[]>(plugins.list);
+    const all = await around.call<PluginEntity[]>(plugins.list, { limit: 1000 });
     around.out(around.interactive ? asTable(plugins.list, all, around.columns) : asJson(all));
     return 0;
   },
@@ -103,7 +103,7 @@ const verbs: Record<Name, Verb> = {
     return 0;
   },
   doctor: async (_, { call, out }) => {
-    const all = await call<PluginEntity[]>(plugins.list);
+    const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const refused = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
     const complaints = [
       ...all.flatMap(complaintsOf),
@@ -173,7 +173,14 @@ async function change(op: Operation, name: string, { call, out }: Around): Promi
 
 /** The id of an installed plugin stands for the newest version of the package that it came from. */
 async function newest(given: string, { call }: Around): Promise<string> {
-  const all = await call<PluginEntity[]>(plugins.list);
-  const origin = all.find((one) => one.id === given)?.versions.at(-1)?.origin;
-  return origin && /.@[^/]+$/.test(origin) ? `${origin.slice(0, origin.lastIndexOf("@"))}@latest` : given;
+  const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
+  const installed = all.find((one) => one.id === given);
+  if (!installed) return given;
+  const origin = installed.versions.at(-1)?.origin ?? "";
+  if (/.@[^@/]+$/.test(origin)) return `${origin.slice(0, origin.lastIndexOf("@"))}@latest`;
+  // A package of that name may be somebody else's.
+  throw new PackageFault(
+    "NO_PACKAGE",
+    `${given} came from ${origin || "the environment"}, not from a registry; name the tarball, the folder or the package of the newer version.`,
+  );
 }

@@ -36,7 +36,7 @@ export const operatorVerbs = [
   { name: "disable", usage: "disable <id>", about: "Stop it." },
   {
     name: "upgrade",
-    usage: "upgrade <package[@version] | tarball | folder>",
+    usage: "upgrade <id | package[@version] | tarball | folder>",
     about: "Install a newer version; one that asks for more waits for approval.",
   },
   { name: "rollback", usage: "rollback <id>", about: "Go back to the version before." },
