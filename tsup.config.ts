@@ -22,7 +22,7 @@ export default defineConfig([
   {
     ...shared,
     ...shebang,
-    entry: { signalbox: command, boot: "runtime/plugins/sandbox/boot/main.ts" },
+    entry: { signalbox: command },
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],
   },

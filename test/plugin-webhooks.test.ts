@@ -91,10 +91,11 @@ const send = async (plugin: string, number: number, title = `Ticket ${number}`, 
 const events = async () => (await service?.get<Event[]>("/api/webhook-events?source=tickets&limit=1000"))?.body ?? [];
 /** Ends the processes of all plugins, as a machine short of memory does; `false` where there are none now. */
 const killProcesses = (): boolean => {
-  const children = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === service?.pid);
+  const children = processes();
   for (const pid of children) process.kill(Number(pid), "SIGKILL");
   return children.length > 0;
 };
+const processes = () => readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === service?.pid);
 const parentOf = (pid: string): number | null => {
   try {
     return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[1]);
@@ -168,6 +169,30 @@ test(
     );
     const event = read.find(({ id }) => id === poisoned.body.event_id);
     expect(event).toMatchObject({ event_name: "", reason: "the payload lacks what tickets needs: it could not be read" });
+  },
+  limit,
+);
+
+test(
+  "one that is too large for a process is kept as unreadable, and the process lives",
+  async () => {
+    const large = await send("tickets", 5, "x".repeat(9 * 1024 * 1024));
+    expect(large).toMatchObject({ status: 200, body: { status: "discarded" } });
+    const next = await send("tickets", 6);
+    const read = await events();
+    const named = ({ body }: typeof next) => read.find(({ id }) => id === body.event_id)?.event_name;
+    expect([named(large), named(next)]).toEqual(["", "ticket"]);
+  },
+  limit,
+);
+
+test(
+  "a host that is killed takes the processes of its plugins with it",
+  async () => {
+    const children = processes();
+    expect(children.length).toBeGreaterThan(0);
+    await service?.kill("SIGKILL");
+    await eventually(() => children.every((pid) => parentOf(pid) === null) || null);
   },
   limit,
 );

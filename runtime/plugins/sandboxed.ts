@@ -6,6 +6,7 @@ import { cachedBundle } from "./bundle-cache.ts";
 import type { LogTail } from "./log-tail.ts";
 import { contributionsOf } from "./sandbox/contributions.ts";
 import { createHostFetch } from "./sandbox/host-fetch.ts";
+import type { Walls } from "./sandbox/launch.ts";
 import { openSandbox, type Sandbox } from "./sandbox/open.ts";
 import { logLines, serveCapabilities } from "./sandbox/serve-capabilities.ts";
 import { createStandIns } from "./sandbox/stand-ins.ts";
@@ -90,6 +91,7 @@ export function sandboxed(
       ...{ memoryMb: limits.memory_mb, callMs: limits.call_ms, config: standIns.mask(settings()) },
       facts: { vectors: vectors && factsOf(vectors), trackers: trackers?.configured() ?? [] },
     });
+    warnOfWeakness(sandbox.walls, ground.log);
     void sandbox.exited.then(({ reason, stderr }) =>
       ground.logs.add(id, `its process ended: ${reason}`, stderr ? { stderr } : {}),
     );
@@ -103,6 +105,16 @@ export function sandboxed(
   };
   const process = new Supervised({ name: id, open, concurrency: limits.concurrency, changed });
   return { manifest, process, contributions: contributionsOf(manifest.contributes, process.call, standIns.mask) };
+}
+
+let warned = false;
+
+/** Once: what the sandbox has to do without here. */
+function warnOfWeakness({ prlimit, setpriv }: Walls, log: Log): void {
+  if (warned || process.platform !== "linux" || (prlimit && setpriv)) return;
+  warned = true;
+  const missing = [...(prlimit ? [] : ["prlimit"]), ...(setpriv ? [] : ["setpriv"])].join(" and ");
+  log.warn(`plugins run without ${missing} (util-linux), which is missing or not permitted here: Deno's permissions serve alone`);
 }
 
 /** What ran must be what was approved. */

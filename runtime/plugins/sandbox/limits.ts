@@ -28,8 +28,8 @@ export const limits = {
   drainMs: 10_000,
   /** Most that one request may bring back. */
   answerBytes: 8 * MiB,
-  /** Largest webhook that a sandboxed source is asked to read. */
-  webhookBytes: 8 * MiB,
+  /** Longest line that a plugin is sent, such as a call with a webhook's payload. */
+  sent: 8 * MiB,
 } as const;
 
 /** So many at once, and so many more each second. */

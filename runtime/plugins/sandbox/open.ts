@@ -58,6 +58,8 @@ export interface Sandbox {
   readonly described: Described;
   readonly contributions: Contributions;
   readonly call: Caller;
+  /** Walls of the operating system that it stands behind. */
+  readonly walls: Walls;
   readonly pid: number | undefined;
   /** Resident memory, bytes; `null` where the system does not tell. */
   memory(): number | null;
@@ -92,7 +94,8 @@ const shape = z.object({
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { bundle, name, deno, memoryMb = 64, callMs = 30_000 } = options;
-  const launch = launchOf({ deno, bundle, memoryMb, walls: options.walls ?? (await wallsThatWork(bundle, deno)) });
+  const walls = options.walls ?? (await wallsThatWork(bundle, deno));
+  const launch = launchOf({ deno, bundle, memoryMb, walls });
   const saves = new Map<number, (state: never) => Promise<void>>();
   const { config } = options;
   let asked: string | null = null;
@@ -141,7 +144,16 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const watch = setInterval(() => void stillThere(child, peer.request, limits.pingMs), limits.pingEveryMs);
   void child.exited.then(() => clearInterval(watch));
   return {
-    ...{ described, call, exited: child.exited, kill: child.kill, pid: child.pid, memory: child.memory, dropped: peer.dropped },
+    ...{
+      described,
+      call,
+      walls,
+      exited: child.exited,
+      kill: child.kill,
+      pid: child.pid,
+      memory: child.memory,
+      dropped: peer.dropped,
+    },
     contributions: contributionsOf(described.contributes, call, options.mask ?? ((settings) => ({ ...settings }))),
     close: async (drainMs = limits.drainMs) => {
       closing = true;

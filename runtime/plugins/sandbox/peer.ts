@@ -121,6 +121,11 @@ export function createPeer({ name, child, serve, notified }: PeerOptions): Peer 
         if (signal?.aborted) return fail(signal.reason);
         last += 1;
         const id = last;
+        const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+        if (line.length > limits.sent) {
+          fail(new Failure("failed", `What ${name} is to be sent has ${line.length} characters; it takes ${limits.sent}`));
+          return;
+        }
         onId?.(id);
         const finish = () => {
           clearTimeout(timer);
@@ -144,7 +149,7 @@ export function createPeer({ name, child, serve, notified }: PeerOptions): Peer 
             then(value);
           };
         waiting.set(id, { done: settled(done), fail: settled(fail) });
-        send({ id, method, params });
+        child().write(line);
       }),
     take: (line) => {
       const message = read(line);
