@@ -1,0 +1,42 @@
+import { openBus } from "../bus.ts";
+import type { Config } from "../config.ts";
+import { migrate } from "../database/migrate.ts";
+import { openDatabase } from "../database/open.ts";
+import { openKeyring } from "../keys/keyring.ts";
+import type { Log } from "../log.ts";
+import { prepareMemory } from "../memory/prepare.ts";
+import { exposureOf } from "../network/exposure.ts";
+import { createGuard } from "../network/guard.ts";
+import { leanFetch } from "../network/lean-fetch.ts";
+import { openPace } from "../pace/open.ts";
+import { createVault } from "../vault.ts";
+import { createWatchdog } from "../watchdog/watchdog.ts";
+import type { Closing } from "./closing.ts";
+
+/** What everything else stands on: the database, what replicas tell each other, keys, the ways out, Redis. */
+export async function openFoundations(config: Config, log: Log, closing: Closing) {
+  const database = await openDatabase(config, log);
+  closing.add(() => database.close());
+  const { sql } = database;
+  await migrate(database, log);
+  const bus = await openBus(database, log);
+  closing.add(() => bus.close());
+  const watchdog = createWatchdog(sql, log, config.WATCHDOG_ENABLED);
+  const keyring = await openKeyring(sql, bus, log, config.API_KEYS);
+  const exposure = exposureOf(config, keyring.open);
+  const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: exposure.open && exposure.local });
+  closing.add(() => guard.close());
+  const ground = await prepareMemory(config, database, log);
+  closing.add(() => ground.redis?.close());
+  return {
+    ...{ config, log, database, sql, bus, keyring, exposure, guard, ground },
+    alarm: (message: string, context: Record<string, unknown>) => watchdog("error", message, context),
+    warn: (message: string, context: Record<string, unknown>) => watchdog("warn", message, context),
+    fetch: leanFetch(config),
+    pace: openPace(database, ground.redis, log),
+    vault: createVault(config.ENCRYPTION_KEY),
+    /** Statements that may run at the same time: the embedded database has one session. */
+    parallel: (most: number) => (database.kind === "embedded" ? 1 : most),
+  };
+}
+export type Foundations = Awaited<ReturnType<typeof openFoundations>>;

@@ -1,0 +1,56 @@
+import { bindAll } from "../bind.ts";
+import { ping } from "../database/client.ts";
+import { countersOf } from "../gateway/counters.ts";
+import { createLimits } from "../gateway/limits.ts";
+import { openStreams } from "../gateway/open-streams.ts";
+import { taskResults } from "../gateway/task-results.ts";
+import type { Part } from "../health/operations.ts";
+import { openQueues } from "../queues/open.ts";
+import type { Agents } from "./agents.ts";
+import type { Closing } from "./closing.ts";
+import type { Foundations } from "./foundations.ts";
+import type { Plugins } from "./plugins.ts";
+import { retriesOf, type Work } from "./work.ts";
+
+/** Every operation, joined to what it works on, and the parts that must answer for the service to be healthy. */
+export function bindOperations(foundations: Foundations, plugins: Plugins, agents: Agents, work: Work, closing: Closing) {
+  const { config, log, sql, bus, guard, ground, vault, alarm } = foundations;
+  const { host, fleet, connections, logs } = plugins;
+  const { memory, tools, discovery, talk, isTaken } = agents;
+  const { routing, evaluator, inbox, scheduler } = work;
+  const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
+  const streams = openStreams({ sql, bus, log, leaseSeconds });
+  closing.add(() => streams.close());
+  const { redis } = ground;
+  const needed: Part[] = [
+    { name: "database", probe: () => ping(sql) },
+    ...(redis ? [{ name: "redis", probe: () => redis.call("PING") }] : []),
+  ];
+  const perMinute = {
+    ...{ default: config.RATE_LIMIT_DEFAULT, trusted: config.RATE_LIMIT_TRUSTED },
+    privileged: config.RATE_LIMIT_PRIVILEGED,
+  };
+  const bound = bindAll({
+    ...{ bus, routing, inbox, connections, memory, queues: openQueues(sql, host.queues), useCases: host.useCases },
+    ...{ health: needed, watchdogEnabled: config.WATCHDOG_ENABLED },
+    sources: () => host.sources.keys(),
+    polls: { host, connectionOf: connections.bySlug, changed: () => scheduler?.wake() },
+    webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },
+    knowledge: { ...{ bus, vault, guard }, connectors: () => host.knowledge },
+    integrations: { ...{ bus, vault, guard, log }, sources: () => host.sources, environment: connections.environment },
+    tools: {
+      ...{ registry: tools, bus, checkAddress: guard.check },
+      connectionOf: connections.forExecution,
+      trackerUpdates: config.TRACKER_UPDATES_ENABLED,
+    },
+    chat: { ...talk, connectionOf: (source, agentId) => connections.forExecution(source, undefined, agentId) },
+    plugins: { ...{ fleet, bus, vault, logs }, environment: (id) => Object.keys(config.foreignSettingsOf(id)) },
+    mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
+    gateway: {
+      ...{ memory, leaseSeconds, streams },
+      limits: createLimits(perMinute, countersOf(sql, redis)),
+      results: taskResults({ ...{ sql, bus, ...retriesOf(foundations) }, watchdog: alarm }),
+    },
+  });
+  return { bound, needed };
+}

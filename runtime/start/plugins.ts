@@ -1,0 +1,66 @@
+import type { Plugin } from "@signalbox/sdk";
+import { openIntegrations } from "../integrations/store.ts";
+import { openReach } from "../knowledge/reach.ts";
+import { createAccounts } from "../plugins/accounts.ts";
+import { connectionsOf } from "../plugins/connections.ts";
+import { openFleet } from "../plugins/fleet.ts";
+import { createHost } from "../plugins/host.ts";
+import { loadBuiltIns } from "../plugins/load.ts";
+import { createLogTail } from "../plugins/log-tail.ts";
+import { openAccess } from "../use-cases/access.ts";
+import type { Closing } from "./closing.ts";
+import type { Foundations } from "./foundations.ts";
+
+/** Longest that a plugin's texts may take to be embedded. */
+const embedMs = 30_000;
+
+/** The built-in plugins in this process, those of others in sandboxes of their own, and the accounts that they work in. */
+export async function openPlugins(foundations: Foundations, builtIns: readonly Plugin[], closing: Closing) {
+  const { config, log, sql, bus, guard, ground, vault, fetch, pace, alarm } = foundations;
+  const storedSettings = new Map<string, Readonly<Record<string, string>>>();
+  const foreignSettingsOf = (id: string) => ({ ...config.foreignSettingsOf(id), ...storedSettings.get(id) });
+  const connections = connectionsOf(config, log, foreignSettingsOf);
+  // Use cases call what is only bound once their plugins are there.
+  const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
+  const { operations, trackers } = access;
+  const reach = openReach();
+  const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
+  /** What the host lends, whoever wrote the plugin and wherever it runs. */
+  const lent = { embed, pace, operations, trackers };
+  const { hostsOf } = connections;
+  const userHostsOf = (id: string) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)];
+  const setUp = { hostsOf, fetch, log, given: { hostsOf: userHostsOf, fetch: guard.fetch } };
+  // Without a Redis its plugins have nothing to work on.
+  const usable = builtIns.filter(({ needs }) => ground.redis || !needs.includes("redis"));
+  const grants = { ...ground.grants, ...lent };
+  const host = createHost(await loadBuiltIns({ ...setUp, grants, configOf: config.connectionOf, builtIns: usable }));
+  closing.add(() => host.dispose());
+  const sourceOf = (name: string) => host.sources.get(name);
+  const integrations = await openIntegrations({ sql, bus, log, vault, watchdog: alarm, sourceOf });
+  closing.add(() => integrations.close());
+  const logs = createLogTail();
+  /** Called whenever other plugins contribute than before. */
+  const changed: (() => unknown)[] = [() => connections.use(host, integrations)];
+  const contributed = async () => {
+    for (const tell of changed) await tell();
+  };
+  await contributed();
+  const fleet = await openFleet({
+    ...{ sql, bus, log, vault, host, watchdog: alarm, settings: storedSettings, contributed },
+    specifiers: config.SIGNALBOX_PLUGINS,
+    trusted: config.SIGNALBOX_TRUSTED_PLUGINS,
+    builtIns: new Set(builtIns.map(({ id }) => id)),
+    inProcess: { ...setUp, configOf: foreignSettingsOf, grants: { ...lent, vectors: ground.vectors } },
+    ground: {
+      ...{ ...lent, log, logs, hostsOf, userHostsOf, deno: config.SIGNALBOX_DENO },
+      ...{ vectors: ground.vectors, guarded: guard.fetch, direct: fetch, settingsOf: foreignSettingsOf },
+    },
+  });
+  closing.add(() => fleet.stop());
+  const accounts = createAccounts(log);
+  closing.add(() => accounts.close());
+  // Asked now, so that the first webhook need not wait for the answer.
+  for (const connection of connections.all()) void accounts.of(connection);
+  return { host, fleet, connections, integrations, accounts, access, reach, logs, changed, builtIns };
+}
+export type Plugins = Awaited<ReturnType<typeof openPlugins>>;

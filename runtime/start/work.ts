@@ -1,0 +1,93 @@
+import { createLookup } from "../agent/lookup.ts";
+import { startWorker } from "../agent/worker.ts";
+import { createDispatcher } from "../dispatch/dispatcher.ts";
+import { createInbox } from "../dispatch/inbox.ts";
+import { readUnread } from "../dispatch/read-unread.ts";
+import { openRouting } from "../dispatch/routing.ts";
+import { createUnread } from "../dispatch/unread.ts";
+import { watchConnected } from "../gateway/connected.ts";
+import { startRunner } from "../knowledge/runner.ts";
+import { startScheduler } from "../poll-sources/scheduler.ts";
+import { keepQueues } from "../queues/keep.ts";
+import { createEvaluator } from "../webhook-mappings/evaluator.ts";
+import { openHooks } from "../webhook-mappings/hooks.ts";
+import type { Agents } from "./agents.ts";
+import type { Closing } from "./closing.ts";
+import type { Foundations } from "./foundations.ts";
+import type { Plugins } from "./plugins.ts";
+
+/** Longest wait for running executions at a stop; what is left is continued by another worker. */
+const drainMs = 25_000;
+
+/** The way of an event: the inbox, and, unless this replica is one of the role `api`, the worker and what works in the background. */
+export async function startWork(foundations: Foundations, plugins: Plugins, agents: Agents, closing: Closing) {
+  const { config, log, sql, bus, vault, warn, alarm, parallel } = foundations;
+  const { connections, accounts, fleet } = plugins;
+  const routing = await openRouting(sql, bus, log);
+  closing.add(() => routing.close());
+  const evaluator = createEvaluator();
+  closing.add(() => evaluator.close());
+  const hooks = await openHooks({ sql, bus, log, vault, evaluator, warn, alarm });
+  closing.add(() => hooks.close());
+  const works = config.SIGNALBOX_ROLE !== "api";
+  const worker = works ? await openWorker(foundations, plugins, agents, closing) : null;
+  const wake = () => {
+    // Other replicas are told only when this one cannot take it up at once.
+    if (worker && worker.running() < config.WORKER_CONCURRENCY) worker.wake();
+    else bus.publish("queue").catch((error) => log.warn("other replicas were not told", { error }));
+  };
+  const dispatcher = createDispatcher({ sql, routing, wake, warn, concurrency: parallel(4) });
+  const unread = createUnread(sql, log);
+  closing.add(() => unread.close());
+  const inbox = createInbox({
+    ...{ accounts, hooks, evaluator, dispatcher, unread, log, watchdog: warn },
+    connectionBySlug: connections.bySlug,
+  });
+  readUnread(unread, inbox, fleet);
+  const scheduler = works ? startBackground(foundations, plugins, agents, inbox, closing) : null;
+  return { routing, evaluator, inbox, scheduler };
+}
+
+/** How often a failed execution is tried again, as `EXECUTION_RETRY_…` says. */
+export const retriesOf = ({ config }: Foundations) => ({
+  retryLimit: config.EXECUTION_RETRY_LIMIT,
+  retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
+});
+
+async function openWorker(foundations: Foundations, { connections }: Plugins, { talk }: Agents, closing: Closing) {
+  const { config, log, database, sql, bus, alarm, parallel } = foundations;
+  const connected = await watchConnected(sql, bus, log);
+  closing.add(() => connected.close());
+  const worker = await startWorker({
+    ...{ sql, log, bus, ...talk, ...retriesOf(foundations), watchdog: alarm },
+    connectionFor: connections.forExecution,
+    concurrency: config.WORKER_CONCURRENCY,
+    leaseSeconds: config.EXECUTION_LEASE_SECONDS,
+    connected: connected.has,
+    lookup: createLookup(sql, parallel(2)),
+    alone: database.kind === "embedded",
+  });
+  closing.add(() => worker.stop(drainMs));
+  return worker;
+}
+
+/** Polls, syncs of knowledge, and the message queues. */
+function startBackground(
+  { config, log, sql, bus, vault, warn }: Foundations,
+  { host, connections, reach }: Plugins,
+  { memory }: Agents,
+  inbox: ReturnType<typeof createInbox>,
+  closing: Closing,
+) {
+  const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
+  const connectionOf = connections.bySlug;
+  const scheduler = startScheduler({ sql, inbox, log, connectionOf, leaseSeconds, watchdog: warn });
+  const librarian = startRunner({
+    ...{ sql, bus, log, vault, reach, leaseSeconds, watchdog: warn, knowledge: host.knowledge, written: memory.written },
+    everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
+  });
+  const queueKeeper = keepQueues({ sql, queues: host.queues, log });
+  closing.add(() => Promise.all([scheduler.stop(), librarian.stop(), queueKeeper.stop()]));
+  return scheduler;
+}
+export type Work = Awaited<ReturnType<typeof startWork>>;
