@@ -1,0 +1,87 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Recorded, readRecordings, recordingFetch } from "./recordings.ts";
+
+let folder: string;
+let server: Server;
+let base: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "signalbox-recordings-"));
+  server = createServer((_, response) => {
+    response.writeHead(201, { "content-type": "application/json", "x-request-id": "7", link: "<next>" }).end('{"id":1}');
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const url = "https://api.example.com/items";
+const recording = (status: number, body: unknown, request: object = {}) => ({
+  request: { method: "GET", url, ...request },
+  response: { status, body },
+});
+
+test("what is recorded is played back, without the request's headers", async () => {
+  const http = join(folder, "new");
+  const recordings = readRecordings(http);
+  const fetch = recordingFetch(http, recordings);
+  const headers = { authorization: "Bearer hidden", "content-type": "application/json" };
+  const real = await fetch(`${base}/items`, { method: "POST", headers, body: '{"name":"a"}' });
+  expect([real.status, await real.json()]).toEqual([201, { id: 1 }]);
+  const [file = ""] = readdirSync(http);
+  const written = readFileSync(join(http, file), "utf8");
+  expect(written).not.toContain("hidden");
+  expect(JSON.parse(written)).toEqual({
+    request: { method: "POST", url: `${base}/items`, body: { name: "a" } },
+    response: { status: 201, headers: { "content-type": "application/json", link: "<next>" }, body: { id: 1 } },
+  });
+  const recorded = new Recorded(readRecordings(http));
+  // The order of an object's members says nothing.
+  const again = await recorded.fetch(`${base}/items`, { method: "POST", headers, body: '{ "name": "a" }' });
+  expect([again.status, again.headers.get("link"), await again.json()]).toEqual([201, "<next>", { id: 1 }]);
+  expect(recorded.writes()).toBe(1);
+});
+
+test("answers to the same request come in turn; what is not recorded is named", async () => {
+  const recorded = new Recorded([recording(200, []), recording(200, [1]), recording(200, "b", { method: "POST", body: "text" })]);
+  const read = async () => (await recorded.fetch(url)).json();
+  expect([await read(), await read(), await read()]).toEqual([[], [1], [1]]);
+  await expect(recorded.fetch(url, { method: "POST", body: "other" })).rejects.toThrow("fetch failed");
+  expect(await (await recorded.fetch(url, { method: "POST", body: "text" })).text()).toBe("b");
+  expect([...recorded.missing]).toEqual([`POST ${url} other`]);
+  expect(await recorded.answers(`${url}/9`)).toBe(false);
+});
+
+test("faults of the other side", async () => {
+  const recorded = new Recorded([recording(200, { long: "x".repeat(100) }), recording(201, {}, { method: "POST" })]);
+  recorded.fault({ kind: "status", status: 503, headers: { "retry-after": "5" }, times: 1 });
+  const refused = await recorded.fetch(url);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect((await recorded.fetch(url)).status).toBe(200);
+  recorded.fault({ kind: "truncate" });
+  await expect(recorded.fetch(url).then((answer) => answer.text())).rejects.toThrow();
+  recorded.fault({ kind: "hang" });
+  await expect(recorded.fetch(url, { signal: AbortSignal.timeout(20) })).rejects.toMatchObject({ name: "TimeoutError" });
+  recorded.fault({ kind: "drop", after: true, writes: true });
+  expect((await recorded.fetch(url)).status).toBe(200);
+  await expect(recorded.fetch(url, { method: "POST" })).rejects.toThrow("fetch failed");
+  expect(recorded.writes()).toBe(1);
+  recorded.heal();
+  expect((await recorded.fetch(url, { method: "POST" })).status).toBe(201);
+});
+
+test("a file that is no recording is named", () => {
+  const http = join(folder, "wrong");
+  mkdirSync(http);
+  writeFileSync(join(http, "a.json"), '{"request": {"method": "GET"}}');
+  expect(() => readRecordings(http)).toThrow(/a\.json is no recording/);
+  writeFileSync(join(http, "a.json"), "{");
+  expect(() => readRecordings(http)).toThrow(/a\.json is not JSON/);
+});
