@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { databases, freshDatabase } from "./harness/databases.ts";
 import { type Built, buildPlugin, toolOf } from "./harness/plugin-bundle.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually } from "./harness/wait.ts";
@@ -210,6 +211,8 @@ describe("a plugin that crashes", () => {
     "ends its own calls at once, waits, and is quarantined after the fifth",
     async () => {
       const crash = async () => {
+        // Started at once, so that the test need not wait as a plugin does.
+        await service.post("/api/plugins/worker/enable");
         await eventually(async () => (await run("greet")).status === 200 || null, { timeout: 30_000 });
         return run("crash");
       };
@@ -274,3 +277,21 @@ describe("what the environment names", () => {
     limit,
   );
 });
+
+test.runIf(databases().includes("postgres"))(
+  "what is approved at one replica serves at the other, from the database",
+  async () => {
+    await using database = await freshDatabase();
+    if (!database) throw new Error("no database");
+    await using first = await startService({ databaseUrl: database.url });
+    await using second = await startService({ databaseUrl: database.url });
+    await first.post("/api/plugins", builds.first.body);
+    expect((await first.post("/api/plugins/worker/approve", {})).status).toBe(200);
+    const said = () => second.post<{ result: { said: string } }>("/api/tools/worker.greet/execute", { parameters: {} });
+    const { body } = await eventually(async () => ((await said()).status === 200 ? said() : null), { timeout: 30_000 });
+    expect(body.result.said).toContain("1.0.0");
+    await first.post("/api/plugins/worker/disable");
+    await eventually(async () => (await said()).status === 404 || null);
+  },
+  limit,
+);

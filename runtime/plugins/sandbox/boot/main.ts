@@ -1,6 +1,7 @@
 import type { Facts } from "./capabilities.ts";
 import { type CallParams, Contract1, type Plugin } from "./contract-1.ts";
 import { BootError } from "./errors.ts";
+import { highestCommon } from "./highest-common.ts";
 import { answer, ask } from "./peer.ts";
 import { args, exit, isReadable, takeConsole } from "./stdio.ts";
 
@@ -23,7 +24,7 @@ let serving: Contract1 | null = null;
 const running = new Map<number, AbortController>();
 
 async function initialize(params: Initialize) {
-  const protocol = protocols.filter((one) => params.protocols.includes(one)).sort((a, b) => b - a)[0];
+  const protocol = highestCommon(protocols, params.protocols);
   if (protocol === undefined)
     throw new BootError(
       "UNKNOWN_PROTOCOL",

@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { Refusal } from "../admit.ts";
+import type { Exit } from "./child.ts";
+import type { Sandbox } from "./open.ts";
+import { type ProcessState, Supervised } from "./supervise.ts";
+
+/** A process that ends when it is told to. */
+function stand() {
+  const processes: { end(reason: string): void }[] = [];
+  const states: ProcessState[] = [];
+  const open = async (): Promise<Sandbox> => {
+    let ended = (_: Exit) => {};
+    const exited = new Promise<Exit>((done) => {
+      ended = done;
+    });
+    const end = (reason: string) => ended({ reason, stderr: "" });
+    processes.push({ end });
+    const call = async () => "answer";
+    return {
+      call,
+      exited,
+      memory: () => 1,
+      pid: processes.length,
+      kill: end,
+      close: async () => end("closed"),
+    } as unknown as Sandbox;
+  };
+  return { processes, states, open };
+}
+const target = { kind: "tools", name: "x", method: "run" } as const;
+const options = (open: () => Promise<Sandbox>, states: ProcessState[]) => ({
+  ...{ name: "p", open, concurrency: 1 },
+  changed: ({ state }: { state: ProcessState }) => void states.push(state),
+  times: { firstBackoff: 5, longestBackoff: 10, crashes: 3 },
+});
+const until = async (condition: () => boolean) => {
+  while (!condition()) await new Promise((done) => setTimeout(done, 1));
+};
+
+test("a crash leads to a later start, the third to quarantine, and start begins anew", async () => {
+  const { processes, states, open } = stand();
+  const plugin = new Supervised(options(open, states));
+  await plugin.start();
+  for (let i = 1; i <= 3; i++) {
+    await until(() => processes.length === i);
+    await until(() => plugin.status().pid !== null);
+    processes.at(-1)?.end(`crash ${i}`);
+    await until(() => plugin.status().pid === null);
+    if (i < 3) await expect(plugin.call(target, [])).rejects.toMatchObject({ code: "unavailable", retryable: true });
+  }
+  expect(plugin.status()).toMatchObject({ state: "quarantined", code: "PLUGIN_CRASHED", crashes: 3 });
+  expect(states).toEqual([
+    "starting",
+    "ready",
+    "backoff",
+    "starting",
+    "degraded",
+    "backoff",
+    "starting",
+    "degraded",
+    "quarantined",
+  ]);
+  await plugin.start();
+  expect(plugin.status()).toMatchObject({ state: "ready", crashes: 0 });
+  await expect(plugin.call(target, [])).resolves.toBe("answer");
+  await plugin.stop();
+});
+
+test("what starting again does not mend is not started again", async () => {
+  const states: ProcessState[] = [];
+  const plugin = new Supervised(
+    options(() => Promise.reject(new Refusal("UNKNOWN_CONTRACT", "Expected contract 1; it is 7.")), states),
+  );
+  await plugin.start();
+  expect(plugin.status()).toMatchObject({
+    state: "quarantined",
+    code: "UNKNOWN_CONTRACT",
+    reason: "Expected contract 1; it is 7.",
+  });
+});
+
+test("a call whose caller gave up while it waited does not keep the next one's turn", async () => {
+  const { states, open } = stand();
+  let answer = () => {};
+  const plugin = new Supervised(
+    options(async () => {
+      const sandbox = await open();
+      return { ...sandbox, call: () => new Promise((done) => (answer = () => done("first"))) } as Sandbox;
+    }, states),
+  );
+  await plugin.start();
+  const first = plugin.call(target, []);
+  const gaveUp = plugin.call(target, [], { signal: AbortSignal.timeout(5) });
+  await expect(gaveUp).rejects.toMatchObject({ name: "TimeoutError" });
+  answer();
+  await expect(first).resolves.toBe("first");
+  const third = plugin.call(target, []);
+  await new Promise((done) => setTimeout(done, 5));
+  answer();
+  await expect(third).resolves.toBe("first");
+  await plugin.stop();
+});
