@@ -30,7 +30,9 @@ export function pgvectorBackend(sql: SqlAccess, vectors: Vectors): MemoryBackend
     },
     nearest: async (vector, filter, limit) => {
       const search = queries.nearestMemories(vector, filter, limit, vectors);
-      return (await sql.transaction<Found>([vectors.tune(limit), search])).map(hit);
+      // A filter lets through some of the candidates only: for the same recall there have to be more of them.
+      const breadth = filter.some((match) => Object.keys(match).length === 0) ? limit : limit * 20;
+      return (await sql.transaction<Found>([vectors.tune(breadth), search])).map(hit);
     },
     match: async (query, filter, limit) =>
       (await sql.query<Found>(queries.matchMemories(query, filter, limit, vectors))).map(hit),

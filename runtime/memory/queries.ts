@@ -143,7 +143,11 @@ export async function nearestChunks(
           from document_chunks c where c.embedding is not null and ${ofSources(tx, filter)} order by ${distance(tx)} limit ${limit})
         select f.id, f.content, f.metadata, f.chunk_index, f.created_at, f.distance, s.name as source, s.project_id
         from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`;
-  const [rows = []] = await oneTrip<Chunk>(sql, (tx) => [found(tx)], vectors.tune(limit).text);
+  const [rows = []] = await oneTrip<Chunk>(
+    sql,
+    (tx) => [found(tx)],
+    vectors.tune(filter.projects === "all" ? limit : limit * 20).text,
+  );
   return rows;
 }
 
