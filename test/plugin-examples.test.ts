@@ -34,7 +34,8 @@ const examples = readdirSync(join(root, "examples")).filter((name) => {
   return existsSync(file) && "signalbox" in JSON.parse(readFileSync(file, "utf8"));
 });
 
-describe("examples", () => {
+// At the same time: most of what they take is waiting for faults to pass.
+describe.concurrent("examples", () => {
   test("there is one of each of four kinds", () => {
     const kinds = examples.flatMap(
       (name) => JSON.parse(readFileSync(join(root, "examples", name, "package.json"), "utf8")).signalbox.kinds,
@@ -88,7 +89,7 @@ test("gitea in a service: a signed webhook becomes comments at the server", asyn
   }
 }, 120_000);
 
-describe("plugin new", () => {
+describe.concurrent("plugin new", () => {
   // The tools are in plugin-author.test.ts.
   test.each(["sources", "memories", "useCases"])(
     "--kind %s passes untouched",
