@@ -22,7 +22,8 @@ export default defineConfig([
   {
     ...shared,
     ...shebang,
-    entry: { signalbox: command },
+    // The second is started by its path, as a process of its own.
+    entry: { signalbox: command, "evaluator-process": "runtime/webhook-mappings/evaluator-process.ts" },
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],
   },
