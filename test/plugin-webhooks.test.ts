@@ -69,6 +69,7 @@ afterAll(() => service?.close());
 
 const start = async (database: "embedded" | "postgres") => {
   const env = { PLUGIN_TICKETS_WEBHOOK_SECRET: secret, PLUGIN_NOTES_WEBHOOK_SECRET: secret };
+  await service?.close();
   service = await startService({ env, database });
   for (const { manifest, body } of builds) {
     await service.post("/api/plugins", body);
