@@ -24,7 +24,7 @@ export declare type RegisterAgentRequest = Message<"signalbox.gateway.v1.Registe
   agentId: string;
 
   /**
-   * The agent's `auth_secret`, where `auth_enabled`; without, it may register only while there are no API keys.
+   * The agent's `auth_secret`, where `auth_enabled`; else it is not looked at.
    *
    * @generated from field: optional string secret = 2;
    */
