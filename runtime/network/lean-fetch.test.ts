@@ -24,6 +24,10 @@ beforeAll(async () => {
       response.writeHead(200, { "content-type": "application/json; charset=utf-8" }).write('{"a":"');
       return response.end(`${path === "/json" ? "b" : large}"}`);
     }
+    if (path === "/half") {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write("one ");
+      return setTimeout(() => request.socket.destroy(), 20);
+    }
     if (path === "/slow") return;
     if (path === "/broken") return request.socket.destroy();
     if (path === "/stream") {
@@ -84,6 +88,10 @@ describe("a request", () => {
     await expect(fetch(`${url}/broken`, { method: "POST", body: "once" })).rejects.toThrow(new TypeError("fetch failed"));
     expect(seen.filter(({ path }) => path === "/broken")).toHaveLength(1);
     await expect(fetch("http://127.0.0.1:1/")).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+  });
+  test("fails as fetch does where its answer breaks off", async () => {
+    const answer = await fetch(`${url}/half`);
+    await expect(answer.text()).rejects.toThrow(new TypeError("terminated"));
   });
   test("ends with its signal, for the signal's reason", async () => {
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-import { pipeline, Readable } from "node:stream";
+import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { fetchOnce } from "@signalbox/sdk";
 import { Agent, EnvHttpProxyAgent, request } from "undici";
@@ -65,7 +65,22 @@ async function bodyOf({ statusCode, headers, body }: Answer): Promise<ArrayBuffe
   return streamOf(body);
 }
 
-const streamOf = (body: Readable) => Readable.toWeb(body) as ReadableStream<Uint8Array>;
+/** A stream that breaks off as that of fetch does: by a TypeError. */
+function streamOf(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  return new ReadableStream({
+    pull: async (controller) => {
+      try {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        throw new TypeError("terminated", { cause: error });
+      }
+    },
+    cancel: async () => void (await chunks.return?.()),
+  });
+}
 
 async function wholeIfSmall(body: Readable): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
   const chunks: Buffer[] = [];
@@ -80,7 +95,7 @@ async function wholeIfSmall(body: Readable): Promise<ArrayBuffer | ReadableStrea
     yield* chunks;
     yield* { [Symbol.asyncIterator]: () => rest };
   };
-  return streamOf(Readable.from(all(), { objectMode: false }));
+  return streamOf(all());
 }
 
 function headersOf(all: Answer["headers"]): Headers {
