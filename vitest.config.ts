@@ -6,8 +6,8 @@ export default defineConfig({
     include: ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`),
     // Those are of the plugins that are made from them.
     exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
-    // Most files start real services, each a process with a database: more at a time only wait for one another.
-    maxWorkers: 2,
+    // Most files start real services, each a process with a database, and wait for them as much as they compute.
+    maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],

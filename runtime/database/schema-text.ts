@@ -5,10 +5,11 @@ import type { Sql } from "./client.ts";
  * from the catalogs, because the embedded database has no pg_dump. Run on an empty database it makes the same again.
  */
 export async function schemaText(sql: Sql): Promise<string> {
-  const [extensions, enums, functions, sequences, tables, views, foreignKeys, triggers] = await Promise.all([
+  const [extensions, enums, functions, ofTables, sequences, tables, views, foreignKeys, triggers] = await Promise.all([
     readExtensions(sql),
     readEnums(sql),
-    readFunctions(sql),
+    readFunctions(sql, false),
+    readFunctions(sql, true),
     readSequences(sql),
     readTables(sql),
     readViews(sql),
@@ -16,7 +17,7 @@ export async function schemaText(sql: Sql): Promise<string> {
     readTriggers(sql),
   ]);
   const parts = [extensions.join("\n"), enums.join("\n"), sequences.join("\n"), functions.join("\n\n")];
-  const all = [...parts, ...tables, ...views, foreignKeys.join("\n"), triggers.join("\n")];
+  const all = [...parts, ...tables, ofTables.join("\n\n"), ...views, foreignKeys.join("\n"), triggers.join("\n")];
   return all
     .filter((part) => part !== "")
     .map((part) => `${part.replaceAll("public.", "")}\n`)
@@ -47,10 +48,12 @@ const readSequences = (sql: Sql) =>
       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
     order by c.relname collate "C"`);
 
-const readFunctions = (sql: Sql) =>
+/** Those that take or give rows of tables stand behind the tables; the others before, where defaults may call them. */
+const readFunctions = (sql: Sql, ofTables: boolean) =>
   lines(sql<Line[]>`
     select pg_get_functiondef(p.oid) || ';' as line from pg_proc p
     where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p') and ${notOfExtension(sql, "pg_proc", "p")}
+      and ${ofTables} = exists (select from pg_type t where t.typrelid <> 0 and (t.oid = p.prorettype or t.oid = any(p.proargtypes)))
     order by p.oid::regprocedure::text collate "C"`);
 
 /** Each with its columns in their order, its constraints but foreign keys, and its indexes. */

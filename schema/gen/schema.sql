@@ -1,42 +1,7 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 6d5b8890f95afcd7
+-- Made from 2a23c0c2d390e4ea
 
 create extension if not exists vector;
-
-CREATE OR REPLACE FUNCTION claim_executions(worker text, most integer, lease_seconds double precision)
- RETURNS SETOF task_executions
- LANGUAGE plpgsql
- SET enable_bitmapscan TO 'off'
- SET enable_seqscan TO 'off'
- SET enable_sort TO 'off'
-AS $function$
-begin
-  -- A claim that a crash of the server undoes has done nothing yet, so its commit need not wait for the disk. The write that
-  -- goes before any effect does wait, for this one too. Without fsync (the embedded database) no commit waits, and this one would
-  -- stay in the memory of the process.
-  if current_setting('fsync')::boolean then
-    perform set_config('synchronous_commit', 'off', true);
-  end if;
-  return query
-    with due as (
-      select x.id from task_executions x
-      where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
-        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
-        and not exists (
-          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
-            and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
-      order by x.created_at, x.id limit most for update skip locked
-    )
-    update task_executions e
-    set state = 'running', attempts = e.attempts + 1, offered_to = null, started_at = coalesce(e.started_at, now()),
-      lease = worker || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => lease_seconds),
-      agent_id = coalesce(e.agent_id, (
-        select a.id from tasks t join agents a on a.id = t.actor_id where t.id = e.task_id and t.required_capabilities = '{}'))
-    from due where e.id = due.id
-    returning e.*;
-end
-$function$
-;
 
 CREATE OR REPLACE FUNCTION keep_execution_history()
  RETURNS trigger
@@ -580,6 +545,41 @@ create table webhook_mappings (
   constraint webhook_mappings_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX webhook_mappings_same ON webhook_mappings USING btree (source, COALESCE(event_type, ''::text), COALESCE(path_pattern, ''::text), COALESCE(canonical_trigger, ''::text), md5(COALESCE(jq_filter, ''::text)));
+
+CREATE OR REPLACE FUNCTION claim_executions(worker text, most integer, lease_seconds double precision)
+ RETURNS SETOF task_executions
+ LANGUAGE plpgsql
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+begin
+  -- A claim that a crash of the server undoes has done nothing yet, so its commit need not wait for the disk. The write that
+  -- goes before any effect does wait, for this one too. Without fsync (the embedded database) no commit waits, and this one would
+  -- stay in the memory of the process.
+  if current_setting('fsync')::boolean then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  return query
+    with due as (
+      select x.id from task_executions x
+      where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
+        and not exists (
+          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
+            and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+      order by x.created_at, x.id limit most for update skip locked
+    )
+    update task_executions e
+    set state = 'running', attempts = e.attempts + 1, offered_to = null, started_at = coalesce(e.started_at, now()),
+      lease = worker || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => lease_seconds),
+      agent_id = coalesce(e.agent_id, (
+        select a.id from tasks t join agents a on a.id = t.actor_id where t.id = e.task_id and t.required_capabilities = '{}'))
+    from due where e.id = due.id
+    returning e.*;
+end
+$function$
+;
 
 alter table agent_capabilities add constraint agent_capabilities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table agent_sessions add constraint agent_sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
