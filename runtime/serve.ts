@@ -12,6 +12,7 @@ import type { Authenticate } from "./http/authenticate.ts";
 import { answerClientErrors } from "./http/client-error.ts";
 import { crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
+import { mountPluginRoutes } from "./http/plugin-routes.ts";
 import { mountWebhooks } from "./http/webhook.ts";
 import type { Log } from "./log.ts";
 import { mountMcp } from "./mcp/mount.ts";
@@ -19,6 +20,7 @@ import type { Exposure } from "./network/exposure.ts";
 import { parseNetworks } from "./network/networks.ts";
 import type { Bound } from "./operations.ts";
 import type { ToolRegistry } from "./tools/registry.ts";
+import type { RouteEntry } from "./plugins/host.ts";
 import { version } from "./version.ts";
 
 export interface ServeOptions {
@@ -26,6 +28,7 @@ export interface ServeOptions {
   readonly bound: readonly Bound[];
   readonly inbox: Inbox;
   readonly tools: Pick<ToolRegistry, "offered">;
+  readonly pluginRoutes: ReadonlyMap<string, RouteEntry>;
   readonly sql: Sql;
   readonly log: Log;
   readonly authenticate: Authenticate;
@@ -37,7 +40,8 @@ export interface ServeOptions {
 }
 
 /** Opens both ports on the projections of the same operations. */
-export async function serve({ config, bound, inbox, tools, sql, log, authenticate, exposure, keyring, ready }: ServeOptions) {
+export async function serve(serving: ServeOptions) {
+  const { config, bound, inbox, tools, pluginRoutes, sql, log, authenticate, exposure, keyring, ready } = serving;
   const options: HttpOptions = {
     ...{ bound, authenticate, log, version },
     context: (request, actor) => ({ sql, log, actor, signal: request.signal }),
@@ -45,6 +49,7 @@ export async function serve({ config, bound, inbox, tools, sql, log, authenticat
   };
   const app = createApp(options);
   mountMcp(app, tools, options);
+  mountPluginRoutes(app, pluginRoutes, options);
   mountWebhooks(app, inbox, { maxBytes: config.MAX_WEBHOOK_BYTES, trusted: parseNetworks(config.TRUSTED_PROXIES) });
   mountDocs(app);
 

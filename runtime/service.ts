@@ -40,7 +40,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
   plugins.access.use({ bound, inbox });
   const { sql, exposure, keyring } = foundations;
   const server = await serve({
-    ...{ config, bound, inbox, tools: agents.tools, sql, log, exposure, keyring },
+    ...{ config, bound, inbox, tools: agents.tools, pluginRoutes: plugins.host.routes, sql, log, exposure, keyring },
     authenticate: createAuthenticate(keyring),
     ready: async () => (await partsDown(needed)).length === 0,
   });

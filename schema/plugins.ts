@@ -27,6 +27,11 @@ export const plugin = z
     kinds: z.array(z.string()),
     tools: z.array(z.string()).describe("Names of its tools, as GET /api/tools lists them."),
     sources: z.array(z.string()),
+    routes: z
+      .array(
+        z.object({ path: z.string(), method: z.string(), scope: z.string(), about: z.string() }).meta({ id: "PluginRoute" }),
+      )
+      .describe("Its HTTP routes, and the scope that an API key needs there; open: none is asked for."),
     origin: z
       .enum(["environment", "installed"])
       .meta({ id: "PluginOrigin" })
@@ -50,6 +55,9 @@ export const plugin = z
       .object({
         http: z.array(z.object({ host: z.string(), methods: z.array(z.string()), why: z.string() })),
         operations: z.array(z.object({ id: z.string(), why: z.string() })),
+        open_routes: z
+          .array(z.object({ name: z.string(), why: z.string() }))
+          .describe("Its routes that ask for no API key."),
       })
       .meta({ id: "PluginPermissions" }),
     needs: z.array(z.string()).describe("The capabilities that it is handed."),

@@ -3,6 +3,7 @@ import type { Knowledge } from "./knowledge.ts";
 import type { MemoryBackend, RedisAccess, SqlAccess, Vectors } from "./memory.ts";
 import type { PaceAccess } from "./pace-access.ts";
 import type { Queue } from "./queue.ts";
+import type { Route } from "./route.ts";
 import type { MadeIssue, NewTrackerIssue, OperationsAccess, TrackersAccess, UseCase } from "./use-case.ts";
 
 /**
@@ -166,6 +167,8 @@ export interface Contributions {
   readonly knowledge?: Readonly<Record<string, Knowledge<any>>>;
   readonly queues?: Readonly<Record<string, Queue>>;
   readonly useCases?: Readonly<Record<string, UseCase>>;
+  // biome-ignore lint/suspicious/noExplicitAny: as above, for the inputs of routes
+  readonly routes?: Readonly<Record<string, Route<any>>>;
   /** Called once on a clean stop, in reverse order of setup. */
   dispose?(): Maybe<void>;
 }

@@ -15,6 +15,18 @@ export { Pace, type PaceOptions, pause } from "./pace.ts";
 export { memoryPace, type PaceAccess } from "./pace-access.ts";
 export { CONTRACT, definePlugin, PLUGIN, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
 export type { CloudEvent, Queue } from "./queue.ts";
+export {
+  callRoute,
+  faultOfAnswer,
+  maxRouteBytes,
+  type Route,
+  type RouteCall,
+  type RouteRequest,
+  type RouteResponse,
+  type RouteScope,
+  route,
+  routeHeaders,
+} from "./route.ts";
 export { headerOf, isHmacSha256, isSameSecret } from "./secrets.ts";
 export { isTangled } from "./tangled-markdown.ts";
 export type * from "./use-case.ts";

@@ -78,9 +78,13 @@ const limits = z.strictObject({
   call_ms: z.int().min(100).max(600_000).default(30_000),
 });
 
+/** A route that asks for no API key. Shown to the operator, word by word. */
+const openRoute = z.strictObject({ name, why: sentence(300) });
+
 const permissions = z.strictObject({
   http: z.array(httpPermission).max(64).default([]),
   operations: z.array(operationPermission).max(64).default([]),
+  open_routes: z.array(openRoute).max(64).optional(),
 });
 
 const declared = {
@@ -123,6 +127,7 @@ function check({ secrets, permissions, kinds: own, needs }: Rules, context: z.Re
   for (const [list, path] of [
     [hosts, ["permissions", "http"]],
     [permissions.operations.map((one) => one.id), ["permissions", "operations"]],
+    [permissions.open_routes?.map((one) => one.name) ?? [], ["permissions", "open_routes"]],
     [own, ["kinds"]],
     [needs, ["needs"]],
   ] as const) {
@@ -185,6 +190,13 @@ export const builtSource = z.strictObject({
 /** A connector to documents: `config` are the settings of one source. */
 export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });
 const described = z.strictObject({ about });
+/** A route: `input` is of the query of a GET, or of the body of a POST. */
+export const builtRoute = z.strictObject({
+  about,
+  method: z.enum(["GET", "POST"]),
+  scope: z.enum(["read", "write", "admin", "open"]),
+  input: objectSchema.optional(),
+});
 
 /** What a bundle contributes, in data: what `setup` returned, as the sandbox tells it. */
 export const contributes = z.strictObject({
@@ -194,9 +206,21 @@ export const contributes = z.strictObject({
   knowledge: z.record(name, builtKnowledge).default({}),
   queues: z.record(name, described).default({}),
   useCases: z.record(name, described).default({}),
-  routes: z.record(name, z.looseObject({})).default({}),
+  routes: z.record(name, builtRoute).default({}),
 });
 export type Contributes = z.output<typeof contributes>;
+
+/** What is open to everybody is open only where the operator was told. */
+function checkRoutes(
+  { contributes, permissions: { open_routes = [] } }: { contributes: Contributes; permissions: z.output<typeof permissions> },
+  context: z.RefinementCtx,
+): void {
+  for (const [key, { scope }] of Object.entries(contributes.routes)) {
+    if (scope !== "open" || open_routes.some((one) => one.name === key)) continue;
+    const message = `must name the route ${key}, which asks for no API key`;
+    context.addIssue({ code: "custom", path: ["permissions", "open_routes"], message });
+  }
+}
 
 /**
  * `dist/plugin.json`, written by `signalbox plugin build`: the manifest with its defaults filled in, the version of
@@ -219,7 +243,8 @@ export const builtManifest = z
     config: objectSchema.default({ type: "object" }),
     contributes: contributes.prefault({}),
   })
-  .superRefine(check);
+  .superRefine(check)
+  .superRefine(checkRoutes);
 export type BuiltManifest = z.output<typeof builtManifest>;
 
 /** The first thing wrong with a manifest, in one sentence that names the member. */

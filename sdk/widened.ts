@@ -14,6 +14,10 @@ export function widened(
   for (const one of after.permissions.operations) {
     if (!before?.permissions.operations.some((had) => had.id === one.id)) more.push(`operation: ${one.id} (${one.why})`);
   }
+  for (const { name, why } of after.permissions.open_routes ?? []) {
+    if (!before?.permissions.open_routes?.some((had) => had.name === name))
+      more.push(`open route: ${name}, for everybody, without an API key (${why})`);
+  }
   for (const need of after.needs) if (!before?.needs.includes(need)) more.push(`capability: ${need}`);
   for (const [key, one] of Object.entries(after.secrets)) {
     const had = before?.secrets[key];

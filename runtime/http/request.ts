@@ -47,18 +47,24 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, m
   return input;
 }
 
-async function readObject(c: HonoContext, places: Places, maxBytes: number): Promise<Record<string, unknown>> {
+/** The JSON of a request's body; `undefined` where it is empty. */
+export async function readJson(c: HonoContext, maxBytes: number): Promise<unknown> {
   const bytes = await readBody(c, maxBytes);
-  if (bytes.byteLength === 0) {
-    if (places.bodyNeeded) throw problem("bad_request", `The body is empty. Send a JSON object with: ${places.body.join(", ")}.`);
-    return {};
-  }
+  if (bytes.byteLength === 0) return undefined;
   const type = c.req.header("content-type") ?? "";
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) {
     const was = type ? `it is ${JSON.stringify(type.slice(0, 100))}` : "there is none";
     throw problem("unsupported_media_type", `Content-Type must be application/json; ${was}.`);
   }
-  const value = parseJson(bytes);
+  return parseJson(bytes);
+}
+
+async function readObject(c: HonoContext, places: Places, maxBytes: number): Promise<Record<string, unknown>> {
+  const value = await readJson(c, maxBytes);
+  if (value === undefined) {
+    if (places.bodyNeeded) throw problem("bad_request", `The body is empty. Send a JSON object with: ${places.body.join(", ")}.`);
+    return {};
+  }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw problem(
       "bad_request",

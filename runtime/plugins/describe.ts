@@ -55,13 +55,17 @@ export function describeOwn(running: Running, set: ReadonlySet<string>): PluginE
 }
 
 function describe(manifest: BuiltManifest, running: Running | undefined, set: ReadonlySet<string>) {
-  const { id, title = null, about = null, kinds, contributes, permissions, needs, secrets } = manifest;
+  const { id, title = null, about = null, kinds, contributes, needs, secrets } = manifest;
+  const permissions = { ...manifest.permissions, open_routes: manifest.permissions.open_routes ?? [] };
   const plain = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
   const status = running?.process?.status();
   return {
     ...{ id, title, about, kinds, permissions, needs },
     tools: Object.keys(contributes.tools).map((name) => `${id}.${name}`),
     sources: Object.keys(contributes.sources),
+    routes: Object.entries(contributes.routes).map(([name, { about, method, scope }]) => ({
+      ...{ path: `/plugins/${id}/${name}`, method, scope, about },
+    })),
     tier: running && !running.process ? ("in_process" as const) : ("sandbox" as const),
     crashes: status?.crashes ?? 0,
     memory_bytes: status?.memory ?? null,

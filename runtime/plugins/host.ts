@@ -1,4 +1,4 @@
-import type { Call, Knowledge, MemoryBackend, Queue, Source, Tool, UseCase } from "@signalbox/sdk";
+import type { Call, Knowledge, MemoryBackend, Queue, Route, Source, Tool, UseCase } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Loaded } from "./load.ts";
 
@@ -33,6 +33,13 @@ export interface KnowledgeEntry {
   readonly knowledge: Knowledge;
 }
 
+/** An HTTP route with the plugin it came from. */
+export interface RouteEntry {
+  readonly plugin: string;
+  readonly name: string;
+  readonly route: Route;
+}
+
 /** What the loaded plugins contribute, by name. The maps change when plugins come and go. */
 export interface Host {
   readonly sources: ReadonlyMap<string, SourceEntry>;
@@ -44,6 +51,8 @@ export interface Host {
   /** Message queues beside the database's own, by name. Those of plugins that come later are used after a restart. */
   readonly queues: ReadonlyMap<string, Queue>;
   readonly useCases: ReadonlyMap<string, UseCase>;
+  /** By `<plugin>/<name>`, as it stands in their paths. */
+  readonly routes: ReadonlyMap<string, RouteEntry>;
   /** Takes a plugin's contributions in. A name that another plugin has stays with that one; answers what was left out. */
   add(loaded: Loaded): string[];
   /** Takes a plugin's contributions away. */
@@ -58,6 +67,7 @@ export function createHost(all: readonly Loaded[]): Host {
   const connectors = new Map<string, KnowledgeEntry>();
   const queues = new Map<string, Queue>();
   const useCases = new Map<string, UseCase>();
+  const routes = new Map<string, RouteEntry>();
   const loaded: Loaded[] = [];
   const owners = new Map<string, string>();
   const maps: Readonly<Record<string, Map<string, unknown>>> = {
@@ -67,6 +77,7 @@ export function createHost(all: readonly Loaded[]): Host {
     knowledge: connectors,
     queues,
     useCases,
+    routes,
   };
   const put = (plugin: string, kind: string, name: string, value: unknown): string[] => {
     const key = `${kind}.${name}`;
@@ -86,6 +97,8 @@ export function createHost(all: readonly Loaded[]): Host {
       left.push(...put(plugin.id, "knowledge", name, { name, plugin: plugin.id, knowledge }));
     for (const kind of ["memories", "queues", "useCases"] as const)
       for (const [name, value] of Object.entries(contributions[kind] ?? {})) left.push(...put(plugin.id, kind, name, value));
+    for (const [name, route] of Object.entries(contributions.routes ?? {}))
+      put(plugin.id, "routes", `${plugin.id}/${name}`, { plugin: plugin.id, name, route });
     for (const entry of toolsOf(one, sources)) put(plugin.id, "tools", entry.qualifiedName, entry);
     return left;
   };
@@ -102,7 +115,7 @@ export function createHost(all: readonly Loaded[]): Host {
   const dispose = async () => {
     for (const { contributions } of [...loaded].reverse()) await contributions.dispose?.();
   };
-  return { sources, tools, memories, knowledge: connectors, queues, useCases, add, remove, dispose };
+  return { sources, tools, memories, knowledge: connectors, queues, useCases, routes, add, remove, dispose };
 }
 
 function toolsOf({ plugin, contributions, schemas }: Loaded, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {

@@ -81,7 +81,7 @@ export function checkContributions(plugin: string, contributions: Contributions)
   const bad = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin}: ${what}`);
   if (typeof contributions !== "object" || contributions === null)
     throw bad("expected setup to return an object of contributions.");
-  for (const kind of ["sources", "tools", "memories", "knowledge", "queues", "useCases"] as const) {
+  for (const kind of ["sources", "tools", "memories", "knowledge", "queues", "useCases", "routes"] as const) {
     for (const key of Object.keys(contributions[kind] ?? {})) {
       if (!name.test(key)) throw bad(`expected names in ${kind} like add_comment; "${key}" is not one.`);
     }
@@ -90,6 +90,11 @@ export function checkContributions(plugin: string, contributions: Contributions)
     if (one.config?.def?.type !== "object") throw bad(`expected knowledge.${key}.config to be a z.object.`);
     const stray = one.secrets.find((member) => !Object.hasOwn(one.config.shape, member));
     if (stray) throw bad(`expected knowledge.${key}.secrets to name members of its config; "${stray}" is none.`);
+  }
+  for (const [key, one] of Object.entries(contributions.routes ?? {})) {
+    if (!["GET", "POST"].includes(one.method) || !["read", "write", "admin", "open"].includes(one.scope))
+      throw bad(`expected routes.${key} to have a method GET or POST and a scope read, write, admin or open; use route().`);
+    if (one.input && one.input.def?.type !== "object") throw bad(`expected routes.${key}.input to be a z.object.`);
   }
   for (const [key, tool] of Object.entries(contributions.tools ?? {})) {
     if (tool.input?.def?.type !== "object") throw bad(`expected tools.${key}.input to be a z.object.`);

@@ -1,6 +1,7 @@
 import { definePlugin } from "@signalbox/sdk";
 import { z } from "zod";
 import own from "../package.json" with { type: "json" };
+import { standing } from "./standing.ts";
 import { bugTriage } from "./use-case.ts";
 
 export default definePlugin({
@@ -10,5 +11,5 @@ export default definePlugin({
   about: "An agent of its own triages the new issues of a project.",
   config: z.object({}),
   needs: ["operations"],
-  setup: ({ operations }) => ({ useCases: { "bug-triage": bugTriage(operations) } }),
+  setup: ({ operations }) => ({ useCases: { "bug-triage": bugTriage(operations) }, routes: { standing: standing(operations) } }),
 });

@@ -77,6 +77,13 @@ function derive(file: PackageFile, { plugin, contributes }: Described) {
       "UNDECLARED_HOST",
       `definePlugin names the host ${missing}; name it in "signalbox.permissions.http" of package.json too, with its methods and why.`,
     );
+  const open = file.manifest.permissions.open_routes?.map(({ name }) => name) ?? [];
+  const unnamed = Object.entries(contributes.routes).find(([name, { scope }]) => scope === "open" && !open.includes(name));
+  if (unnamed)
+    throw new PackageFault(
+      "UNDECLARED_ROUTE",
+      `The route ${unnamed[0]} asks for no API key; name it in "signalbox.permissions.open_routes" of package.json too, and why.`,
+    );
   const kinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   if (kinds.length === 0)
     throw new PackageFault("NOTHING_CONTRIBUTED", "Expected setup to return tools, sources or another kind.");

@@ -9,6 +9,7 @@ export function asked(plugin: PluginEntity): string {
   const lines = [
     ...permissions.http.map(({ host, methods, why }) => `http: ${methods.join(", ")} https://${host} (${why})`),
     ...permissions.operations.map(({ id, why }) => `operation: ${id} (${why})`),
+    ...permissions.open_routes.map(({ name, why }) => `open route: ${name}, for everybody, without an API key (${why})`),
     ...needs.map((need) => `capability: ${need}`),
     ...settings
       .filter(({ secret }) => secret)

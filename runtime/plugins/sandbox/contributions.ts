@@ -5,6 +5,8 @@ import {
   type MemoryBackend,
   PluginError,
   type Queue,
+  type Route,
+  type RouteResponse,
   type Source,
   type Tool,
   type UseCase,
@@ -50,6 +52,7 @@ export function contributionsOf(described: Contributes, call: Caller, mask: Mask
       functions<Queue>({ kind: "queues", name }, about, shapes.queueAnswers, call),
     ),
     useCases: each(described.useCases, (name, { about }) => useCase(name, about, call)),
+    routes: each(described.routes, (name, one) => route(name, one, call)),
   };
 }
 
@@ -149,6 +152,16 @@ function knowledge(name: string, described: Contributes["knowledge"][string], ca
     read: asked("read", shapes.pages),
   };
 }
+
+/** The process checks the input, by the plugin's own schema. */
+const route = (name: string, { about, method, scope }: Contributes["routes"][string], call: Caller): Route => ({
+  ...{ about, method, scope },
+  run: ({ query, headers, body }, { signal, caller }) =>
+    ask(call, { kind: "routes", name, method: "run" }, shapes.routeAnswer, [{ query, headers, body }], {
+      signal,
+      call: { caller },
+    }) as Promise<RouteResponse>,
+});
 
 function functions<T>(
   of: Pick<Target, "kind" | "name">,

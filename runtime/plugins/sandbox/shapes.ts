@@ -69,6 +69,12 @@ export const memoryAnswers = {
   check: nothing,
 } as const;
 
+export const routeAnswer = z.object({
+  status: z.int(),
+  headers: z.record(z.string().max(200), short).optional(),
+  body: z.json(),
+});
+
 const cloudEvent = z.object({
   specversion: z.literal("1.0"),
   id: short,

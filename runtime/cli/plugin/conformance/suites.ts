@@ -4,6 +4,7 @@ import {
   type TestCase,
   testKnowledge,
   testMemory,
+  testRoutes,
   testSource,
   testTools,
   testUseCase,
@@ -59,8 +60,14 @@ export function suitesOf(around: Around): Suite[] {
     ...each("knowledge", (knowledge, given) =>
       plain(testKnowledge(plugin, { ...given, knowledge, config, wiki: onStage(stage, given.wiki) })),
     ),
+    ...(Object.keys(contributes.routes).length > 0 ? [plain(routeCases(around))] : []),
     ...each("useCases", (useCase, given) => plain(testUseCase(plugin, { ...given, useCase, config }))),
   ];
+}
+
+function routeCases({ conformance, plugin }: Around): TestCase[] {
+  const { config = {}, routes = {}, secrets = {} } = conformance;
+  return testRoutes(plugin, { routes, config, secrets: Object.values(secrets) });
 }
 
 /** Where nobody plays the other side, the recordings do. */

@@ -71,6 +71,7 @@ export class Contract1 {
     if (!target || typeof run !== "function") throw new BootError("not_found", `There is no ${kind}.${name}.${method}.`);
     const args = kind === "sources" && method === "verify" ? [withBytes(params.args[0]), ...params.args.slice(1)] : params.args;
     if (kind === "sources" && method === "verify") args[1] = (target.connection as Schema).parse(args[1]);
+    if (kind === "routes") args[0] = withInput(target, args[0]);
     if (kind === "tools") args[0] = parse(target.input as Schema, args[0]);
     const last = call ? [this.#callOf(kind, target, call, id, signal)] : [];
     const result = await run.call(target, ...args, ...last);
@@ -101,8 +102,11 @@ export class Contract1 {
       sources: each("sources", describeSource),
       tools: each("tools", describeTool),
       knowledge: each("knowledge", ({ about, config, secrets }) => ({ about, secrets, config: schemaOf(config as Schema) })),
+      routes: each("routes", ({ about, method, scope, input }) => ({
+        ...{ about, method, scope, ...(input !== undefined && { input: schemaOf(input as Schema) }) },
+      })),
       ...Object.fromEntries(
-        ["memories", "queues", "useCases", "routes"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))]),
+        ["memories", "queues", "useCases"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))]),
       ),
     };
     return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config), contributes };
@@ -125,6 +129,11 @@ const describeSource = (source: Target) => ({
 const withBytes = (request: unknown) => {
   const { body, ...rest } = request as { body: string };
   return { ...rest, body: fromBase64(body) };
+};
+
+const withInput = ({ input, method }: Target, request: unknown) => {
+  const { query, body } = request as { query: unknown; body: unknown };
+  return { ...(request as object), input: input ? parse(input as Schema, method === "GET" ? query : body) : {} };
 };
 
 function parse(schema: Schema, input: unknown): unknown {

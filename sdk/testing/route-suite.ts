@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import type { Json } from "../contract.ts";
+import type { Plugin } from "../plugin.ts";
+import { callRoute, faultOfAnswer, type Route, type RouteResponse } from "../route.ts";
+import { assertNoSecret, refusalOf } from "./expect.ts";
+import { fakeCapabilities, setUp } from "./fake-host.ts";
+import { FakeOperations } from "./fake-operations.ts";
+import type { TestCase } from "./fixtures.ts";
+
+export interface SampleRequest {
+  readonly query?: Readonly<Record<string, string>>;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Json;
+}
+export interface RouteSample {
+  /** Requests that are answered with a status of 200 to 299. */
+  readonly requests: readonly SampleRequest[];
+  /** Requests that are refused: a status of 400 to 499, or a `PluginError` that means one. */
+  readonly refused?: readonly SampleRequest[];
+}
+export interface RouteFixtures {
+  readonly config?: Record<string, unknown>;
+  /** Values that no answer may show. */
+  readonly secrets?: readonly string[];
+  /** For every route of the plugin. */
+  readonly routes: Readonly<Record<string, RouteSample>>;
+}
+
+const callers = ["invalid_input", "not_found", "conflict", "rate_limited"];
+const deep = (levels: number): Json => (levels === 0 ? 1 : { a: [deep(levels - 1)] });
+const strangeBodies: readonly Json[] = [
+  ...[null, true, 0, -1.5, "", "text \u0000 \ud800", [], [[]], {}],
+  { constructor: { prototype: {} }, toString: null },
+  JSON.parse('{"__proto__": {"admin": true}}') as Json,
+  ["x".repeat(100_000), deep(50)],
+];
+const strangeQueries: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { "": "" },
+  { constructor: "1", toString: "2" },
+  { q: "\u0000\ud800".repeat(100) },
+  JSON.parse('{"__proto__": "1"}') as Record<string, string>,
+];
+
+/** What HTTP routes must do. `for (const c of testRoutes(plugin, fixtures)) test(c.name, c.run);` */
+export function testRoutes(plugin: Plugin, fixtures: RouteFixtures): TestCase[] {
+  const open = async () => {
+    const capabilities = fakeCapabilities({ operations: new FakeOperations() });
+    return (await setUp(plugin, { config: fixtures.config, capabilities })).routes ?? {};
+  };
+  const every: TestCase = {
+    name: "routes: each has its sample",
+    run: async () => {
+      const routes = await open();
+      assert.deepEqual(Object.keys(fixtures.routes).sort(), Object.keys(routes).sort(), "fixtures must name every route");
+    },
+  };
+  const each = Object.entries(fixtures.routes).flatMap(([name, sample]) =>
+    cases(sample, fixtures.secrets ?? []).map(([what, run]) => ({
+      name: `route ${name}: ${what}`,
+      run: async () => {
+        const route = (await open())[name];
+        assert.ok(route, `setup must contribute routes.${name}`);
+        await run(route);
+      },
+    })),
+  );
+  return [every, ...each];
+}
+
+type Case = readonly [string, (route: Route) => Promise<void>];
+
+const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
+  [
+    "says what it is",
+    async ({ about, method, scope }) => {
+      assert.ok(typeof about === "string" && about.trim() !== "", "about must be a sentence");
+      assert.ok(["GET", "POST"].includes(method), `method must be GET or POST; it is ${method}`);
+      assert.ok(["read", "write", "admin", "open"].includes(scope), `scope must be read, write, admin or open; it is ${scope}`);
+    },
+  ],
+  [
+    "answers its requests",
+    async (route) => {
+      assert.ok(sample.requests.length > 0, "requests must hold one at least");
+      for (const request of sample.requests) {
+        const answer = await ask(route, request);
+        right(answer, secrets);
+        assert.ok(answer.status < 300, `${JSON.stringify(request)} must be answered 200 to 299; it is ${JSON.stringify(answer)}`);
+      }
+    },
+  ],
+  [
+    "refuses what is wrong, for the caller's sake",
+    async (route) => {
+      for (const request of sample.refused ?? []) await refuses(route, request, secrets);
+    },
+  ],
+  [
+    "answers or refuses strange requests, and breaks at none",
+    async (route) => {
+      for (const body of route.method === "POST" ? strangeBodies : [null]) {
+        for (const query of strangeQueries) await survives(route, { body, query }, secrets);
+      }
+    },
+  ],
+  [
+    "answers many at once",
+    async (route) => {
+      const [request = {}] = sample.requests;
+      for (const answer of await Promise.all(Array.from({ length: 30 }, () => ask(route, request)))) right(answer, secrets);
+    },
+  ],
+  [
+    "ends when it is told to",
+    async (route) => {
+      const [request = {}] = sample.requests;
+      const stop = new AbortController();
+      const work = ask(route, request, stop.signal).catch(() => null);
+      stop.abort();
+      const ended = await Promise.race([work.then(() => true), new Promise((done) => setTimeout(done, 2_000, false).unref())]);
+      assert.ok(ended, "a call whose signal is aborted must end within two seconds");
+    },
+  ],
+];
+
+const ask = (
+  route: Route,
+  { query = {}, headers = {}, body = null }: SampleRequest,
+  signal: AbortSignal = AbortSignal.timeout(10_000),
+): Promise<RouteResponse> => callRoute(route, { query, headers, body }, { signal, caller: "test" });
+
+function right(answer: unknown, secrets: readonly string[]): asserts answer is RouteResponse {
+  const fault = faultOfAnswer(answer);
+  assert.equal(fault, null, `the answer is not what it must be: ${fault}`);
+  const { body } = answer as RouteResponse;
+  assert.deepEqual(JSON.parse(JSON.stringify(body)), body, "body must be JSON: what JSON leaves out or changes must not be in it");
+  assertNoSecret("an answer", JSON.stringify(answer), secrets);
+}
+
+async function refuses(route: Route, request: SampleRequest, secrets: readonly string[]): Promise<void> {
+  const what = JSON.stringify(request).slice(0, 200);
+  const told = await survives(route, request, secrets);
+  if (typeof told === "string") assert.ok(callers.includes(told), `${what} must be refused with ${callers.join(", ")}; it is ${told}`);
+  else assert.ok(told.status >= 400 && told.status < 500, `${what} must be refused with 400 to 499; it is ${told.status}`);
+}
+
+/** The answer, or the code of what was thrown. */
+async function survives(route: Route, request: SampleRequest, secrets: readonly string[]): Promise<RouteResponse | string> {
+  const what = JSON.stringify(request).slice(0, 200);
+  let answer: RouteResponse;
+  try {
+    answer = await ask(route, request);
+  } catch (thrown) {
+    const { code, message } = await refusalOf(what, () => Promise.reject(thrown), secrets);
+    assert.notEqual(code, "failed", `${what} must be answered, or refused with a code of its own; it broke: ${message}`);
+    return code;
+  }
+  right(answer, secrets);
+  return answer;
+}
