@@ -1,6 +1,7 @@
 import type { SourceFixtures, ToolFixtures } from "./fixtures.ts";
 import type { KnowledgeFixtures } from "./knowledge-suite.ts";
 import type { MemoryFixtures } from "./memory-suite.ts";
+import type { QueueFixtures } from "./queue-suite.ts";
 import type { RouteFixtures } from "./route-suite.ts";
 import type { UseCaseFixtures } from "./use-case-suite.ts";
 
@@ -27,6 +28,9 @@ export interface Conformance {
     Record<string, Omit<MemoryFixtures, "store" | "config"> & { readonly start?: () => Promise<Stranger> }>
   >;
   readonly knowledge?: Readonly<Record<string, Omit<KnowledgeFixtures, "knowledge" | "config">>>;
+  readonly queues?: Readonly<
+    Record<string, Omit<QueueFixtures, "queue" | "config" | "start"> & { readonly start?: () => Promise<Stranger> }>
+  >;
   /** One entry for each route. */
   readonly routes?: RouteFixtures["routes"];
   readonly useCases?: Readonly<Record<string, Omit<UseCaseFixtures, "useCase" | "config">>>;

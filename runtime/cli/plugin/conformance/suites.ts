@@ -4,6 +4,7 @@ import {
   type TestCase,
   testKnowledge,
   testMemory,
+  testQueues,
   testRoutes,
   testSource,
   testTools,
@@ -30,7 +31,7 @@ export function suitesOf(around: Around): Suite[] {
   const { built, conformance, plugin, stage } = around;
   const { contributes } = built.manifest;
   const config = conformance.config ?? {};
-  const each = <K extends "sources" | "memories" | "knowledge" | "useCases">(
+  const each = <K extends "sources" | "memories" | "knowledge" | "queues" | "useCases">(
     kind: K,
     suite: (name: string, given: NonNullable<Conformance[K]>[string]) => Suite,
   ): Suite[] =>
@@ -60,6 +61,7 @@ export function suitesOf(around: Around): Suite[] {
     ...each("knowledge", (knowledge, given) =>
       plain(testKnowledge(plugin, { ...given, knowledge, config, wiki: onStage(stage, given.wiki) })),
     ),
+    ...each("queues", (queue, given) => plain(testQueues(plugin, { ...given, queue, config }))),
     ...(Object.keys(contributes.routes).length > 0 ? [plain(routeCases(around))] : []),
     ...each("useCases", (useCase, given) => plain(testUseCase(plugin, { ...given, useCase, config }))),
   ];
