@@ -59,7 +59,11 @@ export const plugin = z
           .array(z.object({ name: z.string(), why: z.string() }))
           .describe("Its routes that ask for no API key."),
       })
-      .meta({ id: "PluginPermissions" }),
+      .meta({ id: "PluginPermissions" })
+      .describe("What it may do: what its manifest asks for, without what was denied."),
+    denied: z
+      .array(z.string())
+      .describe("What its manifest asks for and PUT /api/plugins/{id}/permissions took away, in words."),
     needs: z.array(z.string()).describe("The capabilities that it is handed."),
     settings: z
       .array(
@@ -181,6 +185,33 @@ export const configure = operation({
   output: plugin,
   scope: "admin",
   problems: ["not_found", "conflict", "unavailable"],
+});
+export const narrow = operation({
+  id: "plugins.narrow",
+  http: "PUT /api/plugins/:id/permissions",
+  about:
+    "Leave a plugin less than its manifest asks for, or give that back. What is taken away stays so for later versions. Its process is started again.",
+  input: z.object({
+    id,
+    http: z
+      .array(
+        z
+          .object({ host: z.string().max(300), methods: z.array(z.string().max(10)).max(10) })
+          .meta({ id: "PluginHost" }),
+      )
+      .max(64)
+      .optional()
+      .describe("All the hosts and methods that it keeps; as they are without."),
+    operations: z.array(z.string().max(100)).max(64).optional().describe("All the operations that it keeps."),
+    open_routes: z
+      .array(z.string().max(100))
+      .max(64)
+      .optional()
+      .describe("All the routes that stay open; the others ask for an API key that may read, or write for a POST."),
+  }),
+  output: plugin,
+  scope: "admin",
+  problems: ["not_found", "conflict"],
 });
 export const logs = operation({
   id: "plugins.logs",

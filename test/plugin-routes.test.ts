@@ -11,11 +11,12 @@ const source = (version: string) => `
   import { definePlugin, PluginError, route } from "@signalbox/sdk";
   import { z } from "zod";
   export default definePlugin({
-    id: "doors", version: "${version}", sdk: "^0.1.0", config: z.object({}), needs: [],
-    setup: () => ({ routes: {
+    id: "doors", version: "${version}", sdk: "^0.1.0", config: z.object({}), needs: ["operations"],
+    setup: ({ operations }) => ({ routes: {
       status: route({ about: "Says that it is there.", method: "GET", scope: "open", run: (_, { caller }) => ({ status: 200, body: { version: "${version}", caller } }) }),
       echo: route({ about: "Says what came.", method: "POST", scope: "write", input: z.object({ text: z.string() }), run: ({ query, headers, body, input }, { caller }) => ({
         status: 201, headers: { "x-request-id": "7" }, body: { query, headers, body, text: input.text, caller } }) }),
+      projects: route({ about: "Counts projects.", method: "GET", scope: "read", run: async () => ({ status: 200, body: { total: (await operations.call("projects.list", {})).total } }) }),
       answer: route({ about: "Answers what it is told.", method: "POST", scope: "read", run: ({ body }) => {
         if (body.throws) throw new PluginError(body.throws, "as told", { retry_after_ms: 3000 });
         if (body.breaks) throw new Error("inner secret");
@@ -28,11 +29,15 @@ const input = { type: "object", properties: { text: { type: "string" } }, requir
 const routes = {
   status: { about: "Says that it is there.", method: "GET", scope: "open" },
   echo: { about: "Says what came.", method: "POST", scope: "write", input },
+  projects: { about: "Counts projects.", method: "GET", scope: "read" },
   answer: { about: "Answers what it is told.", method: "POST", scope: "read" },
 };
-const permissions = { open_routes: [{ name: "status", why: "The status page asks it." }] };
+const permissions = {
+  open_routes: [{ name: "status", why: "The status page asks it." }],
+  operations: [{ id: "projects.list", why: "Counts them." }],
+};
 const build = (version: string, more: object = {}): Promise<Built> =>
-  buildPlugin(source(version), { id: "doors", version, kinds: ["routes"], permissions, contributes: { routes }, ...more });
+  buildPlugin(source(version), { id: "doors", version, kinds: ["routes"], needs: ["operations"], permissions, contributes: { routes }, ...more });
 
 let service: Service;
 let built: Built;
@@ -51,7 +56,7 @@ const anybody = (path: string, init: RequestInit = {}) => fetch(`${service.url}$
 
 describe("before an approval", () => {
   test("a route that is open although the manifest's permissions do not say so is refused", async () => {
-    const body = { ...built.body, manifest: { ...built.manifest, permissions: {} } };
+    const body = { ...built.body, manifest: { ...built.manifest, permissions: { ...permissions, open_routes: [] } } };
     const { status, body: told } = await service.post<Failure>("/api/plugins", body);
     expect(status).toBe(400);
     expect(told.error).toContain("must name the route status, which asks for no API key");
@@ -59,7 +64,7 @@ describe("before an approval", () => {
   test("the operator sees what is open, and nothing is served", async () => {
     const { status, body } = await service.post<{ waiting: { widens: string[] }; routes: object[] }>("/api/plugins", built.body);
     expect(status).toBe(201);
-    expect(body.waiting.widens).toEqual(["open route: status, for everybody, without an API key (The status page asks it.)"]);
+    expect(body.waiting.widens).toContain("open route: status, for everybody, without an API key (The status page asks it.)");
     expect(body.routes).toContainEqual({ path: "/plugins/doors/echo", method: "POST", scope: "write", about: "Says what came." });
     expect((await service.get("/plugins/doors/status")).status).toBe(404);
     expect((await anybody("/plugins/doors/status")).status).toBe(401);
@@ -142,7 +147,7 @@ describe("an approved plugin's routes", () => {
   test(
     "a version that opens another route waits; what it keeps needs no approval",
     async () => {
-      const wider = { open_routes: [...permissions.open_routes, { name: "answer", why: "For all." }] };
+      const wider = { ...permissions, open_routes: [...permissions.open_routes, { name: "answer", why: "For all." }] };
       const opened = { ...routes, answer: { ...routes.answer, scope: "open" } };
       const next = await build("2.0.0", { permissions: wider, contributes: { routes: opened } });
       const { body } = await service.post<{ version: string; waiting: { widens: string[] } }>("/api/plugins", next.body);
@@ -152,6 +157,32 @@ describe("an approved plugin's routes", () => {
         const { body } = await service.get<{ version: string }>("/plugins/doors/status");
         expect(body.version).toBe("1.1.0");
       });
+    },
+    limit,
+  );
+  test(
+    "an operator takes permissions away, an upgrade keeps that, and they can be given back",
+    async () => {
+      const narrow = (body: object) => service.put<{ denied: string[] } & Failure>("/api/plugins/doors/permissions", body);
+      const total = async () => (await service.get<{ total: number }>("/plugins/doors/projects")).status;
+      const version = async () => (await service.get<{ version: string }>("/plugins/doors/status")).body.version;
+      expect(await total()).toBe(200);
+      const beyond = await narrow({ operations: ["projects.list", "keys.create"] });
+      expect(beyond).toMatchObject({ status: 400, body: { error: expect.stringContaining("operations[1]: keys.create") } });
+      const { status, body } = await narrow({ operations: [], open_routes: [] });
+      expect(status).toBe(200);
+      expect(body.denied.map((one) => one.split(" (")[0])).toEqual([
+        "operation: projects.list",
+        "open route: status, for everybody, without an API key",
+      ]);
+      await eventually(async () => expect([await total(), await version()]).toEqual([502, "1.1.0"]));
+      expect((await anybody("/plugins/doors/status")).status).toBe(401);
+      await service.post("/api/plugins", (await build("1.2.0")).body);
+      await eventually(async () => expect([await total(), await version()]).toEqual([502, "1.2.0"]));
+      expect((await anybody("/plugins/doors/status")).status).toBe(401);
+      expect((await narrow({ operations: ["projects.list"] })).body.denied).toHaveLength(1);
+      await eventually(async () => expect(await total()).toBe(200));
+      expect((await anybody("/plugins/doors/status")).status).toBe(401);
     },
     limit,
   );

@@ -2,6 +2,7 @@ import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/plugins";
 import { type BuiltManifest, widened } from "@signalbox/sdk/manifest";
 import type { Fleet } from "./fleet.ts";
+import { narrowed } from "./narrowed.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
 import type { Running } from "./running.ts";
 import { settingNames } from "./setting-names.ts";
@@ -20,8 +21,10 @@ export function describeInstalled(
   const shown = (current ?? newest) as VersionRow;
   const waiting = newest && newest.approved_at === null && newest !== current ? newest : null;
   const running = fleet.running(row.id);
+  const enforced = narrowed(shown.manifest, row.denied);
   return {
-    ...describe(shown.manifest, running, set),
+    ...describe(enforced, running, set),
+    denied: widened(enforced, shown.manifest),
     ...stateOf(row, current, running, fleet),
     origin: "installed",
     version: row.version,
@@ -41,6 +44,7 @@ export function describeOwn(running: Running, set: ReadonlySet<string>): PluginE
   const status = process?.status();
   return {
     ...describe(manifest, running, set),
+    denied: [],
     state: status?.state ?? "ready",
     code: status?.code ?? null,
     reason: status?.reason ?? null,
@@ -56,7 +60,8 @@ export function describeOwn(running: Running, set: ReadonlySet<string>): PluginE
 
 function describe(manifest: BuiltManifest, running: Running | undefined, set: ReadonlySet<string>) {
   const { id, title = null, about = null, kinds, contributes, needs, secrets } = manifest;
-  const permissions = { ...manifest.permissions, open_routes: manifest.permissions.open_routes ?? [] };
+  const { http, operations, open_routes = [] } = manifest.permissions;
+  const permissions = { http: http.filter(({ methods }) => methods.length > 0), operations, open_routes };
   const plain = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
   const status = running?.process?.status();
   return {

@@ -7,6 +7,7 @@ import { Refusal } from "./admit.ts";
 import { type Foreign, readForeign } from "./foreign.ts";
 import type { Host } from "./host.ts";
 import { type Refused, refusalOf } from "./load.ts";
+import { narrowed } from "./narrowed.ts";
 import { allPlugins, allVersions, findBundle, type PluginRow, setQuarantine, type VersionRow } from "./queries.ts";
 import { type Running, type TakeInOptions, takeIn } from "./running.ts";
 import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
@@ -113,7 +114,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       options.settings.set(row.id, await settingsOf(row, options.vault));
       const bytes = await findBundle(sql, row.id, version.version);
       if (!bytes) return;
-      const running = await takeIn({ name: row.id, bytes: new Uint8Array(bytes), manifest: version.manifest }, taken(row.id), {
+      const manifest = narrowed(version.manifest, row.denied);
+      const running = await takeIn({ name: row.id, bytes: new Uint8Array(bytes), manifest }, taken(row.id), {
         ...options,
         changed,
       });
@@ -155,7 +157,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     const wanted = new Map(rows.filter((row) => row.enabled && row.version !== null).map((row) => [row.id, row]));
     for (const [id, running] of installed) {
       const row = wanted.get(id);
-      if (row && row.version === running.row.version && row.settings === running.row.settings) follow(running, row);
+      if (row && isSame(row, running.row)) follow(running, row);
       else await leave(id);
     }
     for (const row of wanted.values()) {
@@ -208,6 +210,11 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     },
   };
 }
+
+const isSame = (one: PluginRow, other: PluginRow): boolean =>
+  one.version === other.version &&
+  one.settings === other.settings &&
+  JSON.stringify(one.denied) === JSON.stringify(other.denied);
 
 async function settingsOf(row: PluginRow, vault: Vault): Promise<Record<string, string>> {
   if (row.settings === null) return {};

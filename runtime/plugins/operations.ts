@@ -11,6 +11,7 @@ import { describeInstalled, describeOwn, type PluginEntity } from "./describe.ts
 import { type Fleet, settingsPurpose } from "./fleet.ts";
 import { checkBundle, readManifest } from "./foreign.ts";
 import type { LogTail } from "./log-tail.ts";
+import { deniedBut, narrowed } from "./narrowed.ts";
 import {
   allPlugins,
   allVersions,
@@ -19,6 +20,7 @@ import {
   findPlugin,
   findVersions,
   insertVersion,
+  saveDenied,
   saveSettings,
   setEnabled,
   useVersion,
@@ -71,9 +73,10 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
         );
       const bytes = await findBundle(sql, id, chosen.version);
       if (!bytes) throw absent(id);
+      const denied = (await findPlugin(sql, id))?.denied ?? null;
       await asConflict(async () => {
         checkBundle(chosen.manifest, new Uint8Array(bytes));
-        await fleet.trial({ name: id, bytes: new Uint8Array(bytes), manifest: chosen.manifest });
+        await fleet.trial({ name: id, bytes: new Uint8Array(bytes), manifest: narrowed(chosen.manifest, denied) });
       });
       await useVersion(sql, id, chosen.version);
       await setEnabled(sql, id, true);
@@ -102,6 +105,15 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
     }),
     handle(plugins.configure, async ({ id, settings }, { sql }) => {
       await configure(id, settings, sql, deps);
+      await changed();
+      return pluginOf(sql, id);
+    }),
+    handle(plugins.narrow, async ({ id, ...wanted }, { sql }) => {
+      const versions = await installed(sql, id, fleet);
+      const row = await findPlugin(sql, id);
+      const shown = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
+      if (!row || !shown) throw absent(id);
+      await saveDenied(sql, id, deniedBut(wanted, shown.manifest, row.denied));
       await changed();
       return pluginOf(sql, id);
     }),

@@ -1,11 +1,13 @@
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Queryable } from "../database/client.ts";
+import type { Denied } from "./narrowed.ts";
 
 export interface PluginRow {
   readonly id: string;
   readonly version: string | null;
   readonly enabled: boolean;
   readonly settings: string | null;
+  readonly denied: Denied | null;
   readonly quarantine_code: string | null;
   readonly quarantine_reason: string | null;
   readonly created_at: string;
@@ -84,6 +86,10 @@ export async function setQuarantine(sql: Queryable, id: string, version: string,
 
 export async function saveSettings(sql: Queryable, id: string, settings: string | null): Promise<void> {
   await sql`update plugins set settings = ${settings}, updated_at = now() where id = ${id}`;
+}
+
+export async function saveDenied(sql: Queryable, id: string, denied: Denied): Promise<void> {
+  await sql`update plugins set denied = ${JSON.stringify(denied)}::text::json, updated_at = now() where id = ${id}`;
 }
 
 export async function deletePlugin(sql: Queryable, id: string): Promise<boolean> {

@@ -62,6 +62,10 @@ export const plugins: Cases = {
       return { ...id, at: "bare", body: settings };
     },
   },
+  "plugins.narrow": {
+    valid: async (world) => ({ ...(await installed(world)), body: { operations: [] } }),
+    409: () => ({ ...fromEnvironment, body: { operations: [] } }),
+  },
   "plugins.logs": { valid: installed },
   "plugins.remove": { valid: installed, 409: () => fromEnvironment },
 };

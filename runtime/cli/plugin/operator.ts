@@ -58,7 +58,11 @@ const verbs: Record<Name, Verb> = {
     return 0;
   },
   permissions: async (args, { call, out }) => {
-    out(asked(await call(plugins.get, { id: id(args, "permissions") })));
+    const options = { narrow: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const name = id(positionals, "permissions");
+    if (values.narrow === undefined) out(asked(await call(plugins.get, { id: name })));
+    else out(asked(await call(plugins.narrow, { ...wantedOf(values.narrow), id: name })));
     return 0;
   },
   approve: async ([name, version, ...more], around) => {
@@ -134,6 +138,26 @@ const usage = (name: Name): string => operatorVerbs.find((one) => one.name === n
 function id(args: readonly string[], name: Name): string {
   if (args.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usage(name)}`);
   return args[0] as string;
+}
+
+/** `api.example.com:GET,api.example.com:POST`, or JSON as PUT /api/plugins/{id}/permissions takes it. */
+function wantedOf(text: string): Record<string, unknown> {
+  const wrong = (what: string) =>
+    new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usage("permissions")}`);
+  if (text.trim().startsWith("{")) {
+    try {
+      return JSON.parse(text) as Record<string, unknown>;
+    } catch {
+      throw wrong("is not valid JSON");
+    }
+  }
+  const pairs = text.split(",").map((pair) => {
+    const [, host, method] = /^\s*(\S+):([A-Za-z]+)\s*$/.exec(pair) ?? [];
+    if (host === undefined || method === undefined) throw wrong(`${JSON.stringify(pair)} is not host:METHOD`);
+    return { host, method: method.toUpperCase() };
+  });
+  const hosts = Map.groupBy(pairs, ({ host }) => host);
+  return { http: [...hosts].map(([host, all]) => ({ host, methods: all.map(({ method }) => method) })) };
 }
 
 async function install(fetched: Fetched, approving: boolean, around: Around): Promise<void> {

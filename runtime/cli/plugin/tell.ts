@@ -5,7 +5,7 @@ const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 
 /** What a plugin may do, and what a waiting version asks for beyond that. */
 export function asked(plugin: PluginEntity): string {
-  const { permissions, needs, settings, waiting, version } = plugin;
+  const { permissions, denied, needs, settings, waiting, version } = plugin;
   const lines = [
     ...permissions.http.map(({ host, methods, why }) => `http: ${methods.join(", ")} https://${host} (${why})`),
     ...permissions.operations.map(({ id, why }) => `operation: ${id} (${why})`),
@@ -17,7 +17,8 @@ export function asked(plugin: PluginEntity): string {
   ];
   const list = (all: readonly string[]) => (all.length === 0 ? "  nothing\n" : all.map((line) => `  ${plain(line)}\n`).join(""));
   const serving = version === null ? "" : `${plugin.id} ${version} may do:\n${list(lines)}`;
-  return `${serving}${waiting ? `${plugin.id} ${waiting.version} asks for${version === null ? "" : " this beyond it"}:\n${list(waiting.widens)}` : ""}`;
+  const taken = denied.length === 0 ? "" : `${plugin.id} asks for this, and an operator took it away:\n${list(denied)}`;
+  return `${serving}${taken}${waiting ? `${plugin.id} ${waiting.version} asks for${version === null ? "" : " this beyond it"}:\n${list(waiting.widens)}` : ""}`;
 }
 
 export const healthLine = ({ id, version, state, tier, crashes, memory_bytes }: PluginEntity): string =>

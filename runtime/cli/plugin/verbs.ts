@@ -28,8 +28,9 @@ export const operatorVerbs = [
   { name: "info", usage: "info <id>", about: "Show one with its versions." },
   {
     name: "permissions",
-    usage: "permissions <id>",
-    about: "Show what it may do, and what a waiting version asks for beyond that.",
+    usage: "permissions <id> [--narrow <host:METHOD,... | JSON>]",
+    about:
+      "Show what it may do, and what a waiting version asks for beyond that. --narrow leaves it these methods at these hosts alone, also in later versions; as JSON {http, operations, open_routes}.",
   },
   { name: "approve", usage: "approve <id> [version]", about: "Allow what it asks for." },
   { name: "enable", usage: "enable <id>", about: "Let it run, also after a quarantine." },

@@ -83,6 +83,9 @@ function read(name: string, text: string): URL {
 
 function wayTo(name: string, url: URL, method: string, ways: Ways): Fetch {
   const permission = ways.permissions.find(({ host }) => host === url.host);
+  // Named without a method: the operator took them away, and no setting gives the host back.
+  if (permission?.methods.length === 0)
+    throw new PluginError("failed", `The plugin ${name} may not reach ${url.host}: the operator does not allow it.`);
   if (permission && url.protocol === "https:") {
     if (!(permission.methods as readonly string[]).includes(method))
       throw new PluginError(

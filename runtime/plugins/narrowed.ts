@@ -1,0 +1,81 @@
+import { problem } from "@signalbox/schema/problem";
+import type { BuiltManifest } from "@signalbox/sdk/manifest";
+
+/** What an operator took away of the permissions that a manifest asks for. Kept over upgrades. */
+export interface Denied {
+  readonly http: readonly { readonly host: string; readonly methods: readonly string[] }[];
+  readonly operations: readonly string[];
+  readonly open_routes: readonly string[];
+}
+/** What an operator leaves of them; of what is not named nothing changes. */
+export interface Wanted {
+  readonly http?: readonly { readonly host: string; readonly methods: readonly string[] }[] | undefined;
+  readonly operations?: readonly string[] | undefined;
+  readonly open_routes?: readonly string[] | undefined;
+}
+
+/**
+ * The manifest as the host enforces it: what was denied is not in it. A host without a method left stays named, so that no
+ * setting with its address lets the plugin reach it after all; a route that was closed asks for an API key.
+ */
+export function narrowed(manifest: BuiltManifest, denied: Denied | null): BuiltManifest {
+  if (!denied) return manifest;
+  const { permissions, contributes } = manifest;
+  const methodsAt = (host: string) => denied.http.find((one) => one.host === host)?.methods ?? [];
+  const open = permissions.open_routes?.filter(({ name }) => !denied.open_routes.includes(name)) ?? [];
+  const routes = Object.entries(contributes.routes ?? {}).map(([name, one]) => {
+    const closed = one.scope === "open" && !open.some((route) => route.name === name);
+    return [name, closed ? { ...one, scope: one.method === "GET" ? ("read" as const) : ("write" as const) } : one] as const;
+  });
+  return {
+    ...manifest,
+    permissions: {
+      http: permissions.http.map((one) => ({
+        ...one,
+        methods: one.methods.filter((method) => !methodsAt(one.host).includes(method)),
+      })),
+      operations: permissions.operations.filter(({ id }) => !denied.operations.includes(id)),
+      open_routes: open,
+    },
+    contributes: { ...contributes, routes: Object.fromEntries(routes) },
+  };
+}
+
+/** What is denied when of a manifest's permissions only `wanted` is left. Throws a `Problem` where that is more than it asks for. */
+export function deniedBut(
+  wanted: Wanted,
+  { id, version, permissions }: Pick<BuiltManifest, "id" | "version" | "permissions">,
+  before: Denied | null,
+): Denied {
+  const asked = `${id} ${version} asks for`;
+  const within = (field: string, given: readonly string[], all: readonly string[]) => {
+    const at = given.findIndex((one) => !all.includes(one));
+    if (at < 0) return;
+    const path = `${field}[${at}]`;
+    throw problem("bad_request", `${path}: ${given[at]} is not among what ${asked}: ${all.join(", ") || "none"}`, { field: path });
+  };
+  const left = (all: readonly string[], kept: readonly string[], was: readonly string[] = []) => [
+    ...was.filter((one) => !all.includes(one)),
+    ...all.filter((one) => !kept.includes(one)),
+  ];
+  const hosts = permissions.http.map(({ host }) => host);
+  const operations = permissions.operations.map((one) => one.id);
+  const routes = permissions.open_routes?.map(({ name }) => name) ?? [];
+  if (wanted.http) within("http", wanted.http.map(({ host }) => host), hosts);
+  for (const [i, { host, methods }] of (wanted.http ?? []).entries())
+    within(`http[${i}].methods`, methods, permissions.http.find((one) => one.host === host)?.methods ?? []);
+  if (wanted.operations) within("operations", wanted.operations, operations);
+  if (wanted.open_routes) within("open_routes", wanted.open_routes, routes);
+  const kept = (host: string) => wanted.http?.flatMap((one) => (one.host === host ? [...one.methods] : [])) ?? [];
+  const was = (host: string) => before?.http.find((one) => one.host === host)?.methods ?? [];
+  // What an older version asked for, and was denied, stays denied.
+  const older = before?.http.filter(({ host }) => !hosts.includes(host)) ?? [];
+  const http = permissions.http.map(({ host, methods }) => ({ host, methods: left(methods, kept(host), was(host)) }));
+  return {
+    http: wanted.http ? [...older, ...http.filter(({ methods }) => methods.length > 0)] : (before?.http ?? []),
+    operations: wanted.operations
+      ? left(operations, wanted.operations, before?.operations)
+      : (before?.operations ?? []),
+    open_routes: wanted.open_routes ? left(routes, wanted.open_routes, before?.open_routes) : (before?.open_routes ?? []),
+  };
+}
