@@ -28,9 +28,7 @@ export const plugin = z
     tools: z.array(z.string()).describe("Names of its tools, as GET /api/tools lists them."),
     sources: z.array(z.string()),
     routes: z
-      .array(
-        z.object({ path: z.string(), method: z.string(), scope: z.string(), about: z.string() }).meta({ id: "PluginRoute" }),
-      )
+      .array(z.object({ path: z.string(), method: z.string(), scope: z.string(), about: z.string() }).meta({ id: "PluginRoute" }))
       .describe("Its HTTP routes, and the scope that an API key needs there; open: none is asked for."),
     origin: z
       .enum(["environment", "installed"])
@@ -55,15 +53,11 @@ export const plugin = z
       .object({
         http: z.array(z.object({ host: z.string(), methods: z.array(z.string()), why: z.string() })),
         operations: z.array(z.object({ id: z.string(), why: z.string() })),
-        open_routes: z
-          .array(z.object({ name: z.string(), why: z.string() }))
-          .describe("Its routes that ask for no API key."),
+        open_routes: z.array(z.object({ name: z.string(), why: z.string() })).describe("Its routes that ask for no API key."),
       })
       .meta({ id: "PluginPermissions" })
       .describe("What it may do: what its manifest asks for, without what was denied."),
-    denied: z
-      .array(z.string())
-      .describe("What its manifest asks for and PUT /api/plugins/{id}/permissions took away, in words."),
+    denied: z.array(z.string()).describe("What its manifest asks for and PUT /api/plugins/{id}/permissions took away, in words."),
     needs: z.array(z.string()).describe("The capabilities that it is handed."),
     settings: z
       .array(
@@ -194,11 +188,7 @@ export const narrow = operation({
   input: z.object({
     id,
     http: z
-      .array(
-        z
-          .object({ host: z.string().max(300), methods: z.array(z.string().max(10)).max(10) })
-          .meta({ id: "PluginHost" }),
-      )
+      .array(z.object({ host: z.string().max(300), methods: z.array(z.string().max(10)).max(10) }).meta({ id: "PluginHost" }))
       .max(64)
       .optional()
       .describe("All the hosts and methods that it keeps; as they are without."),

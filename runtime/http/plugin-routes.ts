@@ -35,7 +35,9 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
     if (method !== route.method) return methodNotAllowed(c, route.method);
     const running = underWay.get(plugin) ?? 0;
     if (running >= mostAtOnce)
-      throw problem("unavailable", `The plugin ${plugin} works on ${running} requests; try again in a moment.`, { retryAfter: 1 });
+      throw problem("unavailable", `The plugin ${plugin} works on ${running} requests; try again in a moment.`, {
+        retryAfter: 1,
+      });
     underWay.set(plugin, running + 1);
     try {
       const request = await requestOf(c, method, options.maxBodyBytes);

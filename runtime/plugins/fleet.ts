@@ -212,9 +212,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
 }
 
 const isSame = (one: PluginRow, other: PluginRow): boolean =>
-  one.version === other.version &&
-  one.settings === other.settings &&
-  JSON.stringify(one.denied) === JSON.stringify(other.denied);
+  one.version === other.version && one.settings === other.settings && JSON.stringify(one.denied) === JSON.stringify(other.denied);
 
 async function settingsOf(row: PluginRow, vault: Vault): Promise<Record<string, string>> {
   if (row.settings === null) return {};

@@ -52,7 +52,9 @@ export function deniedBut(
     const at = given.findIndex((one) => !all.includes(one));
     if (at < 0) return;
     const path = `${field}[${at}]`;
-    throw problem("bad_request", `${path}: ${given[at]} is not among what ${asked}: ${all.join(", ") || "none"}`, { field: path });
+    throw problem("bad_request", `${path}: ${given[at]} is not among what ${asked}: ${all.join(", ") || "none"}`, {
+      field: path,
+    });
   };
   const left = (all: readonly string[], kept: readonly string[], was: readonly string[] = []) => [
     ...was.filter((one) => !all.includes(one)),
@@ -61,7 +63,12 @@ export function deniedBut(
   const hosts = permissions.http.map(({ host }) => host);
   const operations = permissions.operations.map((one) => one.id);
   const routes = permissions.open_routes?.map(({ name }) => name) ?? [];
-  if (wanted.http) within("http", wanted.http.map(({ host }) => host), hosts);
+  if (wanted.http)
+    within(
+      "http",
+      wanted.http.map(({ host }) => host),
+      hosts,
+    );
   for (const [i, { host, methods }] of (wanted.http ?? []).entries())
     within(`http[${i}].methods`, methods, permissions.http.find((one) => one.host === host)?.methods ?? []);
   if (wanted.operations) within("operations", wanted.operations, operations);
@@ -73,9 +80,7 @@ export function deniedBut(
   const http = permissions.http.map(({ host, methods }) => ({ host, methods: left(methods, kept(host), was(host)) }));
   return {
     http: wanted.http ? [...older, ...http.filter(({ methods }) => methods.length > 0)] : (before?.http ?? []),
-    operations: wanted.operations
-      ? left(operations, wanted.operations, before?.operations)
-      : (before?.operations ?? []),
+    operations: wanted.operations ? left(operations, wanted.operations, before?.operations) : (before?.operations ?? []),
     open_routes: wanted.open_routes ? left(routes, wanted.open_routes, before?.open_routes) : (before?.open_routes ?? []),
   };
 }

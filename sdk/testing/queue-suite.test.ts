@@ -17,14 +17,18 @@ function memoryQueue(kept: Map<string, { message: CloudEvent; until: number; tak
         if (!kept.has(message.id)) kept.set(message.id, { message, until: 0, taken: false, done: false });
     },
     pending: async ({ limit, offset }) => ({
-      items: due().slice(offset, offset + limit).map(({ message }) => message),
+      items: due()
+        .slice(offset, offset + limit)
+        .map(({ message }) => message),
       total: due().length,
     }),
     take: async ({ limit, lease_seconds }) =>
-      due().slice(0, limit).map((one) => {
-        Object.assign(one, { until: Date.now() + lease_seconds * 1000, taken: true });
-        return one.message;
-      }),
+      due()
+        .slice(0, limit)
+        .map((one) => {
+          Object.assign(one, { until: Date.now() + lease_seconds * 1000, taken: true });
+          return one.message;
+        }),
     ack: async (id) => {
       const one = kept.get(id);
       if (one?.taken) one.done = true;
@@ -58,11 +62,27 @@ test("a right queue passes every case", async () => {
 });
 
 const wrong: [string, Change, string][] = [
-  ["hands out the youngest first", (q) => ({ take: async (w) => (await q.take({ ...w, limit: 1_000 })).reverse().slice(0, w.limit) }), "takes many"],
-  ["lists in any order", (q) => ({ pending: async (p) => ({ ...(await q.pending(p)), items: (await q.pending(p)).items.reverse() }) }), "oldest first, in pages"],
-  ["counts the page alone", (q) => ({ pending: async (p) => ({ ...(await q.pending(p)), total: (await q.pending(p)).items.length }) }), "in pages"],
+  [
+    "hands out the youngest first",
+    (q) => ({ take: async (w) => (await q.take({ ...w, limit: 1_000 })).reverse().slice(0, w.limit) }),
+    "takes many",
+  ],
+  [
+    "lists in any order",
+    (q) => ({ pending: async (p) => ({ ...(await q.pending(p)), items: (await q.pending(p)).items.reverse() }) }),
+    "oldest first, in pages",
+  ],
+  [
+    "counts the page alone",
+    (q) => ({ pending: async (p) => ({ ...(await q.pending(p)), total: (await q.pending(p)).items.length }) }),
+    "in pages",
+  ],
   ["loses members", (q) => ({ take: async (w) => (await q.take(w)).map((one) => ({ ...one, data: {} })) }), "as they came"],
-  ["forgets what it acknowledged", (q) => ({ ack: async (id) => (await q.ack(id)) && (await q.expire("9999"), true) }), "passes over"],
+  [
+    "forgets what it acknowledged",
+    (q) => ({ ack: (id) => q.ack(id).finally(() => q.expire("9999")) }),
+    "passes over",
+  ],
   ["hands out without a lease", (q) => ({ take: (w) => q.take({ ...w, lease_seconds: 0 }) }), "one taker"],
   ["never gives back", (q) => ({ take: (w) => q.take({ ...w, lease_seconds: 600 }) }), "when its lease ends"],
   ["acknowledges everything", () => ({ ack: async () => true }), "nothing else"],

@@ -141,7 +141,11 @@ const cases: readonly Case[] = [
       await queue.take({ limit: 2, lease_seconds: 1 });
       assert.equal(await queue.ack(done.id), true, "ack of a message that was taken must answer true");
       await pause(1_300);
-      assert.deepEqual(ids(await other.take(long)), [lost.id], "after its lease the message is pending again, the acknowledged not");
+      assert.deepEqual(
+        ids(await other.take(long)),
+        [lost.id],
+        "after its lease the message is pending again, the acknowledged not",
+      );
       assert.equal(await queue.ack(lost.id), true, "a late ack counts too: it was handed out");
       await same(queue, [], "nothing is left");
     },

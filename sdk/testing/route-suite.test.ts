@@ -19,7 +19,12 @@ const count = route({
 });
 const fixtures: RouteFixtures = {
   secrets: [token],
-  routes: { count: { requests: [{ body: { text: "one two" } }], refused: [{ body: {} }, { body: { text: "gone" } }, { body: { text: "" } }] } },
+  routes: {
+    count: {
+      requests: [{ body: { text: "one two" } }],
+      refused: [{ body: {} }, { body: { text: "gone" } }, { body: { text: "" } }],
+    },
+  },
 };
 const pluginWith = (change: Partial<Route>) =>
   definePlugin({
@@ -46,7 +51,11 @@ const wrong: [string, Partial<Route>, string][] = [
   ["shows a secret", answers({ status: 200, body: { token } }), "answers its requests"],
   ["takes everything", answers({ status: 200, body: {} }), "refuses what is wrong"],
   ["has errors of its own shape", answers({ status: 400, body: { message: "no" } }), "refuses what is wrong"],
-  ["reads what is not there", { input: z.looseObject({}), run: ({ input }) => ({ status: 200, body: (input.text as string).length }) }, "strange requests"],
+  [
+    "reads what is not there",
+    { input: z.looseObject({}), run: ({ input }) => ({ status: 200, body: (input.text as string).length }) },
+    "strange requests",
+  ],
   ["does not end", { run: () => new Promise(() => {}) }, "ends when it is told to"],
 ];
 test.for(wrong)("a route that %s fails", { timeout: 60_000 }, async ([, change, at]) => {

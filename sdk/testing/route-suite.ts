@@ -135,14 +135,19 @@ function right(answer: unknown, secrets: readonly string[]): asserts answer is R
   const fault = faultOfAnswer(answer);
   assert.equal(fault, null, `the answer is not what it must be: ${fault}`);
   const { body } = answer as RouteResponse;
-  assert.deepEqual(JSON.parse(JSON.stringify(body)), body, "body must be JSON: what JSON leaves out or changes must not be in it");
+  assert.deepEqual(
+    JSON.parse(JSON.stringify(body)),
+    body,
+    "body must be JSON: what JSON leaves out or changes must not be in it",
+  );
   assertNoSecret("an answer", JSON.stringify(answer), secrets);
 }
 
 async function refuses(route: Route, request: SampleRequest, secrets: readonly string[]): Promise<void> {
   const what = JSON.stringify(request).slice(0, 200);
   const told = await survives(route, request, secrets);
-  if (typeof told === "string") assert.ok(callers.includes(told), `${what} must be refused with ${callers.join(", ")}; it is ${told}`);
+  if (typeof told === "string")
+    assert.ok(callers.includes(told), `${what} must be refused with ${callers.join(", ")}; it is ${told}`);
   else assert.ok(told.status >= 400 && told.status < 500, `${what} must be refused with 400 to 499; it is ${told.status}`);
 }
 

@@ -142,8 +142,7 @@ function id(args: readonly string[], name: Name): string {
 
 /** `api.example.com:GET,api.example.com:POST`, or JSON as PUT /api/plugins/{id}/permissions takes it. */
 function wantedOf(text: string): Record<string, unknown> {
-  const wrong = (what: string) =>
-    new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usage("permissions")}`);
+  const wrong = (what: string) => new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usage("permissions")}`);
   if (text.trim().startsWith("{")) {
     try {
       return JSON.parse(text) as Record<string, unknown>;

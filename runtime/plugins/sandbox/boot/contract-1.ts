@@ -105,9 +105,7 @@ export class Contract1 {
       routes: each("routes", ({ about, method, scope, input }) => ({
         ...{ about, method, scope, ...(input !== undefined && { input: schemaOf(input as Schema) }) },
       })),
-      ...Object.fromEntries(
-        ["memories", "queues", "useCases"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))]),
-      ),
+      ...Object.fromEntries(["memories", "queues", "useCases"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))])),
     };
     return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config), contributes };
   }
