@@ -19,8 +19,8 @@ import { mountMcp } from "./mcp/mount.ts";
 import type { Exposure } from "./network/exposure.ts";
 import { parseNetworks } from "./network/networks.ts";
 import type { Bound } from "./operations.ts";
-import type { ToolRegistry } from "./tools/registry.ts";
 import type { RouteEntry } from "./plugins/host.ts";
+import type { ToolRegistry } from "./tools/registry.ts";
 import { version } from "./version.ts";
 
 export interface ServeOptions {

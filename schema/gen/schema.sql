@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 2a23c0c2d390e4ea
+-- Made from 042ab832518cc924
 
 create extension if not exists vector;
 
@@ -325,6 +325,7 @@ create table plugins (
   quarantine_reason text,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  denied json,
   constraint plugins_pkey PRIMARY KEY (id)
 );
 

@@ -78,11 +78,7 @@ const wrong: [string, Change, string][] = [
     "in pages",
   ],
   ["loses members", (q) => ({ take: async (w) => (await q.take(w)).map((one) => ({ ...one, data: {} })) }), "as they came"],
-  [
-    "forgets what it acknowledged",
-    (q) => ({ ack: (id) => q.ack(id).finally(() => q.expire("9999")) }),
-    "passes over",
-  ],
+  ["forgets what it acknowledged", (q) => ({ ack: (id) => q.ack(id).finally(() => q.expire("9999")) }), "passes over"],
   ["hands out without a lease", (q) => ({ take: (w) => q.take({ ...w, lease_seconds: 0 }) }), "one taker"],
   ["never gives back", (q) => ({ take: (w) => q.take({ ...w, lease_seconds: 600 }) }), "when its lease ends"],
   ["acknowledges everything", () => ({ ack: async () => true }), "nothing else"],
