@@ -1,5 +1,11 @@
 import { memoryPace, type PaceAccess } from "./pace-access.ts";
 
+/**
+ * Without an interval the shared pace has nothing to give but word of another replica's refusal, which is asked for this
+ * often, and not before every request.
+ */
+const hearsayMs = 1000;
+
 /** Waits `ms` milliseconds; `false` when the signal came first. */
 export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
@@ -39,6 +45,8 @@ export class Pace {
   readonly #own = memoryPace();
   #free: number;
   #next = 0;
+  /** Until then the shared pace need not be asked whether somebody else was refused. */
+  #heard = 0;
   #last: Promise<unknown> = Promise.resolve();
   readonly #waiting: (() => void)[] = [];
 
@@ -95,9 +103,10 @@ export class Pace {
   }
 
   async #take(interval: number): Promise<number> {
-    if (this.#access === this.#own) return this.#own.take(this.#key, interval);
+    if (this.#access === this.#own || (interval === 0 && Date.now() < this.#heard)) return this.#own.take(this.#key, interval);
     try {
       const wait = await this.#access.take(this.#key, interval);
+      this.#heard = Date.now() + hearsayMs;
       // Kept in step, for the time when the shared one is away.
       if (wait <= 0) await this.#own.take(this.#key, interval);
       return wait;

@@ -52,7 +52,7 @@ export async function renewLeases(
       select e.id from task_executions e
       join unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]) as given (id, lease)
         on given.id = e.id and given.lease = e.lease
-      where e.state = 'running' order by e.id for update of e
+      where e.id = any(${leases.map((one) => one.id)}::uuid[]) and e.state = 'running' order by e.id for update of e
     )
     update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
     from mine where e.id = mine.id returning e.id`;

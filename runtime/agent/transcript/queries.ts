@@ -62,10 +62,13 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
     has_agent: "agent_id" in patch,
     has_error: "error" in patch,
   }));
+  // Named once more as an array: of a set in JSON the planner thinks so large that it reads the whole table.
+  const ids = changes.map(({ id }) => id);
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
     held as (
-      select e.id from task_executions e join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
+      select e.id from task_executions e join given g on g.id = e.id and g.lease = e.lease
+      where e.id = any(${ids}::uuid[]) and e.state = 'running'
       order by e.id for update of e
     ), added as (
       insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
@@ -92,7 +95,7 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
         stream_id = case when g.state is null then e.stream_id end,
         lease = case when g.state is null then e.lease end,
         lease_expires_at = case when g.state is null then e.lease_expires_at end
-      from given g where e.id = g.id and e.id in (select id from held)
+      from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from held)
         and (num_nonnulls(g.state, g.result, g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
           or g.has_error or (g.has_agent and g.agent_id is distinct from e.agent_id))
     )
