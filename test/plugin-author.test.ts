@@ -189,6 +189,12 @@ describe("versions", () => {
       expect(JSON.parse(await good(["plugin", "info", id]))).toMatchObject({ id, version: "0.1.1", versions: { length: 3 } });
       expect(JSON.parse(await good(["plugin", "list"]))).toMatchObject([{ id }]);
       expect(await good(["plugin", "permissions", id])).toContain(`${id} 0.1.1 may do:\n  http: GET https://status.example.com`);
+      const narrow = ["plugin", "permissions", id, "--narrow"];
+      expect(await good([...narrow, '{"http": []}'])).toContain("took it away:\n  http: GET https://status.example.com");
+      expect(await good([...narrow, "status.example.com:GET"])).not.toContain("took it away");
+      await bad([...narrow, "status.example.com:POST"], /http\[0\]\.methods\[0\]: POST is not among/);
+      const wrong = await signalbox([...narrow, "status.example.com"]);
+      expect(wrong).toEqual({ code: 2, text: expect.stringContaining("is not host:METHOD") });
       await good(["plugin", "logs", id]);
       expect(await good(["plugin", "remove", id])).toBe(`${id} is removed.\n`);
       await bad(["plugin", "info", id], /There is no plugin "word-count"/);

@@ -68,6 +68,9 @@ async function stored(grouped: boolean): Promise<void> {
   serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1", overrideGlobalObjects: false }, ({ port }) => ready(port));
 }
 
+/** As many at a time as Signalbox is given in the same benchmark. */
+const inFlight = 128;
+
 /** Verifies, answers, asks the model and posts the comment; nothing is stored. */
 function dispatchInProcess(): void {
   const json = { "content-type": "application/json" };
@@ -88,11 +91,21 @@ function dispatchInProcess(): void {
     });
     await posted.arrayBuffer();
   };
+  const waiting: string[] = [];
+  let running = 0;
+  const begin = async () => {
+    for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) await work(text);
+    running--;
+  };
   const server = createServer(async (request, response) => {
     const body = await read(request);
     const ok = verify(body, request.headers["x-hub-signature-256"] as string);
     response.writeHead(ok ? 202 : 401, json).end('{"status":"accepted"}');
-    if (ok) await work(body.toString("utf8"));
+    if (!ok) return;
+    waiting.push(body.toString("utf8"));
+    if (running >= inFlight) return;
+    running++;
+    await begin();
   });
   server.listen(0, "127.0.0.1", () => ready((server.address() as { port: number }).port));
 }
