@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
-import { callOf, setUp } from "@signalbox/sdk/testing";
+import { callOf, type SeenRequest, setUp } from "@signalbox/sdk/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import alpha from "./index.ts";
-import { type AlphaTracker, type Seen, startTracker } from "./test-tracker.ts";
+import { type AlphaTracker, startTracker } from "./test-tracker.ts";
 
 const file = new URL("../../../shared/contracts/alpha.openapi.json", import.meta.url);
 const there = existsSync(file);
@@ -28,7 +28,7 @@ interface Contract {
 const schemaOf = (schema: object) => z.fromJSONSchema(schema as never, { defaultTarget: "openapi-3.0" });
 
 /** What is wrong with a request by the platform's own description; the fewer names in braces, the better a path fits. */
-function faultsOf(contract: Contract, { method, path, query, body, headers }: Seen): string[] {
+function faultsOf(contract: Contract, { method, path, query, body, headers }: SeenRequest): string[] {
   const parts = path.split("/");
   const fits = (template: string) => {
     const names = template.split("/");

@@ -1,56 +1,19 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Subject } from "@signalbox/sdk";
-import type { TestTracker, TrackerFault } from "@signalbox/sdk/testing";
+import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
 
-export interface Seen {
-  readonly method: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly headers: IncomingMessage["headers"];
-  readonly body: unknown;
-}
 type Row = Record<string, unknown> & { updated_at: string };
-interface Reply {
-  readonly status: number;
-  readonly body: unknown;
-  readonly link?: string;
-}
 
 /** alpha's REST API, as far as the plugin uses it, with state and faults. One repository: octo/app. */
-export class AlphaTracker implements TestTracker {
-  readonly requests: Seen[] = [];
+export class AlphaTracker extends FakeTracker {
   readonly issues: Row[] = [];
   readonly notes: Row[] = [];
   readonly labels: Row[] = [];
   readonly pulls: Row[] = [];
   /** Answer to GET /user; an app's token gets 403. */
   app = false;
-  url = "";
-  #fault: TrackerFault | null = null;
-  #left = 0;
-  #written = 0;
-  readonly #server = createServer((request, response) => void this.#answer(request, response));
 
-  async listen(): Promise<this> {
-    await new Promise<void>((done) => this.#server.listen(0, "127.0.0.1", done));
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-    return this;
-  }
   comments = (subject: Subject): readonly string[] =>
     this.notes.filter((note) => note.issue === Number(subject.issue)).map((note) => String(note.body));
-  writes = (): number => this.#written;
-  fault(fault: TrackerFault): void {
-    this.#fault = fault;
-    this.#left = fault.times ?? Number.POSITIVE_INFINITY;
-  }
-  heal(): void {
-    this.#fault = null;
-  }
-  close(): Promise<void> {
-    this.#server.closeAllConnections();
-    return new Promise((done) => void this.#server.close(() => done()));
-  }
 
   addIssue(number: number, time: string, more: Record<string, unknown> = {}): Row {
     const html_url = `${this.url}/octo/app/issues/${number}`;
@@ -80,44 +43,7 @@ export class AlphaTracker implements TestTracker {
     return note;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let text = "";
-    for await (const part of request) text += part;
-    const { pathname, searchParams } = new URL(request.url ?? "/", this.url);
-    const method = request.method ?? "GET";
-    const seen = {
-      method,
-      path: pathname,
-      query: searchParams,
-      headers: request.headers,
-      body: text === "" ? undefined : JSON.parse(text),
-    };
-    this.requests.push(seen);
-    const fault = this.#due(method);
-    const carriedOut = !fault || fault.after || fault.kind === "truncate";
-    const reply = carriedOut ? this.#route(seen) : { status: 500, body: {} };
-    const json = JSON.stringify(reply.body);
-    if (fault?.kind === "hang") return;
-    if (fault?.kind === "drop") return void request.socket.destroy();
-    const headers = {
-      "content-type": "application/json; charset=utf-8",
-      ...("link" in reply && reply.link ? { link: reply.link } : {}),
-    };
-    if (fault?.kind === "truncate") {
-      response.writeHead(reply.status, { ...headers, "content-length": json.length });
-      return void response.write(json.slice(0, json.length / 2), () => request.socket.destroy());
-    }
-    if (fault) return void response.writeHead(fault.status ?? 500, { ...headers, ...fault.headers }).end(fault.body ?? "{}");
-    response.writeHead(reply.status, headers).end(json);
-  }
-
-  #due(method: string): TrackerFault | null {
-    if (!this.#fault || this.#left <= 0 || (this.#fault.writes && method === "GET")) return null;
-    this.#left -= 1;
-    return this.#fault;
-  }
-
-  #route({ method, path, query, body, headers }: Seen): Reply {
+  protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
     if (!/^token test-token-/.test(headers.authorization ?? "")) return { status: 401, body: { message: "Bad credentials" } };
     if (path === "/rate_limit") return { status: 200, body: { resources: {}, rate: { limit: 5000 } } };
     if (path === "/user") {
@@ -135,37 +61,30 @@ export class AlphaTracker implements TestTracker {
     if (first !== "issues" || !issue) return found(undefined);
     const notes = this.notes.filter((note) => note.issue === issue.number);
     if (rest === "comments" && method === "GET") return this.#page(notes, query);
-    if (rest === "comments") {
-      this.#written += 1;
-      return { status: 201, body: this.addComment(Number(number), String((body as Row).body)) };
-    }
-    if (method === "PATCH") {
-      this.#written += 1;
-      Object.assign(issue, body, { updated_at: new Date().toISOString() });
-    }
-    return found({ ...issue, comments: notes.length });
+    if (rest === "comments")
+      return { status: 201, body: this.addComment(Number(number), String((body as Row).body)), wrote: true };
+    if (method === "PATCH") Object.assign(issue, body, { updated_at: new Date().toISOString() });
+    return { status: 200, body: { ...issue, comments: notes.length }, wrote: method === "PATCH" };
   }
 
-  #make({ title, body }: Row): Reply {
-    this.#written += 1;
+  #make({ title, body }: Row): TrackerReply {
     const number = 1 + Math.max(0, ...this.issues.map((issue) => Number(issue.number)));
     const made = this.addIssue(number, new Date().toISOString(), { title, body: body ?? null, user: { login: "signalbox-bot" } });
-    return { status: 201, body: made };
+    return { status: 201, body: made, wrote: true };
   }
 
-  #label(method: string, query: URLSearchParams, body: Row): Reply {
+  #label(method: string, query: URLSearchParams, body: Row): TrackerReply {
     if (method === "GET") return this.#page(this.labels, query);
     if (this.labels.some((label) => String(label.name).toLowerCase() === String(body.name).toLowerCase())) {
       const errors = [{ resource: "Label", code: "already_exists", field: "name" }];
       return { status: 422, body: { message: "Validation Failed", errors } };
     }
-    this.#written += 1;
     const label = { ...body, description: body.description ?? null, url: `${this.url}/repos/octo/app/labels/${body.name}` };
     this.labels.push(label);
-    return { status: 201, body: label };
+    return { status: 201, body: label, wrote: true };
   }
 
-  #page(rows: readonly Row[], query: URLSearchParams): Reply {
+  #page(rows: readonly Row[], query: URLSearchParams): TrackerReply {
     const [size, page] = [Number(query.get("per_page") ?? 30), Number(query.get("page") ?? 1)];
     const since = Date.parse(query.get("since") ?? "1970-01-01");
     const sorted = query.get("sort") === "updated" ? rows.toSorted((a, b) => a.updated_at.localeCompare(b.updated_at)) : rows;
@@ -173,10 +92,15 @@ export class AlphaTracker implements TestTracker {
     const last = Math.max(1, Math.ceil(all.length / size));
     const link = (relation: string, to: number) => `<${this.url}/x?per_page=${size}&page=${to}>; rel="${relation}"`;
     const links = page < last ? [link("next", page + 1), link("last", last)] : [];
-    return { status: 200, body: all.slice((page - 1) * size, page * size), link: links.join(", ") };
+    return {
+      status: 200,
+      body: all.slice((page - 1) * size, page * size),
+      headers: links.length > 0 ? { link: links.join(", ") } : {},
+    };
   }
 }
 
-const found = (row: unknown): Reply => (row ? { status: 200, body: row } : { status: 404, body: { message: "Not Found" } });
+const found = (row: unknown): TrackerReply =>
+  row ? { status: 200, body: row } : { status: 404, body: { message: "Not Found" } };
 
 export const startTracker = (): Promise<AlphaTracker> => new AlphaTracker().listen();
