@@ -9,7 +9,7 @@ const made = shapes.issue.loose();
 /** Makes an issue, and says it as the webhook will. */
 export async function createIssue(client: Client, { project, title, body }: NewTrackerIssue, signal: AbortSignal) {
   const repository = repositoryOf(project);
-  const text = { title: clean(title).slice(0, 256), body: cut(clean(body), longest) };
+  const text = { title: cut(clean(title), 256), body: cut(clean(body), longest) };
   const { data } = await client.write("POST /repos/{owner}/{repo}/issues", { ...repository, ...text }, made, signal);
   const full_name = `${repository.owner}/${repository.repo}`;
   const told = { action: "opened", issue: data, repository: { full_name }, sender: data.user ?? null };

@@ -9,7 +9,7 @@ const longestTitle = 255;
 /** Makes an issue, and says it as the webhook will. */
 export async function createIssue(client: HttpClient, issue: NewTrackerIssue, signal: AbortSignal) {
   const project = projectOf(issue.project);
-  const title = clean(issue.title).replace(/\s+/g, " ").slice(0, longestTitle);
+  const title = cut(clean(issue.title).replace(/\s+/g, " "), longestTitle);
   const body = { title, description: cut(withoutQuickActions(clean(issue.body)), longest) };
   const request = { route: "POST /projects/{project}/issues", path: { project }, body, shape: shapes.made, signal };
   const { data } = await client.write(request);

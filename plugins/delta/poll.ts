@@ -2,8 +2,8 @@ import { PluginError, type Polled } from "@signalbox/sdk";
 import { z } from "zod";
 import { isId } from "./address.ts";
 import type { Client } from "./client.ts";
-import { projectId } from "./create-issue.ts";
 import { detailsOf, type Item, type Known, type Reading, type Told, tellCreated } from "./poll-details.ts";
+import { projectId, statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
 /** Pages of 100 in one poll; the next poll goes on from there. */
@@ -48,12 +48,8 @@ export async function poll(
   const waits = new Set(waited.map(({ id }) => id));
   const items = swept.items.filter(({ id, updated_at }) => !waits.has(id) && cursor.done[id] !== updated_at);
   const due: Due[] = [...waited, ...items.map((item) => ({ id: item.id, item, known }))];
-  const reading: Reading = {
-    client,
-    project,
-    signal,
-    states: due.length > 0 ? await statesOf(client, project, signal) : new Map(),
-  };
+  const states = due.length > 0 ? await statesOf(client, project, signal) : [];
+  const reading: Reading = { client, project, signal, states: new Map(states.map(({ id, name }) => [id, name])) };
   const isNew = (item: Item) => Date.parse(item.created_at) >= Date.parse(cursor.from);
   const told: Told[] = items.filter(isNew).map((item) => tellCreated(reading, item));
   const { count, seen } = await readDetails(reading, due, told, swept.end.seen);
@@ -163,12 +159,4 @@ async function find({ client, project, signal }: Reading, issue: string): Promis
     if (error instanceof PluginError && error.code === "not_found") return null;
     throw error;
   }
-}
-
-/** Lists tell states by their id alone. */
-async function statesOf(client: Client, project: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-  const route = "GET /workspaces/{slug}/projects/{project}/states/";
-  const path = { slug: client.slug, project };
-  const { data } = await client.read({ route, path, query: { per_page: 100 }, shape: shapes.listOf(shapes.state), signal });
-  return new Map(data.results.map(({ id, name }) => [id, name]));
 }

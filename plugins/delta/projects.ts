@@ -1,25 +1,14 @@
 import { PluginError } from "@signalbox/sdk";
-import type { Address } from "./address.ts";
+import { type Address, isId } from "./address.ts";
+import type { Client } from "./client.ts";
 import type { Account } from "./comments.ts";
 import * as shapes from "./shapes.ts";
-
-/** Projects of a workspace that are looked through. */
-const mostProjects = 200;
 
 /** The project of an issue. Some webhooks do not name it, and the platform has no address of an issue without it. */
 export async function projectOf({ client, signal }: Account, { project, issue }: Address): Promise<string> {
   if (project !== null) return project;
   const { slug } = client;
-  const query = { per_page: 100 };
-  const asked = {
-    route: "GET /workspaces/{slug}/projects/",
-    path: { slug },
-    query,
-    shape: shapes.listOf(shapes.project),
-    signal,
-  };
-  const { data } = await client.read(asked);
-  for (const { id } of data.results.slice(0, mostProjects)) {
+  for (const { id } of await projectsOf(client, signal)) {
     const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
     try {
       await client.read({ route, path: { slug, project: id, issue }, shape: shapes.issue, signal });
@@ -32,4 +21,34 @@ export async function projectOf({ client, signal }: Account, { project, issue }:
     "not_found",
     `delta has no issue ${issue} in any project of the workspace ${slug} that this key may read`,
   );
+}
+
+/** The id of a project, which people know by its identifier or its name. */
+export async function projectId(client: Client, given: string, signal: AbortSignal): Promise<string> {
+  const name = given.trim();
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name)) return name;
+  const projects = await projectsOf(client, signal);
+  const same = (value: string | null | undefined) => value?.toLowerCase() === name.toLowerCase();
+  const found = projects.find((one) => one.id === name || same(one.identifier)) ?? projects.find((one) => same(one.name));
+  if (found && isId(found.id)) return found.id;
+  const there = projects.slice(0, 20).map((one) => one.identifier ?? one.id);
+  throw new PluginError(
+    "not_found",
+    `delta has no project ${JSON.stringify(name.slice(0, 200))} that this key may read; there are ${there.join(", ") || "none"}`,
+  );
+}
+
+/** The first hundred of the workspace. */
+async function projectsOf(client: Client, signal: AbortSignal) {
+  const route = "GET /workspaces/{slug}/projects/";
+  const path = { slug: client.slug };
+  return (await client.read({ route, path, query: { per_page: 100 }, shape: shapes.listOf(shapes.project), signal })).data
+    .results;
+}
+
+/** The states that issues of a project may be in; lists of issues tell them by their id alone. */
+export async function statesOf(client: Client, project: string, signal: AbortSignal) {
+  const route = "GET /workspaces/{slug}/projects/{project}/states/";
+  const path = { slug: client.slug, project };
+  return (await client.read({ route, path, query: { per_page: 100 }, shape: shapes.listOf(shapes.state), signal })).data.results;
 }

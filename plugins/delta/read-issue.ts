@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Account } from "./comments.ts";
+import { statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
 const shown = 30;
@@ -16,9 +17,8 @@ export async function readIssue({ client, signal }: Account, at: { readonly proj
   return { found, state: named, comments: await comments() };
 
   async function nameOfState(): Promise<string | null> {
-    const query = { per_page: 100 };
-    const asked = { route: `GET ${base}/states/`, path, query, shape: shapes.listOf(shapes.state), signal };
-    return (await client.read(asked)).data.results.find((one) => one.id === id)?.name ?? id;
+    const states = await statesOf(client, at.project, signal);
+    return states.find((one) => one.id === id)?.name ?? id;
   }
 
   async function comments() {

@@ -3,9 +3,10 @@ import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
-import { closeIssue, createIssue, projectId } from "./create-issue.ts";
+import { closeIssue, createIssue } from "./create-issue.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
+import { projectId } from "./projects.ts";
 import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 

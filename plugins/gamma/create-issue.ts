@@ -1,4 +1,4 @@
-import { at, clean, type HttpClient, type Json, type NewTrackerIssue, PluginError, timeAt } from "@signalbox/sdk";
+import { at, clean, cut, type HttpClient, type Json, type NewTrackerIssue, PluginError, timeAt } from "@signalbox/sdk";
 import { keyOf } from "./address.ts";
 import { bodyOf } from "./bodies.ts";
 import { type Settings, webOf } from "./settings.ts";
@@ -21,7 +21,7 @@ export async function createIssue({ client, connection, signal }: Account, issue
     throw new PluginError("invalid_input", `project must be the key of a project such as "PROJ"; it is ${told}`);
   }
   const issuetype = await typeFor(client, project, signal);
-  const summary = clean(issue.title).replace(/\s+/g, " ").slice(0, longestTitle);
+  const summary = cut(clean(issue.title).replace(/\s+/g, " "), longestTitle);
   const fields = { project: { key: project }, issuetype, summary, description: bodyOf(issue.body, connection) };
   const { key } = (await client.write({ route: "POST /issue", body: { fields }, shape: shapes.made, signal })).data;
   const url = `${webOf(connection)}/browse/${key}`;
