@@ -18,6 +18,11 @@ beforeAll(async () => {
     seen.push({ method: request.method ?? "", path, body, headers: request.headers });
     if (path === "/gzip") return response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("packed"));
     if (path === "/moved") return response.writeHead(307, { location: "/here" }).end("gone");
+    if (path === "/done") return response.writeHead(303, { location: "/here" }).end();
+    if (path === "/elsewhere")
+      return response.writeHead(302, { location: `${url.replace("127.0.0.1", "localhost")}/here` }).end();
+    if (path === "/to-data") return response.writeHead(302, { location: "data:text/plain,no" }).end();
+    if (path === "/nowhere") return response.writeHead(302).end("stay");
     if (path === "/none") return response.writeHead(204).end();
     if (path === "/large") return response.writeHead(200).end(large);
     if (path === "/json" || path === "/large-json") {
@@ -29,6 +34,7 @@ beforeAll(async () => {
       return setTimeout(() => request.socket.destroy(), 20);
     }
     if (path === "/slow") return;
+    if (path === "/waiting") return response.writeHead(200, { "content-type": "text/event-stream" }).write("one ");
     if (path === "/broken") return request.socket.destroy();
     if (path === "/stream") {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("one ");
@@ -81,7 +87,29 @@ describe("a request", () => {
   test("follows a redirect only where it may", async () => {
     expect((await fetch(`${url}/moved`, { redirect: "manual" })).status).toBe(307);
     expect((await fetch(`${url}/moved`, { method: "POST", body: "b" })).status).toBe(201);
-    expect(seen.at(-1)).toMatchObject({ method: "POST", path: "/here", body: "b" });
+    expect(seen).toMatchObject([{ path: "/moved" }, { path: "/moved" }, { method: "POST", path: "/here", body: "b" }]);
+    await expect(fetch(`${url}/moved`, { redirect: "error" })).rejects.toBeInstanceOf(TypeError);
+    await expect(fetch(`${url}/to-data`)).rejects.toBeInstanceOf(TypeError);
+    expect(await (await fetch(`${url}/nowhere`)).text()).toBe("stay");
+  });
+  test("that was carried out and redirected is not made again", async () => {
+    const sent = { method: "POST", body: "b", headers: { authorization: "Bearer x", "content-type": "text/x" } };
+    await fetch(`${url}/done`, sent);
+    expect(seen).toMatchObject([
+      { method: "POST", path: "/done" },
+      { method: "GET", path: "/here", body: "", headers: { authorization: "Bearer x" } },
+    ]);
+    expect(seen[1]?.headers).not.toHaveProperty("content-type");
+    seen = [];
+    expect((await fetch(`${url}/elsewhere`, sent)).status).toBe(201);
+    expect(seen).toMatchObject([{ path: "/elsewhere" }, { method: "GET", path: "/here" }]);
+    expect(seen[1]?.headers).not.toHaveProperty("authorization");
+  });
+  test("says what it is and what it takes, unless its caller does", async () => {
+    await fetch(`${url}/x`);
+    await fetch(`${url}/x`, { headers: { "User-Agent": "mine", accept: "a/b" } });
+    expect(seen[0]?.headers).toMatchObject({ "user-agent": "signalbox", accept: "*/*" });
+    expect(seen[1]?.headers).toMatchObject({ "user-agent": "mine", accept: "a/b" });
   });
   test("is not sent again when its connection breaks, and fails as fetch does", async () => {
     await (await fetch(`${url}/x`)).text();
@@ -100,6 +128,10 @@ describe("a request", () => {
     setTimeout(() => stop.abort(reason), 30);
     await expect(slow).rejects.toBe(reason);
     await expect(fetch(`${url}/x`, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    const later = new AbortController();
+    const begun = await fetch(`${url}/waiting`, { signal: later.signal });
+    setTimeout(() => later.abort(reason), 30);
+    await expect(begun.text()).rejects.toBe(reason);
     await expect(fetch(`${url}/slow`, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({ name: "TimeoutError" });
   });
 });

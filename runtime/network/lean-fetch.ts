@@ -1,7 +1,7 @@
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { fetchOnce } from "@signalbox/sdk";
-import { Agent, EnvHttpProxyAgent, request } from "undici";
+import { Agent, EnvHttpProxyAgent, interceptors, request } from "undici";
 import type { Config } from "../config.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -14,15 +14,16 @@ const bodiless = [204, 205, 304];
 
 /**
  * `fetch` for the requests of every run. On Node it goes past the stream machinery of the global one, at a third of its cost;
- * on Deno it is the global one, made to send a body at most once. What is unusual (a `Request`, a streamed body, a redirect
- * to be followed) is handed to the global one. Every caller brings a deadline of its own: none is set here.
+ * on Deno it is the global one, made to send a body at most once. What is unusual (a `Request`, a streamed body) is handed
+ * to the global one. Every caller brings a deadline of its own: none is set here.
  */
 export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "Deno" in globalThis): Fetch {
   // Looked up at each call, so that whoever replaces the global fetch is heeded.
   const usual: Fetch = (input, init) => globalThis.fetch(input, init);
   if (isDeno) return fetchOnce(usual, true);
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
-  const dispatcher = config.NODE_USE_ENV_PROXY ? new EnvHttpProxyAgent(limits) : new Agent(limits);
+  const staying = config.NODE_USE_ENV_PROXY ? new EnvHttpProxyAgent(limits) : new Agent(limits);
+  const following = staying.compose(interceptors.redirect({ maxRedirections: 20, throwOnMaxRedirect: true }));
   return async (input, init = {}) => {
     const { body, signal } = init;
     if (input instanceof Request || !(body == null || typeof body === "string" || body instanceof Uint8Array))
@@ -30,19 +31,22 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
     const headers = new Headers(init.headers);
     if (typeof body === "string" && !headers.has("content-type")) headers.set("content-type", "text/plain;charset=UTF-8");
     headers.set("accept-encoding", "gzip");
+    // As fetch does: some trackers refuse who does not say what it is.
+    if (!headers.has("accept")) headers.set("accept", "*/*");
+    if (!headers.has("user-agent")) headers.set("user-agent", "signalbox");
     try {
       const answer = await request(input, {
         method: (init.method ?? "GET").toUpperCase() as "GET",
         headers: Object.fromEntries(headers),
         ...(body != null && { body }),
         ...(signal && { signal }),
-        dispatcher,
+        dispatcher: (init.redirect ?? "follow") === "follow" ? following : staying,
       });
-      if (redirects.includes(answer.statusCode) && init.redirect !== "manual") {
+      if (init.redirect === "error" && redirects.includes(answer.statusCode)) {
         await answer.body.dump();
-        return await usual(input, init);
+        throw new TypeError("unexpected redirect");
       }
-      return new Response(await bodyOf(answer), { status: answer.statusCode, headers: headersOf(answer.headers) });
+      return new Response(await bodyOf(answer, signal), { status: answer.statusCode, headers: headersOf(answer.headers) });
     } catch (error) {
       signal?.throwIfAborted();
       throw new TypeError("fetch failed", { cause: error });
@@ -52,21 +56,30 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
 
 type Answer = Awaited<ReturnType<typeof request>>;
 
-async function bodyOf({ statusCode, headers, body }: Answer): Promise<ArrayBuffer | ReadableStream<Uint8Array> | null> {
+type Signal = AbortSignal | null | undefined;
+
+async function bodyOf(
+  { statusCode, headers, body }: Answer,
+  signal: Signal,
+): Promise<ArrayBuffer | ReadableStream<Uint8Array> | null> {
   if (bodiless.includes(statusCode)) {
     await body.dump();
     return null;
   }
   // What goes wrong on the way is told to whoever reads the end of it.
-  if (headers["content-encoding"] === "gzip") return streamOf(pipeline(body, createGunzip(), () => {}));
+  if (headers["content-encoding"] === "gzip")
+    return streamOf(
+      pipeline(body, createGunzip(), () => {}),
+      signal,
+    );
   if (Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
   // Nobody can use half of it.
-  if (/^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]))) return await wholeIfSmall(body);
-  return streamOf(body);
+  if (/^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]))) return await wholeIfSmall(body, signal);
+  return streamOf(body, signal);
 }
 
-/** A stream that breaks off as that of fetch does: by a TypeError. */
-function streamOf(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+/** A stream that breaks off as that of fetch does: for the signal's reason, else by a TypeError. */
+function streamOf(body: AsyncIterable<Uint8Array>, signal: Signal): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {
@@ -75,6 +88,7 @@ function streamOf(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
+        signal?.throwIfAborted();
         throw new TypeError("terminated", { cause: error });
       }
     },
@@ -82,7 +96,7 @@ function streamOf(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   });
 }
 
-async function wholeIfSmall(body: Readable): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
+async function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
   const chunks: Buffer[] = [];
   const rest = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   for (let bytes = 0; bytes <= smallBytes; ) {
@@ -95,7 +109,7 @@ async function wholeIfSmall(body: Readable): Promise<ArrayBuffer | ReadableStrea
     yield* chunks;
     yield* { [Symbol.asyncIterator]: () => rest };
   };
-  return streamOf(all());
+  return streamOf(all(), signal);
 }
 
 function headersOf(all: Answer["headers"]): Headers {
