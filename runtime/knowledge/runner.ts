@@ -1,10 +1,10 @@
 import { redact } from "@signalbox/sdk";
-import { pause } from "../agent/attempts.ts";
 import { toFailure } from "../agent/settle.ts";
 import type { Bus } from "../bus.ts";
 import { isUnavailable } from "../database/client.ts";
 import { newId } from "../ids.ts";
 import { storableText } from "../json.ts";
+import { startLeasedWork } from "../leased-work.ts";
 import type { Log } from "../log.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
 import { hostsIn } from "../plugins/settings-hosts.ts";
@@ -37,64 +37,31 @@ const tries = 6;
 const firstWaitMs = 5_000;
 const longestWaitMs = 3_600_000;
 
-/** Works on jobs. A job is in the hands of the replica that holds its lease, and taken over when that one dies. */
+/** Works on the jobs of knowledge sources, one replica on each. */
 export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
-  const { sql, log, leaseSeconds, sweepMs = 15_000 } = options;
-  const stopping = new AbortController();
-  const held = new Set<Promise<void>>();
-  let rouse = new AbortController();
-  const wake = () => rouse.abort();
-  options.bus.on("knowledge", wake);
-
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      rouse = new AbortController();
-      let wait = sweepMs;
-      try {
-        if (options.everyMinutes > 0) await jobs.openDueJobs(sql, options.everyMinutes, newId);
-        const claimed = held.size < concurrency ? await jobs.claimJob(sql, newId(), leaseSeconds) : undefined;
-        if (claimed) {
-          const run = carryOut(claimed, stopping.signal, options).finally(() => {
-            held.delete(run);
-            wake();
-          });
-          held.add(run);
-          continue;
-        }
-        if (held.size < concurrency) wait = Math.min(sweepMs, Math.max(50, (await jobs.nextJob(sql)) ?? sweepMs));
-      } catch (error) {
-        log.warn("the jobs of knowledge sources could not be read", { error });
-      }
-      await pause(wait, AbortSignal.any([rouse.signal, stopping.signal])).catch(() => {});
-    }
-  };
-
-  const running = loop();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await running;
-      await Promise.allSettled(held);
-    },
-  };
+  const { sql, bus, log, leaseSeconds, sweepMs, everyMinutes } = options;
+  const worker = startLeasedWork<jobs.ClaimedJob>({
+    ...{ name: "a sync", concurrency, leaseSeconds, sweepMs, log },
+    ...(everyMinutes > 0 && { prepare: () => jobs.openDueJobs(sql, everyMinutes, newId) }),
+    claim: (lease) => jobs.claimJob(sql, lease, leaseSeconds),
+    untilDue: () => jobs.nextJob(sql),
+    renew: (job) => jobs.renewJob(sql, job, leaseSeconds),
+    carryOut: (job, lost, stopping) => carryOut(job, lost, stopping, options),
+  });
+  bus.on("knowledge", worker.wake);
+  return worker;
 }
 
-async function carryOut(job: jobs.ClaimedJob, stopping: AbortSignal, options: RunnerOptions): Promise<void> {
+async function carryOut(job: jobs.ClaimedJob, lost: AbortSignal, stopping: AbortSignal, options: RunnerOptions): Promise<void> {
   const { sql } = options;
   const log = options.log.with({ knowledge_source: job.knowledge_source_id, job: job.id });
-  const ended = new AbortController();
-  const lost = new AbortController();
-  const keeping = keep(job, ended.signal, lost, options);
   try {
-    const note = await work(job, AbortSignal.any([stopping, lost.signal]), options);
+    const note = await work(job, AbortSignal.any([stopping, lost]), options);
     if (await jobs.succeedJob(sql, job, note)) log.info("a knowledge source was synced", { ...(note !== null && { note }) });
   } catch (error) {
-    if (lost.signal.aborted || error instanceof LostJob) return log.warn("a sync was let go: another replica has it");
+    if (lost.aborted || error instanceof LostJob) return log.warn("a sync was let go: another replica has it");
     if (stopping.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
     await record(job, error, options).catch((second) => log.warn("a failed sync could not be recorded", { error: second }));
-  } finally {
-    ended.abort();
-    await keeping;
   }
 }
 
@@ -151,16 +118,4 @@ async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, watchdog
   }
   const wait = Math.max(failure?.retryAfterMs ?? 0, firstWaitMs * 2 ** (attempts - 1));
   await jobs.postponeJob(sql, job, message, Math.min(wait, longestWaitMs));
-}
-
-async function keep(job: jobs.ClaimedJob, ended: AbortSignal, lost: AbortController, options: RunnerOptions): Promise<void> {
-  while (!ended.aborted) {
-    await pause((options.leaseSeconds * 1000) / 3, ended).catch(() => {});
-    if (ended.aborted) return;
-    try {
-      if (!(await jobs.renewJob(options.sql, job, options.leaseSeconds))) return lost.abort();
-    } catch (error) {
-      options.log.warn("the lease of a sync could not be renewed", { error });
-    }
-  }
 }
