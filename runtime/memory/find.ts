@@ -10,9 +10,9 @@ import {
 import { Failure } from "../agent/attempts.ts";
 import type { Sql } from "../database/client.ts";
 import type { Log } from "../log.ts";
+import { type Chunk, type ChunkFilter, matchChunks, nearestChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
 import { fuse } from "./fuse.ts";
-import { type Chunk, type ChunkFilter, matchChunks, nearestChunks } from "./queries.ts";
 import { type Store, type Stores, using } from "./stores.ts";
 
 export interface FindDeps {

@@ -3,8 +3,9 @@ import { Failure, pause } from "../agent/attempts.ts";
 import type { Sql } from "../database/client.ts";
 import { newId } from "../ids.ts";
 import type { Log } from "../log.ts";
+import { embedChunks, listUnembeddedChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
-import { dropLease, embedChunks, holdLease, listUnembeddedChunks, sweepKeys } from "./queries.ts";
+import { dropLease, holdLease, sweepKeys } from "./queries.ts";
 import type { Stores } from "./stores.ts";
 
 export interface MaintainDeps {

@@ -1,0 +1,95 @@
+import type { Vectors, WordQuery } from "@signalbox/sdk";
+import type { Queryable, Sql } from "../database/client.ts";
+import { oneTrip } from "../database/one-trip.ts";
+
+export interface Chunk {
+  readonly id: string;
+  readonly content: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly chunk_index: number;
+  readonly source: string;
+  readonly project_id: number | null;
+  readonly created_at: string;
+  readonly distance: number | null;
+  readonly rank?: number;
+}
+/** Which chunks: all; or those of some or any projects, and those of none where `shared`. */
+export type ChunkFilter =
+  | { readonly projects: "all" }
+  | { readonly projects: "any" | readonly number[]; readonly shared: boolean };
+
+const asText = (vector: readonly number[]): string => `[${vector.join(",")}]`;
+
+function ofSources(sql: Queryable, filter: ChunkFilter) {
+  if (filter.projects === "all") return sql`true`;
+  const ofProjects =
+    filter.projects === "any" ? sql`project_id is not null` : sql`project_id = any(${[...filter.projects]}::int[])`;
+  return sql`c.knowledge_source_id = any(array(select id from knowledge_sources where ${ofProjects} or (${filter.shared} and project_id is null)))`;
+}
+
+export async function nearestChunks(
+  sql: Sql,
+  vector: readonly number[],
+  filter: ChunkFilter,
+  limit: number,
+  vectors: Vectors,
+): Promise<Chunk[]> {
+  const distance = (tx: Queryable) =>
+    tx`c.embedding ${tx.unsafe(vectors.operator)} ${asText(vector)}::${tx.unsafe(vectors.type)}`;
+  const found = (tx: Queryable) => tx<Chunk[]>`
+        with found as materialized (
+          select c.id, c.knowledge_source_id, c.content, c.metadata, c.chunk_index, c.created_at, ${distance(tx)} as distance
+          from document_chunks c where c.embedding is not null and ${ofSources(tx, filter)} order by ${distance(tx)} limit ${limit})
+        select f.id, f.content, f.metadata, f.chunk_index, f.created_at, f.distance, s.name as source, s.project_id
+        from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`;
+  const [rows = []] = await oneTrip<Chunk>(
+    sql,
+    (tx) => [found(tx)],
+    vectors.tune(filter.projects === "all" ? limit : limit * 20).text,
+  );
+  return rows;
+}
+
+/** Most chunks that are ranked for one query of common words. */
+const mostRanked = 1000;
+
+export function matchChunks(
+  sql: Queryable,
+  query: WordQuery,
+  filter: ChunkFilter,
+  limit: number,
+  vectors: Vectors,
+): Promise<Chunk[]> {
+  const all = query.words === "all";
+  const distance = query.vector
+    ? sql`c.embedding ${sql.unsafe(vectors.operator)} ${asText(query.vector)}::${sql.unsafe(vectors.type)}`
+    : sql`null::float8`;
+  const those = (wanted: string) => sql`
+    (select c.id from document_chunks c where c.words @@ (select ${sql(wanted)} from q) and ${ofSources(sql, filter)} limit ${mostRanked})`;
+  const rank = all
+    ? sql`ts_rank_cd(c.words, q.strict, 33)::float8`
+    : sql`(c.words @@ q.strict)::int * 0.5 + ts_rank_cd(c.words, q.loose, 33)::float8 / 2`;
+  return sql<Chunk[]>`
+    with q as materialized (
+      select websearch_to_tsquery('english', ${query.text}) as strict,
+        (select coalesce(string_agg(quote_literal(lexeme), ' | '), '')::tsquery from unnest(to_tsvector('english', ${query.text}))) as loose)
+    select c.id, c.content, c.metadata, c.chunk_index, c.created_at, s.name as source, s.project_id, ${rank} as rank, ${distance} as distance
+    from (${all ? those("strict") : sql`${those("strict")} union ${those("loose")}`}) candidates
+      join document_chunks c using (id) join knowledge_sources s on s.id = c.knowledge_source_id, q
+    order by rank desc, c.id limit ${limit}`;
+}
+
+export const listUnembeddedChunks = (sql: Queryable, limit: number): Promise<{ id: string; content: string }[]> =>
+  sql<
+    { id: string; content: string }[]
+  >`select id, content from document_chunks where embedding is null order by created_at, id limit ${limit}`;
+
+export const embedChunks = async (
+  sql: Queryable,
+  entries: readonly { id: string; embedding: readonly number[] }[],
+  vectors: Vectors,
+): Promise<void> =>
+  void (await sql`
+    update document_chunks c set embedding = e.vector::${sql.unsafe(vectors.type)}
+    from jsonb_to_recordset(${JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: asText(embedding) })))}::text::jsonb)
+      e (id uuid, vector text) where c.id = e.id`);
