@@ -41,7 +41,7 @@ export async function nextDue(sql: Sql): Promise<number | null> {
   return row?.wait ?? null;
 }
 
-/** Keeps the executions of this worker; returns the ids that are still its own. Locks in the order of the ids, as all do. */
+/** Keeps the executions of this worker; returns the ids that are still its own. Locks in the order of the ids, as all do that wait for several. */
 export async function renewLeases(
   sql: Sql,
   leases: readonly { id: string; lease: string }[],
@@ -88,8 +88,8 @@ const selection = 7_160_414;
 
 /**
  * Chooses the agent with the highest share of the capabilities for an execution; equals by fewest running executions, those
- * that wait for a connected agent included, then least recently used. The choice is marked at once, and one is made at a time, so that equals share also what comes in
- * together. `undefined` where nobody has any of them.
+ * that wait for a connected agent included, then least recently used. The choice is marked at once, and one is made at a
+ * time, so that equals share also what comes in together. `undefined` where nobody has any of them.
  */
 export const chooseAgent = (sql: Sql, execution: Claimed, required: readonly string[]): Promise<string | undefined> =>
   sql.begin(async (tx) => {

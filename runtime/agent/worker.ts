@@ -36,7 +36,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { sql, log, bus } = options;
   const self = newId();
   const held = new Map<string, { execution: Claimed; abort: AbortController; done: Promise<void> }>();
-  /** Let go because the database was away. It holds them as ours until it is told otherwise, or until their leases run out. */
+  /** Let go because the database was away. It shows them as ours until it is told otherwise, or until their leases run out. */
   const orphans = new Map<string, Claimed>();
   const write = batch((changes: Change[]) => writeChanges(sql, changes), { maxItems: 64, concurrency: options.alone ? 1 : 4 });
   const stopping = new AbortController();
@@ -50,9 +50,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   bus.on("cancel", (id) => held.get(id)?.abort.abort(new LeaseLost("cancelled")));
 
   const start = (execution: Claimed) => {
+    // It was taken from us without our hearing of it, and is ours again: the earlier attempt can record nothing any more.
+    held.get(execution.id)?.abort.abort(new LeaseLost("taken up again"));
     const abort = new AbortController();
     const done = carryOut(execution, abort.signal, write, options).then((ended) => {
-      held.delete(execution.id);
+      if (held.get(execution.id)?.abort === abort) held.delete(execution.id);
       if (ended === "orphaned") orphans.set(execution.id, execution);
       // Its subject is free, and so is its place.
       wake();
@@ -93,13 +95,15 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   };
 
   const keep = async () => {
-    while (!stopping.signal.aborted || held.size > 0) {
+    while (!keepGoing.signal.aborted) {
       await pause((options.leaseSeconds * 1000) / 3, keepGoing.signal).catch(() => {});
       if (keepGoing.signal.aborted) return;
       try {
-        const mine = [...held.values()].map(({ execution }) => execution);
-        const ours = mine.length > 0 ? await renewLeases(sql, mine, options.leaseSeconds) : new Set<string>();
-        for (const { id } of mine) if (!ours.has(id)) held.get(id)?.abort.abort(new LeaseLost("taken by another worker"));
+        const mine = [...held.values()];
+        const leases = mine.map(({ execution }) => execution);
+        const ours = mine.length > 0 ? await renewLeases(sql, leases, options.leaseSeconds) : new Set<string>();
+        for (const { execution, abort } of mine)
+          if (!ours.has(execution.id)) abort.abort(new LeaseLost("taken by another worker"));
         if ((await releaseExpired(sql, false)) > 0) wake();
       } catch (error) {
         log.warn("leases could not be renewed", { error });
@@ -109,13 +113,16 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
   await releaseExpired(sql, options.alone);
   const keepGoing = new AbortController();
-  const loops = Promise.all([loop(), keep()]);
+  const taking = loop();
+  const keeping = keep();
   return {
     wake,
     running: () => held.size,
     stop: async (drainMs) => {
       stopping.abort();
       rouse();
+      // What a claim under way brings must drain, or be given back, like the rest.
+      await taking;
       const all = Promise.allSettled([...held.values()].map(({ done }) => done));
       await Promise.race([all, new Promise((done) => setTimeout(done, drainMs).unref())]);
       for (const { execution, abort } of held.values()) {
@@ -123,7 +130,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         await giveBack(sql, execution).catch(() => {});
       }
       keepGoing.abort();
-      await loops;
+      await keeping;
     },
   };
 }

@@ -30,11 +30,9 @@ export function createUnread(sql: Sql, log: Log): Unread {
   const draining = new Map<string, Promise<void>>();
 
   const readAll = async (plugin: string) => {
-    for (
-      let rows = await claimUnread(sql, plugin, atOnce);
-      rows.length > 0 && read && !closed;
-      rows = await claimUnread(sql, plugin, atOnce)
-    ) {
+    while (read && !closed) {
+      const rows = await claimUnread(sql, plugin, atOnce);
+      if (rows.length === 0) return;
       for (const [i, row] of rows.entries()) {
         try {
           await read(row, JSON.parse(Buffer.from(row.body).toString("utf8")) as Json, row.attempts + 1 >= mostAttempts);

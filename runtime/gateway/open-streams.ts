@@ -57,27 +57,28 @@ export function openStreams({ sql, bus, log, leaseSeconds }: StreamParts): OpenS
     desk.again = true;
     if (desk.looking) return;
     desk.looking = true;
-    handOut(desk)
-      .catch((error) => log.warn("offered executions could not be taken; they are looked for again", { error }))
-      .finally(() => {
-        desk.looking = false;
-      });
+    handOut(desk).catch((error) => log.warn("offered executions could not be taken; they are looked for again", { error }));
   }
 
   async function handOut(desk: Desk): Promise<void> {
-    while (desk.again) {
-      desk.again = false;
-      const slots = freeSlots(desk);
-      if (slots.length === 0) continue;
-      try {
-        const taken = await queries.takeOffered(sql, desk.agentId, slots, leaseSeconds);
-        for (const one of taken) await give(desk, one);
-        if (taken.length > 0) desk.again = true;
-      } catch (error) {
-        if (!isUniqueViolation(error)) throw error;
-        // Another replica took something about the same subject first: look again.
-        desk.again = true;
+    try {
+      while (desk.again) {
+        desk.again = false;
+        const slots = freeSlots(desk);
+        if (slots.length === 0) continue;
+        try {
+          const taken = await queries.takeOffered(sql, desk.agentId, slots, leaseSeconds);
+          for (const one of taken) await give(desk, one);
+          if (taken.length > 0) desk.again = true;
+        } catch (error) {
+          if (!isUniqueViolation(error)) throw error;
+          // Another replica took something about the same subject first: look again.
+          desk.again = true;
+        }
       }
+    } finally {
+      // Together with the last look at `again`, or a notice right in between would be seen to by nobody.
+      desk.looking = false;
     }
   }
 

@@ -50,7 +50,8 @@ const patchTypes =
 
 /**
  * Writes the changes of many executions in one statement and says which of them were still held by their lease.
- * Of one that is not, nothing is written; of one that only got further steps, no new version of its row. Rows are locked in the order of their ids, as by all that lock several.
+ * Of one that is not, nothing is written; of one that only got further steps, no new version of its row. Rows are locked in
+ * the order of their ids, as by all that wait for several.
  */
 export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "settled") =>
