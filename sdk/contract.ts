@@ -158,17 +158,13 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType =
 
 /** What a plugin adds, by kind and name. */
 export interface Contributions {
-  // biome-ignore lint/suspicious/noExplicitAny: a source keeps its own settings type; the host parses them by its schema
-  readonly sources?: Readonly<Record<string, Source<any>>>;
-  // biome-ignore lint/suspicious/noExplicitAny: as above, for the tools' inputs and outputs
-  readonly tools?: Readonly<Record<string, Tool<any, any, any>>>;
+  readonly sources?: Readonly<Record<string, Source>>;
+  readonly tools?: Readonly<Record<string, Tool<z.ZodObject, z.ZodType, unknown>>>;
   readonly memories?: Readonly<Record<string, MemoryBackend>>;
-  // biome-ignore lint/suspicious/noExplicitAny: as above, for the settings of a knowledge source
-  readonly knowledge?: Readonly<Record<string, Knowledge<any>>>;
+  readonly knowledge?: Readonly<Record<string, Knowledge>>;
   readonly queues?: Readonly<Record<string, Queue>>;
   readonly useCases?: Readonly<Record<string, UseCase>>;
-  // biome-ignore lint/suspicious/noExplicitAny: as above, for the inputs of routes
-  readonly routes?: Readonly<Record<string, Route<any>>>;
+  readonly routes?: Readonly<Record<string, Route>>;
   /** Called once on a clean stop, in reverse order of setup. */
   dispose?(): Maybe<void>;
 }

@@ -1,14 +1,16 @@
 /** The kinds of failure that a host treats differently. */
-export type PluginErrorCode =
-  | "invalid_input"
-  | "not_configured"
-  | "unauthorized"
-  | "not_found"
-  | "conflict"
-  | "rate_limited"
-  | "unavailable"
-  | "timeout"
-  | "failed";
+export const pluginErrorCodes = [
+  "invalid_input",
+  "not_configured",
+  "unauthorized",
+  "not_found",
+  "conflict",
+  "rate_limited",
+  "unavailable",
+  "timeout",
+  "failed",
+] as const;
+export type PluginErrorCode = (typeof pluginErrorCodes)[number];
 
 export interface PluginErrorShape {
   readonly code: PluginErrorCode;

@@ -1,5 +1,5 @@
 export type * from "./contract.ts";
-export { PluginError, type PluginErrorCode, type PluginErrorShape } from "./errors.ts";
+export { PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "./errors.ts";
 export { fetchOnce } from "./fetch-once.ts";
 export { type HttpAnswer, type HttpClient, type HttpRequest, type HttpSettings, httpClient } from "./http-client.ts";
 export { errorOfFetch, errorOfStatus, redact, retryAfter } from "./http-errors.ts";

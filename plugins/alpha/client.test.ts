@@ -230,7 +230,7 @@ describe("comments", () => {
   test("get_issue shows the last 30 comments, oldest first, without the marker", async () => {
     for (let count = 0; count < 65; count++) tracker.addComment(1, mark(`note ${count}`, "k"), undefined, "eve");
     const { getIssue } = await open();
-    const read = await getIssue.run({ issue: "octo/app#1" }, callOf(connection()) as never);
+    const read = (await getIssue.run({ issue: "octo/app#1" }, callOf(connection()) as never)) as { comments: unknown[] };
     expect(read.comments).toHaveLength(30);
     expect(read.comments[0]).toEqual({ author: "eve", body: "note 35" });
     expect(read.comments.at(-1)).toEqual({ author: "eve", body: "note 64" });

@@ -4,6 +4,7 @@ import { callRoute, faultOfAnswer, type Json, type PluginErrorShape, type RouteR
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Log } from "../log.ts";
+import { orAborted } from "../or-aborted.ts";
 import type { RouteEntry } from "../plugins/host.ts";
 import { type HttpOptions, methodNotAllowed } from "./app.ts";
 import { readJson } from "./request.ts";
@@ -80,11 +81,8 @@ async function answerOf(
   const deadline = AbortSignal.timeout(longestMs);
   let answer: RouteResponse;
   try {
-    answer = await untilAborted(
-      callRoute(route, request, { caller, signal: AbortSignal.any([signal, deadline]) }),
-      deadline,
-      signal,
-    );
+    const any = AbortSignal.any([signal, deadline]);
+    answer = await orAborted(callRoute(route, request, { caller, signal: any }), any);
   } catch (error) {
     if (signal.aborted) throw problem("unavailable", "The caller went away.");
     if (deadline.aborted)
@@ -110,17 +108,6 @@ const meanings: Readonly<Record<string, ProblemCode>> = {
   unavailable: "unavailable",
   timeout: "unavailable",
 };
-
-/** A plugin in this process may not look at its signal. */
-function untilAborted<T>(work: Promise<T>, ...signals: readonly AbortSignal[]): Promise<T> {
-  const any = AbortSignal.any([...signals]);
-  return new Promise((done, fail) => {
-    const stop = () => fail(any.reason);
-    if (any.aborted) stop();
-    any.addEventListener("abort", stop, { once: true });
-    work.then(done, fail).finally(() => any.removeEventListener("abort", stop));
-  });
-}
 
 function send(c: Context, { status, headers = {}, body }: RouteResponse): Response {
   for (const [name, value] of Object.entries(headers)) c.header(name, value);

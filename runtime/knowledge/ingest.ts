@@ -3,6 +3,7 @@ import type { Call, Knowledge, KnowledgePage } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../database/client.ts";
 import { newId } from "../ids.ts";
 import { storableText } from "../json.ts";
+import { orAborted } from "../or-aborted.ts";
 import { chunkMarkdown } from "./chunk.ts";
 import { advanceJob, type ClaimedJob, type JobChange } from "./job-queries.ts";
 import {
@@ -44,13 +45,13 @@ const callMs = 120_000;
  * Answers which pages cannot be read, with the reason; the next sync tries them again.
  */
 export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected, signal: AbortSignal, deps: IngestDeps) {
-  const call = (): Call => ({
-    connection: settings,
-    key: `knowledge-${job.id}`,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
-  });
-  const read = async (ids: readonly string[]) => checkedPages(await orAborted(call(), (one) => knowledge.read(ids, one)), ids);
-  if (!job.listed) await listAll(job, (cursor) => orAborted(call(), (one) => knowledge.list({ cursor }, one)), deps);
+  const ask = async <T>(run: (call: Call) => Promise<T>): Promise<T> => {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(callMs)]);
+    within.throwIfAborted();
+    return orAborted(run({ connection: settings, key: `knowledge-${job.id}`, signal: within }), within);
+  };
+  const read = async (ids: readonly string[]) => checkedPages(await ask((call) => knowledge.read(ids, call)), ids);
+  if (!job.listed) await listAll(job, (cursor) => ask((call) => knowledge.list({ cursor }, call)), deps);
   const unread = await readWaiting(job, read, deps);
   await removeUnlisted(job, read, deps);
   return unread;
@@ -189,17 +190,4 @@ function checkedPages(pages: readonly KnowledgePage[], asked: readonly string[])
       url: page.url === null ? null : storableText(page.url),
       space: page.space === null ? null : storableText(page.space),
     }));
-}
-
-/** A connector that does not heed its deadline holds up nothing but itself. */
-function orAborted<T>(call: Call, run: (call: Call) => Promise<T>): Promise<T> {
-  const { signal } = call;
-  return new Promise((done, fail) => {
-    const stop = () => fail(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    run(call)
-      .then(done, fail)
-      .finally(() => signal.removeEventListener("abort", stop));
-  });
 }

@@ -100,9 +100,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       const running = await takeIn(await readForeign(specifier), taken(""), { ...options, changed });
       own.set(running.manifest.id, running);
       await running.process?.start();
-      const status = running.process?.status();
-      if (status && status.state !== "ready")
-        throw new Refusal((status.code ?? "SETUP_FAILED") as never, status.reason ?? "It did not start.");
+      mustBeReady(running.process?.status());
       await enter(running);
     } catch (error) {
       refuse(specifier, error);
@@ -196,8 +194,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       await running.process?.start();
       const status = running.process?.status();
       await running.process?.stop();
-      if (status && status.state !== "ready")
-        throw new Refusal((status.code ?? "SETUP_FAILED") as never, status.reason ?? "It did not start.");
+      mustBeReady(status);
     },
     refresh,
     restart,
@@ -209,6 +206,11 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       await Promise.all([...own.values(), ...installed.values()].map(({ process }) => process?.stop()));
     },
   };
+}
+
+function mustBeReady(status: ProcessStatus | undefined): void {
+  if (status && status.state !== "ready")
+    throw new Refusal((status.code ?? "SETUP_FAILED") as never, status.reason ?? "It did not start.");
 }
 
 const isSame = (one: PluginRow, other: PluginRow): boolean =>

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { Plugin } from "@signalbox/sdk";
-import type { BuiltManifest } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, contributes } from "@signalbox/sdk/manifest";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle, sha256Of } from "./bundle-cache.ts";
 import type { Foreign } from "./foreign.ts";
@@ -89,10 +89,19 @@ async function trusted(
       `SIGNALBOX_TRUSTED_PLUGINS: expected ${trust.split("#")[0]}; the file with this SHA-256 is ${said}.`,
     );
   const contributions = await setUp(plugin, options.inProcess);
-  const contributes = { sources: {}, tools: {}, memories: {}, knowledge: {}, queues: {}, useCases: {}, routes: {} };
   const described = { id: plugin.id, version: plugin.version, sdk: plugin.sdk, needs: plugin.needs, hosts: plugin.hosts ?? [] };
   const known =
     manifest ??
-    manifestOf({ plugin: described, protocol: 1, contract: 1, stamped_sdk: "", config: { type: "object" }, contributes }, bytes);
+    manifestOf(
+      {
+        plugin: described,
+        protocol: 1,
+        contract: 1,
+        stamped_sdk: "",
+        config: { type: "object" },
+        contributes: contributes.parse({}),
+      },
+      bytes,
+    );
   return { manifest: known, sha256, process: null, loaded: { plugin, contributions, builtIn: false } };
 }

@@ -4,6 +4,7 @@ import { toFailure } from "../agent/settle.ts";
 import type { Sql } from "../database/client.ts";
 import type { Inbox } from "../dispatch/inbox.ts";
 import { storableText } from "../json.ts";
+import { orAborted } from "../or-aborted.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { type Claimed, finishPoll, type PollSource } from "./queries.ts";
 
@@ -58,16 +59,6 @@ export async function pollOnce(from: PollSource, lease: string | null, signal: A
 /** Keeps why a scheduled poll failed without a word from the source. */
 export const refusePoll = (from: Claimed, error: string, { sql }: PollDeps): Promise<void> =>
   finishPoll(sql, from, from.lease, { error });
-
-/** A plugin that does not heed its deadline holds up nothing but itself. */
-function orAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((done, fail) => {
-    const stop = () => fail(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    running.then(done, fail).finally(() => signal.removeEventListener("abort", stop));
-  });
-}
 
 async function sourceOf(from: Pick<PollSource, "source">, { connectionOf }: PollDeps) {
   const connection = await connectionOf(from.source);

@@ -1,23 +1,11 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { z } from "zod";
-import type { PluginErrorCode, PluginErrorShape } from "../errors.ts";
+import { type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "../errors.ts";
 import type { TestTracker, TrackerFault } from "./fixtures.ts";
 
-const codes = [
-  "invalid_input",
-  "not_configured",
-  "unauthorized",
-  "not_found",
-  "conflict",
-  "rate_limited",
-  "unavailable",
-  "timeout",
-  "failed",
-] as const satisfies readonly PluginErrorCode[];
-
 const shape = z.object({
-  code: z.enum(codes),
+  code: z.enum(pluginErrorCodes),
   message: z.string().min(1),
   retryable: z.boolean(),
   retry_after_ms: z.number().nonnegative().optional(),

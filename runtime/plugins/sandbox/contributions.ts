@@ -108,6 +108,7 @@ function source(name: string, described: Contributes["sources"][string], call: C
     find: asked("find", shapes.posted.nullable()),
     ...(has.includes("poll") && { poll: asked("poll", shapes.polled) }),
     ...(has.includes("createIssue") && { createIssue: asked("createIssue", shapes.madeIssue) }),
+    ...(has.includes("projectId") && { projectId: asked("projectId", shapes.projectId) }),
     ...(has.includes("closeIssue") && { closeIssue: asked("closeIssue", shapes.nothing) }),
   } as Source;
 }

@@ -1,4 +1,5 @@
-import { PluginError as Failure, type PluginError, type PluginErrorCode } from "@signalbox/sdk";
+import { PluginError as Failure, type PluginError, type PluginErrorCode, pluginErrorCodes } from "@signalbox/sdk";
+import { toWire } from "./boot/errors.ts";
 import type { Child } from "./child.ts";
 import { Allowance, limits } from "./limits.ts";
 
@@ -43,17 +44,7 @@ interface Message {
   readonly error?: unknown;
 }
 
-const codes: readonly string[] = [
-  "invalid_input",
-  "not_configured",
-  "unauthorized",
-  "not_found",
-  "conflict",
-  "rate_limited",
-  "unavailable",
-  "timeout",
-  "failed",
-] satisfies PluginErrorCode[];
+const codes: readonly string[] = pluginErrorCodes;
 
 /** An error that the process told of. `code` is as it came: of a plugin or of the boot. */
 export class Remote extends Error {
@@ -204,17 +195,4 @@ function remoteOf(error: unknown): Remote {
   const { message, data } = (typeof error === "object" && error !== null ? error : {}) as { message?: unknown; data?: unknown };
   const text = typeof message === "string" ? message.slice(0, 10_000) : "it failed without saying why";
   return new Remote(text, typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {});
-}
-
-function toWire(error: unknown) {
-  const { code, message, retryable, retry_after_ms } = (error ?? {}) as Partial<PluginError>;
-  return {
-    code: -32_000,
-    message: typeof message === "string" ? message : String(error),
-    data: {
-      ...(typeof code === "string" && { code }),
-      ...(typeof retryable === "boolean" && { retryable }),
-      ...(typeof retry_after_ms === "number" && { retry_after_ms }),
-    },
-  };
 }

@@ -22,6 +22,7 @@ export const posted = z.object({ id: short, url: short });
 const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: z.json() });
 export const polled = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });
 export const madeIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
+export const projectId = z.string().max(1_000);
 export const json = z.json();
 export const nothing = z.unknown().transform(() => undefined);
 

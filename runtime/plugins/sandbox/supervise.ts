@@ -1,4 +1,5 @@
 import { PluginError } from "@signalbox/sdk";
+import { orAborted } from "../../or-aborted.ts";
 import { Refusal } from "../admit.ts";
 import type { Caller, CallOptions, Target } from "./contributions.ts";
 import type { Sandbox } from "./open.ts";
@@ -112,7 +113,7 @@ export class Supervised {
   /** Runs one function in the process; waits while it starts, fails at once while it cannot serve. */
   readonly call: Caller = async (target, args, options) => {
     const signal = options?.signal;
-    if (this.#starting) await abortable(this.#starting, signal);
+    if (this.#starting) await within(this.#starting, signal);
     await this.#turn(signal);
     try {
       return await this.#serving().call(target as Target, args, options as CallOptions);
@@ -143,7 +144,7 @@ export class Supervised {
       });
       this.#turns.push(enter);
       try {
-        await abortable(turn, signal);
+        await within(turn, signal);
       } catch (error) {
         const at = this.#turns.indexOf(enter);
         // Its turn may have come at the same moment: then it is the next one's.
@@ -203,12 +204,4 @@ export class Supervised {
   }
 }
 
-function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  return new Promise((done, fail) => {
-    const stop = () => fail(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(done, fail).finally(() => signal.removeEventListener("abort", stop));
-  });
-}
+const within = <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => (signal ? orAborted(work, signal) : work);

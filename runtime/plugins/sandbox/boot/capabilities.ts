@@ -1,3 +1,4 @@
+import type { FetchAnswer } from "../host-fetch.ts";
 import { fromBase64, toBase64 } from "./bytes.ts";
 import { ask, tell } from "./peer.ts";
 
@@ -33,15 +34,6 @@ export function proxies(needs: readonly string[], facts: Facts): Record<string, 
   return Object.fromEntries(needs.map((need) => [need, all[need]]));
 }
 
-interface Answer {
-  readonly status: number;
-  readonly status_text: string;
-  readonly url: string;
-  readonly redirected: boolean;
-  readonly headers: readonly [string, string][];
-  readonly body: string | null;
-}
-
 /** `fetch` by way of the host, which decides on the host and the method and puts credentials in. */
 async function hostFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const request = new Request(input, init);
@@ -53,7 +45,7 @@ async function hostFetch(input: string | URL | Request, init?: RequestInit): Pro
     body: sent && toBase64(sent),
     redirect: request.redirect,
   };
-  const answer = (await ask("fetch", asked, request.signal)) as Answer;
+  const answer = (await ask("fetch", asked, request.signal)) as FetchAnswer;
   const empty = [101, 204, 205, 304].includes(answer.status) || answer.body === null;
   const response = new Response(empty ? null : fromBase64(answer.body as string), {
     status: answer.status,

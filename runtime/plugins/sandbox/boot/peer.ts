@@ -1,5 +1,6 @@
+import { limits } from "../limits.ts";
 import { HostError, toWire, type WireError } from "./errors.ts";
-import { messages, send } from "./stdio.ts";
+import { lineOf, messages, send, sendLine } from "./stdio.ts";
 
 type Handler = (params: unknown, id: number) => unknown;
 interface Message {
@@ -11,17 +12,21 @@ interface Message {
 }
 
 const pending = new Map<number, { done(value: unknown): void; fail(error: unknown): void }>();
+/** Questions that the host works on, the cancelled ones too until it has answered them, and those that wait for their turn. */
+const underWay = new Set<number>();
+const waiting = new Map<number, Uint8Array>();
 let last = 0;
 
-/** Asks the host. Rejects with a `HostError`. */
+/** Asks the host, which refuses more than `limits.requests` at the same time: the others wait here. Rejects with a `HostError`. */
 export function ask(method: string, params: unknown, signal?: AbortSignal | null): Promise<unknown> {
   signal?.throwIfAborted();
   last += 1;
   const id = last;
   return new Promise((done, fail) => {
+    const line = lineOf({ jsonrpc: "2.0", id, method, params });
     const stop = () => {
       pending.delete(id);
-      tell("cancel", { id });
+      if (!waiting.delete(id)) tell("cancel", { id });
       fail(signal?.reason);
     };
     signal?.addEventListener("abort", stop, { once: true });
@@ -32,8 +37,18 @@ export function ask(method: string, params: unknown, signal?: AbortSignal | null
         then(value);
       };
     pending.set(id, { done: settle(done), fail: settle(fail) });
-    send({ jsonrpc: "2.0", id, method, params });
+    waiting.set(id, line);
+    sendWaiting();
   });
+}
+
+function sendWaiting(): void {
+  for (const [id, line] of waiting) {
+    if (underWay.size >= limits.requests) return;
+    waiting.delete(id);
+    underWay.add(id);
+    sendLine(line);
+  }
 }
 
 /** Tells the host; no answer. */
@@ -49,6 +64,8 @@ function take(message: Message, handlers: Readonly<Record<string, Handler>>): vo
   if (method === undefined) {
     const asked = pending.get(id as number);
     pending.delete(id as number);
+    underWay.delete(id as number);
+    sendWaiting();
     if (message.error) asked?.fail(new HostError(message.error));
     else asked?.done(message.result);
     return;

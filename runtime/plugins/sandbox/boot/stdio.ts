@@ -31,8 +31,11 @@ function writeAll(to: (bytes: Uint8Array) => number, bytes: Uint8Array): void {
   for (let rest = bytes; rest.byteLength > 0; ) rest = rest.subarray(to(rest));
 }
 
-/** One message, one line. Standard output is the host's: nobody else may write to it. */
-export const send = (message: unknown): void => writeAll(write, encoder.encode(`${stringify(message)}\n`));
+/** One message, one line. */
+export const lineOf = (message: unknown): Uint8Array => encoder.encode(`${stringify(message)}\n`);
+/** Standard output is the host's: nobody else may write to it. */
+export const sendLine = (line: Uint8Array): void => writeAll(write, line);
+export const send = (message: unknown): void => sendLine(lineOf(message));
 
 /** What a plugin prints goes to standard error, where the host keeps the end of it. */
 export function takeConsole(): void {
