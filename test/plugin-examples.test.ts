@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,8 +8,9 @@ import opened from "../examples/gitea/test/webhooks/issue-opened.json" with { ty
 import { build } from "../runtime/cli/plugin/build.ts";
 import { readConformance } from "../runtime/cli/plugin/conformance/read-conformance.ts";
 import { type Report, runConformance } from "../runtime/cli/plugin/conformance/run.ts";
+import { kinds } from "../runtime/cli/plugin/kinds.ts";
 import { scaffold } from "../runtime/cli/plugin/scaffold.ts";
-import { root } from "./harness/process.ts";
+import { root, runProgram } from "./harness/process.ts";
 import { eventually } from "./harness/wait.ts";
 import { anyDatabase, startWorld } from "./harness/world.ts";
 
@@ -90,8 +91,14 @@ test("gitea in a service: a signed webhook becomes comments at the server", asyn
 }, 120_000);
 
 describe.concurrent("plugin new", () => {
+  test("the tests that each brings pass", async () => {
+    const own = globSync("runtime/cli/plugin/templates/*/test/plugin.test.ts", { cwd: root });
+    expect(own.length).toBe(Object.keys(kinds).length);
+    const child = runProgram(join(root, "node_modules/.bin/node"), ["--test", ...own], { cwd: root, env: {} });
+    expect([(await child.ended).code, child.logs()]).toEqual([0, expect.stringMatching(/fail 0$/m)]);
+  }, 60_000);
   // The tools are in plugin-author.test.ts.
-  test.each(["sources", "memories", "useCases"])(
+  test.each(Object.keys(kinds).filter((kind) => kind !== "tools"))(
     "--kind %s passes untouched",
     async (kind) => {
       const folder = join(work, `my-${kind.toLowerCase()}`);

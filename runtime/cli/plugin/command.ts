@@ -28,11 +28,11 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
   }
 }
 
-const author: Record<(typeof authorVerbs)[number]["name"], Verb> = {
+const author: Record<keyof typeof authorVerbs, Verb> = {
   new: async (args, terminal) => {
     const { values, positionals } = parseArgs({ args: [...args], options: { kind: { type: "string" } }, allowPositionals: true });
     const { scaffold } = await import("./scaffold.ts");
-    const made = scaffold({ folder: one(positionals, "new <folder>"), kind: values.kind ?? "tools" });
+    const made = scaffold({ folder: one(positionals, "new"), kind: values.kind ?? "tools" });
     terminal.out(`${made.folder}: ${made.files.length} files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n`);
     return 0;
   },
@@ -79,8 +79,8 @@ function folderOf(args: readonly string[]): string {
     throw new UsageError(`${JSON.stringify(flag ?? args[1])} is too much: a folder, or nothing for this one.`);
   return resolve(args[0] ?? ".");
 }
-function one(positionals: readonly string[], usage: string): string {
-  if (positionals.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usage}`);
+function one(positionals: readonly string[], verb: keyof typeof authorVerbs): string {
+  if (positionals.length !== 1) throw new UsageError(pluginHelp(verb));
   return positionals[0] as string;
 }
 const size = (bytes: number): string => (bytes < 10_240 ? `${bytes} bytes` : `${Math.round(bytes / 1024)} KiB`);

@@ -12,10 +12,10 @@ import { PackageFault } from "./fault.ts";
 import { type Fetched, fetchPackage } from "./fetch-package.ts";
 import { checkLocked, dropLocked, keepLocked, lockFile, readLock } from "./lock.ts";
 import { asked, complaintsOf, healthLine } from "./tell.ts";
-import { operatorVerbs, pluginHelp } from "./verbs.ts";
+import { type operatorVerbs, pluginHelp, usageOf } from "./verbs.ts";
 
 export type PluginEntity = z.output<typeof plugins.plugin>;
-type Name = (typeof operatorVerbs)[number]["name"];
+type Name = keyof typeof operatorVerbs;
 interface Around extends Terminal {
   /** Asks the service. */
   call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
@@ -44,7 +44,7 @@ const verbs: Record<Name, Verb> = {
     });
     const sources = positionals.length > 0 ? positionals : Object.values(readLock().plugins).map(({ source }) => source);
     if (sources.length === 0)
-      throw new UsageError(`Usage: signalbox plugin ${usage("install")}; without an argument, what ${lockFile} holds.`);
+      throw new UsageError(`Usage: signalbox plugin ${usageOf("install")}; without an argument, what ${lockFile} holds.`);
     for (const source of sources) await install(await fetchPackage(source), values.approve === true, around);
     return 0;
   },
@@ -66,7 +66,7 @@ const verbs: Record<Name, Verb> = {
     return 0;
   },
   approve: async ([name, version, ...more], around) => {
-    if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usage("approve")}`);
+    if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf("approve")}`);
     around.out(asked(await around.call<PluginEntity>(plugins.get, { id: name })));
     return approve(name, version, around);
   },
@@ -133,16 +133,14 @@ const verbs: Record<Name, Verb> = {
   },
 };
 
-const usage = (name: Name): string => operatorVerbs.find((one) => one.name === name)?.usage ?? name;
-
 function id(args: readonly string[], name: Name): string {
-  if (args.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usage(name)}`);
+  if (args.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usageOf(name)}`);
   return args[0] as string;
 }
 
 /** `api.example.com:GET,api.example.com:POST`, or JSON as PUT /api/plugins/{id}/permissions takes it. */
 function wantedOf(text: string): Record<string, unknown> {
-  const wrong = (what: string) => new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usage("permissions")}`);
+  const wrong = (what: string) => new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usageOf("permissions")}`);
   if (text.trim().startsWith("{")) {
     try {
       return JSON.parse(text) as Record<string, unknown>;

@@ -140,5 +140,7 @@ describe("install", () => {
 test("new: only into an empty folder, whose name is an id", () => {
   expect(() => scaffold({ folder: plugin, kind: "tools" })).toThrow(/is not empty/);
   expect(() => scaffold({ folder: join(folder, "Not An Id"), kind: "tools" })).toThrow(/lower-case letters/);
-  expect(() => scaffold({ folder: join(folder, "x"), kind: "stars" })).toThrow(/--kind: must be one of tools, sources/);
+  expect(() => scaffold({ folder: join(folder, "x"), kind: "stars" })).toThrow(
+    /--kind: there is no kind "stars"; there are\n {2}tools .*\n {2}routes /s,
+  );
 });

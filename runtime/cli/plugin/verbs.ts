@@ -1,57 +1,82 @@
-export interface PluginVerb {
-  readonly name: string;
-  readonly usage: string;
+import { listOfKinds } from "./kinds.ts";
+
+interface PluginVerb {
+  /** What stands behind the verb. */
+  readonly takes: string;
   readonly about: string;
+  /** Said by the help of this verb alone, in lines. */
+  readonly more?: string;
 }
+type Verbs = Readonly<Record<string, PluginVerb>>;
 
 /** What an author does, in the plugin's folder (the working folder where none is named). */
-export const authorVerbs = [
-  { name: "new", usage: "new <folder> [--kind tools|sources|memories|useCases]", about: "Make a plugin that passes its tests." },
-  { name: "dev", usage: "dev [folder]", about: "Build and start it anew whenever a file is saved." },
-  { name: "build", usage: "build [folder]", about: "Make the one bundle and its manifest, dist/plugin.js and dist/plugin.json." },
-  {
-    name: "test",
-    usage: "test [folder] [--record] [--no-build]",
-    about: "Run the bundle in the sandbox through the suites of its kinds.",
+export const authorVerbs = {
+  new: {
+    takes: "<folder> [--kind <kind>]",
+    about: "Make a plugin that passes its tests, of the kind tools where none is named.",
+    more: `The folder's name becomes the plugin's id. Kinds:\n${listOfKinds()}`,
   },
-  { name: "pack", usage: "pack [folder]", about: "Make the tarball that is published or installed." },
-] as const satisfies readonly PluginVerb[];
+  dev: { takes: "[folder]", about: "Build and start it anew whenever a file is saved." },
+  build: { takes: "[folder]", about: "Make the one bundle and its manifest, dist/plugin.js and dist/plugin.json." },
+  test: {
+    takes: "[folder] [--record] [--no-build]",
+    about: "Run the bundle in the sandbox through the suites of its kinds.",
+    more: `  --record    ask the real other side where test/http/ has no recording, and keep what it answers
+  --no-build  test what is in dist/
+Exit code: 0 where every case passes, 1 where one fails. The report also stands in dist/conformance.json.
+`,
+  },
+  pack: { takes: "[folder]", about: "Make the tarball that is published or installed, of what was built." },
+} as const satisfies Verbs;
 
 /** What an operator does, with the service that SIGNALBOX_URL names. */
-export const operatorVerbs = [
-  {
-    name: "install",
-    usage: "install <package[@version] | tarball | folder> [--approve]",
+export const operatorVerbs = {
+  install: {
+    takes: "<package[@version] | tarball | folder> [--approve]",
     about: "Store a plugin and show what it asks for. Nothing of it is run.",
   },
-  { name: "list", usage: "list", about: "List the plugins and their states." },
-  { name: "info", usage: "info <id>", about: "Show one with its versions." },
-  {
-    name: "permissions",
-    usage: "permissions <id> [--narrow <host:METHOD,... | JSON>]",
-    about:
-      "Show what it may do, and what a waiting version asks for beyond that. --narrow leaves it these methods at these hosts alone, also in later versions; as JSON {http, operations, open_routes}.",
+  list: { takes: "", about: "List the plugins and their states." },
+  info: { takes: "<id>", about: "Show one with its versions." },
+  permissions: {
+    takes: "<id> [--narrow <host:METHOD,... | JSON>]",
+    about: "Show what it may do, and what a waiting version asks for beyond that.",
+    more: "--narrow leaves it these methods at these hosts alone, also in later versions; as JSON {http, operations, open_routes}.\n",
   },
-  { name: "approve", usage: "approve <id> [version]", about: "Allow what it asks for." },
-  { name: "enable", usage: "enable <id>", about: "Let it run, also after a quarantine." },
-  { name: "disable", usage: "disable <id>", about: "Stop it." },
-  {
-    name: "upgrade",
-    usage: "upgrade <id | package[@version] | tarball | folder>",
+  approve: { takes: "<id> [version]", about: "Allow what it asks for." },
+  enable: { takes: "<id>", about: "Let it run, also after a quarantine." },
+  disable: { takes: "<id>", about: "Stop it." },
+  upgrade: {
+    takes: "<id | package[@version] | tarball | folder>",
     about: "Install a newer version; one that asks for more waits for approval.",
   },
-  { name: "rollback", usage: "rollback <id>", about: "Go back to the version before." },
-  { name: "remove", usage: "remove <id>", about: "Stop it and forget it." },
-  { name: "doctor", usage: "doctor", about: "Say whether plugins can run here, and what is wrong with those that do not." },
-  { name: "logs", usage: "logs <id>", about: "Show what happened to it." },
-] as const satisfies readonly PluginVerb[];
+  rollback: { takes: "<id>", about: "Go back to the version before." },
+  remove: { takes: "<id>", about: "Stop it and forget it." },
+  doctor: { takes: "", about: "Say whether plugins can run here, and what is wrong with those that do not." },
+  logs: { takes: "<id>", about: "Show what happened to it." },
+} as const satisfies Verbs;
+
+const all: Verbs = { ...authorVerbs, ...operatorVerbs };
+
+/** A verb as it is written: `approve <id> [version]`. */
+export const usageOf = (verb: keyof typeof authorVerbs | keyof typeof operatorVerbs): string => written(verb, all[verb]);
+
+const written = (name: string, verb: PluginVerb | undefined): string => `${name} ${verb?.takes ?? ""}`.trimEnd();
 
 /** Help of one verb, or of all. */
-export function pluginHelp(verb?: string): string {
-  const all: readonly PluginVerb[] = [...authorVerbs, ...operatorVerbs];
-  const one = all.find(({ name }) => name === verb);
-  if (one) return `Usage: signalbox plugin ${one.usage}\n\n${one.about}\n`;
-  const wide = Math.max(...all.map(({ usage }) => usage.length));
-  const lines = (verbs: readonly PluginVerb[]) => verbs.map(({ usage, about }) => `  ${usage.padEnd(wide)}  ${about}\n`).join("");
-  return `Usage: signalbox plugin <verb>\n\nFor authors:\n${lines(authorVerbs)}\nFor operators:\n${lines(operatorVerbs)}`;
+export function pluginHelp(name = ""): string {
+  const verb = Object.hasOwn(all, name) ? all[name] : undefined;
+  if (verb) return `Usage: signalbox plugin ${written(name, verb)}\n\n${verb.about}\n${verb.more ? `\n${verb.more}` : ""}`;
+  const wide = Math.max(...Object.entries(all).map(([one, { takes }]) => `${one} ${takes}`.length));
+  const lines = (verbs: Verbs) =>
+    Object.entries(verbs)
+      .map(([one, of]) => `  ${written(one, of).padEnd(wide)}  ${of.about}\n`)
+      .join("");
+  return `Usage: signalbox plugin <verb>
+
+For authors, in the plugin's folder:
+${lines(authorVerbs)}
+For operators, with the service at SIGNALBOX_URL (default http://127.0.0.1:8000) and the key in SIGNALBOX_API_KEY:
+${lines(operatorVerbs)}
+\`signalbox plugin <verb> --help\` says more of one.
+`;
 }

@@ -1,0 +1,49 @@
+import { FakeServer, type SeenRequest, type TestWiki, type TrackerReply } from "@signalbox/sdk/testing";
+
+interface Page {
+  readonly id: string;
+  readonly version: number;
+  readonly title: string;
+  readonly markdown: string;
+  readonly url: string;
+}
+
+/** The other side, as far as the plugin uses it. Faults (time-outs, cut-off answers, 429) come from FakeServer. */
+export class Handbook extends FakeServer implements TestWiki {
+  readonly #pages = new Map<string, Page>();
+  #made = 0;
+
+  ids = (): string[] => [...this.#pages.keys()];
+
+  add({ title, body }: { title: string; body: string }): string {
+    const id = `page-${++this.#made}`;
+    this.#pages.set(id, { id, version: 1, title, markdown: body, url: `https://handbook.example.com/${id}` });
+    return id;
+  }
+  edit(id: string, { title, body }: { title?: string; body?: string }): void {
+    const page = this.#pages.get(id);
+    if (!page) return;
+    const { version, title: before, markdown } = page;
+    this.#pages.set(id, { ...page, version: version + 1, title: title ?? before, markdown: body ?? markdown });
+  }
+  remove(id: string): void {
+    this.#pages.delete(id);
+  }
+
+  protected route({ path, query, headers }: SeenRequest): TrackerReply {
+    if (headers.authorization !== "Bearer test-token") return { status: 401, body: { message: "bad token" } };
+    if (path !== "/books/staff/pages") return { status: 404, body: { message: "no such book" } };
+    const [all, ids] = [[...this.#pages.values()], query.get("ids")];
+    if (ids !== null) return { status: 200, body: all.filter(({ id }) => (JSON.parse(ids) as string[]).includes(id)) };
+    const offset = Number(query.get("offset"));
+    const part = all.slice(offset, offset + Number(query.get("limit")));
+    return { status: 200, body: part.map(({ id, version }) => ({ id, version })) };
+  }
+}
+
+/** With enough pages for two portions of the list. */
+export async function startHandbook(): Promise<Handbook> {
+  const handbook = await new Handbook().listen();
+  for (let i = 1; i <= 130; i++) handbook.add({ title: `Page ${i}`, body: `What page ${i} says.` });
+  return handbook;
+}

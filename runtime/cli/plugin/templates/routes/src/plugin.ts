@@ -1,0 +1,38 @@
+import { definePlugin, type OperationsAccess, route } from "@signalbox/sdk";
+import { z } from "zod";
+import own from "../package.json" with { type: "json" };
+
+/** `scope` is what the caller's API key must have. A route that asks for no key is `open`, and named in package.json. */
+const countWords = route({
+  about: "Counts the words of a text.",
+  method: "POST",
+  scope: "write",
+  input: z.object({ text: z.string().max(100_000) }),
+  run: ({ input: { text } }) => ({ status: 200, body: { words: text.split(/\s+/).filter(Boolean).length } }),
+});
+
+const page = z.object({ items: z.array(z.object({ id: z.number(), name: z.string() })), total: z.number() });
+
+/** The host's operations are those of its API; this plugin may call the ones that package.json names. */
+const projects = (operations: OperationsAccess) =>
+  route({
+    about: "Answers the projects whose name holds a text.",
+    method: "GET",
+    scope: "read",
+    input: z.object({ name: z.string().max(100).default("") }),
+    run: async ({ input: { name } }) => {
+      const { items } = page.parse(await operations.call("projects.list", { limit: 1000 }));
+      const found = items.filter((one) => one.name.toLowerCase().includes(name.toLowerCase()));
+      return { status: 200, body: { projects: found.map((one) => ({ id: one.id, name: one.name })) } };
+    },
+  });
+
+export default definePlugin({
+  id: "my-plugin",
+  version: own.version,
+  sdk: "^0.1.0",
+  about: "Answers which projects there are, and counts words.",
+  config: z.object({}),
+  needs: ["operations"],
+  setup: ({ operations }) => ({ routes: { projects: projects(operations), count_words: countWords } }),
+});

@@ -1,0 +1,9 @@
+import type { Conformance } from "@signalbox/sdk/testing";
+
+/** What `signalbox plugin test` asks the built plugin. The host has no projects. */
+export const conformance: Conformance = {
+  routes: {
+    projects: { requests: [{}, { query: { name: "shop" } }], refused: [{ query: { name: "x".repeat(101) } }] },
+    count_words: { requests: [{ body: { text: "one two  three" } }], refused: [{}, { body: { text: 1 } }] },
+  },
+};
