@@ -1,13 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { createRequire } from "node:module";
-import { join } from "node:path";
+import type { ChildProcess } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LoopbackServer, startLoopback } from "../examples/demo/loopback-server.ts";
 import { type Model, startModel } from "../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../examples/demo/tracker.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
 import { databases, type Flavour } from "./harness/databases.ts";
-import { freePorts } from "./harness/ports.ts";
+import { startEverything, strangeServer } from "./harness/mcp-servers.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
 
@@ -51,63 +49,21 @@ afterAll(async () => {
   everything?.kill();
 });
 
-/** The reference server that the MCP project publishes for testing clients, in a process of its own. */
-async function startEverything(at?: number): Promise<[ChildProcess, string]> {
-  const folder = join(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json"), "..");
-  const [port = 0] = at === undefined ? await freePorts(1) : [at];
-  const child = spawn(process.execPath, [join(folder, "dist/index.js"), "streamableHttp"], {
-    env: { PATH: process.env.PATH, PORT: String(port) },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  process.once("exit", () => child.kill("SIGKILL"));
-  child.stdout?.resume();
-  child.stderr?.resume();
-  const url = `http://127.0.0.1:${port}/mcp`;
-  await eventually(async () => (await fetch(url)).status > 0, { timeout: 30_000 });
-  return [child, url];
-}
-
-/** Servers that each do one thing wrong, by path. */
-async function strangeServer(request: Request): Promise<Response> {
-  const path = new URL(request.url).pathname;
-  if (path === "/moved") return new Response(null, { status: 307, headers: { location: "http://10.0.0.1/mcp" } });
-  if (path === "/broken") return new Response("out of order", { status: 500 });
-  if (path === "/html") return new Response("<html></html>", { headers: { "content-type": "text/html" } });
-  if (path === "/silent") return new Response(new ReadableStream(), { headers: { "content-type": "text/event-stream" } });
-  if (path === "/endless") return new Response(endless(), { headers: { "content-type": "text/event-stream" } });
-  if (request.method !== "POST") return new Response(null, { status: 405 });
-  const message = (await request.json()) as { id?: number; method: string; params?: { name?: string } };
-  if (message.id === undefined) return new Response(null, { status: 202 });
-  const answer = (result: unknown) => Response.json({ jsonrpc: "2.0", id: message.id, result });
-  if (message.method === "initialize")
-    return answer({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "strange", version: "1" } });
-  if (message.method === "tools/call")
-    return answer(message.params?.name === "huge" ? { content: [{ type: "text", text: "x".repeat(3e6) }] } : "what?");
-  if (path === "/lists") return answer({ tools: "all of them" });
-  if (path === "/pages")
-    return answer({ tools: [{ name: `p${Math.random()}`, inputSchema: { type: "object" } }], nextCursor: String(Math.random()) });
-  return answer({
-    tools: [
-      { name: "huge", inputSchema: { type: "object" } },
-      { name: "odd result", inputSchema: { type: "object", properties: { a: { type: "no such type" } } } },
-      { name: "no schema" },
-    ],
-  });
-}
-
-/** More than anybody reads, and then no end. */
-function endless(): ReadableStream {
-  let chunks = 0;
-  const more = (controller: ReadableStreamDefaultController) =>
-    chunks++ < 60 ? controller.enqueue(new TextEncoder().encode(`: ${"x".repeat(100_000)}\n\n`)) : new Promise<void>(() => {});
-  return new ReadableStream({ pull: more });
-}
-
 const add = (name: string, url: string, more: object = {}) =>
   service.post<Server & { error: string }>("/api/mcp-servers", { name, url, ...more });
 const servers = async () => (await service.get<Server[]>("/api/mcp-servers")).body;
+/** Asked for its tools, and what it told is in the registry. */
 const settled = (name: string) =>
-  eventually(async () => (await servers()).find((one) => one.name === name && one.status !== "pending"), { timeout: 30_000 });
+  eventually(
+    async () => {
+      const server = (await servers()).find((one) => one.name === name && one.status !== "pending");
+      if (!server || server.status === "failed") return server;
+      const known = (await service.get<{ qualified_name: string }[]>("/api/tools?limit=1000")).body;
+      const names = new Set(known.map(({ qualified_name }) => qualified_name));
+      return server.tools.every(({ qualified_name }) => names.has(qualified_name)) ? server : null;
+    },
+    { timeout: 30_000 },
+  );
 const execute = (name: string, parameters: object) => service.post<Called>(`/api/tools/${name}/execute`, { parameters });
 const offered = (chat: number) => (model.chats().at(chat)?.tools ?? []).map((tool) => tool.function.name);
 

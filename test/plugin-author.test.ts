@@ -1,12 +1,10 @@
-import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build } from "../runtime/cli/plugin/build.ts";
 import { pack } from "../runtime/cli/plugin/pack.ts";
+import { type PackageRegistry, startRegistry } from "./harness/package-registry.ts";
 import { root, run, runtimeUnderTest } from "./harness/process.ts";
 import { eventually } from "./harness/wait.ts";
 import { anyDatabase, roundsOf, startWorld, type World } from "./harness/world.ts";
@@ -205,33 +203,14 @@ describe("versions", () => {
 });
 
 describe("from a registry", () => {
-  let registry: Server;
   const name = `signalbox-plugin-${id}`;
-  let lies = false;
+  let registry: PackageRegistry;
   beforeAll(async () => {
-    registry = createServer((request, response) => {
-      const file = tarball("0.2.0");
-      if (request.url?.endsWith(".tgz")) return void response.end(readFileSync(file));
-      if (request.url !== `/${name}`) return void response.writeHead(404).end("{}");
-      const { port } = registry.address() as AddressInfo;
-      const integrity = `sha512-${createHash("sha512").update(readFileSync(file)).digest("base64")}`;
-      const dist = {
-        tarball: `http://127.0.0.1:${port}/${name}/-/${name}-0.2.0.tgz`,
-        integrity: lies ? `sha512-${"A".repeat(86)}==` : integrity,
-      };
-      // A script that would be run by an installation.
-      const version = { name, version: "0.2.0", dist, scripts: { postinstall: "touch ran", prepare: "touch ran" } };
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ name, "dist-tags": { latest: "0.2.0" }, versions: { "0.2.0": version } }));
-    });
-    await new Promise<void>((done) => registry.listen(0, "127.0.0.1", done));
-    writeFileSync(
-      join(folder, ".npmrc"),
-      `registry=http://127.0.0.1:${(registry.address() as AddressInfo).port}/\ncache=${join(folder, "cache")}\n`,
-    );
+    registry = await startRegistry({ name, version: "0.2.0", read: () => readFileSync(tarball("0.2.0")) });
+    writeFileSync(join(folder, ".npmrc"), `registry=${registry.url}/\ncache=${join(folder, "cache")}\n`);
     writeFileSync(join(folder, "package.json"), "{}");
   });
-  afterAll(() => void registry?.close());
+  afterAll(() => registry?.close());
 
   test(
     "the package is fetched, compared with its integrity, approved in one go",
@@ -239,6 +218,7 @@ describe("from a registry", () => {
       const text = await good(["plugin", "install", name, "--approve"]);
       expect(text).toContain(`${id} 0.2.0 from ${name}@0.2.0`);
       expect(text).toContain("is approved");
+      expect(readdirSync(folder, { recursive: true }).filter((file) => basename(String(file)) === "ran")).toEqual([]);
       const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
       expect(lock.plugins[id]).toMatchObject({ version: "0.2.0", source: `${name}@0.2.0` });
       expect(await good(["plugin", "upgrade", id])).toContain("asks for nothing that was not approved before");
@@ -251,7 +231,7 @@ describe("from a registry", () => {
   test(
     "other bytes than the registry promises, and than the lock holds, are refused",
     async () => {
-      lies = true;
+      registry.lie();
       rmSync(join(folder, "cache"), { recursive: true, force: true });
       await bad(["plugin", "install", name], /^(REGISTRY|INTEGRITY): .*sha512|EINTEGRITY/s);
       const lock = join(folder, "signalbox-plugins.lock.json");

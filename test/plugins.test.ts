@@ -1,35 +1,11 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { databases, freshDatabase } from "./harness/databases.ts";
-import { type Built, buildPlugin, toolOf } from "./harness/plugin-bundle.ts";
+import { type Built, buildPlugin } from "./harness/plugin-bundle.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually } from "./harness/wait.ts";
+import { manifest, worker } from "./harness/worker-plugin.ts";
 
 const limit = 120_000;
-
-/** One tool that does what it is told. */
-const worker = (version: string, sdk = "^0.1.0", id = "worker") => `
-  import { definePlugin, tool } from "@signalbox/sdk";
-  import { z } from "zod";
-  const text = { input: z.object({ text: z.string().default("") }), output: z.object({ said: z.string() }) };
-  export default definePlugin({
-    id: "${id}", version: "${version}", sdk: "${sdk}", config: z.object({ greeting: z.string().default("hello") }), needs: ["log", "secret"],
-    setup: ({ config, log, secret }) => ({ tools: {
-      greet: tool({ ...text, about: "Greets.", effect: "read", run: ({ text }) => { log("greeting", { text }); return { said: config.greeting + " " + text + " ${version}" }; } }),
-      crash: tool({ ...text, about: "Ends.", effect: "read", run: () => Deno.exit(3) }),
-      hidden: tool({ ...text, about: "Tells its credential.", effect: "read", run: async () => ({ said: String(await secret("token")) }) }),
-    } }),
-  });`;
-const text = { text: { type: "string", default: "" } };
-const manifest = {
-  needs: ["log", "secret"],
-  config: { type: "object", properties: { greeting: { type: "string" } } },
-  permissions: { http: [] as unknown[] },
-  secrets: { token: { title: "Token" } },
-  contributes: {
-    tools: { greet: toolOf("Greets.", text), crash: toolOf("Ends.", text), hidden: toolOf("Tells its credential.", text) },
-  },
-};
 
 interface Plugin {
   readonly id: string;
@@ -241,38 +217,6 @@ describe("a plugin that crashes", () => {
       await eventually(async () => (await run("greet")).status === 404 || null);
       expect((await service.del("/api/plugins/worker")).status).toBe(204);
       expect((await service.get("/api/plugins/worker")).status).toBe(404);
-    },
-    limit,
-  );
-});
-
-describe("what the environment names", () => {
-  const clock = join(import.meta.dirname, "../examples/clock/clock.ts");
-
-  test(
-    "without a Deno it is refused with a code, and the service serves",
-    async () => {
-      await using other = await startService({ env: { SIGNALBOX_PLUGINS: clock, SIGNALBOX_DENO: "/nonexistent/deno" } });
-      const { body } = await other.get<{ name: string; code: string; reason: string }[]>("/api/refused-plugins");
-      expect(body).toMatchObject([{ name: clock, code: "NO_SANDBOX" }]);
-      expect(body[0]?.reason).toContain("/nonexistent/deno");
-    },
-    limit,
-  );
-  test(
-    "it runs in the service's own process only where its version and digest are named",
-    async () => {
-      await using sandboxed = await startService({ env: { SIGNALBOX_PLUGINS: clock } });
-      const { body } = await sandboxed.get<{ id: string; tier: string; sha256: string; origin: string }>("/api/plugins/clock");
-      expect(body).toMatchObject({ tier: "sandbox", origin: "environment" });
-      expect((await sandboxed.post("/api/plugins/clock/disable")).status).toBe(409);
-      await sandboxed.restart({ SIGNALBOX_TRUSTED_PLUGINS: `clock@1.0.0#${body.sha256}` });
-      expect((await sandboxed.get<{ tier: string }>("/api/plugins/clock")).body.tier).toBe("in_process");
-      expect((await sandboxed.post("/api/tools/clock.now/execute", { parameters: {} })).status).toBe(200);
-      await sandboxed.restart({ SIGNALBOX_TRUSTED_PLUGINS: `clock@2.0.0#${body.sha256}` });
-      const { body: refused } = await sandboxed.get<{ code: string; reason: string }[]>("/api/refused-plugins");
-      expect(refused).toMatchObject([{ code: "MODIFIED" }]);
-      expect(refused[0]?.reason).toContain("expected clock@2.0.0; the file with this SHA-256 is clock@1.0.0");
     },
     limit,
   );

@@ -1,46 +1,23 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { example, issueOpened, pullRequestClosed, pullRequestOpened, pullRequestSynchronized } from "./harness/alpha-payloads.ts";
-import type { JsonAnswer } from "./harness/json-client.ts";
-import { type Service, startService } from "./harness/service.ts";
+import { type Mapping, mappingsAt, path, pull, triggersOf } from "./harness/mappings.ts";
+import type { Service } from "./harness/service.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
-import type { Receipt } from "./harness/webhooks.ts";
 import { anyDatabase, startWorld, type World } from "./harness/world.ts";
 
-interface Mapping {
-  readonly id: number;
-  readonly source: string;
-  readonly auth: Record<string, unknown>;
-}
-interface Refusal {
-  readonly error: string;
-}
-
 const limit = 120_000;
-const path = "/api/webhook-mappings";
 let world: World;
 let service: Service;
 
 beforeAll(async () => {
-  const env = { ENCRYPTION_KEY: randomBytes(32).toString("hex"), WATCHDOG_ENABLED: "true", TRUSTED_PROXIES: "127.0.0.1" };
+  const env = { ENCRYPTION_KEY: randomBytes(32).toString("hex"), WATCHDOG_ENABLED: "true" };
   world = await startWorld({ database: anyDatabase(), env });
   service = world.service;
 }, limit);
 afterAll(() => world?.[Symbol.asyncDispose](), limit);
 
-const make = (mapping: object) => service.post<Mapping & Refusal>(path, mapping);
-const made = async (mapping: object): Promise<Mapping> => {
-  const { status, body } = await make(mapping);
-  expect([status, body.error]).toEqual([201, undefined]);
-  return body;
-};
-const pull = (event_type: string, jq_filter: string | null, canonical_trigger: string) => ({
-  ...{ source: "alpha", event_type, jq_filter, canonical_trigger },
-});
-const send = (to: string, payload: unknown, headers: Record<string, string> = {}): Promise<JsonAnswer<Receipt>> =>
-  service.post<Receipt>(`/webhook/${to}`, JSON.stringify(payload), { headers });
-const triggersOf = ({ status, body }: JsonAnswer<Receipt>) => [status, body.canonical_triggers ?? body.status];
-const signed = (payload: object, event: string) => service.webhook(payload, { event });
+const { make, made, send, signed } = mappingsAt(() => service);
 
 test("seeds four mappings, once, which sort what the source mappings cannot", { timeout: limit }, async () => {
   expect((await service.post(`${path}/seed`)).body).toEqual({ created: 4, skipped: 0 });
@@ -179,70 +156,6 @@ test("a filter that fails or does not end matches nothing, and is told of", { ti
   expect(performance.now() - began).toBeLessThan(10_000);
   for (const { id } of [failing, endless]) expect((await service.del(`${path}/${id}`)).status).toBe(204);
   for (const words of ["Cannot index string", "did not come to an end"]) await eventually(() => service.logs().includes(words));
-});
-
-test("a token, a signature, or both", { timeout: limit }, async () => {
-  const secret = "tok3n-of-the-sender";
-  const guarded = { source: "shop", extraction_rules: { event_type: "$.type" }, canonical_trigger: "shop.sold" };
-  const token = { method: "token", header: "X-Shop-Token", secret };
-  const hmac = { method: "hmac_sha256", header: "X-Shop-Sig", prefix: "sha256=", secret };
-  const first = await made({ ...guarded, path_pattern: "/webhook/shop/token", auth: token });
-  const second = await made({ ...guarded, path_pattern: "/webhook/shop/hmac", auth: hmac });
-  expect(second.auth).toEqual({ method: "hmac_sha256", header: "X-Shop-Sig", prefix: "sha256=" });
-  expect(JSON.stringify([first, await service.get(path), service.logs()])).not.toContain(secret);
-  const body = { type: "sold" };
-  const digest = createHmac("sha256", secret).update(JSON.stringify(body)).digest("hex");
-  expect((await send("shop/token", body)).status).toBe(401);
-  expect((await send("shop/token", body, { "x-shop-token": "wrong" })).status).toBe(401);
-  expect((await send("shop/token", body, { "x-shop-token": secret })).status).toBe(202);
-  expect((await send("shop/hmac", body, { "x-shop-sig": digest })).status).toBe(401);
-  expect((await send("shop/hmac", { ...body, more: 1 }, { "x-shop-sig": `sha256=${digest}` })).status).toBe(401);
-  expect((await send("shop/hmac", body, { "x-shop-sig": `sha256=${digest}` })).status).toBe(202);
-  // Without a new one the secret stays; with another method it goes.
-  expect((await service.put(`${path}/${second.id}`, { canonical_trigger: "shop.changed" })).status).toBe(200);
-  expect((await send("shop/hmac", body, { "x-shop-sig": `sha256=${digest}` })).body.canonical_trigger).toBe("shop.changed");
-  expect((await service.put(`${path}/${second.id}`, { auth: { method: "none" } })).status).toBe(200);
-  expect((await send("shop/hmac", body)).status).toBe(202);
-});
-
-test("addresses: those of trusted proxies are seen through, no others", async () => {
-  const auth = { method: "ip_allowlist", cidrs: ["198.51.100.0/24"] };
-  await made({ source: "wall", path_pattern: "/webhook/wall", canonical_trigger: "wall.seen", auth });
-  const from = (forwarded?: string) => send("wall", {}, forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
-  expect((await from()).status).toBe(401);
-  expect((await from("198.51.100.7")).status).toBe(202);
-  expect((await from("198.51.100.7, 203.0.113.1")).status).toBe(401);
-  expect((await from("203.0.113.1, 198.51.100.7:4711")).status).toBe(202);
-});
-
-test("an auth of the first shape guards that event of a platform, and nothing is stored of what it refuses", async () => {
-  const auth = { method: "token", header: "X-Extra", secret: "e" };
-  const { id } = await made({ ...pull("watch", null, "repo.starred"), auth });
-  const count = async () => (await service.get("/api/webhook-events?limit=1")).headers.get("x-total-count");
-  const before = await count();
-  expect((await signed(example("watch", "started"), "watch")).status).toBe(401);
-  expect(await count()).toBe(before);
-  const let_in = await service.webhook(example("watch", "started"), { event: "watch", headers: { "x-extra": "e" } });
-  expect(triggersOf(let_in)).toEqual([202, ["repo.starred"]]);
-  // A replay was let in before.
-  expect((await service.post(`/api/webhook-events/${let_in.body.event_id}/replay`)).status).toBe(202);
-  await service.del(`${path}/${id}`);
-});
-
-test("without ENCRYPTION_KEY a secret is refused, naming it; with another key its webhooks are", { timeout: limit }, async () => {
-  await using bare = await startService({ database: anyDatabase(), env: { ENCRYPTION_KEY: "b".repeat(64) } });
-  const guarded = { source: "acme", path_pattern: "/webhook/acme", canonical_trigger: "a.b" };
-  const auth = { method: "token", header: "X-T", secret: "tok3n" };
-  expect((await bare.post(path, { ...guarded, auth })).status).toBe(201);
-  await bare.restart({ ENCRYPTION_KEY: "c".repeat(64) });
-  expect(bare.logs()).toContain("the secret of a webhook mapping cannot be decrypted");
-  expect((await bare.post("/webhook/acme", {}, { headers: { "x-t": "tok3n" } })).status).toBe(503);
-  await bare.restart({ ENCRYPTION_KEY: "" });
-  const refused = await bare.post<Refusal>(path, { ...guarded, path_pattern: "/webhook/other", auth });
-  expect([refused.status, refused.body.error]).toEqual([503, expect.stringContaining("ENCRYPTION_KEY is not set")]);
-  expect((await bare.post(path, { ...guarded, path_pattern: "/webhook/open" })).status).toBe(201);
-  await bare.restart({ ENCRYPTION_KEY: `${"c".repeat(64)},${"b".repeat(64)}` });
-  expect((await bare.post("/webhook/acme", {}, { headers: { "x-t": "tok3n" } })).status).toBe(202);
 });
 
 test("a trigger mapped to a task that does not exist warns, and runs nothing for it", { timeout: limit }, async () => {

@@ -1,36 +1,18 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connectPostgres, type Database } from "../database/client.ts";
-import { migrate } from "../database/migrate.ts";
+import type { Database } from "../database/client.ts";
+import { type TestDatabase, testDatabase, testServer } from "../database/test-database.ts";
 import { newId } from "../ids.ts";
 import { claimExecutions, releaseExpired, renewLeases } from "./queries.ts";
 import { writeChanges } from "./transcript/queries.ts";
 
-/** On a real server: on the embedded database nothing happens at the same time. */
-const server = process.env.TEST_DATABASE_URL;
-if (!server && process.env.REQUIRE_SERVICES === "1") throw new Error("REQUIRE_SERVICES=1, but TEST_DATABASE_URL is not set");
-const log = { info() {}, warn() {}, error() {}, with: () => log };
-let database: Database;
-let drop = async () => {};
-
+let own: TestDatabase | null = null;
 beforeAll(async () => {
-  if (!server) return;
-  const name = `test_leases_${process.pid}`;
-  const admin = connectPostgres(server, { max: 1 });
-  await admin.sql.unsafe(`create database ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  database = connectPostgres(url.href, { max: 10 });
-  await migrate(database, log);
-  drop = async () => {
-    await database.close();
-    await admin.sql.unsafe(`drop database ${name} with (force)`);
-    await admin.close();
-  };
+  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 10 });
 }, 60_000);
-afterAll(() => drop());
+afterAll(() => own?.drop());
 
-test.runIf(server)("steps are written while leases are renewed and released, and nobody waits in a ring", async () => {
-  const { sql } = database;
+test.runIf(testServer)("steps are written while leases are renewed and released, and nobody waits in a ring", async () => {
+  const { sql } = (own as TestDatabase).pools[0] as Database;
   const rows = Array.from({ length: 200 }, (_, n) => ({
     ...{ id: newId(), task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha" },
     ...{ subject: `alpha:a/b#${n}`, project: "a/b", issue: String(n), content: "" },

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { batch } from "./batch.ts";
 import { connectPostgres } from "./client.ts";
-
-const server = process.env.TEST_DATABASE_URL;
-if (!server && process.env.REQUIRE_SERVICES === "1") throw new Error("REQUIRE_SERVICES=1, but TEST_DATABASE_URL is not set");
+import { testServer } from "./test-database.ts";
 
 describe("what arrives while a write is under way goes into the next one", () => {
   test("each gets its own result, in one write", async () => {
@@ -36,8 +34,8 @@ describe("what arrives while a write is under way goes into the next one", () =>
   });
 });
 
-test.runIf(server)("a write that lost a deadlock is made again", async () => {
-  const { sql, close } = connectPostgres(server as string, { max: 3 });
+test.runIf(testServer)("a write that lost a deadlock is made again", async () => {
+  const { sql, close } = connectPostgres(testServer as string, { max: 3 });
   const table = sql(`deadlock_${process.pid}`);
   try {
     await sql`create table ${table} (id int primary key, hits int not null default 0)`;

@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connectPostgres, type Database } from "../database/client.ts";
-import { migrate } from "../database/migrate.ts";
+import type { Database } from "../database/client.ts";
+import { type TestDatabase, testDatabase, testServer } from "../database/test-database.ts";
 import { newId } from "../ids.ts";
 import { type Arrival, findEarlier, insertArrivals } from "./queries.ts";
-
-/** Two replicas on a real server: on the embedded database nothing happens at the same time. */
-const server = process.env.TEST_DATABASE_URL;
-if (!server && process.env.REQUIRE_SERVICES === "1") throw new Error("REQUIRE_SERVICES=1, but TEST_DATABASE_URL is not set");
-const log = { info() {}, warn() {}, error() {}, with: () => log };
 
 let deliveries = 0;
 const arrival = (change_key: string, polled: boolean, slug = "alpha"): Arrival => ({
@@ -19,27 +14,18 @@ const arrival = (change_key: string, polled: boolean, slug = "alpha"): Arrival =
   ...{ project: null, issue: null, content: "", executions: [] },
 });
 
+/** Two replicas. */
 let first: Database;
 let second: Database;
-let drop = async () => {};
+let own: TestDatabase | null = null;
 beforeAll(async () => {
-  if (!server) return;
-  const name = `test_polled_${process.pid}`;
-  const admin = connectPostgres(server, { max: 1 });
-  await admin.sql.unsafe(`create database ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  [first, second] = [connectPostgres(url.href, { max: 4 }), connectPostgres(url.href, { max: 4 })];
-  await migrate(first, log);
-  drop = async () => {
-    await Promise.all([first.close(), second.close()]);
-    await admin.sql.unsafe(`drop database ${name} with (force)`);
-    await admin.close();
-  };
+  if (!testServer) return;
+  own = await testDatabase(testServer, { replicas: 2, max: 4 });
+  [first, second] = own.pools as [Database, Database];
 }, 60_000);
-afterAll(() => drop());
+afterAll(() => own?.drop());
 
-test.runIf(server)(
+test.runIf(testServer)(
   "of a poll and a webhook of one change exactly one is stored, however they race",
   { timeout: 60_000 },
   async () => {
@@ -60,30 +46,33 @@ test.runIf(server)(
   },
 );
 
-test.runIf(server)("a poll that has not committed holds up the webhook of its change, which then is a duplicate", async () => {
-  const [poll, webhook] = [arrival("held", true), arrival("held", false)];
-  let told: Promise<Set<string>> | undefined;
-  let done = false;
-  await first.sql.begin(async (sql) => {
-    expect((await insertArrivals(sql, [poll])).size).toBe(1);
-    told = insertArrivals(second.sql, [webhook]).finally(() => {
-      done = true;
+test.runIf(testServer)(
+  "a poll that has not committed holds up the webhook of its change, which then is a duplicate",
+  async () => {
+    const [poll, webhook] = [arrival("held", true), arrival("held", false)];
+    let told: Promise<Set<string>> | undefined;
+    let done = false;
+    await first.sql.begin(async (sql) => {
+      expect((await insertArrivals(sql, [poll])).size).toBe(1);
+      told = insertArrivals(second.sql, [webhook]).finally(() => {
+        done = true;
+      });
+      await new Promise((go) => setTimeout(go, 200));
+      expect(done).toBe(false);
+      expect((await insertArrivals(second.sql, [arrival("other", false, "beta")])).size).toBe(1);
     });
-    await new Promise((go) => setTimeout(go, 200));
-    expect(done).toBe(false);
-    expect((await insertArrivals(second.sql, [arrival("other", false, "beta")])).size).toBe(1);
-  });
-  expect((await told)?.size).toBe(0);
-});
+    expect((await told)?.size).toBe(0);
+  },
+);
 
-test.runIf(server)("two polls of one change are one event, two webhooks of one change are two", async () => {
+test.runIf(testServer)("two polls of one change are one event, two webhooks of one change are two", async () => {
   const polls = await Promise.all([first, second].map(({ sql }) => insertArrivals(sql, [arrival("same", true)])));
   expect(polls.map((set) => set.size).sort()).toEqual([0, 1]);
   expect((await insertArrivals(first.sql, [arrival("twice", true), arrival("twice", true)])).size).toBe(1);
   expect((await insertArrivals(first.sql, [arrival("labels", false), arrival("labels", false)])).size).toBe(2);
 });
 
-test.runIf(server)("batches of several slugs do not wait for each other in a ring", { timeout: 60_000 }, async () => {
+test.runIf(testServer)("batches of several slugs do not wait for each other in a ring", { timeout: 60_000 }, async () => {
   const both = (n: number) => [arrival(`ring/${n}`, n % 2 === 0, "beta"), arrival(`ring/${n}`, n % 2 === 1, "alpha")];
   const rounds = Array.from({ length: 100 }, (_, n) =>
     insertArrivals((n % 3 ? first : second).sql, n % 5 ? both(n) : both(n).reverse()),

@@ -23,26 +23,32 @@ export interface JsonClient {
 
 /** `token`: sent as `Authorization: Bearer` with every request. */
 export function jsonClient(base: string, token?: string): JsonClient {
-  const send = async <T>(method: string, path: string, body: unknown, { headers, timeout = 30_000 }: RequestOptions = {}) => {
-    const response = await fetch(base + path, {
-      method,
-      headers: {
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...(token ? { authorization: `Bearer ${token}` } : {}),
-        ...headers,
-      },
-      // A string is sent as it is, so that tests can send what is not JSON.
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      signal: AbortSignal.timeout(timeout),
-    });
-    return { status: response.status, headers: response.headers, body: parsed(await response.text()) as T };
-  };
+  const own: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
+  const send = <T>(method: string, path: string, body: unknown, { headers, ...options }: RequestOptions = {}) =>
+    sendJson<T>(base + path, method, body, { ...options, headers: { ...own, ...headers } });
   return {
     get: (path, options) => send("GET", path, undefined, options),
     post: (path, body, options) => send("POST", path, body, options),
     put: (path, body, options) => send("PUT", path, body, options),
     del: (path, options) => send("DELETE", path, undefined, options),
   };
+}
+
+/** One request, by its whole address. */
+export async function sendJson<T>(
+  url: string,
+  method: string,
+  body: unknown,
+  { headers, timeout = 30_000 }: RequestOptions = {},
+): Promise<JsonAnswer<T>> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    // A string is sent as it is, so that tests can send what is not JSON.
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    signal: AbortSignal.timeout(timeout),
+  });
+  return { status: response.status, headers: response.headers, body: parsed(await response.text()) as T };
 }
 
 function parsed(text: string): unknown {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
-import type { JsonAnswer } from "../harness/json-client.ts";
+import { type JsonAnswer, sendJson } from "../harness/json-client.ts";
 import { type OwnRedis, ownRedis, redisServer } from "../harness/redis.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { surroundings, webhookSecret } from "../harness/world.ts";
@@ -94,21 +94,5 @@ async function send(service: Service, { method, path, query: known }: Operation,
   });
   const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
   const url = `${service.url}${filled}${search.size > 0 ? `?${search}` : ""}`;
-  const response = await fetch(url, {
-    method,
-    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(60_000),
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, body: parsed(text) };
-}
-
-function parsed(text: string): unknown {
-  if (text === "") return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return sendJson(url, method, body, { headers, timeout: 60_000 });
 }

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { fakeCapabilities, setUp } from "./index.ts";
+import { sampleTools } from "./sample/plugin.ts";
+
+test("setUp hands out only what the plugin needs", async () => {
+  let given: string[] = [];
+  const plugin = {
+    ...sampleTools(),
+    setup: (context: object) => {
+      given = Object.keys(context);
+      return {};
+    },
+  };
+  await setUp(plugin, { capabilities: fakeCapabilities() });
+  expect(given).toEqual(["config", "fetch"]);
+});
