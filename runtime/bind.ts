@@ -24,7 +24,7 @@ import { notServing } from "./plugins/not-serving.ts";
 import { type PluginDeps, pluginOperations } from "./plugins/operations.ts";
 import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
 import { projectOperations } from "./projects/operations.ts";
-import type { OpenQueue } from "./queues/open.ts";
+import type { Queues } from "./queues/open.ts";
 import { queueOperations } from "./queues/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
 import { toolExecutionOperations } from "./tool-executions/operations.ts";
@@ -54,7 +54,7 @@ export interface Parts {
   readonly watchdogEnabled: boolean;
   readonly plugins: PluginDeps;
   readonly polls: Omit<PollParts, "inbox">;
-  readonly queues: ReadonlyMap<string, OpenQueue>;
+  readonly queues: Queues;
   readonly useCases: ReadonlyMap<string, UseCase>;
 }
 

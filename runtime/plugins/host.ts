@@ -48,7 +48,7 @@ export interface Host {
   readonly memories: ReadonlyMap<string, MemoryBackend>;
   /** Connectors to documents, by the `type` of the sources that they read. */
   readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
-  /** Message queues beside the database's own, by name. Those of plugins that come later are used after a restart. */
+  /** Message queues beside the database's own, by name. */
   readonly queues: ReadonlyMap<string, Queue>;
   readonly useCases: ReadonlyMap<string, UseCase>;
   /** By `<plugin>/<name>`, as it stands in their paths. */

@@ -1,6 +1,7 @@
 import type { Contributions, Plugin } from "@signalbox/sdk";
 import { kinds } from "@signalbox/sdk/manifest";
 import type { Log } from "../log.ts";
+import { ownQueue } from "../queues/own-queue.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
 import { capabilitiesFor, type Grants, type Reach } from "./capabilities.ts";
 
@@ -87,6 +88,8 @@ export function checkContributions(plugin: string, contributions: Contributions)
       if (!name.test(key)) throw bad(`expected names in ${kind} like add_comment; "${key}" is not one.`);
     }
   }
+  if (Object.hasOwn(contributions.queues ?? {}, ownQueue))
+    throw bad(`the queue "${ownQueue}" is that of the database; use another name.`);
   for (const [key, one] of Object.entries(contributions.knowledge ?? {})) {
     if (one.config?.def?.type !== "object") throw bad(`expected knowledge.${key}.config to be a z.object.`);
     const stray = one.secrets.find((member) => !Object.hasOwn(one.config.shape, member));

@@ -1,13 +1,14 @@
 import type { Queue } from "@signalbox/sdk";
 import type { Sql } from "../database/client.ts";
 import { toCloudEvent } from "./messages.ts";
+import { ownQueue } from "./own-queue.ts";
 import { ackMessages, listPending, takeMessages } from "./queries.ts";
 
 /** A queue as the operations see it. */
 export type OpenQueue = Pick<Queue, "pending" | "take" | "ack">;
 
 /** The queue that the database itself is: its rows are the messages. */
-export const databaseQueue = (sql: Sql, name = "postgres"): OpenQueue => ({
+const databaseQueue = (sql: Sql, name: string = ownQueue): OpenQueue => ({
   pending: async (page) => {
     const { items, total } = await listPending(sql, name, page);
     return { items: items.map(toCloudEvent), total };
@@ -16,6 +17,17 @@ export const databaseQueue = (sql: Sql, name = "postgres"): OpenQueue => ({
   ack: async (id) => (await ackMessages(sql, name, [id])) > 0,
 });
 
-/** Every loaded queue by name: `postgres`, and those of plugins. */
-export const openQueues = (sql: Sql, plugins: ReadonlyMap<string, Queue>): ReadonlyMap<string, OpenQueue> =>
-  new Map<string, OpenQueue>([...plugins, ["postgres", databaseQueue(sql)]]);
+/** The queues that there are at the moment, by name. */
+export interface Queues {
+  get(name: string): OpenQueue | undefined;
+  names(): string[];
+}
+
+/** The database's, under the name `postgres`, and those of plugins, which come and go. */
+export function openQueues(sql: Sql, plugins: ReadonlyMap<string, Queue>): Queues {
+  const own = databaseQueue(sql);
+  return {
+    get: (name) => (name === ownQueue ? own : plugins.get(name)),
+    names: () => [ownQueue, ...plugins.keys()],
+  };
+}

@@ -2,14 +2,14 @@ import { problem } from "@signalbox/schema/problem";
 import * as queues from "@signalbox/schema/queues";
 import type { PluginErrorShape } from "@signalbox/sdk";
 import { type Bound, handle } from "../operations.ts";
-import type { OpenQueue } from "./open.ts";
+import type { OpenQueue, Queues } from "./open.ts";
 
 /** The operations on message queues, over the names of those that are loaded. */
-export function queueOperations(loaded: ReadonlyMap<string, OpenQueue>): Bound[] {
+export function queueOperations(loaded: Queues): Bound[] {
   const named = (name: string): OpenQueue => {
     const queue = loaded.get(name);
     if (queue) return queue;
-    throw problem("not_found", `There is no queue "${name}"; loaded: ${[...loaded.keys()].join(", ")}.`);
+    throw problem("not_found", `There is no queue "${name}"; loaded: ${loaded.names().join(", ")}.`);
   };
   return [
     handle(queues.pending, ({ queue, ...page }) => answered(queue, () => named(queue).pending(page))),

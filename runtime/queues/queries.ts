@@ -81,6 +81,12 @@ export const takeMessages = (sql: Sql, queue: string, limit: number, leaseSecond
       select * from picked order by time, id`;
   }) as Promise<MessageRow[]>;
 
+/** Gives back what was taken and not acknowledged, before its lease ends. */
+export async function releaseMessages(sql: Queryable, queue: string, ids: readonly string[]): Promise<void> {
+  await sql`
+    update queue_takes set lease_expires_at = now() where queue = ${queue} and message_id = any(${ids as string[]}) and not acked`;
+}
+
 /** How many of the messages had been taken. */
 export async function ackMessages(sql: Queryable, queue: string, ids: readonly string[]): Promise<number> {
   const result = await sql`

@@ -200,11 +200,22 @@ test("plugins' queues get every message once it is there, also after they were a
   await new Promise((done) => setTimeout(done, 100));
   expect(outside.got).toEqual([]);
   outside.away = false;
-  // The lease of the portion that failed, which a replica that died would leave too.
-  await door.sql`update queue_takes set lease_expires_at = now() where queue = 'outside'`;
   const { event: second } = await event(2);
   await expect.poll(() => ids(outside.got).sort(), { timeout: 5000 }).toEqual([first, second].sort());
+  expect(ids(outside.got)[0]).toBe(first);
   await expect.poll(() => outside.expired.length, { timeout: 5000 }).toBeGreaterThan(0);
+  // Gone and back, as at an upgrade; then another beside it.
+  plugins.delete("outside");
+  const { event: third } = await event(3);
+  const later: CloudEvent[] = [];
+  plugins.set("outside", { ...plugin, publish: async (messages) => void later.push(...messages) });
+  plugins.set("more", plugin);
+  outside.got.length = 0;
+  keeper.changed();
+  await expect.poll(() => ids(later), { timeout: 5000 }).toEqual([third]);
+  await expect.poll(() => ids(outside.got), { timeout: 5000 }).toEqual([first, second, third]);
   await keeper.stop();
-  expect(ids(await pending())).toEqual([first, second]);
+  plugins.delete("more");
+  plugins.set("outside", plugin);
+  expect(ids(await pending())).toEqual([first, second, third]);
 });

@@ -74,7 +74,7 @@ async function openWorker(foundations: Foundations, { connections }: Plugins, { 
 /** Polls, syncs of knowledge, and the message queues. */
 function startBackground(
   { config, log, sql, bus, vault, warn }: Foundations,
-  { host, connections, reach }: Plugins,
+  { host, connections, reach, changed }: Plugins,
   { memory }: Agents,
   inbox: ReturnType<typeof createInbox>,
   closing: Closing,
@@ -87,6 +87,7 @@ function startBackground(
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
   });
   const queueKeeper = keepQueues({ sql, queues: host.queues, log });
+  changed.push(queueKeeper.changed);
   closing.add(() => Promise.all([scheduler.stop(), librarian.stop(), queueKeeper.stop()]));
   return scheduler;
 }
