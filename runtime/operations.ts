@@ -79,8 +79,11 @@ export async function* invokeStream(bound: Bound, raw: unknown, context: Context
 function parseInput(op: Operation, raw: unknown): unknown {
   refuseUnstorable(raw, []);
   const parsed = op.input.safeParse(raw);
-  if (!parsed.success) throw invalid(parsed.error);
-  return parsed.data;
+  if (parsed.success) return parsed.data;
+  // Who names no session is unknown, whatever else is wrong.
+  if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
+    throw problem("unauthenticated", "session_id: no session is named. Call RegisterAgent for one.", { field: "session_id" });
+  throw invalid(parsed.error);
 }
 
 /** The first thing wrong with an input, as the caller reads it: `messages[0].role: Invalid option: …`. */

@@ -101,7 +101,13 @@ describe.each(databases())("the webhook door (%s)", (database) => {
 
   test("answers 400 to a body that was packed, and to garbage that says it was", async () => {
     const garbage = Uint8Array.from({ length: 500 }, (_, i) => (i * 37) % 256);
-    expect((await send(garbage, { "content-encoding": "gzip" })).status).toBe(400);
+    const packed = await send(garbage, { "content-encoding": "gzip" });
+    expect(packed).toEqual({
+      status: 400,
+      body: { error: expect.stringContaining('Content-Encoding is "gzip"; send it unpacked') },
+    });
+    const form = await send("payload=%7B%7D", { "content-type": "application/x-www-form-urlencoded" });
+    expect(form).toEqual({ status: 400, body: { error: expect.stringContaining("send application/json") } });
   });
 
   test("answers 404 to a slug that does not exist", async () => {

@@ -46,6 +46,23 @@ test("registers with the right secret only", async () => {
   expect((await agents.call("RegisterAgent", { agent_id: "pm_default" })).code).toBe("unauthenticated");
   expect((await agents.call("RegisterAgent", { agent_id: "nobody" })).code).toBe("not_found");
   expect((await agents.call("RegisterAgent", { agent_id: "Not An Id" })).code).toBe("invalid_argument");
+  await world.service.put("/api/agents/other", { auth_enabled: true });
+  for (const guess of ["", "wrong secret"])
+    expect((await agents.call("RegisterAgent", { agent_id: "other", secret: guess })).code).toBe("unauthenticated");
+  await world.service.put("/api/agents/other", { auth_enabled: false });
+});
+
+test.each([
+  "Heartbeat",
+  "MemoryStore",
+  "MemoryRetrieve",
+  "MemoryList",
+  "MemorySearch",
+  "MemoryDelete",
+  "CompleteTask",
+  "FailTask",
+])("%s without a session is not authenticated", async (method) => {
+  for (const message of [{}, { session_id: "" }]) expect((await agents.call(method, message)).code).toBe("unauthenticated");
 });
 
 test("a session ends with the agent's secret", async () => {

@@ -4,7 +4,7 @@ import { startTracker, type Tracker } from "../examples/demo/tracker.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
-import { anyDatabase, startWorld, textsOf, type World } from "./harness/world.ts";
+import { anyDatabase, startWorld, textsOf, token, type World } from "./harness/world.ts";
 
 interface Integration {
   readonly id: string;
@@ -118,6 +118,21 @@ test("per agent wins over per project, and that over the environment", { timeout
   expect(await comments(3)).toEqual([1, 1]);
   await drop(mine);
   expect(await comments(4)).toEqual([2, 0]);
+});
+
+test("without an address it is an account at the server that the environment names, after a restart too", {
+  timeout: limit,
+}, async () => {
+  const one = await made({ credentials: { token, webhook_secret: "hook-secret" } });
+  const answered = async (number: number) => {
+    const { body } = await service.webhook(issueOpened({ repo: "own/app", number }), { slug: one.id, secret: "hook-secret" });
+    await finish(body.event_id);
+    return textsOf(world.tracker, "own/app", number).length;
+  };
+  expect(await answered(1)).toBe(2);
+  await service.restart();
+  expect(await answered(2)).toBe(2);
+  await drop(one);
 });
 
 test("tries the connection of the environment", async () => {

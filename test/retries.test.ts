@@ -8,6 +8,7 @@ import { anyDatabase, commentingScript, issueOf, plainScript, startWorld, textsO
 const repo = "octo/app";
 const answer = "Answer of first";
 const note = "Note of first";
+const key = "sk-of-ours";
 let world: World;
 
 beforeAll(async () => {
@@ -15,7 +16,7 @@ beforeAll(async () => {
   world = await startWorld({
     database: anyDatabase(),
     tasks: ["first"],
-    env: { LLM_TIMEOUT_SECONDS: "1" },
+    env: { LLM_TIMEOUT_SECONDS: "1", LLM_API_KEY: key },
     script: (request, number) => (uses(request) ? commentingScript : plainScript)(request, number),
   });
 });
@@ -91,6 +92,15 @@ describe("a model that refuses", () => {
       ...["prompt succeeded", "model succeeded", "tool succeeded", "model succeeded", "post succeeded"],
     ]);
     expect((await world.service.post(`/api/tasks/${execution.id}/restart`)).status).toBe(409);
+  });
+});
+
+test("a proxy that repeats the key in its refusal: the reason is told without it", async () => {
+  const number = freshIssue();
+  world.model.answerWith({ when: onIssue(number), reply: { status: 400, content: `unknown key ${key}!` } });
+  expect(await ended(await open(number))).toMatchObject({
+    state: "failed",
+    error: "The LLM answered 400: unknown key ********!",
   });
 });
 

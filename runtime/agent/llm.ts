@@ -66,7 +66,7 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
       );
       return readVectors(answer as unknown as { data?: unknown }, texts.length);
     } catch (error) {
-      throw classify(error);
+      throw classify(error, options.apiKey);
     }
   };
   return async (texts, signal) => {
@@ -100,7 +100,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   const client = openai(options, options.timeoutMs);
   return {
     chat: async (request, signal, onDelta) => {
-      if (onDelta) return streamed(client, request, signal, options.timeoutMs, onDelta);
+      if (onDelta) return streamed(client, request, signal, options, onDelta);
       try {
         const answer = await client.chat.completions.create(
           { ...body(request), stream: false },
@@ -108,7 +108,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
         );
         return read(answer as unknown as Loose, request.model);
       } catch (error) {
-        throw classify(error);
+        throw classify(error, options.apiKey);
       }
     },
   };
@@ -119,7 +119,7 @@ async function streamed(
   client: OpenAI,
   request: ChatRequest,
   signal: AbortSignal,
-  timeoutMs: number,
+  { apiKey, timeoutMs }: Endpoint & { timeoutMs: number },
   onDelta: (text: string) => void,
 ): Promise<ChatAnswer> {
   let told = false;
@@ -136,7 +136,7 @@ async function streamed(
     });
   } catch (error) {
     signal.throwIfAborted();
-    const fault = classify(late.aborted ? new APIConnectionTimeoutError() : error);
+    const fault = classify(late.aborted ? new APIConnectionTimeoutError() : error, apiKey);
     if (!told || !(fault instanceof Failure)) throw fault;
     throw new Failure(fault.message, { retryable: false, retryAfterMs: fault.retryAfterMs, cause: fault });
   }
@@ -198,7 +198,10 @@ const text = (content: unknown): string =>
       ? content.map((part) => (typeof part?.text === "string" ? part.text : "")).join("")
       : "";
 
-function classify(error: unknown): unknown {
+/** Some proxies repeat in their refusal the key that they were sent. */
+const without = (text: string, apiKey: string | undefined) => (apiKey ? text.replaceAll(apiKey, "********") : text);
+
+function classify(error: unknown, apiKey: string | undefined): unknown {
   if (error instanceof Failure || error instanceof APIUserAbortError) return error;
   if (error instanceof APIConnectionTimeoutError)
     return new Failure("The LLM did not answer in time.", { retryable: true, cause: error });
@@ -206,8 +209,9 @@ function classify(error: unknown): unknown {
   if (error instanceof APIError) {
     const status = error.status ?? 0;
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
-    const message = `The LLM answered ${status}: ${error.message.slice(0, 300)}`;
-    return new Failure(message, { retryable, status, retryAfterMs: retryAfter(error.headers?.get("retry-after")), cause: error });
+    const said = without(error.message, apiKey).replace(`${status} `, "").slice(0, 300);
+    const retryAfterMs = retryAfter(error.headers?.get("retry-after"));
+    return new Failure(`The LLM answered ${status}: ${said}`, { retryable, status, retryAfterMs });
   }
   // Not JSON, or cut off in the middle.
   if (error instanceof SyntaxError || error instanceof TypeError)

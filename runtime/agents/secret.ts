@@ -13,6 +13,7 @@ export async function hashSecret(secret: string): Promise<string> {
 export async function matchesSecret(secret: string, hash: string | null): Promise<boolean> {
   const [, salt = "", wanted = ""] = (hash ?? "scrypt:AAAAAAAAAAAAAAAAAAAAAA:").split(":");
   const got = await derive(secret, Buffer.from(salt, "base64url"), 32);
-  const expected = Buffer.alloc(32, Buffer.from(wanted, "base64url"));
+  const expected = Buffer.alloc(32);
+  expected.write(wanted, "base64url");
   return timingSafeEqual(got, expected) && wanted !== "";
 }

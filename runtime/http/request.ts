@@ -52,11 +52,11 @@ export async function readJson(c: HonoContext, maxBytes: number): Promise<unknow
   const bytes = await readBody(c, maxBytes);
   if (bytes.byteLength === 0) return undefined;
   const type = c.req.header("content-type") ?? "";
-  if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) {
+  if (!json.test(type)) {
     const was = type ? `it is ${JSON.stringify(type.slice(0, 100))}` : "there is none";
     throw problem("unsupported_media_type", `Content-Type must be application/json; ${was}.`);
   }
-  return parseJson(bytes);
+  return parseJson(bytes, { "content-encoding": c.req.header("content-encoding") });
 }
 
 async function readObject(c: HonoContext, places: Places, maxBytes: number): Promise<Record<string, unknown>> {
@@ -74,15 +74,18 @@ async function readObject(c: HonoContext, places: Places, maxBytes: number): Pro
   return value as Record<string, unknown>;
 }
 
+const json = /^application\/([\w.+-]+\+)?json\s*(;|$)/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
+type Headers = Readonly<Record<string, string | undefined>>;
+
 /** Parses a JSON body. What is not JSON, not UTF-8 or nested too deep is refused by name. */
-export function parseJson(bytes: Uint8Array, deepest = maxDepth): unknown {
+export function parseJson(bytes: Uint8Array, headers: Headers, deepest = maxDepth): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw problem("bad_request", "The body is not valid JSON: it is not UTF-8.");
+    throw problem("bad_request", `The body is not valid JSON${saidToBe(headers) ?? ": it is not UTF-8"}.`);
   }
   if (Number.isFinite(deepest) && depthOf(text) > deepest)
     throw problem("bad_request", `The body is nested more than ${deepest} levels deep.`);
@@ -91,8 +94,17 @@ export function parseJson(bytes: Uint8Array, deepest = maxDepth): unknown {
   } catch (error) {
     // V8 quotes the text around the fault; only the position is of use to the sender.
     const at = /position \d+( \(line \d+ column \d+\))?/.exec(String(error))?.[0];
-    throw problem("bad_request", `The body is not valid JSON${at ? `, at ${at}` : ""}.`);
+    throw problem("bad_request", `The body is not valid JSON${saidToBe(headers) ?? (at ? `, at ${at}` : "")}.`);
   }
+}
+
+/** What the headers of a body that is not JSON say that it is: packed, or a form, as webhooks of some trackers are at first. */
+function saidToBe(headers: Headers): string | null {
+  const { "content-encoding": encoding, "content-type": type } = headers;
+  if (encoding && !/^\s*identity\s*$/i.test(encoding))
+    return `: its Content-Encoding is ${JSON.stringify(encoding.slice(0, 100))}; send it unpacked`;
+  if (type && !json.test(type)) return `: its Content-Type is ${JSON.stringify(type.slice(0, 100))}; send application/json`;
+  return null;
 }
 
 /**

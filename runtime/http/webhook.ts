@@ -23,7 +23,7 @@ export function mountWebhooks(app: OpenAPIHono, inbox: Inbox, options: WebhookOp
     const request = await receive(c, options);
     const entry = await inbox.verify(slug, request);
     // However deep: it is kept as bytes, and only a few members are read.
-    const payload = parseJson(request.body, Number.POSITIVE_INFINITY) as Json;
+    const payload = parseJson(request.body, request.headers, Number.POSITIVE_INFINITY) as Json;
     const receipt = await inbox.take(entry, slug, request, payload);
     return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
   });

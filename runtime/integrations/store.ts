@@ -4,6 +4,7 @@ import type { Sql } from "../database/client.ts";
 import type { Log } from "../log.ts";
 import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
+import { addressesIn } from "../plugins/settings-hosts.ts";
 import type { Vault } from "../vault.ts";
 import { allIntegrations, findIntegration, type StoredIntegration } from "./queries.ts";
 
@@ -19,6 +20,8 @@ export interface StoreOptions {
   readonly log: Log;
   readonly vault: Vault;
   readonly sourceOf: (name: string) => SourceEntry | undefined;
+  /** The settings of a source that the environment names. */
+  readonly environmentOf: (source: SourceEntry) => Readonly<Record<string, unknown>>;
   readonly watchdog: (message: string, context: Record<string, unknown>) => void;
 }
 
@@ -92,9 +95,10 @@ export async function openIntegrations(options: StoreOptions, sweepMs = 30_000):
 const unusable = ({ id, name }: StoredIntegration) =>
   problem("unavailable", `The credentials of the integration ${name} (${id}) cannot be used; the service's log says why.`);
 
-async function connect(row: StoredIntegration, { vault, sourceOf }: StoreOptions): Promise<Connection> {
+/** An integration that names no address is an account at the operator's own server, where the environment names one. */
+async function connect(row: StoredIntegration, { vault, sourceOf, environmentOf }: StoreOptions): Promise<Connection> {
   const source = sourceOf(row.source);
   if (!source) throw new Error(`no loaded plugin brings the source ${row.source}`);
   const credentials = (await vault.open(row.credentials, purposeOf(row.id))) as Record<string, unknown>;
-  return connection(row.id, source, credentials);
+  return connection(row.id, source, { ...addressesIn(environmentOf(source)), ...credentials });
 }

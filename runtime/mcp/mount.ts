@@ -28,7 +28,9 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "offered
     const origin = foreignOrigin(c.req.header("host"), c.req.header("origin"));
     if (origin !== null) throw problem("forbidden", origin);
     const actor = await options.authenticate({ authorization: c.req.header("authorization") }, "read");
-    const parsedBody = parseJson(await readBody(c, options.maxBodyBytes));
+    const parsedBody = parseJson(await readBody(c, options.maxBodyBytes), {
+      "content-encoding": c.req.header("content-encoding"),
+    });
     const server = serverFor(chosen(c, all()), options.context(c.req.raw, actor), options.version);
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport);

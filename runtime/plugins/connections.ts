@@ -46,6 +46,8 @@ export interface Connections {
   bySlug(slug: string): Promise<Connection | undefined>;
   /** The account in whose name an execution works at `source`; `null`: no plugin brings this source. */
   forExecution(source: string, work?: Work, agentId?: string | null): Promise<Connection | null>;
+  /** The settings of a source that the environment names. */
+  environmentOf(source: SourceEntry): Readonly<Record<string, unknown>>;
   /** That of the environment. */
   environment(source: string): Connection | undefined;
   /** Hosts that a plugin's `fetch` may reach because a connection of the environment names them. */
@@ -68,7 +70,10 @@ export function connectionsOf(
 ): Connections {
   let all: ReadonlyMap<string, Connection> = new Map();
   let stored: StoredConnections | null = null;
+  const environmentOf = ({ builtIn, name, plugin }: SourceEntry) =>
+    builtIn ? config.connectionOf(name) : foreignSettingsOf(plugin);
   return {
+    environmentOf,
     bySlug: async (slug) => all.get(slug) ?? stored?.find(slug),
     forExecution: async (source, work = nobody, agentId = null) =>
       stored?.forWork(source, work, agentId) ?? all.get(source) ?? null,
@@ -81,10 +86,10 @@ export function connectionsOf(
       const made = [...host.sources].flatMap(([name, entry]) => {
         const known = all.get(name);
         if (known?.source === entry) return [[name, known] as const];
-        if (entry.builtIn) return [[name, connection("environment", entry, config.connectionOf(name))] as const];
         try {
-          return [[name, connection("environment", entry, foreignSettingsOf(entry.plugin))] as const];
+          return [[name, connection("environment", entry, environmentOf(entry))] as const];
         } catch (error) {
+          if (entry.builtIn) throw error;
           // A stranger's setting must not keep the service from starting.
           log.error("a plugin's settings are not valid", { plugin: entry.plugin, error: String(error) });
           return [];

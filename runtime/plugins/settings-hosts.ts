@@ -1,5 +1,13 @@
-/** Hosts of the addresses among settings. */
-export const hostsIn = (settings: Readonly<Record<string, unknown>>): string[] =>
-  Object.values(settings).flatMap((value) =>
-    typeof value === "string" && URL.canParse(value) && /^https?:/.test(value) ? [new URL(value).host] : [],
+type Settings = Readonly<Record<string, unknown>>;
+
+/** The settings that are addresses. */
+export const addressesIn = (settings: Settings): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(settings).filter(
+      (entry): entry is [string, string] => typeof entry[1] === "string" && URL.canParse(entry[1]) && /^https?:/.test(entry[1]),
+    ),
   );
+
+/** Hosts of the addresses among settings. */
+export const hostsIn = (settings: Settings): string[] =>
+  Object.values(addressesIn(settings)).map((address) => new URL(address).host);

@@ -36,7 +36,10 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
   const host = createHost(await loadBuiltIns({ ...setUp, grants, configOf: config.connectionOf, builtIns: usable }));
   closing.add(() => host.dispose());
   const sourceOf = (name: string) => host.sources.get(name);
-  const integrations = await openIntegrations({ sql, bus, log, vault, watchdog: alarm, sourceOf });
+  const integrations = await openIntegrations({
+    ...{ sql, bus, log, vault, sourceOf },
+    ...{ watchdog: alarm, environmentOf: connections.environmentOf },
+  });
   closing.add(() => integrations.close());
   const logs = createLogTail();
   /** Called whenever other plugins contribute than before. */
