@@ -80,6 +80,19 @@ describe("the use case module-update at the trackers beside alpha", () => {
     expect(trackers.beta.items[0]).toMatchObject({ state: "closed" });
   });
 
+  test("beta, polled: by a label", async () => {
+    const project = "octo/team/app";
+    const made = await setUp("beta", project);
+    const since = new Date().toISOString();
+    const issue = `issues/${made.tracker_issue.key.split("#")[1]}`;
+    trackers.beta.relabel(issue, { add: ["In Progress"] }, new Date().toISOString());
+    const body = { source: "beta", project_id: project, interval_minutes: 60, enabled: false, since };
+    const { id } = (await service.post<{ id: number }>("/api/poll-sources", body)).body;
+    expect((await service.post(`/api/poll-sources/${id}/poll`)).status).toBe(200);
+    expect(await ran(made.project.id, 2)).toEqual(analyses.slice(1));
+    await tearDown();
+  });
+
   test("gamma: by moves through the workflow", async () => {
     const made = await setUp("gamma", "APP");
     expect(made.tracker_issue).toEqual({ key: "APP-1", url: `${trackers.gamma.url}/browse/APP-1` });

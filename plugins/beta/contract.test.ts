@@ -29,6 +29,8 @@ const notes = (iid: string) => ({
     requestBody: body({ body: text, internal: { type: "boolean" }, created_at: text }, ["body"]),
   },
 });
+/** https://docs.gitlab.com/api/resource_label_events/#list-project-issue-label-events, and the same of merge requests */
+const labelEvents = (iid: string) => ({ get: { parameters: [...path("id", iid), ...query(paging)] } });
 const listed = {
   ...paging,
   order_by: one("created_at", "updated_at"),
@@ -63,6 +65,7 @@ const contract: ApiContract = {
       },
     },
     "/projects/{id}/issues/{issue_iid}/notes": notes("issue_iid"),
+    "/projects/{id}/issues/{issue_iid}/resource_label_events": labelEvents("issue_iid"),
     /** https://docs.gitlab.com/api/merge_requests/#list-project-merge-requests */
     "/projects/{id}/merge_requests": { get: { parameters: [...path("id"), ...query(listed)] } },
     /** https://docs.gitlab.com/api/merge_requests/#get-single-mr, #update-mr */
@@ -74,6 +77,7 @@ const contract: ApiContract = {
       },
     },
     "/projects/{id}/merge_requests/{merge_request_iid}/notes": notes("merge_request_iid"),
+    "/projects/{id}/merge_requests/{merge_request_iid}/resource_label_events": labelEvents("merge_request_iid"),
   },
 };
 const faultsOf = (request: SeenRequest) => requestFaults(contract, request, "/api/v4");
@@ -116,9 +120,12 @@ describe("every request is one that the platform documents", () => {
       "GET /issues",
       "GET /issues/12",
       "GET /issues/12/notes",
+      "GET /issues/12/resource_label_events",
+      "GET /issues/13/resource_label_events",
       "GET /merge_requests",
       "GET /merge_requests/7",
       "GET /merge_requests/7/notes",
+      "GET /merge_requests/7/resource_label_events",
       "POST /issues",
       "POST /issues/12/notes",
       "POST /merge_requests/7/notes",

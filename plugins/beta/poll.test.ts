@@ -6,6 +6,8 @@ import { type BetaTracker, startTracker } from "./test-tracker.ts";
 const project = "octo/team/app";
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 const hour = 3_600_000;
+/** As the host gives a poll. */
+const deadline_ms = 300_000;
 let tracker: BetaTracker;
 beforeEach(async () => {
   tracker = await startTracker();
@@ -18,11 +20,12 @@ async function bench() {
   if (!source?.poll) throw new Error("beta has no poll");
   const connection = source.connection.parse({ token: "test-token-1", url: tracker.url });
   const poll = async (cursor: string | null, since = ago(hour)) => {
-    const polled = await source.poll?.({ project, since, cursor }, callOf(connection));
+    const polled = await source.poll?.({ project, since, cursor }, callOf(connection, { deadline_ms }));
     if (!polled) throw new Error("no answer");
     const events = await Promise.all(polled.events.map((event) => source.parse(event)));
     return {
       events,
+      payloads: polled.events.map(({ payload }) => payload),
       cursor: polled.cursor,
       told: events.map(({ event_name, action, subject }) => `${event_name}/${action} ${subject?.issue}`),
     };
@@ -77,6 +80,76 @@ test("the webhook and the poll of one change have one key", async () => {
     payload: { object_attributes: attributes, project: { path_with_namespace: project } },
   });
   expect((await poll(null)).events[0]?.change_key).toBe(webhook.change_key);
+  tracker.relabel("issues/2", { add: ["urgent"] }, ago(30_000));
+  const update = { ...attributes, action: "update", updated_at: item.updated_at.replace("T", " ").replace(/\.\d+Z/, " UTC") };
+  const labeled = await source.parse({
+    headers: { "x-gitlab-event": "Issue Hook" },
+    payload: { object_attributes: update, project: { path_with_namespace: project } },
+  });
+  expect(labeled.change_key).toMatch(/changed@/);
+  expect((await poll(null)).events[1]?.change_key).toBe(labeled.change_key);
+});
+
+const labels = (...names: string[]) => names.map((title) => ({ title }));
+
+test("each edit of labels, by whom, with what stood before and after; not the labels that an item was made with", async () => {
+  const { poll } = await bench();
+  tracker.add("issues", 1, ago(50 * 60_000), { labels: [] });
+  tracker.relabel("issues/1", { add: ["bug"] }, ago(50 * 60_000 - 300));
+  tracker.relabel("issues/1", { add: ["In Progress", "backend"], remove: ["bug"] }, ago(40 * 60_000), "bob");
+  tracker.relabel("issues/1", { remove: ["backend"] }, ago(30 * 60_000), "eve");
+  tracker.add("merge_requests", 1, ago(10 * hour));
+  tracker.relabel("merge_requests/1", { add: ["old"] }, ago(9 * hour));
+  tracker.relabel("merge_requests/1", { add: ["ready"] }, ago(20 * 60_000));
+  const { told, events, payloads, cursor } = await poll(null);
+  expect(told).toEqual(["Issue Hook/open 1", "Issue Hook/update 1", "Issue Hook/update 1", "Merge Request Hook/update !1"]);
+  expect(events.map(({ actor }) => actor)).toEqual(["ann", "bob", "eve", "ann"]);
+  expect(payloads.slice(1)).toMatchObject([
+    { changes: { labels: { previous: labels("bug"), current: labels("In Progress", "backend") } } },
+    {
+      changes: { labels: { previous: labels("In Progress", "backend"), current: labels("In Progress") } },
+      labels: labels("In Progress"),
+    },
+    { changes: { labels: { previous: labels("bug", "old"), current: labels("bug", "old", "ready") } } },
+  ]);
+  expect(new Set(events.map(({ change_key }) => change_key)).size).toBe(4);
+  expect(events[1]?.text).toContain("## Changes");
+  // Taken off again, later than the platform's list tells: it moves the time of an item once a minute at most.
+  tracker.relabel("issues/1", { remove: ["In Progress"] }, new Date().toISOString(), "bob");
+  const item = tracker.items.find(({ of }) => of === "issues/1");
+  if (item) item.updated_at = ago(40_000);
+  expect((await poll(cursor)).payloads.at(-1)).toMatchObject({
+    changes: { labels: { previous: labels("In Progress"), current: [] } },
+  });
+});
+
+test("a change beside a note is told too, unless the note is the change", async () => {
+  const { poll } = await bench();
+  tracker.add("issues", 1, ago(10 * hour), { updated_at: ago(20 * 60_000), user_notes_count: 1 });
+  tracker.note("issues/1", "Me too.", ago(20 * 60_000 + 500), "ann");
+  tracker.add("issues", 2, ago(10 * hour), { updated_at: ago(10 * 60_000), user_notes_count: 1 });
+  tracker.note("issues/2", "Me too.", ago(15 * 60_000), "ann");
+  expect((await poll(null)).told).toEqual(["Note Hook/create 1", "Note Hook/create 2", "Issue Hook/update 2"]);
+});
+
+test("what one poll cannot read in full is read by the next ones, notes too", async () => {
+  const { poll } = await bench();
+  for (let count = 1; count <= 400; count++) {
+    const time = count <= 200 ? ago(50 * 60_000) : ago(40 * 60_000 - count * 1000);
+    tracker.add("issues", count, ago(10 * hour), { updated_at: time, user_notes_count: 1 });
+    tracker.note(`issues/${count}`, "Me too.", time, "ann");
+  }
+  const seen: string[] = [];
+  let cursor: string | null = null;
+  for (let round = 0; round < 3; round++) {
+    const polled = await poll(cursor);
+    seen.push(...polled.told);
+    cursor = polled.cursor;
+  }
+  expect(new Set(seen).size).toBe(400);
+  // At most what lies within the overlap twice, and none by nobody.
+  expect(seen.every((one) => one.startsWith("Note Hook/create "))).toBe(true);
+  expect(cursor?.length).toBeLessThan(1000);
 });
 
 test("more than a page is read to its end, over many polls where it must", async () => {

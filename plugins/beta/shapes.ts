@@ -28,3 +28,6 @@ export const made = issue.loose();
 
 /** Listed items go on as they are: the poll hands them to `parse` as webhooks would. */
 export const listed = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));
+
+/** Edits of labels, one label each, as they are. */
+export const labelEvents = z.array(z.looseObject({}));

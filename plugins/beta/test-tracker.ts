@@ -11,6 +11,7 @@ interface Note extends Row {
 export class BetaTracker extends FakeTracker {
   readonly items: (Row & { readonly of: string })[] = [];
   readonly notes: Note[] = [];
+  readonly labelEvents: (Row & { readonly of: string })[] = [];
   #ids = 300;
 
   comments = ({ issue }: Subject): readonly string[] =>
@@ -46,15 +47,40 @@ export class BetaTracker extends FakeTracker {
     return note;
   }
 
+  /** One edit of labels: an event for each, at one time. */
+  relabel(
+    of: string,
+    change: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
+    time: string,
+    username = "ann",
+  ) {
+    const item = this.items.find((one) => one.of === of);
+    if (!item) throw new Error(`there is no ${of}`);
+    const { add = [], remove = [] } = change;
+    const kept = (item.labels as string[]).filter((name) => !remove.includes(name));
+    Object.assign(item, { labels: [...kept, ...add], updated_at: time });
+    for (const [action, names] of Object.entries({ add, remove })) {
+      for (const name of names) {
+        const label = { id: 70, name, color: "#34495E" };
+        const event = { of, id: ++this.#ids, user: { id: 5, username }, created_at: time, updated_at: time, label, action };
+        this.labelEvents.push(event);
+      }
+    }
+  }
+
   protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
     // A person's token is test-token-user-ann; any other one is the account's that writes.
     const [, person] = /^Bearer test-token-(?:user-)?(\w+)$/.exec(headers.authorization ?? "") ?? [];
     if (person === undefined) return { status: 401, body: { message: "401 Unauthorized" } };
     const username = headers.authorization?.includes("-user-") ? person : "signalbox-bot";
     if (path === "/api/v4/user") return { status: 200, body: { id: 6, username } };
-    const match = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/(issues|merge_requests)(?:\/(\d+))?(\/notes)?$/.exec(path);
+    const match =
+      /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/(issues|merge_requests)(?:\/(\d+))?(?:\/(notes|resource_label_events))?$/.exec(
+        path,
+      );
     if (!match) return notFound;
-    const [, kind = "", iid, notes] = match;
+    const [, kind = "", iid, list] = match;
+    const notes = list === "notes";
     if (iid === undefined && method === "POST") return this.#make(body as Row, username);
     if (iid === undefined)
       return this.#list(
@@ -72,6 +98,12 @@ export class BetaTracker extends FakeTracker {
       return this.#list(
         this.notes.filter((note) => note.of === item.of),
         query,
+      );
+    if (list)
+      return this.#list(
+        this.labelEvents.filter((event) => event.of === item.of),
+        query,
+        "id",
       );
     if (method === "PUT") this.#change(item, body as Record<string, unknown>);
     return { status: 200, body: item, wrote: method === "PUT" };
@@ -97,11 +129,11 @@ export class BetaTracker extends FakeTracker {
     Object.assign(item, more, closed, { updated_at: now });
   }
 
-  #list(rows: readonly Row[], query: URLSearchParams): TrackerReply {
+  #list(rows: readonly Row[], query: URLSearchParams, order = "created_at"): TrackerReply {
     const [size, page] = [Number(query.get("per_page") ?? 20), Number(query.get("page") ?? 1)];
-    const member = query.get("order_by") ?? "created_at";
+    const member = query.get("order_by") ?? order;
     const sorted = rows.toSorted((a, b) => String(a[member]).localeCompare(String(b[member])) || Number(a.id) - Number(b.id));
-    if (query.get("sort") !== "asc") sorted.reverse();
+    if (query.get("sort") !== "asc" && order !== "id") sorted.reverse();
     const after = Date.parse(query.get("updated_after") ?? "1970-01-01");
     const all = sorted.filter((row) => Date.parse(row.updated_at) >= after);
     const next = page * size < all.length ? String(page + 1) : "";

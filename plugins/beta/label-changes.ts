@@ -1,0 +1,51 @@
+import { at, type Json, timeAt } from "@signalbox/sdk";
+
+/** One edit of the labels of an issue or merge request; titles. */
+export interface LabelChange {
+  /** ISO 8601. */
+  readonly when: string;
+  readonly user: Json;
+  readonly previous: readonly string[];
+  readonly current: readonly string[];
+}
+
+/** Labels that an item is made with are told as an edit of its author's, a moment later. Milliseconds. */
+const atBirth = 2_000;
+
+/**
+ * The edits since, oldest first, out of the platform's label events: one per label, those of an edit by one user at one
+ * time. What stood before and after each is reckoned back from the labels that the item has now. A label that was
+ * deleted since has no name any more and is left out.
+ */
+export function labelChanges(events: readonly Json[], item: unknown, since: number): LabelChange[] {
+  const edits = Map.groupBy(events, (event) => `${timeAt(event, "created_at")} ${at(event, "user", "username")}`);
+  const now = at(item, "labels");
+  let current = Array.isArray(now) ? now.filter((title) => typeof title === "string") : [];
+  const changes: LabelChange[] = [];
+  for (const edit of [...edits.values()].sort((a, b) => timeOf(b) - timeOf(a))) {
+    const [added, removed] = [titlesOf(edit, "add"), titlesOf(edit, "remove")];
+    const kept = current.filter((title) => !added.includes(title));
+    const previous = [...kept, ...removed.filter((title) => !kept.includes(title))];
+    const [first] = edit;
+    const when = timeAt(first, "created_at");
+    const isChange = added.length + removed.length > 0 && !isBirth(edit, item);
+    if (when !== null && timeOf(edit) >= since && isChange) {
+      changes.unshift({ when, user: (at(first, "user") ?? null) as Json, previous, current });
+    }
+    current = previous;
+  }
+  return changes;
+}
+
+const timeOf = ([event]: readonly Json[]): number => Date.parse(timeAt(event, "created_at") ?? "");
+
+const titlesOf = (edit: readonly Json[], action: "add" | "remove"): string[] =>
+  edit.flatMap((event) => {
+    const title = at(event, "label", "name");
+    return at(event, "action") === action && typeof title === "string" ? [title] : [];
+  });
+
+function isBirth(edit: readonly Json[], item: unknown): boolean {
+  const later = timeOf(edit) - Date.parse(timeAt(item, "created_at") ?? "");
+  return later <= atBirth && at(edit[0], "user", "username") === at(item, "author", "username");
+}

@@ -1,0 +1,120 @@
+import { at, type HttpClient, type Json, PluginError, timeAt, type WebhookPayload } from "@signalbox/sdk";
+import type { z } from "zod";
+import type { Address } from "./address.ts";
+import { changeKey } from "./change-key.ts";
+import { type LabelChange, labelChanges } from "./label-changes.ts";
+import * as shapes from "./shapes.ts";
+
+export type Kind = Address["kind"];
+export type Item = z.output<typeof shapes.listed>[number];
+export interface Told extends WebhookPayload {
+  readonly when: string;
+}
+export interface Reading {
+  readonly client: HttpClient;
+  readonly project: string;
+  readonly signal: AbortSignal;
+}
+
+/** Pages of 100 of the label events of one item; what an item has beyond them is not told. */
+const mostPages = 10;
+/** A change and the moment that the item says it changed at are this close. Milliseconds. */
+const close = 2_000;
+
+/**
+ * What happened to an item since: opened; closed or merged; each edit of its labels; each new note. A change that none
+ * of these explains is an update, by nobody knows whom.
+ */
+export async function detailsOf(reading: Reading, kind: Kind, item: Item, since: number): Promise<Told[]> {
+  const told = milestones(reading, kind, item, since);
+  const isKnown = told.length > 0;
+  for (const change of labelChanges(await labelEvents(reading, kind, item), item, since)) {
+    told.push(tellLabels(reading, kind, item, change));
+  }
+  if (Number(at(item, "user_notes_count")) > 0) told.push(...(await newNotes(reading, kind, item, since)));
+  const isExplained = isKnown || told.some(({ when }) => isClose(when, item.updated_at));
+  if (!isExplained && Date.parse(item.updated_at) >= since) told.push(tell(reading, kind, item, "update", null, item.updated_at));
+  return told;
+}
+
+const isClose = (one: string, other: string): boolean => Math.abs(Date.parse(one) - Date.parse(other)) <= close;
+
+function milestones(reading: Reading, kind: Kind, item: Item, since: number): Told[] {
+  const told: Told[] = [];
+  const reached = (member: string, action: string, user: unknown) => {
+    const when = timeAt(item, member);
+    if (when === null || Date.parse(when) < since) return false;
+    told.push(tell(reading, kind, item, action, user, when));
+    return true;
+  };
+  reached("created_at", "open", at(item, "author"));
+  const merged = reached("merged_at", "merge", at(item, "merge_user") ?? at(item, "merged_by"));
+  if (!merged && at(item, "state") === "closed") reached("closed_at", "close", at(item, "closed_by"));
+  return told;
+}
+
+async function newNotes(reading: Reading, kind: Kind, item: Item, since: number): Promise<Told[]> {
+  const request = {
+    route: "GET /projects/{project}/{kind}/{iid}/notes",
+    path: { project: reading.project, kind, iid: item.iid },
+  };
+  const query = { per_page: 100, sort: "desc", order_by: "created_at" };
+  const { data } = await reading.client.read({ ...request, query, shape: shapes.notes, signal: reading.signal });
+  const fresh = data.filter((note) => !note.system && Date.parse(note.created_at ?? "") >= since);
+  return fresh.map((note) => {
+    const { body, author, ...attributes } = note;
+    const member = kind === "issues" ? "issue" : "merge_request";
+    const payload = { object_attributes: { ...attributes, note: body, action: "create" }, [member]: item, user: author ?? null };
+    return webhook(reading, "Note Hook", "note", payload, item, note.created_at ?? item.updated_at);
+  });
+}
+
+/** None where the item is gone meanwhile. */
+async function labelEvents(reading: Reading, kind: Kind, item: Item): Promise<Json[]> {
+  const route = "GET /projects/{project}/{kind}/{iid}/resource_label_events";
+  const path = { project: reading.project, kind, iid: item.iid };
+  const events: Json[] = [];
+  try {
+    for (let page = 1; page <= mostPages; page++) {
+      const request = { route, path, query: { per_page: 100, page }, shape: shapes.labelEvents, signal: reading.signal };
+      const { data } = await reading.client.read(request);
+      events.push(...(data as Json[]));
+      if (data.length < 100) break;
+    }
+  } catch (error) {
+    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
+  }
+  return events;
+}
+
+/** As the webhook of that edit: with the labels of then, changed at the time that the item tells where it is its last change. */
+function tellLabels(reading: Reading, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): Told {
+  const labels = [...current];
+  const updated_at = isClose(when, item.updated_at) ? item.updated_at : when;
+  const changes = { labels: { previous: previous.map(titled), current: current.map(titled) } };
+  return tell(reading, kind, { ...item, labels, updated_at }, "update", user, when, { changes });
+}
+
+const titled = (title: unknown) => ({ title });
+
+function tell(reading: Reading, kind: Kind, item: Item, action: string, user: unknown, when: string, more: object = {}): Told {
+  const labels = at(item, "labels");
+  const titles = Array.isArray(labels) ? labels.map(titled) : [];
+  const payload = { object_attributes: { ...item, action }, labels: titles, ...more, user: user ?? null };
+  return kind === "issues"
+    ? webhook(reading, "Issue Hook", "issue", payload, item, when)
+    : webhook(reading, "Merge Request Hook", "merge_request", payload, item, when);
+}
+
+function webhook(reading: Reading, event: string, kind: string, told: Record<string, unknown>, item: Item, when: string): Told {
+  const project = { id: at(item, "project_id"), path_with_namespace: pathOf(reading.project, item) };
+  const payload = JSON.parse(JSON.stringify({ object_kind: kind, event_type: kind, project, ...told })) as Json;
+  const key = changeKey(event, String(at(payload, "object_attributes", "action")), payload);
+  return { headers: { "x-beta-event": event, ...(key === null ? {} : { "x-beta-event-uuid": `poll:${key}` }) }, payload, when };
+}
+
+/** A project may be polled by its number; webhooks name its path. */
+function pathOf(project: string, item: Item): string {
+  const full = at(item, "references", "full");
+  return /^\d+$/.test(project) && typeof full === "string" ? full.replace(/[#!]\d+$/, "") : project;
+}
