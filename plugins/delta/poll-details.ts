@@ -10,10 +10,12 @@ export interface Reading {
   readonly client: Client;
   readonly project: string;
   readonly signal: AbortSignal;
+  /** What was written before is never told. ISO 8601. */
+  readonly since: string;
   /** Names of states by their id. */
   readonly states: ReadonlyMap<string, string>;
 }
-/** What was told before: comments up to `from`, activities up to `told`. ISO 8601. */
+/** What was told before: changes up to `from`, activities up to `told`. ISO 8601. */
 export interface Known {
   readonly from: string;
   readonly told: string;
@@ -23,6 +25,8 @@ const base = "/workspaces/{slug}/projects/{project}/issues/{issue}";
 const mostPages = 10;
 /** An activity is written within this time of the change that it tells of. Milliseconds. */
 const explained = 10_000;
+/** A comment moves `updated_at` of its issue when a worker of the platform comes to it, this late at most. Milliseconds. */
+const late = 600_000;
 const after = (value: unknown, member: string, time: string): boolean =>
   Date.parse(timeAt(value, member) ?? "") > Date.parse(time);
 
@@ -37,7 +41,8 @@ export const tellCreated = (reading: Reading, item: Item): Told =>
 export async function detailsOf(reading: Reading, item: Item, known: Known): Promise<{ told: Told[]; newest: string | null }> {
   const activities = await activitiesOf(reading, item.id);
   const listedComments = await listed(reading, `${base}/comments/`, item.id);
-  const told = listedComments.filter((one) => after(one, "created_at", known.from)).map((one) => tellComment(item, one));
+  const written = new Date(Math.max(Date.parse(known.from) - late, Date.parse(reading.since))).toISOString();
+  const told = listedComments.filter((one) => after(one, "created_at", written)).map((one) => tellComment(item, one));
   const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.told));
   const changes = fresh.filter((one) => at(one, "field") !== "comment" && at(one, "verb") !== "created");
   // A comment touches its issue too: a change that an activity explains is told by that activity alone.

@@ -7,6 +7,8 @@ import { type DeltaTracker, people, project, startTracker, states, workspace } f
 
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 const hour = 3_600_000;
+/** As the host gives a poll. */
+const deadline_ms = 300_000;
 let tracker: DeltaTracker;
 beforeEach(async () => {
   tracker = await startTracker();
@@ -19,7 +21,7 @@ async function bench() {
   const source = (await setUp(delta)).sources?.delta;
   if (!source?.poll) throw new Error("delta has no poll");
   const poll = async (cursor: string | null, of = project) => {
-    const polled = await source.poll?.({ project: of, since: ago(hour), cursor }, callOf(connection()));
+    const polled = await source.poll?.({ project: of, since: ago(hour), cursor }, callOf(connection(), { deadline_ms }));
     if (!polled) throw new Error("no answer");
     const events = await Promise.all(polled.events.map((event) => source.parse(event)));
     return { events, cursor: polled.cursor, told: events.map(({ event_name, subject }) => `${event_name} ${subject?.issue}`) };
@@ -88,6 +90,20 @@ test("comments are told by whom, once, and a comment is no update", async () => 
   // Read again because of the overlap, known by their keys.
   const third = await poll(second.cursor);
   expect(new Set(third.events.map((event) => event.change_key))).toEqual(new Set(second.events.map((event) => event.change_key)));
+});
+
+test("a comment whose issue shows it late, after other changes were told, is told still; one from before the start is not", async () => {
+  const { poll } = await bench();
+  tracker.addIssue("old", ago(10 * hour));
+  tracker.addIssue("other", ago(10 * hour), { updated_at: ago(60_000) });
+  const first = await poll(null);
+  expect(first.told).toEqual(["issue.updated other"]);
+  tracker.note("old", { comment_html: "<p>Before</p>" }, people.ann, ago(hour + 1000));
+  tracker.note("old", { comment_html: "<p>Late</p>" }, people.ann, ago(5 * 60_000));
+  tracker.change("old", "comment", "", "", people.ann, ago(1000));
+  const second = await poll(first.cursor);
+  expect(second.told).toEqual(["issue.activity.created old"]);
+  expect(second.events[0]?.text).toContain("Late");
 });
 
 test("what was told of is not asked again while it stands unchanged", async () => {

@@ -49,7 +49,8 @@ export async function poll(
   const items = swept.items.filter(({ id, updated_at }) => !waits.has(id) && cursor.done[id] !== updated_at);
   const due: Due[] = [...waited, ...items.map((item) => ({ id: item.id, item, known }))];
   const states = due.length > 0 ? await statesOf(client, project, signal) : [];
-  const reading: Reading = { client, project, signal, states: new Map(states.map(({ id, name }) => [id, name])) };
+  const names = new Map(states.map(({ id, name }) => [id, name]));
+  const reading: Reading = { client, project, signal, since: from.since, states: names };
   const isNew = (item: Item) => Date.parse(item.created_at) >= Date.parse(cursor.from);
   const told: Told[] = items.filter(isNew).map((item) => tellCreated(reading, item));
   const { count, seen } = await readDetails(reading, due, told, swept.end.seen);
