@@ -33,7 +33,7 @@ export const workflowContext = z
     triggers: z
       .array(z.object({ canonical_trigger: canonicalTrigger, tasks: z.array(task) }))
       .describe(
-        "What the events of the project's source stand for, by source mappings, then by webhook mappings, and what each fires.",
+        "What the events of the project's source stand for, by source mappings, then by webhook mappings, and what each fires. Whose payloads a mapping's filter lets through is not known here: it may be another project's.",
       ),
     recent_executions: z.array(execution).describe("The latest 20, newest first."),
     memories: z.array(projectMemory).describe("The latest 50 of the project, newest first."),
