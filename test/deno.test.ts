@@ -4,7 +4,7 @@ import { databases } from "./harness/databases.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
 import { commentingScript, startWorld, textsOf } from "./harness/world.ts";
 
-/** What every `npm test` shows of Deno; `npm run test:deno` runs the larger files on it. */
+/** What every `npm test` shows of Deno; `npm run test:deno` runs all files that start the service on it. */
 test.each(databases())(
   "on Deno: a webhook becomes comments, once, through a kill -9 (%s)",
   { timeout: 120_000 },
