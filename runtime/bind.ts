@@ -5,6 +5,7 @@ import type { Bus } from "./bus.ts";
 import { capabilityOperations } from "./capabilities/operations.ts";
 import type { Inbox } from "./dispatch/inbox.ts";
 import type { Routing } from "./dispatch/routing.ts";
+import type { Unread } from "./dispatch/unread.ts";
 import { eventOperations } from "./events/operations.ts";
 import { executionOperations } from "./executions/operations.ts";
 import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
@@ -51,6 +52,7 @@ export interface Parts {
   readonly memory: Memory;
   readonly knowledge: KnowledgeDeps;
   readonly health: readonly Part[];
+  readonly unread: Unread["waiting"];
   readonly watchdogEnabled: boolean;
   readonly plugins: PluginDeps;
   readonly polls: Omit<PollParts, "inbox">;
@@ -84,5 +86,5 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...pollSourceOperations({ inbox: parts.inbox, ...parts.polls }),
   ...queueOperations(parts.queues),
   ...useCaseOperations(parts.useCases),
-  healthOperation(parts.health, () => notServing(parts.plugins.fleet)),
+  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.fleet), unread: parts.unread }),
 ];

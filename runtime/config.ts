@@ -83,6 +83,9 @@ export const variables = {
     )
     .describe("Plugins that run in the service's own process, with all that it may do: id@version#sha256, comma-separated."),
   SIGNALBOX_DENO: z.string().optional().describe("Path of the Deno binary that runs plugins. Found by itself without."),
+  UNREAD_WEBHOOK_TTL: whole(604_800, 1, 315_360_000).describe(
+    "How long a webhook waits for a sandboxed plugin that is away, seconds; then its event is stored as discarded.",
+  ),
   API_KEYS: list.describe("Keys that may do everything, comma-separated. Without any key the API is open on loopback."),
   MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Largest body of the API."),
   MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Largest body of a webhook."),

@@ -14,6 +14,14 @@ export const get = operation({
         .array(z.object({ id: z.string(), state: z.enum(["backoff", "quarantined"]) }).meta({ id: "PluginNotServing" }))
         .optional()
         .describe("Installed plugins whose process does not serve. The service serves without them."),
+      unread_webhooks: z
+        .array(
+          z
+            .object({ plugin: z.string(), slug: z.string(), count: z.int(), oldest_at: timestamp })
+            .meta({ id: "WaitingWebhooks" }),
+        )
+        .optional()
+        .describe("Webhooks that wait for a plugin that is away, by the path that they came in by, as of some seconds ago."),
       down: z.array(z.string()).optional().describe("The parts that do not answer."),
     })
     .meta({ id: "Health" }),

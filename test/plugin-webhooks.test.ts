@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { databases } from "./harness/databases.ts";
-import { type Built, buildPlugin } from "./harness/plugin-bundle.ts";
+import { type Built, buildPlugin, toolOf } from "./harness/plugin-bundle.ts";
+import { run, runtimeUnderTest } from "./harness/process.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually } from "./harness/wait.ts";
 
@@ -11,12 +12,15 @@ const secret = "shared-with-the-sender";
 
 /** A source that needs its time, and that ends over one title. */
 const source = (id: string, signature: boolean) => `
-  import { definePlugin, isHmacSha256 } from "@signalbox/sdk";
+  import { definePlugin, isHmacSha256, tool } from "@signalbox/sdk";
   import { z } from "zod";
   const nothing = async () => null;
+  const seen = [];
   export default definePlugin({
     id: "${id}", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [],
-    setup: () => ({ sources: { ${id}: {
+    setup: () => ({ tools: { seen: tool({
+      about: "Lists what this process has read.", effect: "read", input: z.object({}), output: z.array(z.number()), run: () => seen,
+    }) }, sources: { ${id}: {
       about: "Tickets.", connection: z.object({ webhook_secret: z.string().optional() }), secrets: ["webhook_secret"], required: [],
       ${signature ? `signature: { type: "hmac-sha256", header: "ticket-signature", secret: "webhook_secret" },` : ""}
       verify: ({ headers, body }, { webhook_secret }) =>
@@ -24,6 +28,7 @@ const source = (id: string, signature: boolean) => `
       parse: async ({ headers, payload }) => {
         if (payload.title === "poison") Deno.exit(9);
         await new Promise((done) => setTimeout(done, 5));
+        seen.push(payload.number);
         return { delivery_id: headers["ticket-delivery"] ?? null, event_name: "ticket", action: "opened", subject: { project: "p", issue: String(payload.number) },
           actor: null, text: payload.title, marked: false, occurred_at: null, lacks: null };
       },
@@ -33,9 +38,10 @@ const source = (id: string, signature: boolean) => `
 
 const manifestOf = (id: string, signature: boolean) => ({
   id,
-  kinds: ["sources"],
+  kinds: ["sources", "tools"],
   secrets: { webhook_secret: { title: "Secret of the webhook" } },
   contributes: {
+    tools: { seen: toolOf("Lists what this process has read.") },
     sources: {
       [id]: {
         about: "Tickets.",
@@ -67,8 +73,8 @@ beforeAll(async () => {
 let service: Service | undefined;
 afterAll(() => service?.close());
 
-const start = async (database: "embedded" | "postgres") => {
-  const env = { PLUGIN_TICKETS_WEBHOOK_SECRET: secret, PLUGIN_NOTES_WEBHOOK_SECRET: secret };
+const start = async (database: "embedded" | "postgres", more: Record<string, string> = {}) => {
+  const env = { PLUGIN_TICKETS_WEBHOOK_SECRET: secret, PLUGIN_NOTES_WEBHOOK_SECRET: secret, ...more };
   await service?.close();
   service = await startService({ env, database });
   for (const { manifest, body } of builds) {
@@ -151,6 +157,31 @@ test(
 );
 
 test(
+  "those that come while older ones wait are read behind them, in the order in which they came",
+  async () => {
+    const seen = async () =>
+      (await service?.post<{ result: number[] }>("/api/tools/tickets.seen/execute", { parameters: {} }))?.body.result ?? [];
+    const before = await seen();
+    killProcesses();
+    await eventually(async () => (await states()).every((state) => state === "backoff") || null);
+    const sent: number[] = [];
+    // Until it is back and has read what waited: the last of them comes in at a process that serves.
+    let last = 0;
+    for (let number = 100; last !== 200; number++) {
+      last = (await send("tickets", number)).status;
+      expect([200, 202]).toContain(last);
+      sent.push(number);
+      await new Promise((done) => setTimeout(done, 10));
+    }
+    expect(before).not.toEqual([]);
+    expect(sent.length).toBeGreaterThan(10);
+    expect(await eventually(async () => ((await seen()).length >= sent.length ? seen() : null))).toEqual(sent);
+    expect((await events()).filter(({ event_name }) => event_name === "ticket")).toHaveLength(sent.length + 1);
+  },
+  limit,
+);
+
+test(
   "one over which the process ends again and again is stored as unreadable, and the others are read",
   async () => {
     const poisoned = await send("tickets", 3, "poison");
@@ -177,6 +208,8 @@ test(
 test(
   "one that is too large for a process is kept as unreadable, and the process lives",
   async () => {
+    // Nothing waits any more.
+    await eventually(async () => (await send("tickets", 50)).status === 200 || null);
     const large = await send("tickets", 5, "x".repeat(9 * 1024 * 1024));
     expect(large).toMatchObject({ status: 200, body: { status: "discarded" } });
     const next = await send("tickets", 6);
@@ -194,6 +227,42 @@ test(
     expect(children.length).toBeGreaterThan(0);
     await service?.kill("SIGKILL");
     await eventually(() => children.every((pid) => parentOf(pid) === null) || null);
+  },
+  limit,
+);
+
+test(
+  "one that nobody reads is shown while it waits, and after its time is an event that says why and can be replayed",
+  async () => {
+    const service = await start("embedded", { UNREAD_WEBHOOK_TTL: "8", WATCHDOG_ENABLED: "true" });
+    killProcesses();
+    await eventually(async () => (await states()).every((state) => state === "backoff") || null);
+    const kept = await send("tickets", 7);
+    expect(kept.status).toBe(202);
+    expect((await service.post("/api/plugins/tickets/disable")).status).toBe(200);
+    const told = { plugin: "tickets", slug: "tickets", count: 1, oldest_at: expect.any(String) };
+    const health = () => service.get<{ status: string; unread_webhooks?: object[] }>("/health");
+    await eventually(async () => expect((await health()).body).toMatchObject({ status: "ok", unread_webhooks: [told] }));
+    const env = { SIGNALBOX_URL: service.url };
+    const doctor = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "doctor"], env, cwd: service.folder });
+    expect((await doctor.ended).code).toBe(1);
+    expect(doctor.logs()).toContain("problem: tickets: 1 webhooks at /webhook/tickets wait for it, the oldest since 20");
+    const [event] = await eventually(async () => ((await events()).length > 0 ? events() : null), { timeout: 30_000 });
+    const reason = expect.stringMatching(/^the plugin tickets did not read it within 8 seconds/);
+    expect(event).toMatchObject({ id: kept.body.event_id, outcome: "discarded", reason });
+    const watched = await service.get<{ message: string; context: object }[]>("/api/watchdog?limit=100");
+    expect(watched.body).toContainEqual(expect.objectContaining({ message: "webhooks wait for a plugin", context: told }));
+    expect(watched.body.map(({ message }) => message)).toContain(
+      "webhooks were discarded, because their plugin did not read them",
+    );
+    await eventually(async () => expect((await health()).body.unread_webhooks).toBeUndefined());
+    // Once: no other replica, and no later sweep, finds it again.
+    expect(await events()).toHaveLength(1);
+
+    await service.post("/api/plugins/tickets/enable");
+    await eventually(async () => ((await states()).every((state) => state === "ready" || state === "degraded") ? true : null));
+    expect((await service.post(`/api/webhook-events/${kept.body.event_id}/replay`)).status).toBe(200);
+    expect((await events()).map(({ event_name }) => event_name).sort()).toEqual(["", "ticket"]);
   },
   limit,
 );

@@ -31,10 +31,14 @@ export interface Incoming {
   readonly triggers?: readonly string[];
   /** Why it starts nothing, as whoever read it found. */
   readonly reason?: string;
+  /** Stores it after those that came before it. */
+  readonly inTurn?: InTurn;
   /** Finds the webhook mappings that match; absent where none concerns it. */
   readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
 
+/** Runs `hand` once those before have been handed on, and lets the next follow; rejects where one of them failed. */
+export type InTurn = <T>(hand: () => Promise<T>) => Promise<T>;
 type Warn = (message: string, context: Record<string, unknown>) => void;
 
 /** Longest text that is handed to an agent, in characters. */
@@ -62,15 +66,19 @@ export function createDispatcher(options: {
       sizeOf: ({ event }) => event.body.byteLength,
     });
   const storeWebhook = store(options.concurrency);
-  // Apart, because a poll holds up the webhooks of its slug until its events are stored.
-  const storePolled = store(1);
+  // Apart, because a poll holds up the webhooks of its slug until its events are stored. One write at a time keeps their order.
+  const storeInOrder = store(1);
   return {
     accept: async (incoming) => {
       const reason = whyNot(incoming);
       const matching = incoming.matching && !reason ? await incoming.matching() : [];
       const special = [...(incoming.triggers ?? []), ...matching.flatMap((hook) => hook.canonical_trigger ?? [])];
-      const arrival = decide(incoming, reason, [...new Set(special)], routing, warn);
-      const earlier = await (arrival.event.polled ? storePolled : storeWebhook)(arrival);
+      const { inTurn } = incoming;
+      const hand = async () => {
+        const arrival = decide(incoming, reason, [...new Set(special)], routing, warn);
+        return { arrival, earlier: await (inTurn || arrival.event.polled ? storeInOrder : storeWebhook)(arrival) };
+      };
+      const { arrival, earlier } = await (inTurn ? inTurn(hand) : hand());
       if (earlier) return { event_id: earlier, status: "duplicate" };
       if (arrival.executions.length > 0) wake();
       return receiptOf(arrival);

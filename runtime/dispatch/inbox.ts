@@ -7,7 +7,7 @@ import type { Sent } from "../webhook-mappings/auth.ts";
 import type { Evaluator } from "../webhook-mappings/evaluator.ts";
 import { admitted, type Hook, type Hooks, type PathHook } from "../webhook-mappings/hooks.ts";
 import { sourceEventOf } from "../webhook-mappings/source-event.ts";
-import type { Dispatcher, Receipt } from "./dispatcher.ts";
+import type { Dispatcher, InTurn, Receipt } from "./dispatcher.ts";
 import { askPlugin, PluginAway } from "./plugin-away.ts";
 import type { Unread } from "./unread.ts";
 
@@ -29,8 +29,9 @@ export interface Kept {
   readonly id: string;
   /** The webhook mappings whose proofs it brought. */
   readonly proven: readonly number[];
-  /** It is not kept again. */
+  /** What cannot be read is stored as unreadable. */
   readonly last: boolean;
+  readonly inTurn: InTurn;
 }
 
 /** Webhook mappings that a path leads to. */
@@ -50,6 +51,13 @@ export interface Inbox {
   verify(slug: string, request: WebhookRequest & Sent): Promise<Entry>;
   /** Takes a verified webhook in, or what a poll or a replay tells as one. */
   take(entry: Entry, slug: string, request: Received, payload: Json, way?: Way): Promise<Receipt>;
+  /** Stores one that nobody could read, under this id. */
+  giveUp(kept: GivenUp, reason: string): Promise<void>;
+}
+export interface GivenUp extends WebhookRequest {
+  readonly id: string;
+  readonly source: string;
+  readonly slug: string;
 }
 
 export interface InboxOptions {
@@ -98,11 +106,11 @@ export function createInbox(options: InboxOptions): Inbox {
     return options.dispatcher.accept({
       ...read,
       slug,
-      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("x-") && !secretHeader.test(name))),
+      headers: storedHeaders(headers),
       body,
       ...(concerned.length > 0 && { matching: () => hooks.matching(concerned, body) }),
       ...(concerned.length === 0 && all.length > 0 && { reason: "it brought no proof that a webhook mapping asks for" }),
-      ...(kept && { id: kept.id }),
+      ...(kept && { id: kept.id, inTurn: kept.inTurn }),
       ...rest,
     });
   };
@@ -117,22 +125,36 @@ export function createInbox(options: InboxOptions): Inbox {
       return found;
     },
     take: async (found, slug, request, payload, way = {}) => {
+      if ("hooks" in found || way.kept || !found.source.sandboxed) return accept(found, slug, request, payload, way);
+      const { plugin, name } = found.source;
+      const keep = async (): Promise<Receipt> => {
+        const event_id = await options.unread.keep({
+          ...{ plugin, slug, source: name, body: request.body },
+          headers: JSON.stringify(
+            Object.fromEntries(Object.entries(request.headers).filter(([header]) => !secretHeader.test(header))),
+          ),
+          way: JSON.stringify({ ...way, proven: provenBy(hooks.ofSource(name), request) }),
+        });
+        return { event_id, status: "accepted" };
+      };
+      if (await options.unread.isWaiting({ plugin, slug })) return keep();
       try {
         return await accept(found, slug, request, payload, way);
       } catch (error) {
-        if (!(error instanceof PluginAway) || way.kept || "hooks" in found) throw error;
-        const event_id = await options.unread.keep({
-          ...{ plugin: found.source.plugin, slug, body: request.body },
-          headers: JSON.stringify(
-            Object.fromEntries(Object.entries(request.headers).filter(([name]) => !secretHeader.test(name))),
-          ),
-          way: JSON.stringify({ ...way, proven: provenBy(hooks.ofSource(found.source.name), request) }),
-        });
-        return { event_id, status: "accepted" };
+        if (!(error instanceof PluginAway)) throw error;
+        return keep();
       }
+    },
+    giveUp: async ({ id, source, slug, headers, body }, reason) => {
+      const event: SourceEvent = { ...blank, event_name: "", lacks: null };
+      await options.dispatcher.accept({ id, source, slug, event, headers: storedHeaders(headers), body, account: null, reason });
     },
   };
 }
+
+const blank = { delivery_id: null, action: null, subject: null, actor: null, text: "", marked: false, occurred_at: null };
+const storedHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("x-") && !secretHeader.test(name)));
 
 /** A source checks its webhooks; one whose plugin is away, and did not say how, cannot. */
 async function verifyBy({ source, settings }: Connection, request: WebhookRequest) {
@@ -194,7 +216,6 @@ async function parse(
   } catch (error) {
     if (error instanceof PluginAway && !(last && error.over)) throw error;
     log.error("a source could not read an event", { source: source.name, error });
-    const blank = { delivery_id: null, action: null, subject: null, actor: null, text: "", marked: false, occurred_at: null };
     return { ...blank, event_name: "", lacks: `what ${source.plugin} needs: it could not be read` };
   }
 }

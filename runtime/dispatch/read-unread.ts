@@ -11,20 +11,21 @@ interface Processes {
 /** Lets kept webhooks be read when their plugin serves. */
 export function readUnread(unread: Unread, inbox: Inbox, processes: Processes): void {
   const isServing = (state: string | undefined) => state === "ready" || state === "degraded";
-  unread.open(
-    async (row, payload, last) => {
+  unread.open({
+    read: async (row, payload, { last, inTurn }) => {
       const entry = await inbox.entry(row.slug);
       // Its integration may come back, as a plugin may.
       if (!entry) throw new PluginAway(`there is no webhook "${row.slug}"`, false);
       const { proven = [], ...way } = JSON.parse(row.way) as Way & { proven?: number[] };
       const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
-      await inbox.take(entry, row.slug, request, payload, { ...way, kept: { id: row.id, proven, last } });
+      await inbox.take(entry, row.slug, request, payload, { ...way, kept: { id: row.id, proven, last, inTurn } });
     },
-    (plugin) => {
+    giveUp: ({ headers, ...row }, reason) => inbox.giveUp({ ...row, headers: JSON.parse(headers) }, reason),
+    serves: (plugin) => {
       const running = processes.running(plugin);
       return running !== undefined && (running.process === null || isServing(running.process.status().state));
     },
-  );
+  });
   processes.onState((id, { state }) => {
     // Its contributions are there a moment after its process is.
     if (isServing(state)) setTimeout(() => unread.wake(id), 50).unref();

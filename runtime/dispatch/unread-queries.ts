@@ -1,49 +1,92 @@
-import type { Queryable } from "../database/client.ts";
+import type { Queryable, Sql } from "../database/client.ts";
 
-/** A webhook that its plugin has not read yet. */
-export interface UnreadRow {
-  readonly id: string;
+/** Webhooks of one plugin and slug: what comes later waits behind what came before. */
+export interface Lane {
   readonly plugin: string;
   readonly slug: string;
+}
+/** A webhook that its plugin has not read yet. */
+export interface UnreadRow extends Lane {
+  readonly id: string;
+  readonly source: string;
   /** JSON of the headers. */
   readonly headers: string;
   readonly body: Uint8Array;
   /** JSON of the `Way`. */
   readonly way: string;
   readonly attempts: number;
+  readonly last_error: string | null;
+}
+export type NewUnread = Omit<UnreadRow, "attempts" | "last_error">;
+/** What waits in a lane. */
+export interface WaitingLane extends Lane {
+  readonly count: number;
+  readonly oldest_at: string;
 }
 
-export async function insertUnread(sql: Queryable, row: Omit<UnreadRow, "attempts">): Promise<void> {
+const lock = 7_160_416;
+/** Bytes of those that are claimed together; the first may have more. */
+const mostBytes = 16_777_216;
+
+export async function insertUnread(sql: Queryable, row: NewUnread): Promise<void> {
   await sql`insert into unread_webhooks ${sql(row)}`;
 }
 
-/** The oldest of a plugin that nobody holds; they are the caller's for a minute. */
-export async function claimUnread(sql: Queryable, plugin: string, limit: number): Promise<UnreadRow[]> {
-  const rows = await sql<UnreadRow[]>`
+/** Which of these lanes have webhooks that wait. */
+export const findWaiting = (sql: Queryable, lanes: readonly Lane[]): Promise<Lane[]> =>
+  sql<Lane[]>`
+    select asked.plugin, asked.slug from json_to_recordset(${JSON.stringify(lanes)}::text::json) as asked (plugin text, slug text)
+    where exists (select 1 from unread_webhooks w where w.plugin = asked.plugin and w.slug = asked.slug)`;
+
+/**
+ * The oldest of a lane, which are the caller's for a minute; none while another replica holds some of it. Claims of one lane
+ * come one after the other, so that each sees what the one before holds.
+ */
+export const claimUnread = (sql: Sql, { plugin, slug }: Lane, limit: number): Promise<UnreadRow[]> =>
+  sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${lock}, hashtext(${`${plugin} ${slug}`}))`;
+    return tx<UnreadRow[]>`
+      with claimed as (
+        update unread_webhooks set held_until = now() + interval '1 minute'
+        where id in (
+          select id from (
+            select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before
+            from (select id, received_at, body from unread_webhooks where plugin = ${plugin} and slug = ${slug} order by received_at, id limit ${limit}) f
+          ) s where before < ${mostBytes}
+        ) and not exists (select 1 from unread_webhooks h where h.plugin = ${plugin} and h.slug = ${slug} and h.held_until > now())
+        returning id, plugin, slug, source, headers, body, way, attempts, last_error, received_at
+      )
+      select * from claimed order by received_at, id`;
+  }) as Promise<UnreadRow[]>;
+
+/** The oldest that nobody holds and that have waited longer than this; they are the caller's for a minute. */
+export const claimExpired = (sql: Queryable, seconds: number, limit: number): Promise<UnreadRow[]> =>
+  sql<UnreadRow[]>`
     update unread_webhooks set held_until = now() + interval '1 minute'
     where id in (
-      select id from unread_webhooks where plugin = ${plugin} and (held_until is null or held_until < now())
+      select id from unread_webhooks
+      where received_at < now() - make_interval(secs => ${seconds}) and (held_until is null or held_until < now())
       order by received_at, id limit ${limit} for update skip locked
     )
-    returning id, plugin, slug, headers, body, way, attempts`;
-  // Ids are made in the order of time.
-  return [...rows].sort((a, b) => (a.id < b.id ? -1 : 1));
-}
+    returning id, plugin, slug, source, headers, body, way, attempts, last_error`;
 
-export async function deleteUnread(sql: Queryable, id: string): Promise<void> {
-  await sql`delete from unread_webhooks where id = ${id}`;
+export async function deleteUnread(sql: Queryable, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await sql`delete from unread_webhooks where id = any(${ids as string[]}::uuid[])`;
 }
 
 /** Gives them back. `failed`: the one over which the process ended. */
-export async function releaseUnread(sql: Queryable, ids: readonly string[], failed: string | null, error: string): Promise<void> {
+export async function releaseUnread(
+  sql: Queryable,
+  ids: readonly string[],
+  failed: string | null,
+  error: string | null,
+): Promise<void> {
   await sql`
-    update unread_webhooks set held_until = null,
-      attempts = attempts + case when id = ${failed}::uuid then 1 else 0 end,
-      last_error = case when id = ${failed}::uuid then ${error} else last_error end
+    update unread_webhooks set held_until = null, last_error = coalesce(${error}, last_error),
+      attempts = attempts + case when id = ${failed}::uuid then 1 else 0 end
     where id = any(${ids as string[]}::uuid[])`;
 }
 
-export async function waitingPlugins(sql: Queryable): Promise<string[]> {
-  const rows = await sql<{ plugin: string }[]>`select distinct plugin from unread_webhooks`;
-  return rows.map(({ plugin }) => plugin);
-}
+export const waitingLanes = (sql: Queryable): Promise<WaitingLane[]> =>
+  sql<WaitingLane[]>`
+    select plugin, slug, count(*) as count, min(received_at) as oldest_at from unread_webhooks group by plugin, slug order by plugin, slug`;

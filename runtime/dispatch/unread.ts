@@ -1,80 +1,213 @@
 import type { Json } from "@signalbox/sdk";
+import { batch } from "../database/batch.ts";
 import type { Sql } from "../database/client.ts";
 import { newId } from "../ids.ts";
 import { storableText } from "../json.ts";
 import type { Log } from "../log.ts";
+import type { InTurn } from "./dispatcher.ts";
 import { PluginAway } from "./plugin-away.ts";
-import { claimUnread, deleteUnread, insertUnread, releaseUnread, type UnreadRow, waitingPlugins } from "./unread-queries.ts";
+import {
+  claimExpired,
+  claimUnread,
+  deleteUnread,
+  findWaiting,
+  insertUnread,
+  type Lane,
+  type NewUnread,
+  releaseUnread,
+  type UnreadRow,
+  type WaitingLane,
+  waitingLanes,
+} from "./unread-queries.ts";
 
-/** Webhooks whose plugin was away when they came in: kept as they came, read when it is back. */
+/** Webhooks whose plugin was away when they came in: kept as they came, read in that order when it is back. */
 export interface Unread {
   /** Resolves once it is durable; answers the id of the event that it becomes. */
-  keep(webhook: Omit<UnreadRow, "id" | "attempts">): Promise<string>;
-  /** Starts reading. `serves`: whether the plugin can be asked here. */
-  open(read: Read, serves: (plugin: string) => boolean): void;
+  keep(webhook: Omit<NewUnread, "id">): Promise<string>;
+  /** Whether older ones wait, which a newer one must not overtake. */
+  isWaiting(lane: Lane): Promise<boolean>;
+  /** Starts reading. */
+  open(reader: Reader): void;
   /** A plugin serves again. */
   wake(plugin: string): void;
+  /** What waited when it was looked at last, a few seconds ago at most. */
+  waiting(): readonly WaitingLane[];
   close(): Promise<void>;
 }
-/** Reads one, and stores its event under this id. `last`: what cannot be read now is stored as unreadable. Throws a `PluginAway`. */
-export type Read = (row: UnreadRow, payload: Json, last: boolean) => Promise<void>;
+export interface Reader {
+  /** Reads one, and stores its event under this id. `last`: what cannot be read now is stored as unreadable. Throws a `PluginAway`. */
+  read(row: UnreadRow, payload: Json, how: { last: boolean; inTurn: InTurn }): Promise<void>;
+  /** Stores its event as discarded, for this reason. */
+  giveUp(row: UnreadRow, reason: string): Promise<void>;
+  /** Whether the plugin can be asked here. */
+  serves(plugin: string): boolean;
+}
+export interface UnreadOptions {
+  /** How long a webhook waits, seconds. */
+  readonly ttl: number;
+  readonly log: Log;
+  readonly alarm: (message: string, context: Record<string, unknown>) => void;
+}
 
+/** Read at the same time, and stored one after the other. */
 const atOnce = 20;
 const mostAttempts = 5;
 const sweepMs = 5_000;
+/** An operator is told of what waits longer, seconds. */
+const patience = 300;
 
-export function createUnread(sql: Sql, log: Log): Unread {
-  let read: Read | null = null;
-  let serves = (_: string): boolean => false;
+const keyOf = ({ plugin, slug }: Lane) => JSON.stringify([plugin, slug]);
+
+export function createUnread(sql: Sql, { ttl, log, alarm }: UnreadOptions): Unread {
+  let reader: Reader | null = null;
   let closed = false;
+  let lanes: readonly WaitingLane[] = [];
   const draining = new Map<string, Promise<void>>();
+  /** Lanes that got more while they were read. */
+  const more = new Set<string>();
+  /** Lanes over which a process ended, which are read one by one until nothing waits: which one it was, nobody knows. */
+  const careful = new Set<string>();
+  const told = new Set<string>();
 
-  const readAll = async (plugin: string) => {
-    while (read && !closed) {
-      const rows = await claimUnread(sql, plugin, atOnce);
-      if (rows.length === 0) return;
-      for (const [i, row] of rows.entries()) {
-        try {
-          await read(row, JSON.parse(Buffer.from(row.body).toString("utf8")) as Json, row.attempts + 1 >= mostAttempts);
-          await deleteUnread(sql, row.id);
-        } catch (error) {
-          const failed = error instanceof PluginAway && error.over ? row.id : null;
-          const rest = rows.slice(i).map(({ id }) => id);
-          await releaseUnread(sql, rest, failed, storableText(error instanceof Error ? error.message : String(error)));
-          if (!(error instanceof PluginAway)) throw error;
-          return;
-        }
-      }
-    }
+  const drain = (lane: Lane) => {
+    const key = keyOf(lane);
+    if (draining.has(key)) more.add(key);
+    if (closed || !reader || draining.has(key) || !reader.serves(lane.plugin)) return;
+    const run = readAll(sql, lane, reader, { closed: () => closed, careful: () => careful.has(key) })
+      .then(() => void careful.delete(key))
+      .catch((error) => {
+        more.delete(key);
+        if (error instanceof PluginAway && error.over) careful.add(key);
+        if (!(error instanceof PluginAway)) log.warn("webhooks that wait for a plugin were not read", { ...lane, error });
+      })
+      .finally(() => {
+        draining.delete(key);
+        if (more.delete(key)) drain(lane);
+      });
+    draining.set(key, run);
   };
-  const drain = (plugin: string) => {
-    if (closed || !read || draining.has(plugin) || !serves(plugin)) return;
-    const run = readAll(plugin)
-      .catch((error) => log.warn("webhooks that wait for a plugin were not read", { plugin, error }))
-      .finally(() => draining.delete(plugin));
-    draining.set(plugin, run);
+  const tell = () => {
+    const late = lanes.filter(({ oldest_at }) => Date.now() - Date.parse(oldest_at) > Math.min(patience, ttl / 2) * 1000);
+    for (const { plugin, slug, count, oldest_at } of late)
+      if (!told.has(keyOf({ plugin, slug }))) alarm("webhooks wait for a plugin", { plugin, slug, count, oldest_at });
+    told.clear();
+    for (const lane of late) told.add(keyOf(lane));
   };
   const sweep = async () => {
-    for (const plugin of await waitingPlugins(sql)) drain(plugin);
+    lanes = await waitingLanes(sql);
+    tell();
+    if (lanes.length === 0 || !reader) return;
+    await expire(sql, reader, { ttl, alarm });
+    for (const lane of lanes) drain(lane);
   };
-  const timer = setInterval(() => void sweep().catch((error) => log.warn("waiting webhooks not looked for", { error })), sweepMs);
+  let sweeping: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    sweeping ??= sweep()
+      .catch((error) => log.warn("waiting webhooks not looked for", { error }))
+      .finally(() => {
+        sweeping = null;
+      });
+  }, sweepMs);
+  const isWaiting = batch(
+    async (asked: Lane[]) => {
+      const found = new Set((await findWaiting(sql, asked)).map(keyOf));
+      return asked.map((lane) => found.has(keyOf(lane)));
+    },
+    { maxItems: 100, concurrency: 1 },
+  );
   return {
+    isWaiting,
     keep: async (webhook) => {
       const id = newId();
       await insertUnread(sql, { id, ...webhook });
       // The plugin may have come back in the moment before it was stored.
-      drain(webhook.plugin);
+      drain(webhook);
       return id;
     },
-    open: (reader, serving) => {
-      read = reader;
-      serves = serving;
+    open: (given) => {
+      reader = given;
     },
-    wake: drain,
+    wake: (plugin) => {
+      waitingLanes(sql)
+        .then((all) => all.filter((lane) => lane.plugin === plugin).forEach(drain))
+        .catch((error) => log.warn("waiting webhooks not looked for", { error }));
+    },
+    waiting: () => lanes,
     close: async () => {
       closed = true;
       clearInterval(timer);
-      await Promise.all(draining.values());
+      await Promise.all([sweeping, ...draining.values()]);
     },
   };
 }
+
+interface State {
+  closed(): boolean;
+  careful(): boolean;
+}
+
+/** Reads a lane until nothing waits. Throws what the first that could not be read failed with. */
+async function readAll(sql: Sql, lane: Lane, reader: Reader, { closed, careful }: State): Promise<void> {
+  for (;;) {
+    const rows = closed() ? [] : await claimUnread(sql, lane, careful() ? 1 : atOnce);
+    if (rows.length === 0) return;
+    // One over which a process ended before is read alone, so that it alone is counted.
+    const portion = rows.length > 1 && rows.some(({ attempts }) => attempts > 0) ? rows.slice(0, 1) : rows;
+    const results = await Promise.allSettled(readInOrder(portion, reader));
+    const at = results.findIndex(({ status }) => status === "rejected");
+    const done = at < 0 ? portion.length : at;
+    await deleteUnread(sql, idsOf(rows.slice(0, done)));
+    const rest = idsOf(rows.slice(done));
+    if (at < 0) {
+      if (rest.length > 0) await releaseUnread(sql, rest, null, null);
+      continue;
+    }
+    const error: unknown = (results[at] as PromiseRejectedResult).reason;
+    const failed = error instanceof PluginAway && error.over && portion.length === 1 ? (rest[0] ?? null) : null;
+    await releaseUnread(sql, rest, failed, storableText(error instanceof Error ? error.message : String(error)));
+    throw error;
+  }
+}
+
+/** At the same time; each is handed on after the one before, and not at all where that one failed. */
+function readInOrder(rows: readonly UnreadRow[], { read }: Reader): Promise<void>[] {
+  let before: Promise<void> = Promise.resolve();
+  return rows.map(async (row) => {
+    const turn = before;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    promise.catch(() => {});
+    before = promise;
+    const inTurn: InTurn = async (hand) => {
+      await turn;
+      const handed = hand();
+      resolve();
+      return handed;
+    };
+    try {
+      const payload = JSON.parse(Buffer.from(row.body).toString("utf8")) as Json;
+      await read(row, payload, { last: row.attempts + 1 >= mostAttempts, inTurn });
+      resolve();
+    } catch (error) {
+      reject(error);
+      throw error;
+    }
+  });
+}
+
+/** What waited too long gets its event all the same, and says why it was not read: it can be replayed. */
+async function expire(sql: Sql, { giveUp }: Reader, { ttl, alarm }: Pick<UnreadOptions, "ttl" | "alarm">): Promise<void> {
+  const discarded = new Map<string, number>();
+  for (let rows = await claimExpired(sql, ttl, atOnce); rows.length > 0; rows = await claimExpired(sql, ttl, atOnce)) {
+    for (const row of rows) {
+      const error = row.last_error === null ? "" : `; the last try: ${row.last_error}`;
+      await giveUp(row, `the plugin ${row.plugin} did not read it within ${spanOf(ttl)}${error}`);
+      await deleteUnread(sql, [row.id]);
+      discarded.set(row.plugin, (discarded.get(row.plugin) ?? 0) + 1);
+    }
+  }
+  for (const [plugin, count] of discarded)
+    alarm("webhooks were discarded, because their plugin did not read them", { plugin, count });
+}
+
+const idsOf = (rows: readonly UnreadRow[]): string[] => rows.map(({ id }) => id);
+const spanOf = (seconds: number): string => (seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${seconds} seconds`);

@@ -10,14 +10,19 @@ export interface Part {
 
 const patienceMs = 3_000;
 
-type Plugins = Output<typeof health.get>["plugins"];
+type Health = Output<typeof health.get>;
+/** What does not keep the service from serving, and should be known. */
+export interface Beside {
+  readonly plugins?: () => NonNullable<Health["plugins"]>;
+  readonly unread?: () => Readonly<NonNullable<Health["unread_webhooks"]>>;
+}
 
-export function healthOperation(parts: readonly Part[], plugins: () => NonNullable<Plugins> = () => []) {
+export function healthOperation(parts: readonly Part[], { plugins = () => [], unread = () => [] }: Beside = {}) {
   return handle(health.get, async () => {
     const down = await partsDown(parts);
     const timestamp = new Date().toISOString();
-    const away = plugins();
-    const also = away.length > 0 ? { plugins: away } : {};
+    const [away, unread_webhooks] = [plugins(), [...unread()]];
+    const also = { ...(away.length > 0 && { plugins: away }), ...(unread_webhooks.length > 0 && { unread_webhooks }) };
     return down.length === 0
       ? { status: "ok" as const, timestamp, ...also }
       : { status: "degraded" as const, timestamp, ...also, down };

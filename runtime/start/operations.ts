@@ -17,7 +17,7 @@ export function bindOperations(foundations: Foundations, plugins: Plugins, agent
   const { config, log, sql, bus, guard, ground, vault, alarm } = foundations;
   const { host, fleet, connections, logs } = plugins;
   const { memory, tools, discovery, talk, isTaken } = agents;
-  const { routing, evaluator, inbox, scheduler } = work;
+  const { routing, evaluator, inbox, scheduler, unread } = work;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const streams = openStreams({ sql, bus, log, leaseSeconds });
   closing.add(() => streams.close());
@@ -32,7 +32,7 @@ export function bindOperations(foundations: Foundations, plugins: Plugins, agent
   };
   const bound = bindAll({
     ...{ bus, routing, inbox, connections, memory, queues: openQueues(sql, host.queues), useCases: host.useCases },
-    ...{ health: needed, watchdogEnabled: config.WATCHDOG_ENABLED },
+    ...{ health: needed, unread: unread.waiting, watchdogEnabled: config.WATCHDOG_ENABLED },
     sources: () => host.sources.keys(),
     polls: { host, connectionOf: connections.bySlug, changed: () => scheduler?.wake() },
     webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },

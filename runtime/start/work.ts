@@ -37,7 +37,7 @@ export async function startWork(foundations: Foundations, plugins: Plugins, agen
     else bus.publish("queue").catch((error) => log.warn("other replicas were not told", { error }));
   };
   const dispatcher = createDispatcher({ sql, routing, wake, warn, concurrency: parallel(4) });
-  const unread = createUnread(sql, log);
+  const unread = createUnread(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
   closing.add(() => unread.close());
   const inbox = createInbox({
     ...{ accounts, hooks, evaluator, dispatcher, unread, log, watchdog: warn },
@@ -45,7 +45,7 @@ export async function startWork(foundations: Foundations, plugins: Plugins, agen
   });
   readUnread(unread, inbox, fleet);
   const scheduler = works ? startBackground(foundations, plugins, agents, inbox, closing) : null;
-  return { routing, evaluator, inbox, scheduler };
+  return { routing, evaluator, inbox, scheduler, unread };
 }
 
 /** How often a failed execution is tried again, as `EXECUTION_RETRY_…` says. */

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 042ab832518cc924
+-- Made from a47bce9699af9cfd
 
 create extension if not exists vector;
 
@@ -485,9 +485,10 @@ create table unread_webhooks (
   last_error text,
   held_until timestamp(3) with time zone,
   received_at timestamp(3) with time zone default now() not null,
+  source text not null,
   constraint unread_webhooks_pkey PRIMARY KEY (id)
 );
-CREATE INDEX unread_webhooks_order ON unread_webhooks USING btree (plugin, received_at, id);
+CREATE INDEX unread_webhooks_order ON unread_webhooks USING btree (plugin, slug, received_at, id);
 
 create table use_cases (
   name text not null,

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
+import * as health from "@signalbox/schema/health";
 import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
@@ -11,7 +12,7 @@ import type { Terminal } from "../run.ts";
 import { PackageFault } from "./fault.ts";
 import { type Fetched, fetchPackage } from "./fetch-package.ts";
 import { checkLocked, dropLocked, keepLocked, lockFile, readLock } from "./lock.ts";
-import { asked, complaintsOf, healthLine } from "./tell.ts";
+import { asked, complaintsOf, healthLine, waitingLine } from "./tell.ts";
 import { type operatorVerbs, pluginHelp, usageOf } from "./verbs.ts";
 
 export type PluginEntity = z.output<typeof plugins.plugin>;
@@ -109,8 +110,10 @@ const verbs: Record<Name, Verb> = {
   doctor: async (_, { call, out }) => {
     const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const refused = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
+    const { unread_webhooks = [] } = await call<z.output<typeof health.get.output>>(health.get);
     const complaints = [
       ...all.flatMap(complaintsOf),
+      ...unread_webhooks.map(waitingLine),
       ...refused
         .filter(({ name }) => !all.some((one) => one.id === name))
         .map(({ name, code, reason }) => `${name}: ${code}: ${reason}`),

@@ -37,3 +37,16 @@ export function complaintsOf({ id, state, code, reason, tier, settings, waiting 
     ...(waiting ? [`${id} ${waiting.version} waits for an approval: signalbox plugin permissions ${id}`] : []),
   ];
 }
+
+/** Webhooks that wait to be read by a plugin, whether or not it is installed. */
+export const waitingLine = ({
+  plugin,
+  slug,
+  count,
+  oldest_at,
+}: {
+  plugin: string;
+  slug: string;
+  count: number;
+  oldest_at: string;
+}): string => `${plugin}: ${count} webhooks at /webhook/${slug} wait for it, the oldest since ${oldest_at}`;
