@@ -63,14 +63,14 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
     has_agent: "agent_id" in patch,
     has_error: "error" in patch,
   }));
-  // Named once more as an array: of a set in JSON the planner thinks so large that it reads the whole table.
+  // Named once more as an array: of a set in JSON the planner thinks so large that it reads the whole table. And locked before
+  // their state is looked at, or it reads the index on all that run, which is full of what has ended since the last vacuum.
   const ids = changes.map(({ id }) => id);
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
     held as (
-      select e.id from task_executions e join given g on g.id = e.id and g.lease = e.lease
-      where e.id = any(${ids}::uuid[]) and e.state = 'running'
-      order by e.id for update of e
+      select e.id from (select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
+      join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
     ), added as (
       insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
       select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms
