@@ -38,7 +38,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const held = new Map<string, { execution: Claimed; abort: AbortController; done: Promise<void> }>();
   /** Let go because the database was away. It shows them as ours until it is told otherwise, or until their leases run out. */
   const orphans = new Map<string, Claimed>();
-  const write = batch((changes: Change[]) => writeChanges(sql, changes), { maxItems: 64, concurrency: options.alone ? 1 : 4 });
+  const write = batch((changes: Change[]) => writeChanges(sql, changes), {
+    maxItems: 64,
+    beside: 16,
+    concurrency: options.alone ? 1 : 4,
+  });
   const stopping = new AbortController();
   let pending = true;
   let rouse = () => {};

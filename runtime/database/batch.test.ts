@@ -21,6 +21,40 @@ describe("what arrives while a write is under way goes into the next one", () =>
     ]);
   });
 
+  test("a write begins beside another only once enough waits for it", async () => {
+    const writes: number[][] = [];
+    const end: (() => void)[] = [];
+    const write = batch(
+      async (items: number[]) => {
+        writes.push(items);
+        await new Promise<void>((done) => end.push(done));
+        return items;
+      },
+      { maxItems: 3, concurrency: 2, beside: 2 },
+    );
+    const turn = () => new Promise((done) => setImmediate(done));
+    const all = [write(1)];
+    await turn();
+    all.push(write(2));
+    await turn();
+    expect(writes).toEqual([[1]]);
+    all.push(write(3));
+    await turn();
+    expect(writes).toEqual([[1], [2, 3]]);
+    all.push(write(4), write(5));
+    await turn();
+    expect(writes).toHaveLength(2);
+    end[1]?.();
+    await turn();
+    expect(writes).toEqual([[1], [2, 3], [4, 5]]);
+    all.push(write(6));
+    for (let i = 0; i < 4; i++) {
+      for (const done of end) done();
+      await turn();
+    }
+    expect(await Promise.all(all)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
   test("all of a write that failed are told, and the next one is made", async () => {
     const odd = batch(
       async (items: number[]) => {

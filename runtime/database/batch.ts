@@ -13,6 +13,8 @@ export interface BatchOptions<T> {
   readonly sizeOf?: (item: T) => number;
   /** Writes under way at the same time. */
   readonly concurrency: number;
+  /** Waiting items from which on a write begins beside others: fewer and larger writes cost less. 1 where absent. */
+  readonly beside?: number;
 }
 
 /** A deadlock is over once one side is undone; who meets another so often has met something else. */
@@ -34,6 +36,7 @@ export function batch<T, R>(write: (items: T[]) => Promise<R[]>, options: BatchO
     done: (result: R) => void;
     fail: (error: unknown) => void;
   }
+  const { beside = 1 } = options;
   let waiting: Waiting[] = [];
   let underWay = 0;
 
@@ -51,7 +54,7 @@ export function batch<T, R>(write: (items: T[]) => Promise<R[]>, options: BatchO
   };
 
   const pump = () => {
-    while (underWay < options.concurrency && waiting.length > 0) {
+    while (waiting.length > 0 && (underWay === 0 || (underWay < options.concurrency && waiting.length >= beside))) {
       const taken = take();
       underWay++;
       undeadlocked(() => write(taken.map(({ item }) => item)))
