@@ -49,6 +49,14 @@ describe.each(databases())("the webhook door (%s)", (database) => {
     expect(textsOf(world.tracker, repo, 1)).toEqual(["Answer of first"]);
   });
 
+  test("of payloads that come together each is kept as it came", async () => {
+    const titles = ["plain", "größer", "不具合", "🐛 \\u0000 \"quoted\" \\\\", "", "x".repeat(70_000)];
+    const payloads = titles.map((title, i) => issueOpened({ repo, number: 700 + i, title }));
+    const answers = await Promise.all(payloads.map((payload) => world.service.webhook(payload)));
+    const kept = answers.map(({ body }) => world.service.get<{ payload: unknown }>(`/api/webhook-events/${body.event_id}`));
+    expect((await Promise.all(kept)).map(({ body }) => body.payload)).toEqual(payloads);
+  });
+
   test("refuses wrong, missing and malformed signatures, and stores nothing", async () => {
     const before = await events();
     const payload = issueOpened({ repo, number: 2 });
