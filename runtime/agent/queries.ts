@@ -21,6 +21,9 @@ export interface Claimed {
   /** How often a connected agent had it without finishing it. */
   readonly handovers: number;
   readonly lease: string;
+  /** Name the rows of its task and its agent as they were when it was claimed; another change, another version. */
+  readonly task_version: string | null;
+  readonly agent_version: string | null;
 }
 
 /**
@@ -30,7 +33,8 @@ export interface Claimed {
 export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSeconds: number): Promise<Claimed[]> =>
   sql<Claimed[]>`
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, attempts,
-      failures, deaths, handovers, lease
+      failures, deaths, handovers, lease, (select t.xmin::text from tasks t where t.id = task_id) as task_version,
+      (select a.xmin::text from agents a where a.id = agent_id) as agent_version
     from claim_executions(${worker}, ${limit}, ${leaseSeconds})`;
 
 /** Milliseconds until the next queued execution is due; `null` while none waits. */

@@ -69,12 +69,15 @@ function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDep
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
   const { agent: find } = deps.lookup;
   // Most often the agent that the claim named is the one that runs: asked for together with the task.
-  const [task, named] = await Promise.all([deps.lookup.task(execution.task_id), execution.agent_id && find(execution.agent_id)]);
+  const [task, named] = await Promise.all([
+    deps.lookup.task(execution.task_id, execution.task_version),
+    execution.agent_id && find(execution.agent_id, execution.agent_version),
+  ]);
   if (!task) throw new Failure(`The task "${execution.task_id}" does not exist any more.`, { retryable: false });
   const required = task.required_capabilities;
   const matched = required.length > 0 ? await chooseAgent(deps.sql, execution, required) : undefined;
   const chosen = matched ?? task.actor_id;
-  const agent = (named && named.id === chosen ? named : await find(chosen)) ?? null;
+  const agent = (named && named.id === chosen ? named : await find(chosen, null)) ?? null;
   if (!agent && !task.actor_fallback?.trim()) {
     throw new Failure(`The agent "${task.actor_id}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
       retryable: false,
