@@ -11,7 +11,7 @@ export interface Log {
 
 /** Writes one JSON object per line to standard error, or, to a terminal, one readable line. */
 export function createLog(options: { pretty: boolean; write?: (line: string) => void }, fields: Fields = {}): Log {
-  const write = options.write ?? ((line: string) => void process.stderr.write(`${line}\n`));
+  const write = options.write ?? toStandardError;
   const emit = (level: LogLevel, message: string, more: Fields = {}) => {
     const all = { ...fields, ...more };
     write(
@@ -27,6 +27,19 @@ export function createLog(options: { pretty: boolean; write?: (line: string) => 
     with: (more) => createLog(options, { ...fields, ...more }),
   };
 }
+
+let lines = "";
+const flush = () => {
+  const all = lines;
+  lines = "";
+  if (all !== "") process.stderr.write(all);
+};
+/** What one turn of the event loop logs, in one write: each blocks until its reader has room. */
+function toStandardError(line: string): void {
+  if (lines === "") setImmediate(flush);
+  lines += `${line}\n`;
+}
+process.on("exit", flush);
 
 function readable(level: LogLevel, message: string, fields: Fields): string {
   const tail = Object.entries(plain(fields)).map(

@@ -28,16 +28,16 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
     const { body, signal } = init;
     if (input instanceof Request || !(body == null || typeof body === "string" || body instanceof Uint8Array))
       return usual(input, init);
-    const headers = new Headers(init.headers);
-    if (typeof body === "string" && !headers.has("content-type")) headers.set("content-type", "text/plain;charset=UTF-8");
-    headers.set("accept-encoding", "gzip");
+    const headers = Object.fromEntries(new Headers(init.headers));
+    if (typeof body === "string") headers["content-type"] ??= "text/plain;charset=UTF-8";
+    headers["accept-encoding"] = "gzip";
     // As fetch does: some trackers refuse who does not say what it is.
-    if (!headers.has("accept")) headers.set("accept", "*/*");
-    if (!headers.has("user-agent")) headers.set("user-agent", "signalbox");
+    headers.accept ??= "*/*";
+    headers["user-agent"] ??= "signalbox";
     try {
       const answer = await request(input, {
         method: (init.method ?? "GET").toUpperCase() as "GET",
-        headers: Object.fromEntries(headers),
+        headers,
         ...(body != null && { body }),
         ...(signal && { signal }),
         dispatcher: (init.redirect ?? "follow") === "follow" ? following : staying,
@@ -112,10 +112,5 @@ async function wholeIfSmall(body: Readable, signal: Signal): Promise<ArrayBuffer
   return streamOf(all(), signal);
 }
 
-function headersOf(all: Answer["headers"]): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(all)) {
-    for (const one of Array.isArray(value) ? value : [value ?? ""]) headers.append(name, one);
-  }
-  return headers;
-}
+const headersOf = (all: Answer["headers"]): [string, string][] =>
+  Object.entries(all).flatMap(([name, value]) => [value ?? ""].flat().map((one): [string, string] => [name, one]));
