@@ -177,6 +177,9 @@ async function carryOut(
   }
 }
 
+/** Longest that a model or a tracker may put an execution off: no limit of theirs lasts longer, a wrong header does. */
+const longestAskedMs = 3_600_000;
+
 async function fail(
   execution: Claimed,
   error: unknown,
@@ -187,11 +190,12 @@ async function fail(
   const message = failure?.message ?? "Something went wrong on our side; the service's log says what.";
   // What nobody foresaw may have been a passing thing; the transcript makes another try safe.
   const retry = (failure?.retryable ?? true) && execution.failures < options.retryLimit;
+  const asked = Math.min(failure?.retryAfterMs ?? 0, longestAskedMs);
   if (!failure) options.log.error("execution failed unexpectedly", { execution: execution.id, error });
   const patch = retry
     ? {
         state: "queued" as const,
-        delay_ms: Math.max(options.retryDelaySeconds * 1000 * 2 ** execution.failures, failure?.retryAfterMs ?? 0),
+        delay_ms: Math.max(options.retryDelaySeconds * 1000 * 2 ** execution.failures, asked),
       }
     : { state: "failed" as const };
   const last = transcript?.steps.at(-1);
