@@ -59,6 +59,9 @@ const answers = (path: string): Promise<boolean> =>
     socket.once("connect", () => socket.destroy());
   });
 
+/** The message by which a client says goodbye. */
+const terminate = "X".charCodeAt(0);
+
 /** Turns a byte stream of protocol messages into calls of PGlite. The first message has no type byte. */
 class Wire extends Duplex {
   readonly #database: PGlite;
@@ -68,6 +71,11 @@ class Wire extends Duplex {
   constructor(database: PGlite) {
     super();
     this.#database = database;
+  }
+
+  /** As of a socket: postgres.js ends one that is open, and waits until it is closed. */
+  get readyState(): "open" | "closed" {
+    return this.destroyed ? "closed" : "open";
   }
 
   override _read(): void {}
@@ -92,12 +100,13 @@ class Wire extends Duplex {
     done();
   }
 
-  /** All complete messages that have arrived, as one block. */
+  /** All complete messages that have arrived, as one block. No goodbye: it would end the one session that there is. */
   #takeWhole(): Buffer {
     let end = 0;
     while (true) {
       const typeBytes = this.#started ? 1 : 0;
       if (this.#pending.length < end + typeBytes + 4) break;
+      if (this.#started && this.#pending[end] === terminate) break;
       const length = typeBytes + this.#pending.readInt32BE(end + typeBytes);
       if (this.#pending.length < end + length) break;
       end += length;
