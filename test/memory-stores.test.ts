@@ -10,6 +10,7 @@ import { sqlAccess } from "../runtime/database/access.ts";
 import { connectEmbedded, connectPostgres, type Database } from "../runtime/database/client.ts";
 import { openEmbedded } from "../runtime/database/embedded.ts";
 import { migrate } from "../runtime/database/migrate.ts";
+import { copyMigrated } from "../runtime/database/test-folder.ts";
 import { openVectors, type VectorOptions } from "../runtime/database/vectors.ts";
 import type { Log } from "../runtime/log.ts";
 import { openRedis, type Redis } from "../runtime/redis/client.ts";
@@ -21,10 +22,15 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close();
 });
 
+async function openCopy(folder: string): Promise<Database> {
+  await copyMigrated(folder);
+  return connectEmbedded(await openEmbedded(folder));
+}
+
 async function open(flavour: "embedded" | "postgres"): Promise<Database> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-stores-"));
   const fresh = flavour === "postgres" ? await freshDatabase() : null;
-  const database = fresh ? connectPostgres(fresh.url, { max: 10 }) : connectEmbedded(await openEmbedded(folder));
+  const database = fresh ? connectPostgres(fresh.url, { max: 10 }) : await openCopy(join(folder, "data"));
   closing.push(async () => {
     await database.close();
     await fresh?.drop();

@@ -39,6 +39,9 @@ export function run(
   return runProgram(join(root, "node_modules/.bin", runtime), args, options);
 }
 
+/** What Node has compiled once it does not compile at every start. */
+const compileCache = join(root, "node_modules/.cache/signalbox/compiled");
+
 /** Starts any program with the same little environment. */
 export function runProgram(
   command: string,
@@ -50,7 +53,7 @@ export function runProgram(
   );
   const child = spawn(command, args, {
     ...(options.cwd && { cwd: options.cwd }),
-    env: { ...own, ...options.env },
+    env: { ...own, NODE_COMPILE_CACHE: compileCache, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   return watch(child);
