@@ -70,14 +70,12 @@ describe("while there are no keys", () => {
   }, 60_000);
 
   test("help, and commands that are not written right", async () => {
-    const help = await signalbox(["--help"]);
-    expect(help.code).toBe(0);
-    for (const line of ["start", "migrate", "agents", "task-executions", "projects"]) expect(help.text).toContain(`  ${line} `);
-    expect((await signalbox(["projects", "--help"])).text).toMatch(
-      /signalbox projects create .*\n.*\n.*--name <text> +\(required\)/,
-    );
-    for (const args of [[], ["nothing"], ["agents"], ["agents", "fly"], ["agents", "create", "--id", "x"], ["start", "now"]])
-      expect((await signalbox(args)).code).toBe(2);
+    const wrong = [[], ["nothing"], ["agents"], ["agents", "fly"], ["agents", "create", "--id", "x"], ["start", "now"]];
+    const [help, ofProjects, ...refused] = await Promise.all([["--help"], ["projects", "--help"], ...wrong].map((args) => signalbox(args)));
+    expect(help?.code).toBe(0);
+    for (const line of ["start", "migrate", "agents", "task-executions", "projects"]) expect(help?.text).toContain(`  ${line} `);
+    expect(ofProjects?.text).toMatch(/signalbox projects create .*\n.*\n.*--name <text> +\(required\)/);
+    expect(refused.map(({ code }) => code)).toEqual(wrong.map(() => 2));
   }, 60_000);
 
   test("no service there: exit code 1, and what to do", async () => {
