@@ -71,7 +71,9 @@ describe("while there are no keys", () => {
 
   test("help, and commands that are not written right", async () => {
     const wrong = [[], ["nothing"], ["agents"], ["agents", "fly"], ["agents", "create", "--id", "x"], ["start", "now"]];
-    const [help, ofProjects, ...refused] = await Promise.all([["--help"], ["projects", "--help"], ...wrong].map((args) => signalbox(args)));
+    const [help, ofProjects, ...refused] = await Promise.all(
+      [["--help"], ["projects", "--help"], ...wrong].map((args) => signalbox(args)),
+    );
     expect(help?.code).toBe(0);
     for (const line of ["start", "migrate", "agents", "task-executions", "projects"]) expect(help?.text).toContain(`  ${line} `);
     expect(ofProjects?.text).toMatch(/signalbox projects create .*\n.*\n.*--name <text> +\(required\)/);
