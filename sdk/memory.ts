@@ -53,6 +53,11 @@ export interface MemoryBackend {
   readonly about: string;
   /** Stores a memory; `false` where a live one has the key. Of several at the same time exactly one succeeds. */
   put(memory: NewMemory): Promise<boolean>;
+  /**
+   * For a store in the host's own database: an `insert … returning id` that stores those of some memories whose `id` the relation
+   * `held` has, as `put` does. It becomes a part of the host's statement, behind so many parameters of it.
+   */
+  putHeld?(memories: readonly NewMemory[], parametersBefore: number): Statement;
   get(key: string): Promise<StoredMemory | null>;
   /** `false` where there is none. */
   delete(key: string): Promise<boolean>;
@@ -87,8 +92,6 @@ export interface Vectors {
   readonly type: string;
   /** pgvector's operator of the metric. */
   readonly operator: "<=>" | "<->" | "<#>";
-  /** A statement that prepares a transaction for the search of `limit` rows. */
-  tune(limit: number): Statement;
 }
 
 /** SQL with `$1`, `$2` … */
@@ -101,8 +104,25 @@ export type SqlRow = Record<string, Json>;
 /** The host's database: the capability `sql`. For built-in plugins only. */
 export interface SqlAccess {
   query<Row = SqlRow>(statement: Statement): Promise<Row[]>;
-  /** All in one transaction, sent together; the rows of the last. */
-  transaction<Row = SqlRow>(statements: readonly Statement[]): Promise<Row[]>;
+  /** The rows of a table whose vectors are closest, closest first, each with its `distance`. */
+  nearest<Row = SqlRow>(query: NearestQuery): Promise<Row[]>;
+}
+
+/** A search in the column `embedding` of a table, which also has an `id`. */
+export interface NearestQuery {
+  readonly table: string;
+  /** Columns of the answer, as SQL. */
+  readonly columns: string;
+  readonly vector: readonly number[];
+  readonly limit: number;
+  /** Conditions of which a row must fulfil one, each such that an index of the table answers it; every row where absent. */
+  readonly anyOf?: readonly string[];
+  /** A condition that every row must fulfil. */
+  readonly condition?: string;
+  /** What `$1`, `$2` … stand for in the conditions. */
+  readonly parameters: readonly Json[];
+  /** A select from `found`, which has the columns and the `distance`, in place of all of it in order. */
+  readonly answer?: string;
 }
 
 export type RedisReply = null | number | string | readonly RedisReply[];

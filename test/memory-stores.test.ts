@@ -5,7 +5,7 @@ import { join } from "node:path";
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import memoryRedis from "@signalbox/plugin-memory-redis";
 import { testMemory } from "@signalbox/sdk/testing";
-import { afterAll, describe, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { sqlAccess } from "../runtime/database/access.ts";
 import { connectEmbedded, connectPostgres, type Database } from "../runtime/database/client.ts";
 import { openEmbedded } from "../runtime/database/embedded.ts";
@@ -51,10 +51,11 @@ for (const flavour of databases()) {
   const database = open(flavour);
   for (const options of settings[flavour]) {
     describe(`pgvector on ${flavour}, ${options.index}, ${options.metric}`, () => {
-      const capabilities = async () => ({
-        sql: sqlAccess((await database).sql),
-        vectors: await openVectors(await database, ["memories"], options, quiet),
-      });
+      const capabilities = async () => {
+        const { sql } = await database;
+        const vectors = await openVectors(await database, ["memories"], options, quiet);
+        return { sql: sqlAccess(sql, vectors.nearest), vectors };
+      };
       let ready: ReturnType<typeof capabilities> | undefined;
       const names = testMemory(memoryPgvector, { store: "pgvector" }).map(({ name }) => name);
       test.each(names.map((name, i) => [name, i] as const))("%s", { timeout: 60_000 }, async (_, i) => {
@@ -70,11 +71,49 @@ describe("wide vectors", () => {
   test.each(databases())("halfvec over 2,000 dimensions on %s", { timeout: 120_000 }, async (flavour) => {
     const database = await open(flavour);
     const vectors = await openVectors(database, ["memories"], wide, quiet);
-    const capabilities = { sql: sqlAccess(database.sql), vectors };
+    const capabilities = { sql: sqlAccess(database.sql, vectors.nearest), vectors };
     for (const one of testMemory(memoryPgvector, { store: "pgvector", capabilities })) await one.run();
     const [index] = await database.sql<[{ def: string }]>`
       select pg_get_indexdef(indexrelid) as def from pg_index where indrelid = 'memories'::regclass and indexrelid::regclass::text like 'memories_embedding_%'`;
     if (!index?.def.includes("halfvec_cosine_ops")) throw new Error(`no index on halfvec: ${index?.def}`);
+  });
+});
+
+describe("filters and the vector index", () => {
+  const dimension = 16;
+  /** 1,500 memories in one direction, 600 in another, and 60 of a project among the first. */
+  const rows = Array.from({ length: 2100 }, (_, i) => {
+    const far = i >= 1500;
+    const noise = (j: number) => Math.sin(i * 12.9898 + j * 78.233) * 0.3;
+    const vector = Array.from({ length: dimension }, (_, j) => noise(j) + (j === (far ? 1 : 0) ? 1 : 0));
+    return { n: i, agent: far ? "far" : "near", project: i % 25 === 0 && !far ? 7 : 8, vector: `[${vector.join(",")}]` };
+  });
+  const asked = Array.from({ length: dimension }, (_, j) => (j === 0 ? 1 : 0.05));
+  test.each(databases())("a filter starves no search on %s", { timeout: 60_000 }, async (flavour) => {
+    const database = await open(flavour);
+    const vectors = await openVectors(database, ["memories"], { ...base, dimension }, quiet);
+    await database.sql`
+      insert into memories (id, key, content, scope, agent_id, project_id, embedding)
+      select gen_random_uuid(), 'row-' || n, 'x', 'agent', agent, project, vector::vector
+      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) e (n int, agent text, project int, vector text)`;
+    const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql, vectors.nearest), vectors, config: {} });
+    for (const match of [{ agent_id: "near" }, { agent_id: "far" }, { project_id: 7 }, { agent_id: "near", project_id: 7 }, {}]) {
+      for (const filter of [
+        [match],
+        [match, { scope: "organizational" as const }, { scope: "agent" as const, agent_id: "nobody" }],
+      ]) {
+        const found = (await memories?.pgvector?.nearest(asked, filter, 10))?.map(({ key }) => key) ?? [];
+        const best = await database.sql<{ key: string }[]>`
+          select key from (select key, embedding <=> ${`[${asked.join(",")}]`}::vector as distance from memories
+            where (${match.agent_id ?? null}::text is null or agent_id = ${match.agent_id ?? null})
+              and (${match.project_id ?? null}::int is null or project_id = ${match.project_id ?? null}) offset 0) every_one
+          order by distance limit 10`;
+        expect(best).toHaveLength(10);
+        expect(found).toHaveLength(10);
+        // The index is approximate; it may miss one.
+        expect(best.filter(({ key }) => found.includes(key)).length).toBeGreaterThanOrEqual(9);
+      }
+    }
   });
 });
 

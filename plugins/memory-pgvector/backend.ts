@@ -19,6 +19,7 @@ export function pgvectorBackend(sql: SqlAccess, vectors: Vectors): MemoryBackend
   return {
     about: "The table memories in PostgreSQL: vectors by pgvector, words by the English full-text index.",
     put: async (memory) => (await sql.query(queries.insertMemory(memory, vectors))).length > 0,
+    putHeld: (memories, before) => queries.insertHeld(memories, vectors, before),
     get: async (key) => (await sql.query<StoredMemory>(queries.findMemory(key)))[0] ?? null,
     delete: async (key) => (await sql.query<{ alive: boolean }>(queries.deleteMemory(key)))[0]?.alive ?? false,
     list: async (filter, page) => {
@@ -28,12 +29,7 @@ export function pgvectorBackend(sql: SqlAccess, vectors: Vectors): MemoryBackend
       ]);
       return { items, total: count?.total ?? 0 };
     },
-    nearest: async (vector, filter, limit) => {
-      const search = queries.nearestMemories(vector, filter, limit, vectors);
-      // A filter lets through some of the candidates only: for the same recall there have to be more of them.
-      const breadth = filter.some((match) => Object.keys(match).length === 0) ? limit : limit * 20;
-      return (await sql.transaction<Found>([vectors.tune(breadth), search])).map(hit);
-    },
+    nearest: async (vector, filter, limit) => (await sql.nearest<Found>(queries.nearestMemories(vector, filter, limit))).map(hit),
     match: async (query, filter, limit) =>
       (await sql.query<Found>(queries.matchMemories(query, filter, limit, vectors))).map(hit),
     unembedded: (limit) => sql.query(queries.listUnembedded(limit)),

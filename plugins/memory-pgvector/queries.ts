@@ -1,10 +1,14 @@
-import type { Json, MemoryFilter, NewMemory, Statement, Vectors, WordQuery } from "@signalbox/sdk";
+import type { Json, MemoryFilter, MemoryMatch, NearestQuery, NewMemory, Statement, Vectors, WordQuery } from "@signalbox/sdk";
 
 /** Numbers parameters as they are used: `$1`, `$2` … */
 class Parameters {
   readonly values: Json[] = [];
+  readonly #before: number;
+  constructor(before = 0) {
+    this.#before = before;
+  }
   add(value: Json): string {
-    return `$${this.values.push(value)}`;
+    return `$${this.#before + this.values.push(value)}`;
   }
 }
 
@@ -14,35 +18,49 @@ const alive = "(expires_at is null or expires_at > now())";
 /** pgvector's text form. */
 export const vectorText = (vector: readonly number[]): string => `[${vector.join(",")}]`;
 
-/** What only a filter on plain columns gives: the planner knows how few rows are left, and chooses the index by it. */
-function where(filter: MemoryFilter, parameters: Parameters): string {
-  if (filter.length === 0) return "false";
-  const alternatives = filter.map((match) => {
-    const parts = (["scope", "agent_id", "project_id", "task_id"] as const).flatMap((column) => {
-      const value = match[column];
-      if (value === undefined) return [];
-      return value === null ? [`${column} is null`] : [`${column} = ${parameters.add(value)}`];
-    });
-    return parts.length === 0 ? "true" : `(${parts.join(" and ")})`;
+/** Plain columns, so that the planner knows how few rows are left and chooses the index by it; `true` where all match. */
+function condition(match: MemoryMatch, parameters: Parameters): string {
+  const parts = (["scope", "agent_id", "project_id", "task_id"] as const).flatMap((column) => {
+    const value = match[column];
+    if (value === undefined) return [];
+    return value === null ? [`${column} is null`] : [`${column} = ${parameters.add(value)}`];
   });
-  return alternatives.includes("true") ? "true" : `(${alternatives.join(" or ")})`;
+  return parts.length === 0 ? "true" : `(${parts.join(" and ")})`;
 }
 
-/** One row where it was stored; an expired memory of the same key makes way. */
-export function insertMemory(memory: NewMemory, vectors: Vectors): Statement {
-  const p = new Parameters();
-  const { id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at } = memory;
-  const values = [id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at].map((value) => p.add(value));
-  const expires = memory.ttl_ms === null ? "null" : `now() + ${p.add(memory.ttl_ms)}::bigint * interval '1 millisecond'`;
-  const embedding = memory.embedding === null ? "null" : `${p.add(vectorText(memory.embedding))}::${vectors.type}`;
+const isOpen = (match: MemoryMatch): boolean => Object.values(match).every((value) => value === undefined);
+
+function where(filter: MemoryFilter, parameters: Parameters): string {
+  if (filter.length === 0) return "false";
+  return filter.some(isOpen) ? "true" : `(${filter.map((match) => condition(match, parameters)).join(" or ")})`;
+}
+
+const types = ["uuid", "text", "text", "text", "text", "int", "text", "timestamptz", "timestamptz"];
+
+/** The rows that were stored; an expired memory of the same key makes way. `only`: where not all are to be stored. */
+function insertMemories(memories: readonly NewMemory[], vectors: Vectors, p: Parameters, only = ""): Statement {
+  const rows = memories.map((memory) => {
+    const { id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at, ttl_ms, embedding } = memory;
+    const values = [id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at];
+    const expires = `now() + ${p.add(ttl_ms)}::bigint * interval '1 millisecond'`;
+    const vector = `${p.add(embedding && vectorText(embedding))}::${vectors.type}`;
+    return `(${values.map((value, i) => `${p.add(value)}::${types[i]}`).join(", ")}, ${expires}, ${vector})`;
+  });
   return {
-    text: `insert into memories (${columns}, expires_at, embedding) values (${values.join(", ")}, ${expires}, ${embedding})
+    text: `insert into memories (${columns}, expires_at, embedding)
+      select * from (values ${rows.join(", ")}) given (${columns}, expires_at, embedding) ${only}
       on conflict (key) do update set (${columns}, expires_at, embedding) = row(excluded.id, excluded.key, excluded.content, excluded.scope,
         excluded.agent_id, excluded.project_id, excluded.task_id, excluded.created_at, excluded.updated_at, excluded.expires_at, excluded.embedding)
       where memories.expires_at <= now() returning id`,
     parameters: p.values,
   };
 }
+
+export const insertMemory = (memory: NewMemory, vectors: Vectors): Statement =>
+  insertMemories([memory], vectors, new Parameters());
+
+export const insertHeld = (memories: readonly NewMemory[], vectors: Vectors, before: number): Statement =>
+  insertMemories(memories, vectors, new Parameters(before), "where id in (select id from held)");
 
 export const findMemory = (key: string): Statement => ({
   text: `select ${columns} from memories where key = $1 and ${alive}`,
@@ -56,9 +74,8 @@ export const deleteMemory = (key: string): Statement => ({
 
 export function listMemories(filter: MemoryFilter, page: { limit: number; offset: number }): Statement {
   const p = new Parameters();
-  const condition = where(filter, p);
   return {
-    text: `select ${columns} from memories where ${condition} and ${alive}
+    text: `select ${columns} from memories where ${where(filter, p)} and ${alive}
       order by created_at desc, id desc limit ${p.add(page.limit)}::int offset ${p.add(page.offset)}::int`,
     parameters: p.values,
   };
@@ -69,17 +86,10 @@ export function countMemories(filter: MemoryFilter): Statement {
   return { text: `select count(*) as total from memories where ${where(filter, p)} and ${alive}`, parameters: p.values };
 }
 
-/** Iterative scans give rows slightly out of order, so they are put in order outside. */
-export function nearestMemories(vector: readonly number[], filter: MemoryFilter, limit: number, vectors: Vectors): Statement {
+export function nearestMemories(vector: readonly number[], filter: MemoryFilter, limit: number): NearestQuery {
   const p = new Parameters();
-  const distance = `embedding ${vectors.operator} ${p.add(vectorText(vector))}::${vectors.type}`;
-  return {
-    text: `with found as materialized (
-        select ${columns}, ${distance} as distance from memories where ${where(filter, p)} and ${alive} and embedding is not null
-        order by ${distance} limit ${p.add(limit)}::int)
-      select * from found order by distance, id`,
-    parameters: p.values,
-  };
+  const anyOf = filter.some(isOpen) ? {} : { anyOf: filter.map((match) => condition(match, p)) };
+  return { table: "memories", columns, vector, limit, ...anyOf, condition: alive, parameters: p.values };
 }
 
 /** Most rows that are ranked for one query of common words. */
@@ -89,12 +99,12 @@ const mostRanked = 1000;
 export function matchMemories(query: WordQuery, filter: MemoryFilter, limit: number, vectors: Vectors): Statement {
   const p = new Parameters();
   const text = p.add(query.text);
-  const condition = `${where(filter, p)} and ${alive}`;
+  const wanted = `${where(filter, p)} and ${alive}`;
   const distance = query.vector
     ? `embedding ${vectors.operator} ${p.add(vectorText(query.vector))}::${vectors.type}`
     : "null::float8";
-  const those = (wanted: string) =>
-    `(select id from memories where words @@ (select ${wanted} from q) and ${condition} limit ${mostRanked})`;
+  const those = (words: string) =>
+    `(select id from memories where words @@ (select ${words} from q) and ${wanted} limit ${mostRanked})`;
   const all = query.words === "all";
   return {
     text: `with q as materialized (

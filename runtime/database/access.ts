@@ -1,19 +1,11 @@
-import type { SqlAccess, Statement } from "@signalbox/sdk";
-import type { Queryable, Sql } from "./client.ts";
-import { oneTrip } from "./one-trip.ts";
+import type { NearestQuery, SqlAccess, Statement } from "@signalbox/sdk";
+import type { Sql } from "./client.ts";
+import type { FindNearest } from "./nearest.ts";
 
 /** The capability `sql`: the pool behind a plugin's statements. */
-export function sqlAccess(sql: Sql): SqlAccess {
-  const run = (on: Queryable, { text, parameters }: Statement) =>
-    // Prepared, so that a statement takes one round trip instead of two.
-    on.unsafe(text, parameters as never[], { prepare: parameters.length > 0 });
-  return {
-    query: async <Row>(statement: Statement) => [...(await run(sql, statement))] as Row[],
-    transaction: async <Row>(statements: readonly Statement[]) => {
-      const [first, ...rest] = statements;
-      const plain = first && rest.length > 0 && first.parameters.length === 0 ? first.text : "";
-      const results = await oneTrip(sql, (tx) => (plain ? rest : statements).map((statement) => run(tx, statement)), plain);
-      return (results.at(-1) ?? []) as Row[];
-    },
-  };
-}
+export const sqlAccess = (sql: Sql, nearest: FindNearest): SqlAccess => ({
+  // Prepared, so that a statement takes one round trip instead of two.
+  query: async <Row>({ text, parameters }: Statement) =>
+    [...(await sql.unsafe(text, parameters as never[], { prepare: parameters.length > 0 }))] as Row[],
+  nearest: <Row>(query: NearestQuery) => nearest<Row>(query),
+});

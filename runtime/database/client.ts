@@ -9,6 +9,8 @@ export type Row = postgres.Row;
 export interface Database {
   readonly sql: Sql;
   readonly kind: "postgres" | "embedded";
+  /** At most so many further sessions with settings of their own, closed with the rest; where there is one session only, absent. */
+  readonly sessions?: (max: number, settings: Readonly<Record<string, string>>) => Sql;
   close(): Promise<void>;
 }
 
@@ -28,13 +30,26 @@ const shared = {
 
 /** A pool on a PostgreSQL server. It reconnects by itself; a query on a dead connection fails and may be tried again. */
 export function connectPostgres(url: string, options: { max: number }): Database {
-  const sql = postgres(url, {
-    ...shared,
-    max: options.max,
-    connect_timeout: 10,
-    connection: { application_name: "signalbox", TimeZone: "UTC" },
-  }) as unknown as Sql;
-  return { sql, kind: "postgres", close: () => sql.end({ timeout: 5 }) };
+  const pool = (max: number, settings: Readonly<Record<string, string>>) =>
+    postgres(url, {
+      ...shared,
+      max,
+      connect_timeout: 10,
+      connection: { application_name: "signalbox", TimeZone: "UTC", ...settings },
+    }) as unknown as Sql;
+  const sql = pool(options.max, {});
+  const all = [sql];
+  const sessions = (max: number, settings: Readonly<Record<string, string>>) => {
+    const further = pool(max, settings);
+    all.push(further);
+    return further;
+  };
+  return {
+    sql,
+    kind: "postgres",
+    sessions,
+    close: async () => void (await Promise.all(all.map((one) => one.end({ timeout: 5 })))),
+  };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Door, openDoor } from "../http/testing/door.ts";
-import { sqlAccess } from "./access.ts";
 import { oneTrip } from "./one-trip.ts";
 
 let door: Door;
@@ -32,15 +31,5 @@ test("a statement that fails undoes the others, and is what is thrown", async ()
     tx`select 1 as one`,
   ]);
   await expect(failing).rejects.toMatchObject({ code: "23505" });
-  expect(await stored()).toEqual([1, 2]);
-});
-
-test("the capability sql sends settings along with the begin", async () => {
-  const sql = sqlAccess(door.sql);
-  const settings = { text: "select set_config('statement_timeout', '1234', true)", parameters: [] };
-  const read = { text: "select current_setting('statement_timeout') as how, $1::int as n", parameters: [7] };
-  expect(await sql.transaction([settings, read])).toEqual([{ how: "1234ms", n: 7 }]);
-  expect(await sql.transaction([{ text: "select 5 as five", parameters: [] }])).toEqual([{ five: 5 }]);
-  await expect(sql.transaction([{ text: "select broken", parameters: [] }, read])).rejects.toMatchObject({ code: "42703" });
   expect(await stored()).toEqual([1, 2]);
 });

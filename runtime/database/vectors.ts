@@ -1,6 +1,7 @@
-import type { Metric, Statement, Vectors } from "@signalbox/sdk";
+import type { Metric, Vectors } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 import type { Database, Queryable } from "./client.ts";
+import { type FindNearest, openNearest } from "./nearest.ts";
 
 export interface VectorOptions {
   readonly dimension: number;
@@ -16,9 +17,27 @@ const widestVector = 2000;
 const widestHalfvec = 4000;
 /** Under so many rows an ivfflat index would be trained on too little, and an exact search is quick. */
 const fewestForIvfflat = 1000;
-/** Rows that an HNSW search looks at; with fewer its recall among 100,000 rows is under 0.97 (`npm run bench -- memory`). */
-const fewestCandidates = 200;
+/**
+ * Neighbours that an HNSW index considers for each row. With pgvector's own 64 it leads past some of 100,000 rows, however long
+ * one looks; the embedded database, which is slow at it, holds fewer.
+ */
+const thoroughness = { postgres: 200, embedded: 64 };
 const lock = 7_160_414;
+
+/** A column `embedding` as it is stored and indexed. */
+export interface VectorColumn extends Pick<Vectors, "type" | "operator"> {
+  /** `null`: there can be no index, every search compares all rows. */
+  readonly kind: "hnsw" | "ivfflat" | null;
+  /** pgvector goes on looking while a filter leaves too few. */
+  readonly iterative: boolean;
+  readonly probes: number;
+}
+
+export interface OpenVectors extends Vectors {
+  readonly nearest: FindNearest;
+  /** Makes columns and indexes anew where they are missing. */
+  prepare(): Promise<void>;
+}
 
 /**
  * Makes the column `embedding` and its index on tables, as they are configured. Replicas that start together take turns:
@@ -29,7 +48,7 @@ export async function openVectors(
   tables: readonly string[],
   options: VectorOptions,
   log: Log,
-): Promise<Vectors & { prepare(): Promise<void> }> {
+): Promise<OpenVectors> {
   const [row] = await database.sql<
     { version: string }[]
   >`select extversion as version from pg_extension where extname = 'vector'`;
@@ -46,31 +65,15 @@ export async function openVectors(
   const prepare = () =>
     takingTurns(database, (sql) => prepareTables(sql, database.kind, tables, { ...options, kind, known, type }, log));
   await prepare();
-  const { dimension, metric, model } = options;
-  return { dimension, metric, model, type, operator: operators[metric], tune: tuning(options, kind, iterative), prepare };
+  const { dimension, metric, model, probes } = options;
+  const nearest = await openNearest(database, { type, operator: operators[metric], kind, iterative, probes });
+  return { dimension, metric, model, type, operator: operators[metric], nearest, prepare };
 }
 
 const at = (version: string, major: number, minor: number): boolean => {
   const [a = 0, b = 0] = version.split(".").map(Number);
   return a > major || (a === major && b >= minor);
 };
-
-/**
- * Settings of one search. Without iterative scans a filter starves an approximate search: the index gives its candidates
- * before the filter sees them. Plans are made for the values at hand, because which index is best depends on the filter.
- */
-function tuning(options: VectorOptions, kind: "hnsw" | "ivfflat" | null, iterative: boolean): (limit: number) => Statement {
-  return (limit) => {
-    const settings: [string, string][] = [["plan_cache_mode", "force_custom_plan"]];
-    if (kind === "hnsw") settings.push(["hnsw.ef_search", String(Math.min(1000, Math.max(fewestCandidates, limit * 2)))]);
-    // Vectors are stored out of line, where the planner does not see what reading all of them costs.
-    if (kind) settings.push(["enable_seqscan", "off"]);
-    if (kind === "ivfflat") settings.push(["ivfflat.probes", String(options.probes)], ["random_page_cost", "1.1"]);
-    if (kind && iterative) settings.push([`${kind}.iterative_scan`, "relaxed_order"]);
-    const calls = settings.map(([name, value]) => `set_config('${name}', '${value}', true)`);
-    return { text: `select ${calls.join(", ")}`, parameters: [] };
-  };
-}
 
 type Prepared = VectorOptions & { kind: "hnsw" | "ivfflat" | null; known: "vector" | "halfvec"; type: string };
 
@@ -93,10 +96,11 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
       if (rows > 1000) log.info("building the vector index", { table, rows, index: name });
       // Elsewhere than in the embedded database others write meanwhile, and must not wait.
       const concurrently = database === "postgres" ? "concurrently" : "";
-      const settings = want.kind === "ivfflat" ? ` with (lists = ${Math.ceil(Math.max(rows / 1000, 10))})` : "";
+      const lists = Math.ceil(Math.max(rows / 1000, 10));
+      const settings = want.kind === "ivfflat" ? `lists = ${lists}` : `ef_construction = ${thoroughness[database]}`;
       const operators = `${want.known}_${want.metric}_ops`;
       await sql.unsafe(
-        `create index ${concurrently} if not exists ${name} on ${table} using ${want.kind} (embedding ${operators})${settings}`,
+        `create index ${concurrently} if not exists ${name} on ${table} using ${want.kind} (embedding ${operators}) with (${settings})`,
       );
     }
     for (const old of indexes) if (old.name !== name) await sql.unsafe(`drop index if exists ${old.name}`);

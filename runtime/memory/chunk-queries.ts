@@ -1,6 +1,6 @@
 import type { Vectors, WordQuery } from "@signalbox/sdk";
-import type { Queryable, Sql } from "../database/client.ts";
-import { oneTrip } from "../database/one-trip.ts";
+import type { Queryable } from "../database/client.ts";
+import { type FindNearest, vectorText } from "../database/nearest.ts";
 
 export interface Chunk {
   readonly id: string;
@@ -18,8 +18,6 @@ export type ChunkFilter =
   | { readonly projects: "all" }
   | { readonly projects: "any" | readonly number[]; readonly shared: boolean };
 
-const asText = (vector: readonly number[]): string => `[${vector.join(",")}]`;
-
 function ofSources(sql: Queryable, filter: ChunkFilter) {
   if (filter.projects === "all") return sql`true`;
   const ofProjects =
@@ -27,28 +25,30 @@ function ofSources(sql: Queryable, filter: ChunkFilter) {
   return sql`c.knowledge_source_id = any(array(select id from knowledge_sources where ${ofProjects} or (${filter.shared} and project_id is null)))`;
 }
 
-export async function nearestChunks(
-  sql: Sql,
+/** Sources say whose their chunks are: the same as `ofSources`, for a statement that is put together elsewhere. */
+function sourcesOf(filter: Exclude<ChunkFilter, { projects: "all" }>) {
+  const ofProjects = filter.projects === "any" ? "project_id is not null" : "project_id = any(string_to_array($1, ',')::int[])";
+  const either = filter.shared ? `(${ofProjects} or project_id is null)` : ofProjects;
+  return {
+    anyOf: [`knowledge_source_id = any(array(select id from knowledge_sources where ${either}))`],
+    parameters: filter.projects === "any" ? [] : [filter.projects.join(",")],
+  };
+}
+
+export const nearestChunks = (
+  nearest: FindNearest,
   vector: readonly number[],
   filter: ChunkFilter,
   limit: number,
-  vectors: Vectors,
-): Promise<Chunk[]> {
-  const distance = (tx: Queryable) =>
-    tx`c.embedding ${tx.unsafe(vectors.operator)} ${asText(vector)}::${tx.unsafe(vectors.type)}`;
-  const found = (tx: Queryable) => tx<Chunk[]>`
-        with found as materialized (
-          select c.id, c.knowledge_source_id, c.content, c.metadata, c.chunk_index, c.created_at, ${distance(tx)} as distance
-          from document_chunks c where c.embedding is not null and ${ofSources(tx, filter)} order by ${distance(tx)} limit ${limit})
-        select f.id, f.content, f.metadata, f.chunk_index, f.created_at, f.distance, s.name as source, s.project_id
-        from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`;
-  const [rows = []] = await oneTrip<Chunk>(
-    sql,
-    (tx) => [found(tx)],
-    vectors.tune(filter.projects === "all" ? limit : limit * 20).text,
-  );
-  return rows;
-}
+): Promise<Chunk[]> =>
+  nearest<Chunk>({
+    table: "document_chunks",
+    columns: "id, knowledge_source_id, content, metadata, chunk_index, created_at",
+    ...{ vector, limit },
+    ...(filter.projects === "all" ? { parameters: [] } : sourcesOf(filter)),
+    answer: `select f.id, f.content, f.metadata, f.chunk_index, f.created_at, f.distance, s.name as source, s.project_id
+      from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`,
+  });
 
 /** Most chunks that are ranked for one query of common words. */
 const mostRanked = 1000;
@@ -62,7 +62,7 @@ export function matchChunks(
 ): Promise<Chunk[]> {
   const all = query.words === "all";
   const distance = query.vector
-    ? sql`c.embedding ${sql.unsafe(vectors.operator)} ${asText(query.vector)}::${sql.unsafe(vectors.type)}`
+    ? sql`c.embedding ${sql.unsafe(vectors.operator)} ${vectorText(query.vector)}::${sql.unsafe(vectors.type)}`
     : sql`null::float8`;
   const those = (wanted: string) => sql`
     (select c.id from document_chunks c where c.words @@ (select ${sql(wanted)} from q) and ${ofSources(sql, filter)} limit ${mostRanked})`;
@@ -91,5 +91,5 @@ export const embedChunks = async (
 ): Promise<void> =>
   void (await sql`
     update document_chunks c set embedding = e.vector::${sql.unsafe(vectors.type)}
-    from jsonb_to_recordset(${JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: asText(embedding) })))}::text::jsonb)
+    from jsonb_to_recordset(${JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: vectorText(embedding) })))}::text::jsonb)
       e (id uuid, vector text) where c.id = e.id`);

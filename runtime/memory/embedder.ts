@@ -7,6 +7,8 @@ export interface Embedder {
   /** Names the provider and the model: vectors of different models are not comparable. */
   readonly model: string;
   readonly dimension: number;
+  /** Vectors are made in this process: they cost nobody's money and no wait. */
+  readonly local: boolean;
   /** Vectors of many texts, in their order. Throws while the model cannot be reached. */
   embedAll(texts: readonly string[], signal: AbortSignal): Promise<number[][]>;
   /** The vector of one text; those asked for at the same time travel together. `null` where it takes too long or fails. */
@@ -26,12 +28,12 @@ const soonMs = 5_000;
 const queryMs = 10_000;
 /** After a failure nobody waits for the model for so long. */
 const restMs = 5_000;
-const keptQueries = 200;
+const keptQueries = 50;
 
 export const localEmbedder = (dimension: number): Embedder =>
-  createEmbedder(`${localModel}`, dimension, async (texts) => texts.map((text) => hashEmbedding(text, dimension)));
+  createEmbedder(`${localModel}`, dimension, async (texts) => texts.map((text) => hashEmbedding(text, dimension)), true);
 
-export function createEmbedder(model: string, dimension: number, embed: Embed): Embedder {
+export function createEmbedder(model: string, dimension: number, embed: Embed, local = false): Embedder {
   let restUntil = 0;
   const resting = () => Date.now() < restUntil;
   const guarded = async (texts: readonly string[], signal: AbortSignal): Promise<number[][]> => {
@@ -52,6 +54,7 @@ export function createEmbedder(model: string, dimension: number, embed: Embed): 
   return {
     model,
     dimension,
+    local,
     resting,
     embedAll: async (texts, signal) => {
       const vectors: number[][] = [];

@@ -9,6 +9,7 @@ import {
 } from "@signalbox/sdk";
 import { Failure } from "../agent/attempts.ts";
 import type { Sql } from "../database/client.ts";
+import type { OpenVectors } from "../database/vectors.ts";
 import type { Log } from "../log.ts";
 import { type Chunk, type ChunkFilter, matchChunks, nearestChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
@@ -19,7 +20,7 @@ export interface FindDeps {
   readonly sql: Sql;
   readonly stores: Stores;
   readonly embedder: Embedder;
-  readonly vectors: Vectors;
+  readonly vectors: OpenVectors;
   readonly log: Log;
   /** Whether there may be any chunks of documents. */
   readonly anyChunks: () => boolean;
@@ -71,7 +72,7 @@ async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readon
   const chunks = deps.anyChunks() ? chunkFilter(filter) : null;
   const [memories, documents] = await Promise.all([
     inStores(deps, filter, (store) => using(store, (backend) => backend.nearest(vector, filter, limit))),
-    chunks ? nearestChunks(deps.sql, vector, chunks, limit, deps.vectors) : [],
+    chunks ? nearestChunks(deps.vectors.nearest, vector, chunks, limit) : [],
   ]);
   return [...memories.map(asFound), ...documents.map((chunk) => chunkFound(chunk, deps.vectors))].sort(closest).slice(0, limit);
 }

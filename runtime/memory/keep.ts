@@ -16,6 +16,7 @@ import {
   suspectKey,
   takeKey,
 } from "./queries.ts";
+import { inDatabase, quoted, requireThere, type StoreTogether, storeTogether, taken } from "./store-together.ts";
 import { type Store, type Stores, storeFor, using } from "./stores.ts";
 
 export interface KeepDeps {
@@ -48,27 +49,13 @@ export interface Keep {
   remove(key: string): Promise<void>;
 }
 
-/** The store whose memories are written behind their reservations, to the same log. */
-const inDatabase = "pgvector";
-const absent = (key: string) => problem("not_found", `There is no memory with the key ${quote(key)}.`);
-const quote = (key: string) => JSON.stringify(key.length > 100 ? `${key.slice(0, 100)}…` : key);
+const absent = (key: string) => problem("not_found", `There is no memory with the key ${quoted(key)}.`);
 
 export function createKeep(deps: KeepDeps): Keep {
   const { sql, log } = deps;
-  // What the answer need not wait for: an unconfirmed key is looked into when somebody else asks for it.
-  const confirm = batch(
-    async (all: Reservation[]) => {
-      const rows = await confirmKeys(
-        sql,
-        all.map(({ id, ttl_ms }) => ({ id, ttl_ms })),
-      );
-      const held = new Set(rows.map(({ id }) => id));
-      return all.map(({ id }) => held.has(id));
-    },
-    { maxItems: 500, concurrency: 1 },
-  );
+  const ways = { confirm: confirmLater(sql), together: storeTogether(deps) };
   return {
-    create: (input) => create(deps, input, confirm),
+    create: (input) => create(deps, input, ways),
     get: async (key) => {
       const store = await storeOf(deps, key);
       const memory = store && (await using(store, (backend) => backend.get(key)));
@@ -84,6 +71,22 @@ export function createKeep(deps: KeepDeps): Keep {
     },
   };
 }
+
+type Confirm = (one: Reservation) => Promise<boolean>;
+
+/** What the answer need not wait for: an unconfirmed key is looked into when somebody else asks for it. */
+const confirmLater = (sql: Sql): Confirm =>
+  batch(
+    async (all: Reservation[]) => {
+      const rows = await confirmKeys(
+        sql,
+        all.map(({ id, ttl_ms }) => ({ id, ttl_ms })),
+      );
+      const held = new Set(rows.map(({ id }) => id));
+      return all.map(({ id }) => held.has(id));
+    },
+    { maxItems: 500, concurrency: 1 },
+  );
 
 /** The store that holds a key; `undefined` where nobody does. */
 async function storeOf(
@@ -101,20 +104,36 @@ async function storeOf(
 async function create(
   deps: KeepDeps,
   input: MemoryInput,
-  confirm: (one: Reservation) => Promise<boolean>,
+  ways: { readonly confirm: Confirm; readonly together: StoreTogether },
 ): Promise<StoredMemory> {
-  const { agent_id = null, project_id = null, task_id = null } = input;
-  const store = storeFor(deps.stores, input.scope);
-  const seconds = input.ttl_seconds ?? (input.scope === "task" ? deps.shortTtlSeconds : null);
-  const one = { key: input.key, id: newId(), store: store.name, ttl_ms: seconds === null ? null : seconds * 1000 };
-  // A key that is taken is refused before anybody pays for a vector.
-  await holdKey(deps, one, { agent_id, project_id });
-  const began = performance.now();
-  const embedding = await deps.embedder.embedSoon(input.content);
+  const { key, content, scope, agent_id = null, project_id = null, task_id = null } = input;
+  const store = storeFor(deps.stores, scope);
+  const seconds = input.ttl_seconds ?? (scope === "task" ? deps.shortTtlSeconds : null);
+  const one = { key, id: newId(), store: store.name, ttl_ms: seconds === null ? null : seconds * 1000 };
   const now = new Date().toISOString();
   const created_at = input.created_at ? new Date(input.created_at).toISOString() : now;
-  const { key, content, scope } = input;
   const memory = { id: one.id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at: now };
+  const embed = () => deps.embedder.embedSoon(content);
+  const waits =
+    (await ways.together(store, memory, one.ttl_ms, embed)) ?? (await apart(deps, store, memory, one, embed, ways.confirm));
+  deps.stored(waits);
+  return memory;
+}
+
+/** In three steps, for a store that is elsewhere: the key, the memory, and that it is there. Answers whether it waits for its vector. */
+async function apart(
+  deps: KeepDeps,
+  store: Store,
+  memory: StoredMemory,
+  one: Reservation,
+  embed: () => Promise<number[] | null>,
+  confirm: Confirm,
+): Promise<boolean> {
+  const { key } = memory;
+  // A key that is taken is refused before anybody pays for a vector.
+  await holdKey(deps, one, memory);
+  const began = performance.now();
+  const embedding = await embed();
   let stored: boolean;
   try {
     stored = await using(store, (backend) => backend.put({ ...memory, ttl_ms: one.ttl_ms, embedding }));
@@ -130,8 +149,7 @@ async function create(
   }
   if (performance.now() - began > pendingMs / 2) await keepOrGiveUp(store, key, confirmed);
   else confirmed.catch((error) => deps.log.warn("a key was not confirmed", { error }));
-  deps.stored(embedding === null);
-  return memory;
+  return embedding === null;
 }
 
 /** It took so long that another creation may have had the key: then this one never was. */
@@ -141,8 +159,6 @@ async function keepOrGiveUp(store: Store, key: string, confirmed: Promise<boolea
   throw taken(key);
 }
 
-const taken = (key: string) => problem("conflict", `key: a memory with the key ${quote(key)} exists already`, { field: "key" });
-
 /**
  * Reserves a key; throws a `bad_request` where what the memory refers to is not there, and a `conflict` where it is taken. A key whose memory is gone, because its creation died or its
  * store lost it, is taken over.
@@ -150,8 +166,7 @@ const taken = (key: string) => problem("conflict", `key: a memory with the key $
 async function holdKey({ sql, stores }: KeepDeps, one: Reservation, refers: References): Promise<void> {
   const reserve = async () => {
     const { held, agent, project } = await reserveKey(sql, one, refers, one.store === inDatabase);
-    if (!agent) throw problem("bad_request", `agent_id: there is no agent "${refers.agent_id}"`, { field: "agent_id" });
-    if (!project) throw problem("bad_request", `project_id: there is no project ${refers.project_id}`, { field: "project_id" });
+    requireThere({ agent, project }, refers);
     return held;
   };
   if (await reserve()) return;

@@ -1,6 +1,7 @@
-import type { MemoryFilter, StoredMemory, Vectors } from "@signalbox/sdk";
+import type { MemoryFilter, StoredMemory } from "@signalbox/sdk";
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
+import type { OpenVectors } from "../database/vectors.ts";
 import type { Log } from "../log.ts";
 import type { Embedder } from "./embedder.ts";
 import { type Found, find, type Query } from "./find.ts";
@@ -16,7 +17,7 @@ export interface MemoryOptions {
   readonly log: Log;
   readonly stores: Stores;
   readonly embedder: Embedder;
-  readonly vectors: Vectors;
+  readonly vectors: OpenVectors;
   /** Results of a search that names no limit. */
   readonly topK: number;
   /** Memories in a prompt. */

@@ -3,7 +3,7 @@ import { createEmbed } from "../agent/llm.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { sqlAccess } from "../database/access.ts";
 import type { Database } from "../database/client.ts";
-import { openVectors } from "../database/vectors.ts";
+import { type OpenVectors, openVectors } from "../database/vectors.ts";
 import type { Log } from "../log.ts";
 import { leanFetch } from "../network/lean-fetch.ts";
 import type { Host } from "../plugins/host.ts";
@@ -15,7 +15,7 @@ import { type Stores, storesOf } from "./stores.ts";
 /** What has to be there before the memory plugins are set up. */
 export interface Ground {
   readonly embedder: Embedder;
-  readonly vectors: Vectors;
+  readonly vectors: OpenVectors;
   readonly redis: Redis | null;
   /** Capabilities that built-in plugins may ask for beside those of everybody. */
   readonly grants: { readonly sql: SqlAccess; readonly vectors: Vectors; readonly redis?: RedisAccess };
@@ -43,7 +43,12 @@ export async function prepareMemory(config: MemoryConfig, database: Database, lo
   const { installation } = await checkModel(database.sql, embedder.model, embedder.dimension);
   const vectors = await openVectors(database, vectorTables, vectorOptions(config, embedder), log);
   const redis = await openRedis(config.REDIS_URL, `signalbox:${installation.slice(0, 8)}:`, log);
-  return { embedder, vectors, redis, grants: { sql: sqlAccess(database.sql), vectors, ...(redis && { redis }) } };
+  return {
+    embedder,
+    vectors,
+    redis,
+    grants: { sql: sqlAccess(database.sql, vectors.nearest), vectors, ...(redis && { redis }) },
+  };
 }
 
 export const vectorOptions = (config: MemoryConfig, { model, dimension }: Pick<Embedder, "model" | "dimension">) => ({

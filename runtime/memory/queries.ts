@@ -1,3 +1,4 @@
+import type { Json, Statement } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../database/client.ts";
 
 /** Who holds a key. */
@@ -52,6 +53,60 @@ export async function reserveKey(
       on conflict (key) do update set id = excluded.id, store = excluded.store, pending_until = excluded.pending_until, expires_at = null
       where memory_keys.expires_at <= now() returning key)
     select agent, project, exists (select 1 from held) as held from there`;
+  return row;
+}
+
+/** What became of one memory of several that were stored with their keys. */
+export interface Outcome {
+  readonly id: string;
+  /** Whether there is what it refers to. */
+  readonly agent: boolean;
+  readonly project: boolean;
+  /** The key is its own; else somebody has it. */
+  readonly held: boolean;
+  readonly stored: boolean;
+}
+
+/**
+ * Stores memories and takes their keys in one statement, where both are in this database: all of a memory or nothing. No two
+ * may have the same key. `put`: the statement that stores them, behind so many parameters.
+ */
+export async function storeWithKeys(
+  sql: Sql,
+  all: readonly (Reservation & References)[],
+  put: (parametersBefore: number) => Statement,
+): Promise<Outcome[]> {
+  const values: Json[] = [];
+  const add = (value: Json) => `$${values.push(value)}`;
+  const rows = all.map(({ key, id, store, ttl_ms, agent_id, project_id }) => {
+    const refers = `${add(agent_id)}::text, ${add(project_id)}::int`;
+    return `(${add(key)}::text, ${add(id)}::uuid, ${add(store)}::text, ${add(ttl_ms)}::bigint, ${refers})`;
+  });
+  const stored = put(values.length);
+  const text = `with given as materialized (
+      select *, (agent_id is null or exists (select 1 from agents where agents.id = agent_id)) as agent,
+        (project_id is null or exists (select 1 from projects where projects.id = project_id)) as project
+      from (values ${rows.join(", ")}) given (key, id, store, ttl_ms, agent_id, project_id)),
+    held as (
+      insert into memory_keys (key, id, store, expires_at)
+      select key, id, store, now() + ttl_ms * interval '1 millisecond' from given where agent and project order by key
+      on conflict (key) do update set id = excluded.id, store = excluded.store, expires_at = excluded.expires_at, pending_until = null
+      where memory_keys.expires_at <= now() returning id),
+    stored as (${stored.text})
+    select id, agent, project, id in (select id from held) as held, id in (select id from stored) as stored from given`;
+  return [...(await sql.unsafe<Outcome[]>(text, [...values, ...stored.parameters] as never[], { prepare: true }))];
+}
+
+/** What can be known of a memory before it is stored: whether there is what it refers to, and whether somebody has its key. */
+export async function lookAhead(
+  sql: Queryable,
+  key: string,
+  { agent_id, project_id }: References,
+): Promise<{ agent: boolean; project: boolean; held: boolean }> {
+  const [row] = await sql<[{ agent: boolean; project: boolean; held: boolean }]>`
+    select (${agent_id}::text is null or exists (select 1 from agents where id = ${agent_id})) as agent,
+      (${project_id}::int is null or exists (select 1 from projects where id = ${project_id})) as project,
+      exists (select 1 from memory_keys where key = ${key} and (expires_at is null or expires_at > now())) as held`;
   return row;
 }
 

@@ -22,7 +22,7 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     secret: async () => null,
     embed: async (texts) => texts.map(() => new Array<number>(8).fill(0)),
     pace: memoryPace(),
-    sql: { query: () => absent("sql"), transaction: () => absent("sql") },
+    sql: { query: () => absent("sql"), nearest: () => absent("sql") },
     redis: { prefix: "test:", call: () => absent("redis"), script: () => absent("redis") },
     operations: { call: () => absent("operations") },
     trackers: {
@@ -45,7 +45,6 @@ export const testVectors = (dimension: number, metric: Metric = "cosine"): Vecto
   model: "test",
   type: `vector(${dimension})`,
   operator: metric === "cosine" ? "<=>" : metric === "l2" ? "<->" : "<#>",
-  tune: () => ({ text: "select 1", parameters: [] }),
 });
 
 /** Sets a plugin up as the host does: config parsed by its schema, and no capability that it does not need. */

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import postgres, { type Sql } from "postgres";
 import { freshDatabase } from "../harness/databases.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -14,6 +13,7 @@ import {
   type Search,
   timed,
 } from "./memory-contenders.ts";
+import { residents } from "./memory-residents.ts";
 import { agents, fill, projects, randomOf, rowOf, subjects, textAbout, vectorText } from "./memory-rows.ts";
 import { type Cell, median, report } from "./report.ts";
 
@@ -23,7 +23,7 @@ const levels = [
   { clients: 1, requests: 60 },
   { clients: 8, requests: 160 },
 ];
-const recallQueries = 50;
+const recallQueries = 100;
 const random = randomOf(7);
 const pick = (many: number) => Math.floor(random() * many);
 const filters: readonly (readonly [string, () => Filter])[] = [
@@ -40,7 +40,7 @@ export async function run(): Promise<void> {
   if (!database) throw new Error("The benchmark needs TEST_DATABASE_URL.");
   const env = { EMBEDDING_PROVIDER: "local", SIGNALBOX_ROLE: "api" };
   await using service = await startService({ databaseUrl: database.url, env });
-  // As a program would set its sessions that looks for the same ten.
+  // As a program would set its sessions that looks for the same ten among as many candidates.
   const connection = {
     ...{ "hnsw.ef_search": 200, "hnsw.iterative_scan": "relaxed_order" },
     ...{ enable_seqscan: "off", plan_cache_mode: "force_custom_plan" },
@@ -51,13 +51,23 @@ export async function run(): Promise<void> {
   try {
     await referred(sql);
     for (const [i, size] of sizes.entries()) {
+      say(`filling up to ${size} rows and building the index`);
       await fill(sql, sizes[i - 1] ?? 0, size);
-      const before = residentMegabytes(service);
-      for (const [name, filter] of filters) rows.push([`${size}, filter ${name}`, ...(await searches(sql, service, filter))]);
+      for (const [name, filter] of filters) {
+        say(`${size} rows, filter ${name}`);
+        rows.push([`${size}, filter ${name}`, ...(await searches(sql, service, filter))]);
+      }
+      if (i > 0) continue;
+      say("inserts");
+      findings.push(...(await inserts(sql, service)));
+      say("resident memory");
       findings.push(
-        `${size} rows: resident memory of the service ${before} MB before, ${residentMegabytes(service)} MB after the searches`,
+        ...(await residents(
+          service,
+          () => question(filters[3]?.[1]() ?? {}),
+          () => rowOf(made++, random),
+        )),
       );
-      if (i === 0) findings.push(...(await inserts(sql, service)));
     }
   } finally {
     await sql.end();
@@ -75,6 +85,10 @@ export async function run(): Promise<void> {
     findings,
   });
 }
+
+/** Where it is: some parts take minutes. */
+const say = (what: string) => void process.stderr.write(`memory: ${what}\n`);
+let made = 1_000_000;
 
 /** The agents and projects that memories are stored for. */
 async function referred(sql: Sql): Promise<void> {
@@ -140,12 +154,11 @@ async function inserts(sql: Sql, service: Service): Promise<string[]> {
   await sql`create table bench_memories (like memories including all)`;
   await sql`insert into bench_memories (id, key, content, scope, agent_id, project_id, embedding)
     select id, key, content, scope, agent_id, project_id, embedding from memories`;
-  let made = 0;
   const lines: string[] = [];
   for (const { clients, requests } of levels) {
     const rates: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round++) {
-      const rows = Array.from({ length: requests }, () => rowOf(1_000_000 + made++, random));
+      const rows = Array.from({ length: requests }, () => rowOf(made++, random));
       const withVectors = rows.map((row) => ({ ...row, vector: vectorText(row.content) }));
       const raw = withVectors.map(
         (row) => () =>
@@ -166,8 +179,3 @@ async function inserts(sql: Sql, service: Service): Promise<string[]> {
   await sql`drop table bench_memories`;
   return lines;
 }
-
-const residentMegabytes = ({ pid }: Service): number => {
-  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  return Math.round(Number(kilobytes) / 1024);
-};

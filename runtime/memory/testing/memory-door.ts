@@ -31,7 +31,7 @@ export async function openMemoryDoor(
     const embedder = given.embed ? createEmbedder("test", dimension, given.embed) : localEmbedder(dimension);
     const options = { dimension, model: embedder.model, metric: "cosine" as const, index: "hnsw" as const, probes: 10 };
     const vectors = await openVectors(database, ["memories", "document_chunks"], options, quiet);
-    const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql), vectors, config: {} });
+    const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql, vectors.nearest), vectors, config: {} });
     const long = { name: "pgvector", backend: memories?.pgvector as MemoryBackend };
     memory = await openMemory({
       ...{ sql: database.sql, bus: await openBus(database, quiet), log: quiet, embedder, vectors },
