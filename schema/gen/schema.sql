@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from a47bce9699af9cfd
+-- Made from 9c5545f669964f51
 
 create extension if not exists vector;
 
@@ -265,7 +265,7 @@ create table memories (
   constraint memories_pkey PRIMARY KEY (id),
   constraint memories_key_key UNIQUE (key)
 );
-CREATE INDEX memories_agent ON memories USING btree (agent_id, project_id) WHERE (agent_id IS NOT NULL);
+CREATE INDEX memories_agent ON memories USING btree (agent_id, project_id) INCLUDE (scope) WHERE (agent_id IS NOT NULL);
 CREATE INDEX memories_created ON memories USING btree (created_at DESC, id DESC);
 CREATE INDEX memories_expires ON memories USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 CREATE INDEX memories_project ON memories USING btree (project_id, scope) WHERE (project_id IS NOT NULL);
