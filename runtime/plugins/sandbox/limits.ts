@@ -23,8 +23,10 @@ export const limits = {
   initializeMs: 10_000,
   pingEveryMs: 15_000,
   pingMs: 5_000,
-  /** After a missed deadline: time to show that it lives. */
-  graceMs: 1_000,
+  /** From a missed deadline to the end of a process that hangs. */
+  graceMs: 100,
+  /** A process hangs that is silent for so long. It is asked before the deadline, so that the grace can be short. */
+  silenceMs: 1_000,
   drainMs: 10_000,
   /** Most that one request may bring back. */
   answerBytes: 8 * MiB,

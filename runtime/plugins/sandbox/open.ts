@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Contributions } from "@signalbox/sdk";
 import { PluginError } from "@signalbox/sdk";
 import { type Contributes, contributes } from "@signalbox/sdk/manifest";
@@ -128,15 +129,18 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       if (save) saves.set(id, save);
     };
     underWay += 1;
+    const done = watchDeadline(child, peer.request, callMs);
     try {
       const params = { ...target, args, ...(call && { call }), deadline_ms: callMs };
       return await peer.request("call", params, { deadlineMs: callMs, signal, onId });
     } catch (error) {
-      if (error instanceof PluginError && error.code === "timeout") void stillThere(child, peer.request, limits.graceMs);
+      if (!signal?.aborted) throw error instanceof Remote ? error.toPluginError() : error;
+      // Whoever asked gave up: perhaps because it hangs.
+      void stillThere(child, peer.request, limits.silenceMs);
       // As a plugin in this process would tell of it.
-      if (signal?.aborted) throw new PluginError("timeout", `${name} did not answer before the deadline`);
-      throw error instanceof Remote ? error.toPluginError() : error;
+      throw new PluginError("timeout", `${name} did not answer before the deadline`);
     } finally {
+      done();
       saves.delete(id);
       underWay -= 1;
     }
@@ -222,11 +226,27 @@ function refusalOf(name: string, error: unknown, stderr: string): Refusal {
   return new Refusal("SETUP_FAILED", `${error instanceof Error ? error.message : error}${said && `; it wrote: ${said}`}`, error);
 }
 
+/**
+ * Asks for a sign of life so long before the deadline that a process which hangs is ended `graceMs` after it, while one that is
+ * only slow has all of `silenceMs` to answer. Answers how to leave it.
+ */
+function watchDeadline(child: Child, request: Request, callMs: number): () => void {
+  const end = callMs + limits.graceMs;
+  const silence = Math.min(limits.silenceMs, end);
+  const timer = setTimeout(() => void stillThere(child, request, silence), end - silence);
+  return () => clearTimeout(timer);
+}
+
 /** A process that does not answer in time is ended: it hangs. */
 async function stillThere(child: Child, request: Request, ms: number): Promise<void> {
-  try {
-    await request("ping", {}, { deadlineMs: ms });
-  } catch (error) {
-    if (error instanceof PluginError && error.code === "timeout") child.kill(`it did not answer a ping within ${ms} ms`);
-  }
+  let heard = false;
+  const hear = () => {
+    heard = true;
+  };
+  // Refused is an answer, too; and one that is gone need not be ended.
+  request("ping", {}, { deadlineMs: 2 * ms }).then(hear, hear);
+  await pause(ms, undefined, { ref: false });
+  // If it was this process that had no time, the answer is there already and has only to be read.
+  if (!heard) await nextTurn();
+  if (!heard) child.kill(`it did not answer a ping within ${ms} ms`);
 }
