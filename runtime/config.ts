@@ -172,6 +172,10 @@ export function readConfig(environment: Environment = process.env, file = ".env"
 export const readClientConfig = (environment: Environment = process.env, file = ".env"): z.output<typeof clientSchema> =>
   parse(clientSchema, readEnvironment(environment, file));
 
+/** Whether somebody said which service the command line asks. */
+export const isServiceNamed = (environment: Environment = process.env, file = ".env"): boolean =>
+  readEnvironment(environment, file).SIGNALBOX_URL !== undefined;
+
 function readEnvironment(environment: Environment, file: string): Record<string, string> {
   const stored = existsSync(file) ? (parseEnv(readFileSync(file, "utf8")) as Record<string, string>) : {};
   const merged: Record<string, string> = {};

@@ -126,7 +126,7 @@ export const install = operation({
   id: "plugins.install",
   http: "POST /api/plugins",
   about:
-    "Store a version of a plugin. It runs nothing: a version that may do more than the one which serves waits for an approval, any other replaces it.",
+    "Store a version of a plugin. It runs nothing: a version that may do more than the one which serves waits for an approval, any other replaces it. Of development versions (`1.2.0-dev.N`) the one that serves and the newest are kept.",
   input: z.object({
     manifest: z.record(z.string(), z.unknown()).describe("Its dist/plugin.json."),
     bundle: z.base64().describe("Its bundle, compressed by gzip, as base64."),

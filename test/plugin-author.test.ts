@@ -125,26 +125,6 @@ describe("from an empty folder", () => {
   );
 });
 
-test(
-  "dev: a save builds and tests anew",
-  async () => {
-    // Without the faults of the other side, which take their time.
-    edit("test/conformance.ts", "get_status: { inputs", "get_status: { offline: true, inputs");
-    const child = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "dev"], env: {}, cwd: plugin() });
-    const rounds = (count: number) => eventually(() => child.logs().split(": good, ").length > count, { timeout: 60_000 });
-    try {
-      await rounds(1);
-      edit("src/plugin.ts", "The text.", "The text to count.");
-      await rounds(2);
-      expect(child.logs()).toMatch(/src.plugin\.ts was saved/);
-    } finally {
-      child.signal("SIGKILL");
-      await child.ended;
-    }
-  },
-  limit,
-);
-
 describe("versions", () => {
   const next = async (version: string) => {
     edit(

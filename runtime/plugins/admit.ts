@@ -1,5 +1,6 @@
 import { CONTRACT, PLUGIN, type Plugin, SDK_VERSION } from "@signalbox/sdk";
 import semver from "semver";
+import { CodedError } from "../coded-error.ts";
 
 export type RefusalCode =
   | "NOT_A_PLUGIN"
@@ -19,17 +20,15 @@ export type RefusalCode =
   | "NO_SANDBOX";
 
 /** Why a plugin was not taken in: a code, and what was expected and what came. */
-export class Refusal extends Error {
+export class Refusal extends CodedError<RefusalCode> {
   override readonly name = "Refusal";
-  readonly code: RefusalCode;
-  constructor(code: RefusalCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.code = code;
-  }
 }
 
-/** Majors of the contract that this host speaks: the one that it has, and, while there is one, the one before. */
-export const contracts: readonly number[] = [CONTRACT];
+/**
+ * Majors of the contract that this host speaks, each with the newest sdk that stamps it: the one that it has, and, while there
+ * is one, the one before. A plugin's range is compared with the sdk of its own major.
+ */
+export const contracts: ReadonlyMap<number, string> = new Map([[CONTRACT, SDK_VERSION]]);
 
 /** The capabilities that this host hands out to everybody; `sql` and `redis` are for built-ins. */
 export const capabilityNames: readonly string[] = [
@@ -67,16 +66,18 @@ export function admitDeclared(
   { id, version, sdk, needs, contract }: Declared,
   taken: ReadonlySet<string>,
   offered: readonly string[] = capabilityNames,
+  served: ReadonlyMap<number, string> = contracts,
 ): void {
-  if (!contracts.includes(contract))
+  const host = served.get(contract);
+  if (host === undefined)
     throw new Refusal(
       "UNKNOWN_CONTRACT",
-      `Expected contract ${contracts.join(" or ")}; ${id} was built for contract ${contract}.`,
+      `Expected contract ${[...served.keys()].join(" or ")}; ${id} was built for contract ${contract}.`,
     );
   if (!semver.validRange(sdk) || sdk.trim() === "*")
     throw new Refusal("SDK_RANGE", `Expected "sdk" to be a range such as "^${SDK_VERSION}"; ${id} says "${sdk}".`);
-  if (!semver.satisfies(SDK_VERSION, sdk, { includePrerelease: true }))
-    throw new Refusal("SDK_RANGE", `This host has sdk ${SDK_VERSION}; ${id} ${version} was written for ${sdk}.`);
+  if (!semver.satisfies(host, sdk, { includePrerelease: true }))
+    throw new Refusal("SDK_RANGE", `This host has sdk ${host}; ${id} ${version} was written for ${sdk}.`);
   if (taken.has(id)) throw new Refusal("DUPLICATE_ID", `Expected an id of its own; "${id}" is taken by a plugin loaded before.`);
   const unknown = needs.filter((need) => !offered.includes(need));
   if (unknown.length > 0)

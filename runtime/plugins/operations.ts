@@ -19,6 +19,7 @@ import {
   findBundle,
   findPlugin,
   findVersions,
+  forgetDevVersions,
   insertVersion,
   saveDenied,
   saveSettings,
@@ -188,6 +189,7 @@ async function install(
   const serving = versions.find((one) => one.version === current);
   // What may do no more than the one that the operator approved needs no new approval.
   if (stored && serving && widened(serving.manifest, manifest).length === 0) await useVersion(sql, id, version);
+  await forgetDevVersions(sql, id, version);
   return manifest;
 }
 

@@ -72,6 +72,14 @@ export async function useVersion(sql: Queryable, id: string, version: string): P
     where id = ${id}`;
 }
 
+/** Forgets the development versions (`0.1.0-dev.1767225600000`) but the one that serves and `newest`: each save made one. */
+export async function forgetDevVersions(sql: Queryable, id: string, newest: string): Promise<void> {
+  await sql`
+    delete from plugin_versions v using plugins p
+    where v.plugin_id = ${id} and p.id = v.plugin_id and v.version ~ '[-.]dev\\.[0-9]+$'
+      and v.version <> ${newest} and v.version is distinct from p.version`;
+}
+
 export async function setEnabled(sql: Queryable, id: string, enabled: boolean): Promise<void> {
   await sql`
     update plugins set enabled = ${enabled}, quarantine_code = null, quarantine_reason = null, updated_at = now()

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TrackerFault } from "./fixtures.ts";
+import { isCarriedOut, PlannedFault } from "./planned-fault.ts";
 
 /** A request as the server saw it. */
 export interface SeenRequest {
@@ -23,8 +24,7 @@ export interface TrackerReply {
 export abstract class FakeServer {
   readonly requests: SeenRequest[] = [];
   url = "";
-  #fault: TrackerFault | null = null;
-  #left = 0;
+  readonly #fault = new PlannedFault();
   #written = 0;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
@@ -37,11 +37,10 @@ export abstract class FakeServer {
   }
   writes = (): number => this.#written;
   fault(fault: TrackerFault): void {
-    this.#fault = fault;
-    this.#left = fault.times ?? Number.POSITIVE_INFINITY;
+    this.#fault.set(fault);
   }
   heal(): void {
-    this.#fault = null;
+    this.#fault.heal();
   }
   close(): Promise<void> {
     this.#server.closeAllConnections();
@@ -56,9 +55,8 @@ export abstract class FakeServer {
     const body = text === "" ? undefined : JSON.parse(text);
     const seen = { method, path: pathname, query: searchParams, headers: request.headers, body };
     this.requests.push(seen);
-    const fault = this.#due(method);
-    const carriedOut = !fault || fault.after || fault.kind === "truncate";
-    const reply: TrackerReply = carriedOut ? this.route(seen) : { status: 500, body: {} };
+    const fault = this.#fault.meet(method);
+    const reply: TrackerReply = isCarriedOut(fault) ? this.route(seen) : { status: 500, body: {} };
     if (reply.wrote) this.#written += 1;
     const json = reply.body === undefined ? "" : JSON.stringify(reply.body);
     if (fault?.kind === "hang") return;
@@ -70,11 +68,5 @@ export abstract class FakeServer {
     }
     if (fault) return void response.writeHead(fault.status ?? 500, { ...headers, ...fault.headers }).end(fault.body ?? "{}");
     response.writeHead(reply.status, headers).end(json);
-  }
-
-  #due(method: string): TrackerFault | null {
-    if (!this.#fault || this.#left <= 0 || (this.#fault.writes && method === "GET")) return null;
-    this.#left -= 1;
-    return this.#fault;
   }
 }

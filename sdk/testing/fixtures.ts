@@ -4,6 +4,8 @@ import type { SourceEvent, Subject, WebhookPayload } from "../contract.ts";
 export interface TestCase {
   readonly name: string;
   readonly run: () => Promise<void>;
+  /** It waits: for faults to pass, a lease to end, something to expire. `signalbox plugin dev` leaves it out. */
+  readonly slow?: boolean;
 }
 
 /** What goes wrong at the tracker, from the next request on. */

@@ -12,6 +12,7 @@ export type { Golden, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolS
 export { type KnowledgeFixtures, type TestWiki, testKnowledge } from "./knowledge-suite.ts";
 export { type MemoryFixtures, testMemory } from "./memory-suite.ts";
 export { type ApiContract, requestFaults } from "./openapi.ts";
+export { isCarriedOut, PlannedFault } from "./planned-fault.ts";
 export { type QueueFixtures, type QueueGround, testQueues } from "./queue-suite.ts";
 export { type RouteFixtures, type RouteSample, type SampleRequest, testRoutes } from "./route-suite.ts";
 export { testSource } from "./source-suite.ts";

@@ -42,8 +42,9 @@ export function testKnowledge(plugin: Plugin, fixtures: KnowledgeFixtures): Test
     assert.ok(knowledge, `setup must contribute knowledge.${name}`);
     return bench(knowledge, settings);
   };
-  const cases = [...listing(fixtures, open), ...reading(fixtures, open), ...trouble(fixtures, open)];
-  return cases.map(([what, run]) => ({ name: `knowledge ${name}: ${what}`, run: () => withTracker(fixtures.wiki, run) }));
+  const named = (cases: readonly Case[], slow: boolean) =>
+    cases.map(([what, run]) => ({ name: `knowledge ${name}: ${what}`, slow, run: () => withTracker(fixtures.wiki, run) }));
+  return [...named([...listing(fixtures, open), ...reading(fixtures, open)], false), ...named(trouble(fixtures, open), true)];
 }
 
 interface Bench {

@@ -13,7 +13,7 @@ export const keepingCases = (open: Open): TestCase[] => [
   { name: "a key is held by one memory", run: async () => oneHolder(await open()) },
   { name: "of many at the same time one gets the key", run: async () => race(await open()) },
   { name: "deletes once", run: async () => deletes(await open()) },
-  { name: "an expired memory is gone at once, and its key is free", run: async () => expires(await open()) },
+  { name: "an expired memory is gone at once, and its key is free", slow: true, run: async () => expires(await open()) },
   { name: "lists newest first, page by page", run: async () => pages(await open()) },
   { name: "lists what a filter lets through, and nothing else", run: async () => filters(await open()) },
 ];

@@ -30,8 +30,9 @@ export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCa
     assert.ok(queue, `setup must contribute queues.${name}`);
     return queue;
   };
-  return cases.map(([what, run]) => ({
+  return cases.map(([what, run, slow = false]) => ({
     name: `queue ${name}: ${what}`,
+    slow,
     run: async () => {
       const ground = await fixtures.start?.();
       try {
@@ -44,7 +45,7 @@ export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCa
   }));
 }
 
-type Case = readonly [string, (queue: Queue, other: Queue) => Promise<void>];
+type Case = readonly [what: string, run: (queue: Queue, other: Queue) => Promise<void>, slow?: boolean];
 
 const minute = 60_000;
 /** A message from so many minutes ago. */
@@ -149,6 +150,7 @@ const cases: readonly Case[] = [
       assert.equal(await queue.ack(lost.id), true, "a late ack counts too: it was handed out");
       await same(queue, [], "nothing is left");
     },
+    true,
   ],
   [
     "acknowledges what was handed out, and nothing else",

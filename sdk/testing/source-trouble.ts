@@ -11,6 +11,7 @@ export function troubleCases(open: Open, fixtures: SourceFixtures): TestCase[] {
   const cases = troubles.flatMap((trouble) =>
     (["deliver", "find", "check", "poll"] as const).map((method) => ({
       name: `${method} at ${trouble.name}`,
+      slow: true,
       run: () =>
         withTracker(fixtures.tracker, async (tracker) => {
           const { source, settings, secrets, lines } = await open();
@@ -36,6 +37,7 @@ export function troubleCases(open: Open, fixtures: SourceFixtures): TestCase[] {
 function shortLimit(open: Open, fixtures: SourceFixtures): TestCase {
   return {
     name: "deliver obeys a short Retry-After",
+    slow: true,
     run: () =>
       withTracker(fixtures.tracker, async (tracker) => {
         const { source, settings } = await open();

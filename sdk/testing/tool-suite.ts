@@ -66,6 +66,7 @@ function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase
   const input = sample.inputs[0] as Record<string, unknown>;
   const troubled = troubles.map((trouble) => ({
     name: `at ${trouble.name}`,
+    slow: true,
     run: on(async ({ tool, tracker, connection, secrets, lines }) => {
       const run = (deadline_ms: number) => tool.run(tool.input.parse(input), callOf(connection, { deadline_ms }));
       await meets(trouble, tracker as TestTracker, "run", run, secrets);

@@ -39,14 +39,15 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): Tes
   const on = (check: (bench: Bench) => Promise<void>, around: Surroundings = {}) => ({
     run: async () => check(await bench(plugin, name, fixtures, around)),
   });
-  const cases = [
+  const breaks = (check: Check) => ({ slow: true, run: () => breaksOff(() => bench(plugin, name, fixtures), check) });
+  const cases: TestCase[] = [
     { name: "declares itself", run: () => declares(plugin, name, fixtures) },
     { name: "the setup says what it made", ...on(says) },
     { name: "the setup again answers what stands", ...on(again) },
     { name: "the teardown removes what was made, and nothing else", ...on(removes) },
     { name: "the teardown twice, and before a setup", ...on(tornTwice) },
-    { name: "a setup that breaks off anywhere is taken up", run: () => breaksOff(() => bench(plugin, name, fixtures), takenUp) },
-    { name: "a setup that breaks off anywhere is removed", run: () => breaksOff(() => bench(plugin, name, fixtures), cleared) },
+    { name: "a setup that breaks off anywhere is taken up", ...breaks(takenUp) },
+    { name: "a setup that breaks off anywhere is removed", ...breaks(cleared) },
     { name: "stands without a tracker", ...on(untracked, { tracker: "none" }) },
   ];
   if (plugin.needs.includes("trackers"))

@@ -43,11 +43,17 @@ const ownPackage = (folder: string): Plugin => ({
   },
 });
 
-/** Bundles one source file, with all that it imports, to one module. Throws a `PackageFault`. */
-export async function bundle(folder: string, source: string, allowed: readonly string[] = builtins): Promise<Bundle> {
+/**
+ * Bundles one source file, with all that it imports, to one module. `version`: what it then says its version is, in place of
+ * its own. Throws a `PackageFault`.
+ */
+export async function bundle(folder: string, source: string, { version }: { version?: string } = {}): Promise<Bundle> {
   const { build } = await import("esbuild");
   const made = await build({
-    ...{ absWorkingDir: folder, entryPoints: [source], bundle: true, write: false, metafile: true, outfile: "plugin.js" },
+    ...{ absWorkingDir: folder, bundle: true, write: false, metafile: true, outfile: "plugin.js" },
+    ...(version === undefined
+      ? { entryPoints: [source] }
+      : { stdin: { contents: renamed(source, version), resolveDir: folder } }),
     ...{ format: "esm", platform: "neutral", target: "es2024", charset: "utf8", logLevel: "silent", legalComments: "inline" },
     ...{ mainFields: ["module", "main"], conditions: ["worker", "import", "default"] },
     nodePaths: ownPackages(),
@@ -56,7 +62,7 @@ export async function bundle(folder: string, source: string, allowed: readonly s
     throw new PackageFault("CANNOT_BUNDLE", failures(error), error);
   });
   const code = made.outputFiles[0]?.contents as Uint8Array;
-  refuseImports(made.metafile, allowed);
+  refuseImports(made.metafile);
   await refuseComputed(Buffer.from(code).toString("utf8"));
   if (code.byteLength > maxBytes)
     throw new PackageFault(
@@ -66,6 +72,10 @@ export async function bundle(folder: string, source: string, allowed: readonly s
   return { code, inputs: Object.keys(made.metafile.inputs).map((file) => relative(folder, file)) };
 }
 
+/** The plugin with another version; the brand of `definePlugin` is a member too. */
+const renamed = (source: string, version: string): string =>
+  `import plugin from ${JSON.stringify(`./${source}`)};\nexport default Object.freeze({ ...plugin, version: ${JSON.stringify(version)} });\n`;
+
 function failures(error: BuildFailure): string {
   if (!Array.isArray(error.errors)) return String(error);
   return error.errors
@@ -74,12 +84,12 @@ function failures(error: BuildFailure): string {
     .join("\n");
 }
 
-function refuseImports({ inputs }: Metafile, allowed: readonly string[]): void {
+function refuseImports({ inputs }: Metafile): void {
   for (const [file, { imports }] of Object.entries(inputs)) {
     for (const { path, kind, external } of imports) {
       if (!external) continue;
       const name = path.replace(/^node:/, "");
-      if (!path.startsWith("node:") || !allowed.includes(name))
+      if (!path.startsWith("node:") || !builtins.includes(name))
         throw new PackageFault(
           "FORBIDDEN_IMPORT",
           `${file} imports ${path}. A plugin has no files, processes, sockets or DNS; HTTP goes through the capability "fetch". Of the runtime it may import ${builtins.map((one) => `node:${one}`).join(", ")}.`,

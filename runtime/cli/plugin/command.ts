@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { UsageError } from "../arguments.ts";
 import type { Terminal } from "../run.ts";
 import type { Built } from "./build.ts";
-import type { CaseResult, Report } from "./conformance/run.ts";
+import type { CaseResult, Report } from "./conformance/report.ts";
 import { PackageFault } from "./fault.ts";
 import { type authorVerbs, pluginHelp } from "./verbs.ts";
 
@@ -33,7 +33,9 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const { values, positionals } = parseArgs({ args: [...args], options: { kind: { type: "string" } }, allowPositionals: true });
     const { scaffold } = await import("./scaffold.ts");
     const made = scaffold({ folder: one(positionals, "new"), kind: values.kind ?? "tools" });
-    terminal.out(`${made.folder}: ${made.files.length} files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n`);
+    terminal.out(
+      `${made.folder}: ${made.files.length} files; src/ is yours to edit, README.md says what is where. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n`,
+    );
     return 0;
   },
   build: async (args, terminal) => {
@@ -62,8 +64,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
   },
   dev: async (args, terminal) => {
     const { dev } = await import("./dev.ts");
-    await dev(folderOf(args), terminal);
-    return 0;
+    return dev(args, terminal);
   },
 };
 

@@ -1,61 +1,142 @@
-import { watch } from "node:fs";
-import { join, relative } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { isServiceNamed, readClientConfig } from "../../config.ts";
+import { UsageError } from "../arguments.ts";
+import { request } from "../request.ts";
 import type { Terminal } from "../run.ts";
 import { type Built, build } from "./build.ts";
 import { readConformance } from "./conformance/read-conformance.ts";
+import type { CaseResult } from "./conformance/report.ts";
 import { runConformance } from "./conformance/run.ts";
+import { type DevService, handOver } from "./dev-install.ts";
+import { replayLast } from "./dev-replay.ts";
 import { PackageFault } from "./fault.ts";
+import { saves } from "./saves.ts";
 
-/** A save writes several times. */
-const quietMs = 100;
+/** What stands on one screen: so many failures, and so many lines of each. */
+const shownFailures = 4;
+const shownLines = 6;
+/** For processes that are under way at the end. */
+const endMs = 2_000;
 
-/** Builds, starts and tests the plugin whenever one of its files is saved, until the process is ended. */
-export async function dev(folder: string, { out, err }: Terminal): Promise<never> {
-  const round = async () => {
-    const began = performance.now();
-    try {
-      const built = await build(folder, (await readConformance(folder))?.config ?? {});
-      const failed = await test(folder, built, out);
-      out(
-        `${built.manifest.id} ${built.manifest.version}: ${failed === 0 ? "good" : `${failed} failed`}, ${Math.round(performance.now() - began)} ms\n`,
-      );
-    } catch (error) {
-      err(`${error instanceof PackageFault ? `${error.code}: ${error.message}` : String(error)}\n`);
+interface Round extends Pick<Terminal, "out" | "err"> {
+  readonly folder: string;
+  readonly service: DevService | null;
+  readonly replays: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Builds the plugin and plays the quick cases of its suites whenever one of its files is saved, and hands it to a running
+ * service where one is named, until the process is told to end.
+ */
+export async function dev(args: readonly string[], terminal: Terminal): Promise<number> {
+  const stop = new AbortController();
+  const told = await toldBy(args, terminal);
+  const around: Round = { ...told, out: terminal.out, err: terminal.err, signal: stop.signal };
+  const { folder, out } = around;
+  let ours = "";
+  const packageFile = () => readFileSync(join(folder, "package.json"), "utf8");
+  // The build writes what the declaration says into package.json; what the author writes there counts as a save.
+  const isOwn = (path: string) => path === "package.json" && packageFile() === ours;
+  const all = saves(folder, isOwn, stop.signal);
+  const work = (async () => {
+    ours = await round(around, packageFile);
+    for await (const names of all) {
+      out(`\n${names.join(", ") || "Something"} ${names.length > 1 ? "were" : "was"} saved\n`);
+      ours = await round(around, packageFile);
     }
-  };
-  await round();
-  for await (const saved of saves(folder)) {
-    out(`\n${saved} was saved\n`);
-    await round();
-  }
-  throw new Error("the folder is watched no more");
+  })();
+  const ended = new Promise<void>((done) => {
+    stop.signal.addEventListener("abort", () => done(), { once: true });
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
+  });
+  await Promise.race([work, ended]);
+  await Promise.race([work, sleep(endMs, null, { ref: false })]);
+  return 0;
 }
 
-async function test(folder: string, built: Built, out: (text: string) => void): Promise<number> {
-  const { failed } = await runConformance({
-    ...{ folder, built, record: false },
-    onCase: ({ ok, name, error }) => !ok && out(`FAIL ${name}\n${error}\n`),
+async function toldBy(args: readonly string[], terminal: Terminal) {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { url: { type: "string" }, key: { type: "string" }, approve: { type: "boolean" }, replay: { type: "boolean" } },
+    allowPositionals: true,
   });
-  return failed;
+  const [folder = ".", ...more] = positionals;
+  if (more.length > 0) throw new UsageError(`${JSON.stringify(more[0])} is too much: a folder, or nothing for this one.`);
+  const named = readClientConfig();
+  const url = values.url ?? (isServiceNamed() ? named.SIGNALBOX_URL : undefined);
+  const needing = (["key", "approve", "replay"] as const).find((flag) => values[flag] !== undefined);
+  if (url === undefined && needing)
+    throw new UsageError(`--${needing} is about a running service: name it by --url or SIGNALBOX_URL.`);
+  if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
+    throw new UsageError(`--url: must be an address such as http://localhost:8000; it is ${JSON.stringify(url)}`);
+  const apiKey = values.key === undefined ? named.SIGNALBOX_API_KEY : await keyIn(values.key, terminal);
+  const service: DevService | null =
+    url === undefined
+      ? null
+      : {
+          url,
+          approves: values.approve === true,
+          call: async (op, input = {}) => (await request(op, input, { url, apiKey }, terminal.out)).value as never,
+        };
+  return { folder: resolve(folder), service, replays: values.replay === true };
 }
 
-/** Names of saved files, several saves at once as one; what the build itself writes is passed over. */
-async function* saves(folder: string): AsyncGenerator<string> {
-  let next = Promise.withResolvers<string>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const watcher = watch(folder, { recursive: true }, (_, name) => {
-    const path = name === null ? "" : relative(folder, join(folder, name));
-    if (/^(dist|node_modules|\.git)([\\/]|$)|^package\.json$|~$|\.tgz$/.test(path)) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => next.resolve(path), quietMs);
-  });
+async function keyIn(from: string, { read }: Terminal): Promise<string> {
+  // Whoever may list this machine's processes sees their arguments.
+  if (!/^(@.|-$)/.test(from))
+    throw new UsageError("--key: must be @file with the key in it, or - for standard input; SIGNALBOX_API_KEY holds one too.");
+  return (await read(from)).trim();
+}
+
+/** Answers package.json as the build left it. */
+async function round(around: Round, packageFile: () => string): Promise<string> {
+  const { folder, service, replays, signal, out, err } = around;
+  let ours = "";
   try {
-    for (;;) {
-      const saved = await next.promise;
-      next = Promise.withResolvers();
-      yield saved;
-    }
-  } finally {
-    watcher.close();
+    const config = (await readConformance(folder))?.config ?? {};
+    const built = await build(folder, config);
+    ours = packageFile();
+    const isGood = await plays(built, around);
+    if (!isGood || service === null || signal.aborted) return ours;
+    const serves = await handOver({ built, folder, service, out, signal });
+    if (serves && replays) await replayLast({ built, service, out, signal });
+  } catch (error) {
+    if (!signal.aborted) err(`${told(error)}\n`);
   }
+  return ours;
+}
+
+const told = (error: unknown): string => {
+  if (error instanceof PackageFault) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+};
+
+async function plays(built: Built, { folder, signal, out }: Round): Promise<boolean> {
+  const began = performance.now();
+  const failed: CaseResult[] = [];
+  const { cases, left } = await runConformance({
+    ...{ folder, built, record: false, quick: true, signal },
+    onCase: (result) => !result.ok && !signal.aborted && failed.push(result),
+  });
+  if (signal.aborted) return false;
+  for (const { name, error = "" } of failed.slice(0, shownFailures)) {
+    const lines = error.trimEnd().split("\n");
+    out(
+      `FAIL ${name}\n${lines
+        .slice(0, shownLines)
+        .map((line) => `     ${line}\n`)
+        .join("")}`,
+    );
+    if (lines.length > shownLines) out(`     … ${lines.length - shownLines} more lines\n`);
+  }
+  if (failed.length > shownFailures) out(`… and ${failed.length - shownFailures} more fail: signalbox plugin test shows them\n`);
+  const { id, version } = built.manifest;
+  const slow = left === 0 ? "" : `; ${left} that take longer are left to signalbox plugin test`;
+  const verdict = failed.length === 0 ? `good, ${cases.length} cases` : `${failed.length} of ${cases.length} cases failed`;
+  out(`${id} ${version}: ${verdict}, ${Math.round(performance.now() - began)} ms${slow}\n`);
+  return failed.length === 0;
 }

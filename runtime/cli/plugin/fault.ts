@@ -1,11 +1,8 @@
+import { CodedError } from "../../coded-error.ts";
+
 /** Why a package is not taken: a code to look up, and what was expected and what came. */
-export class PackageFault extends Error {
+export class PackageFault extends CodedError<FaultCode> {
   override readonly name = "PackageFault";
-  readonly code: FaultCode;
-  constructor(code: FaultCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.code = code;
-  }
 }
 
 /** Every refusal of `plugin build`, `test`, `pack` and `install`, with what it means. */

@@ -49,7 +49,8 @@ const verbs: Record<Name, Verb> = {
     for (const source of sources) await install(await fetchPackage(source), values.approve === true, around);
     return 0;
   },
-  list: async (_, around) => {
+  list: async (args, around) => {
+    none(args, "list");
     const all = await around.call<PluginEntity[]>(plugins.list, { limit: 1000 });
     around.out(around.interactive ? asTable(plugins.list, all, around.columns) : asJson(all));
     return 0;
@@ -107,7 +108,8 @@ const verbs: Record<Name, Verb> = {
     out(`${name} is removed.\n`);
     return 0;
   },
-  doctor: async (_, { call, out }) => {
+  doctor: async (args, { call, out }) => {
+    none(args, "doctor");
     const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const refused = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
     const { unread_webhooks = [] } = await call<z.output<typeof health.get.output>>(health.get);
@@ -120,7 +122,11 @@ const verbs: Record<Name, Verb> = {
     ];
     for (const one of all) out(healthLine(one));
     for (const one of complaints) out(`problem: ${one}\n`);
-    out(complaints.length === 0 ? `${all.length} plugins, nothing wrong\n` : `${complaints.length} problems\n`);
+    out(
+      complaints.length === 0
+        ? `${counted(all.length, "plugin")}, nothing wrong\n`
+        : `${counted(complaints.length, "problem")}\n`,
+    );
     return complaints.length === 0 ? 0 : 1;
   },
   logs: async (args, { call, out }) => {
@@ -135,6 +141,11 @@ const verbs: Record<Name, Verb> = {
     return 0;
   },
 };
+
+function none(args: readonly string[], name: Name): void {
+  if (args.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf(name)}`);
+}
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function id(args: readonly string[], name: Name): string {
   if (args.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usageOf(name)}`);

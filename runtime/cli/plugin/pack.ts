@@ -5,6 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { pack as tarPack } from "tar-stream";
 import { readBuilt } from "./build.ts";
+import { type Report, reportPathOf } from "./conformance/report.ts";
 import { PackageFault } from "./fault.ts";
 import { readPackage } from "./package-file.ts";
 
@@ -25,8 +26,9 @@ export async function pack(folder: string, into = folder): Promise<Packed> {
   const { manifest } = readBuilt(folder);
   const { name, version } = readPackage(folder);
   const dist = dirname(manifest.entry);
-  const files = ["package.json", ...beside, manifest.entry, join(dist, "plugin.json"), join(dist, "conformance.json")].filter(
-    (file) => existsSync(join(folder, file)),
+  const report = reportPathOf(manifest.entry);
+  const files = ["package.json", ...beside, manifest.entry, join(dist, "plugin.json"), report].filter(
+    (file) => existsSync(join(folder, file)) && (file !== report || isOf(join(folder, report), manifest.bundle.sha256)),
   );
   const tar = tarPack();
   for (const file of files.sort()) {
@@ -38,6 +40,15 @@ export async function pack(folder: string, into = folder): Promise<Packed> {
   const path = join(into, `${name.replace(/^@/, "").replace("/", "-")}-${version}.tgz`);
   writeFileSync(path, bytes);
   return { path, files, bytes: bytes.byteLength, integrity: integrityOf(bytes) };
+}
+
+/** A report on another bundle says nothing about this one. */
+function isOf(report: string, sha256: string): boolean {
+  try {
+    return (JSON.parse(readFileSync(report, "utf8")) as Report).plugin.sha256 === sha256;
+  } catch {
+    return false;
+  }
 }
 
 export const integrityOf = (bytes: Uint8Array): string => `sha512-${createHash("sha512").update(bytes).digest("base64")}`;

@@ -20,6 +20,11 @@ const sources = ["src/plugin.ts", "src/index.ts", "plugin.ts", "index.ts", "src/
 /** Reads the package.json of the plugin in `folder`. Throws a `PackageFault`. */
 export function readPackage(folder: string): PackageFile {
   const path = join(folder, "package.json");
+  if (!existsSync(path))
+    throw new PackageFault(
+      "NO_PACKAGE",
+      `There is no ${path}. Go into the plugin's folder, or name it; \`signalbox plugin new <folder>\` makes one.`,
+    );
   const raw = readJson(path);
   const { name, version, type } = raw;
   if (typeof name !== "string" || typeof version !== "string")

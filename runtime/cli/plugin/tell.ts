@@ -1,11 +1,11 @@
 import type { PluginEntity } from "./operator.ts";
 
 /** What a plugin's author wrote must not steer a terminal. */
-const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
+export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 
 /** What a plugin may do, and what a waiting version asks for beyond that. */
 export function asked(plugin: PluginEntity): string {
-  const { permissions, denied, needs, settings, waiting, version } = plugin;
+  const { permissions, denied, needs, settings, version } = plugin;
   const lines = [
     ...permissions.http.map(({ host, methods, why }) => `http: ${methods.join(", ")} https://${host} (${why})`),
     ...permissions.operations.map(({ id, why }) => `operation: ${id} (${why})`),
@@ -15,11 +15,19 @@ export function asked(plugin: PluginEntity): string {
       .filter(({ secret }) => secret)
       .map(({ name, injected }) => `secret: ${name}, ${injected ? "put in by the host" : "readable by the plugin"}`),
   ];
-  const list = (all: readonly string[]) => (all.length === 0 ? "  nothing\n" : all.map((line) => `  ${plain(line)}\n`).join(""));
   const serving = version === null ? "" : `${plugin.id} ${version} may do:\n${list(lines)}`;
   const taken = denied.length === 0 ? "" : `${plugin.id} asks for this, and an operator took it away:\n${list(denied)}`;
-  return `${serving}${taken}${waiting ? `${plugin.id} ${waiting.version} asks for${version === null ? "" : " this beyond it"}:\n${list(waiting.widens)}` : ""}`;
+  return `${serving}${taken}${asksFor(plugin)}`;
 }
+
+/** What a waiting version asks for. */
+export const asksFor = ({ id, version, waiting }: PluginEntity): string =>
+  waiting === null
+    ? ""
+    : `${id} ${waiting.version} asks for${version === null ? "" : " this beyond it"}:\n${list(waiting.widens)}`;
+
+const list = (all: readonly string[]): string =>
+  all.length === 0 ? "  nothing\n" : all.map((line) => `  ${plain(line)}\n`).join("");
 
 export const healthLine = ({ id, version, state, tier, crashes, memory_bytes }: PluginEntity): string =>
   `${id} ${version ?? "(not approved)"}: ${state}, ${tier}${memory_bytes === null ? "" : `, ${Math.round(memory_bytes / 1024 / 1024)} MiB`}${crashes > 0 ? `, ${crashes} crashes` : ""}\n`;

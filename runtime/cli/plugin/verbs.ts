@@ -16,7 +16,19 @@ export const authorVerbs = {
     about: "Make a plugin that passes its tests, of the kind tools where none is named.",
     more: `The folder's name becomes the plugin's id. Kinds:\n${listOfKinds()}`,
   },
-  dev: { takes: "[folder]", about: "Build and start it anew whenever a file is saved." },
+  dev: {
+    takes: "[folder] [--url <address>] [--flags]",
+    about: "Build it and try it whenever a file is saved; hand it to a running Signalbox.",
+    more: `Tried are the cases of its suites that do not wait for anything; what fails is shown on one screen.
+  --url      the Signalbox that gets every save which is good, as a version of its own such as 0.1.0-dev.1767225600000; without
+             it the one at SIGNALBOX_URL, and where neither is said none
+  --key      @file that holds the API key, or - for standard input; without it SIGNALBOX_API_KEY
+  --approve  approve what a save asks for; without it, one that asks for more than what serves waits
+  --replay   of a source: then replay its last webhook, and show what was read and what its tasks came to. They are real:
+             what they post is posted, unless the service runs with TRACKER_UPDATES_ENABLED=false
+It ends with Ctrl-C. \`signalbox plugin rollback <id>\` goes back to the version before.
+`,
+  },
   build: { takes: "[folder]", about: "Make the one bundle and its manifest, dist/plugin.js and dist/plugin.json." },
   test: {
     takes: "[folder] [--record] [--no-build]",

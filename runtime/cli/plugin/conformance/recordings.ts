@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Recording, TestTracker, TrackerFault } from "@signalbox/sdk/testing";
+import { isCarriedOut, PlannedFault, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { PackageFault } from "../fault.ts";
 
@@ -48,8 +48,7 @@ export class Recorded implements TestTracker {
   readonly #used = new Map<Recording, number>();
   /** Requests that no recording answers. */
   readonly missing = new Set<string>();
-  #fault: TrackerFault | null = null;
-  #left = 0;
+  readonly #fault = new PlannedFault();
   #writes = 0;
 
   constructor(recordings: readonly Recording[]) {
@@ -59,11 +58,10 @@ export class Recorded implements TestTracker {
   comments = (): readonly string[] => [];
   writes = (): number => this.#writes;
   fault(fault: TrackerFault): void {
-    this.#fault = fault;
-    this.#left = fault.times ?? Number.POSITIVE_INFINITY;
+    this.#fault.set(fault);
   }
   heal(): void {
-    this.#fault = null;
+    this.#fault.heal();
   }
   async close(): Promise<void> {
     this.heal();
@@ -72,10 +70,9 @@ export class Recorded implements TestTracker {
 
   readonly fetch: Fetch = async (input, init) => {
     const request = new Request(input, init);
-    const fault = this.#due(request.method);
+    const fault = this.#fault.meet(request.method);
     if (fault?.kind === "hang") return untilAborted(init?.signal);
-    const carriedOut = !fault || fault.after || fault.kind === "truncate";
-    const answer = carriedOut ? await this.#answer(request) : new Response("{}");
+    const answer = isCarriedOut(fault) ? await this.#answer(request) : new Response("{}");
     if (fault?.kind === "drop") throw dropped();
     if (fault?.kind === "truncate") return truncated(await answer.text(), answer);
     if (fault)
@@ -110,12 +107,6 @@ export class Recorded implements TestTracker {
     this.#used.set(next, (this.#used.get(next) ?? 0) + 1);
     if (!next.reads && request.method !== "GET" && request.method !== "HEAD") this.#writes += 1;
     return responseOf(next.response);
-  }
-
-  #due(method: string): TrackerFault | null {
-    if (!this.#fault || this.#left <= 0 || (this.#fault.writes && method === "GET")) return null;
-    this.#left -= 1;
-    return this.#fault;
   }
 }
 

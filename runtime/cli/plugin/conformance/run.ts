@@ -1,44 +1,35 @@
 import { writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
 import type { TestCase } from "@signalbox/sdk/testing";
+import { z } from "zod";
 import type { Built } from "../build.ts";
 import { bundleCases, closingCases, unusedPermissions } from "./own-cases.ts";
 import { readConformance } from "./read-conformance.ts";
 import { Recorded, readRecordings, recordingFetch } from "./recordings.ts";
+import { type CaseResult, type Report, reportPathOf } from "./report.ts";
 import { type Stage, sandboxed } from "./sandboxed.ts";
 import { suitesOf } from "./suites.ts";
-
-export interface CaseResult {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly ms: number;
-  /** What the plugin did and what would be right. */
-  readonly error?: string;
-}
-
-/** `dist/conformance.json`: what was run against which bundle. */
-export interface Report {
-  readonly plugin: { readonly id: string; readonly version: string; readonly sha256: string };
-  /** Version of the sdk whose suites were run. */
-  readonly suites: string;
-  readonly runtime: string;
-  readonly passed: number;
-  readonly failed: number;
-  readonly cases: readonly CaseResult[];
-  readonly warnings: readonly string[];
-}
 
 export interface RunOptions {
   readonly folder: string;
   readonly built: Built;
   /** Ask the real other side where no recording answers, and keep what comes. */
   readonly record: boolean;
+  /** Only the cases that do not wait for anything; then there is no report. */
+  readonly quick?: boolean;
+  /** No further cases. */
+  readonly signal?: AbortSignal;
   readonly onCase: (result: CaseResult) => void;
+}
+/** What came of a run; `left`: cases that were left out. */
+export interface Outcome extends Report {
+  readonly left: number;
 }
 
 /** Runs the built bundle in the sandbox through the suites of its kinds, and writes the report beside it. */
-export async function runConformance({ folder, built, record, onCase }: RunOptions): Promise<Report> {
+export async function runConformance(options: RunOptions): Promise<Outcome> {
+  const { folder, built, record, quick = false, signal, onCase } = options;
   const conformance = (await readConformance(folder)) ?? {};
   const http = join(folder, "test/http");
   const recordings = readRecordings(http);
@@ -48,8 +39,14 @@ export async function runConformance({ folder, built, record, onCase }: RunOptio
   const stage: Stage = { recorded: record ? ask : recorded.fetch, tracker: null, used: new Set(), written: [] };
   const process = sandboxed(built, conformance, stage);
   const results: CaseResult[] = [];
+  let left = 0;
   const play = async (cases: readonly TestCase[]) => {
     for (const one of cases) {
+      if (signal?.aborted) return;
+      if (quick && one.slow) {
+        left += 1;
+        continue;
+      }
       const result = await outcome(one);
       process.rest();
       stage.tracker = null;
@@ -65,8 +62,8 @@ export async function runConformance({ folder, built, record, onCase }: RunOptio
   }
   await play(closingCases(built, conformance, stage, recorded.missing));
   const report = reportOf(built, results, unusedPermissions(built, stage));
-  writeFileSync(join(dirname(built.bundle), "conformance.json"), `${JSON.stringify(report, null, 2)}\n`);
-  return report;
+  if (!quick && !signal?.aborted) writeFileSync(reportPathOf(built.bundle), `${JSON.stringify(report, null, 2)}\n`);
+  return { ...report, left };
 }
 
 async function outcome({ name, run }: TestCase): Promise<CaseResult> {
@@ -76,8 +73,13 @@ async function outcome({ name, run }: TestCase): Promise<CaseResult> {
     await run();
     return { name, ok: true, ms: took() };
   } catch (error) {
-    return { name, ok: false, ms: took(), error: error instanceof Error ? error.message : String(error) };
+    return { name, ok: false, ms: took(), error: told(error) };
   }
+}
+
+function told(error: unknown): string {
+  if (error instanceof z.ZodError) return z.prettifyError(error);
+  return error instanceof Error ? error.message : String(error);
 }
 
 function reportOf({ manifest }: Built, cases: readonly CaseResult[], unused: readonly string[]): Report {

@@ -1,0 +1,24 @@
+import { dirname, join } from "node:path";
+
+export interface CaseResult {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly ms: number;
+  /** What the plugin did and what would be right. */
+  readonly error?: string;
+}
+
+/** `dist/conformance.json`: what was run against which bundle. */
+export interface Report {
+  readonly plugin: { readonly id: string; readonly version: string; readonly sha256: string };
+  /** Version of the sdk whose suites were run. */
+  readonly suites: string;
+  readonly runtime: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly cases: readonly CaseResult[];
+  readonly warnings: readonly string[];
+}
+
+/** Where the report on a bundle stands. */
+export const reportPathOf = (bundle: string): string => join(dirname(bundle), "conformance.json");

@@ -1,0 +1,76 @@
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import type { Operation } from "@signalbox/schema/operation";
+import * as plugins from "@signalbox/schema/plugins";
+import { type Built, sha256Of } from "./build.ts";
+import { bundle } from "./bundle.ts";
+import type { PluginEntity } from "./operator.ts";
+import { readPackage } from "./package-file.ts";
+import { asksFor } from "./tell.ts";
+
+/** A running Signalbox that is given what was built. */
+export interface DevService {
+  readonly url: string;
+  /** Approve what a version asks for at once. */
+  readonly approves: boolean;
+  call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
+}
+export interface HandOver {
+  readonly built: Built;
+  readonly folder: string;
+  readonly service: DevService;
+  readonly out: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** How long a version may take until it serves, milliseconds. */
+const startMs = 15_000;
+
+/** `0.1.0-dev.1767225600000`, `1.0.0-rc.1.dev.…`: every save is a version, because a version never changes its bytes. */
+export const devVersion = (version: string, now: number): string => {
+  const [bare = ""] = version.split("+");
+  return `${bare}${bare.includes("-") ? "." : "-"}dev.${now}`;
+};
+
+/** Installs what was built as a version of its own, and says whether it serves, waits or failed. Answers whether it serves. */
+export async function handOver({ built, folder, service, out, signal }: HandOver): Promise<boolean> {
+  const version = devVersion(built.manifest.version, Date.now());
+  const { code } = await bundle(folder, readPackage(folder).source, { version });
+  const sha256 = sha256Of(code);
+  const { id } = built.manifest;
+  const stored = await service.call<PluginEntity>(plugins.install, {
+    manifest: { ...built.manifest, version, bundle: { sha256, bytes: code.byteLength } },
+    bundle: gzipSync(code).toString("base64"),
+    origin: `plugin dev in ${basename(folder)}`,
+  });
+  if (stored.waiting?.version === version) {
+    out(asksFor(stored));
+    if (!service.approves) {
+      out(`It waits. To allow this: signalbox plugin approve ${id}   (--approve does it at every save)\n`);
+      return false;
+    }
+    await service.call(plugins.approve, { id, version });
+  }
+  const until = Date.now() + startMs;
+  for (;;) {
+    const { sha256: serving, state, code: fault, reason } = await service.call<PluginEntity>(plugins.get, { id });
+    if (serving === sha256 && (state === "ready" || state === "degraded")) {
+      out(`${service.url}: ${id} ${version} serves\n`);
+      return true;
+    }
+    if (serving === sha256 && fault !== null) {
+      out(`${service.url}: ${id} ${version} is ${state}: ${fault}: ${reason}\n`);
+      return false;
+    }
+    if (state === "approved") {
+      out(`${service.url}: ${id} is not enabled: signalbox plugin enable ${id}\n`);
+      return false;
+    }
+    if (signal.aborted || Date.now() > until) {
+      if (!signal.aborted) out(`${service.url}: ${id} ${version} does not serve yet; it is ${state}\n`);
+      return false;
+    }
+    await sleep(100);
+  }
+}

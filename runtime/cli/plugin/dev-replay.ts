@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import * as executions from "@signalbox/schema/executions";
+import * as webhooks from "@signalbox/schema/webhooks";
+import type { z } from "zod";
+import type { HandOver } from "./dev-install.ts";
+import { plain } from "./tell.ts";
+
+type Event = z.output<typeof webhooks.webhookEvent>;
+type Receipt = z.output<typeof webhooks.receipt>;
+type Execution = z.output<typeof executions.execution>;
+type Around = Omit<HandOver, "folder">;
+
+/** How long executions are waited for, milliseconds. */
+const patienceMs = 30_000;
+const shownText = 300;
+
+/** Replays the last webhook of each source of the plugin, and shows what was read out of it and what its tasks came to. */
+export async function replayLast(around: Around): Promise<void> {
+  const sources = Object.keys(around.built.manifest.contributes.sources);
+  if (sources.length === 0) around.out("There is nothing to replay: it contributes no sources.\n");
+  for (const source of sources) await replay(source, around);
+}
+
+async function replay(source: string, around: Around): Promise<void> {
+  const { service, out } = around;
+  const known = await service.call<Event[]>(webhooks.list, { source, limit: 100 });
+  const last = known.find(({ polled, replay_of }) => !polled && replay_of === null);
+  if (!last) {
+    out(`There is nothing to replay: no webhook of ${source} came in yet. Send one to ${service.url}/webhook/${source}\n`);
+    return;
+  }
+  const { event_id } = await service.call<Receipt>(webhooks.replay, { id: last.id });
+  const event = await service.call<Event & { executions: readonly { id: string; task_id: string }[] }>(webhooks.get, {
+    id: event_id,
+  });
+  out(`The webhook of ${last.received_at} again:\n`);
+  const read = { event: event.event_name, action: event.action, subject: event.subject, actor: event.actor };
+  for (const [name, value] of Object.entries(read)) out(`  ${name.padEnd(8)} ${plain(value ?? "(none)")}\n`);
+  out(`  triggers ${event.canonical_triggers.join(", ") || "(none)"}\n`);
+  if (event.reason !== null) out(`  ${event.outcome}: ${plain(event.reason)}\n`);
+  const until = Date.now() + patienceMs;
+  for (const { id } of event.executions) await show(id, until, around);
+}
+
+async function show(id: string, until: number, { service, out, signal }: Around): Promise<void> {
+  for (;;) {
+    const one = await service.call<Execution>(executions.get, { id });
+    const hasEnded = one.finished_at !== null;
+    if (!hasEnded && !signal.aborted && Date.now() < until) {
+      await sleep(250);
+      continue;
+    }
+    const came = one.error ?? one.result ?? "";
+    const text = came.length > shownText ? `${came.slice(0, shownText)}…` : came;
+    const where = one.result_url === null ? "" : `, ${one.result_url}`;
+    out(`  ${one.task_id}: ${one.state}${where}${hasEnded ? "" : `, signalbox task-executions get ${id} shows it`}\n`);
+    if (text) out(`    ${plain(text)}\n`);
+    return;
+  }
+}

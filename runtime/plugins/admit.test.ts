@@ -1,0 +1,42 @@
+import { CONTRACT, SDK_VERSION } from "@signalbox/sdk";
+import { expect, test } from "vitest";
+import { admitDeclared, contracts } from "./admit.ts";
+
+/** A host in the middle of a change: its own major, and the one before with the last sdk of it. */
+const two = new Map([
+  [1, "1.9.0"],
+  [2, "2.3.0"],
+]);
+const admit =
+  (contract: number, sdk: string, served = two) =>
+  () =>
+    admitDeclared({ id: "sample", version: "1.0.0", needs: ["log"], contract, sdk }, new Set(), undefined, served);
+
+test.each([
+  [1, "^1.0.0"],
+  [1, "^1.9.0"],
+  [1, ">=1.2.0 <2"],
+  [2, "^2.0.0"],
+  [2, "^2.3.0"],
+  // One source for both: what it was built with decides.
+  [1, "^1.2.0 || ^2.0.0"],
+  [2, "^1.2.0 || ^2.0.0"],
+])("a plugin of contract %i, written for sdk %s, is taken in", (contract, sdk) => {
+  expect(admit(contract, sdk)).not.toThrow();
+});
+
+test.each([
+  [3, "^3.0.0", "UNKNOWN_CONTRACT", "Expected contract 1 or 2; sample was built for contract 3."],
+  [0, "^0.9.0", "UNKNOWN_CONTRACT", "Expected contract 1 or 2; sample was built for contract 0."],
+  [2, "^2.4.0", "SDK_RANGE", "This host has sdk 2.3.0; sample 1.0.0 was written for ^2.4.0."],
+  [1, "^1.10.0", "SDK_RANGE", "This host has sdk 1.9.0; sample 1.0.0 was written for ^1.10.0."],
+  [1, "^2.0.0", "SDK_RANGE", "This host has sdk 1.9.0; sample 1.0.0 was written for ^2.0.0."],
+  [2, "*", "SDK_RANGE", 'Expected "sdk" to be a range such as "^'],
+])("a plugin of contract %i, written for sdk %s, is refused with %s", (contract, sdk, code, message) => {
+  expect(admit(contract, sdk)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(message) }));
+});
+
+test("this host speaks its own contract, and no more than the one before it", () => {
+  expect(contracts.get(CONTRACT)).toBe(SDK_VERSION);
+  expect([...contracts.keys()].every((one) => one === CONTRACT || one === CONTRACT - 1)).toBe(true);
+});
