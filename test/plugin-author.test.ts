@@ -166,6 +166,7 @@ describe("versions", () => {
       expect(await good(["plugin", "enable", id])).toMatch(/^word-count is (enabled|stopped|starting|ready|degraded)\.\n$/);
       expect(JSON.parse(await good(["plugin", "info", id]))).toMatchObject({ id, version: "0.1.1", versions: { length: 3 } });
       expect(JSON.parse(await good(["plugin", "list"]))).toMatchObject([{ id }]);
+      expect(await signalbox(["plugin", "list", id])).toEqual({ code: 2, text: "Usage: signalbox plugin list\n" });
       expect(await good(["plugin", "permissions", id])).toContain(`${id} 0.1.1 may do:\n  http: GET https://status.example.com`);
       const narrow = ["plugin", "permissions", id, "--narrow"];
       expect(await good([...narrow, '{"http": []}'])).toContain("took it away:\n  http: GET https://status.example.com");

@@ -30,8 +30,6 @@ beforeAll(async () => {
     ...{ database: anyDatabase(), apiKey },
     env: { API_KEYS: apiKey, PLUGIN_TICKETS_URL: tracker.url, PLUGIN_TICKETS_TOKEN: "test-token" },
   });
-  const mapping = { source: id, event_name: "comment", action: "created", canonical_trigger: "issue.created" };
-  expect((await world.service.post("/api/tasks/sources", mapping)).status).toBe(201);
   child = start(["--url", world.service.url, "--key", "@../key", "--replay"]);
 }, limit);
 afterAll(async () => {
@@ -74,6 +72,8 @@ test("the start: built, tried, handed over, and waiting for its approval", { tim
   expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ asks for:\n {2}capability: fetch$/m);
   expect(await plugin()).toMatchObject({ version: null, waiting: { version: expect.stringMatching(dev) } });
   expect((await world.service.post(`/api/plugins/${id}/approve`)).status).toBe(200);
+  const mapping = { source: id, event_name: "comment", action: "created", canonical_trigger: "issue.created" };
+  expect((await world.service.post("/api/tasks/sources", mapping)).status).toBe(201);
 });
 
 test("a save serves without a new approval, and the last webhook is replayed through it", { timeout: limit }, async () => {
@@ -93,7 +93,10 @@ test("a save serves without a new approval, and the last webhook is replayed thr
   expect(stopped).toMatch(/^FAIL source tickets: parse reads a comment\n {5}\S/m);
   expect(stopped.split("\n").length).toBeLessThan(40);
   expect(stopped).not.toContain("serves");
-  const replayed = await after(() => edit("test/conformance.ts", 'actor: "ann"', 'actor: "ANN"'), /(: succeeded.*\n(.*\n)*){2}/);
+  const replayed = await after(
+    () => edit("test/conformance.ts", 'actor: "ann"', 'actor: "ANN"'),
+    /: succeeded[^]*: succeeded[^]*Answer of .*\n/,
+  );
   expect(replayed).toMatch(/^The webhook of \S+ again:\n {2}event {4}comment\n {2}action {3}created\n/m);
   expect(replayed).toContain("  actor    ANN\n  triggers issue.created\n");
   expect(replayed).toMatch(new RegExp(`^ {2}\\w+: succeeded, ${tracker.url}\\S+\\n {4}Answer of `, "m"));
@@ -125,13 +128,14 @@ test("Ctrl-C ends it", { timeout: limit }, async () => {
   expect(await child.ended).toEqual({ code: 0, signal: null });
 });
 
-test.each([
+test.each<[string[], string, number?]>([
   [["--replay"], "--replay is about a running service: name it by --url or SIGNALBOX_URL."],
   [["--url", "localhost"], "--url: must be an address such as http://localhost:8000"],
   [["--url", "http://127.0.0.1:9", "--key", "plain"], "--key: must be @file with the key in it"],
   [["--fast"], "Usage: signalbox plugin dev [folder] [--url <address>] [--flags]"],
-])("dev %j is refused", { timeout: limit }, async (args, text) => {
+  [["nowhere"], "NO_PACKAGE: There is no ", 1],
+])("dev %j is refused", { timeout: limit }, async (args, text, code = 2) => {
   const refused = start(args);
-  expect((await refused.ended).code).toBe(2);
+  expect((await refused.ended).code).toBe(code);
   expect(refused.logs()).toContain(text);
 });

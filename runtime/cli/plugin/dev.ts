@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -13,6 +13,7 @@ import { runConformance } from "./conformance/run.ts";
 import { type DevService, handOver } from "./dev-install.ts";
 import { replayLast } from "./dev-replay.ts";
 import { PackageFault } from "./fault.ts";
+import { mustBeThere } from "./package-file.ts";
 import { saves } from "./saves.ts";
 
 /** What stands on one screen: so many failures, and so many lines of each. */
@@ -37,8 +38,10 @@ export async function dev(args: readonly string[], terminal: Terminal): Promise<
   const told = await toldBy(args, terminal);
   const around: Round = { ...told, out: terminal.out, err: terminal.err, signal: stop.signal };
   const { folder, out } = around;
+  const path = join(folder, "package.json");
+  mustBeThere(path);
   let ours = "";
-  const packageFile = () => readFileSync(join(folder, "package.json"), "utf8");
+  const packageFile = () => (existsSync(path) ? readFileSync(path, "utf8") : "");
   // The build writes what the declaration says into package.json; what the author writes there counts as a save.
   const isOwn = (path: string) => path === "package.json" && packageFile() === ours;
   const all = saves(folder, isOwn, stop.signal);

@@ -17,14 +17,19 @@ export interface PackageFile {
 
 const sources = ["src/plugin.ts", "src/index.ts", "plugin.ts", "index.ts", "src/plugin.js", "src/index.js", "index.js"];
 
-/** Reads the package.json of the plugin in `folder`. Throws a `PackageFault`. */
-export function readPackage(folder: string): PackageFile {
-  const path = join(folder, "package.json");
+/** Throws a `PackageFault` where this package.json is missing. */
+export function mustBeThere(path: string): void {
   if (!existsSync(path))
     throw new PackageFault(
       "NO_PACKAGE",
       `There is no ${path}. Go into the plugin's folder, or name it; \`signalbox plugin new <folder>\` makes one.`,
     );
+}
+
+/** Reads the package.json of the plugin in `folder`. Throws a `PackageFault`. */
+export function readPackage(folder: string): PackageFile {
+  const path = join(folder, "package.json");
+  mustBeThere(path);
   const raw = readJson(path);
   const { name, version, type } = raw;
   if (typeof name !== "string" || typeof version !== "string")

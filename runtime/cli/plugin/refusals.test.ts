@@ -76,6 +76,23 @@ describe("build", () => {
     await refused(build(plugin), code, text);
   });
 
+  test("a folder without a plugin", async () => {
+    await refused(
+      build(join(folder, "nowhere")),
+      "NO_PACKAGE",
+      /nowhere.package\.json\. Go into the plugin's folder, or name it/,
+    );
+  });
+
+  test("a report on another bundle is not packed", async () => {
+    const report = (sha256: string) =>
+      writeFileSync(join(plugin, "dist/conformance.json"), JSON.stringify({ plugin: { sha256 } }));
+    report(readBuilt(plugin).manifest.bundle.sha256);
+    expect((await pack(plugin)).files).toContain("dist/conformance.json");
+    report("0".repeat(64));
+    expect((await pack(plugin)).files).not.toContain("dist/conformance.json");
+  });
+
   test("a test or a package of what was not built", async () => {
     edit("dist/plugin.js", /^/, "// more\n");
     await refused(() => readBuilt(plugin), "NOT_BUILT", /another bundle.*plugin build/);

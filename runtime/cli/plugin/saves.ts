@@ -14,6 +14,7 @@ export function saves(folder: string, isOwn: (path: string) => boolean, signal: 
   const saved = new Set<string>();
   const watchers = new Map<string, FSWatcher>();
   let ready = Promise.withResolvers<void>();
+  let failure: Error | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const note = (path: string) => {
     if (passedOver.test(path) || isOwn(path)) return;
@@ -33,7 +34,9 @@ export function saves(folder: string, isOwn: (path: string) => boolean, signal: 
       watchers.delete(name);
       watcher.close();
       // A folder that was removed is no longer watched; everything else ends the watch.
-      if (name === "" || !["ENOENT", "EPERM"].includes(error.code ?? "")) ready.reject(error);
+      if (name !== "" && ["ENOENT", "EPERM"].includes(error.code ?? "")) return;
+      failure = error;
+      ready.resolve();
     });
   };
   const watchFolders = () => {
@@ -53,6 +56,7 @@ export function saves(folder: string, isOwn: (path: string) => boolean, signal: 
     for (;;) {
       await ready.promise;
       if (signal.aborted) return;
+      if (failure) throw failure;
       ready = Promise.withResolvers();
       // Editors write beside a file and rename.
       const names = [...saved].filter((path) => existsSync(join(folder, path))).sort();
