@@ -2,10 +2,11 @@ import { at, timeAt } from "@signalbox/sdk";
 import { isNumber, isProject } from "./address.ts";
 
 /** What changed, spelled so that the webhook and the poll of one change come to the same. Times are compared by the second. */
-export function changeKey(event: string, action: string | null, payload: unknown): string | null {
+export function changeKey(hook: string, action: string | null, payload: unknown): string | null {
   const path = at(payload, "project", "path_with_namespace");
   const id = at(payload, "object_attributes", "id");
   if (!isProject(path)) return null;
+  const event = hook.replace(/^Confidential /, "");
   const project = path.toLowerCase();
   if (event === "Note Hook") return isNumber(id) && action !== "update" ? `note/${project}/${id}` : null;
   const item = at(payload, "object_attributes");

@@ -136,6 +136,17 @@ const golden: readonly Golden[] = [
     expect: { event_name: "Issue Hook", lacks: null },
   },
   {
+    name: "no event header, but a kind that is confidential",
+    headers: {},
+    payload: { ...issue, event_type: "confidential_issue" },
+    expect: {
+      event_name: "Confidential Issue Hook",
+      subject: { project: "octo/team/app", issue: "12" },
+      lacks: null,
+      change_key: "issue/octo/team/app#12/open",
+    },
+  },
+  {
     name: "an issue without a number",
     headers: { "x-beta-event": "Issue Hook" },
     payload: { ...issue, object_attributes: { action: "open", title: "x" } },

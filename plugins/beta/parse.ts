@@ -28,7 +28,7 @@ const tabled: ReadonlyMap<string, Address["kind"]> = new Map([
 
 /** Reads any event; never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
-  const event_name = short(headerOf(headers, "x-beta-event", "x-gitlab-event")) ?? kinds.get(at(payload, "object_kind")) ?? "";
+  const event_name = short(headerOf(headers, "x-beta-event", "x-gitlab-event")) ?? hookOf(payload);
   const action = textAt(payload, ["object_attributes", "action"], 200);
   const note = at(payload, "object_attributes", "note");
   return {
@@ -43,6 +43,12 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     lacks: event_name === "" ? "header X-Beta-Event" : lacking(event_name, payload),
     change_key: changeKey(event_name, action, payload),
   };
+}
+
+function hookOf(payload: unknown): string {
+  const kind = at(payload, "object_kind");
+  const hook = kinds.get(kind) ?? "";
+  return hook !== "" && at(payload, "event_type") === `confidential_${kind}` ? `Confidential ${hook}` : hook;
 }
 
 /** Over 200 characters is no name or id of anything. */

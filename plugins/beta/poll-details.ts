@@ -65,7 +65,8 @@ async function newNotes(reading: Reading, kind: Kind, item: Item, since: number)
     const { body, author, ...attributes } = note;
     const member = kind === "issues" ? "issue" : "merge_request";
     const payload = { object_attributes: { ...attributes, note: body, action: "create" }, [member]: item, user: author ?? null };
-    return webhook(reading, "Note Hook", "note", payload, item, note.created_at ?? item.updated_at);
+    const isSecret = isConfidential(item) || note.internal === true || note.confidential === true;
+    return webhook(reading, { hook: "Note Hook", kind: "note", isSecret }, payload, item, note.created_at ?? item.updated_at);
   });
 }
 
@@ -101,14 +102,25 @@ function tell(reading: Reading, kind: Kind, item: Item, action: string, user: un
   const labels = at(item, "labels");
   const titles = Array.isArray(labels) ? labels.map(titled) : [];
   const payload = { object_attributes: { ...item, action }, labels: titles, ...more, user: user ?? null };
+  const isSecret = isConfidential(item);
   return kind === "issues"
-    ? webhook(reading, "Issue Hook", "issue", payload, item, when)
-    : webhook(reading, "Merge Request Hook", "merge_request", payload, item, when);
+    ? webhook(reading, { hook: "Issue Hook", kind: "issue", isSecret }, payload, item, when)
+    : webhook(reading, { hook: "Merge Request Hook", kind: "merge_request", isSecret }, payload, item, when);
 }
 
-function webhook(reading: Reading, event: string, kind: string, told: Record<string, unknown>, item: Item, when: string): Told {
+const isConfidential = (item: Item): boolean => at(item, "confidential") === true;
+
+/** What is confidential comes by a hook of another name, which nothing listens to unless it is mapped. */
+function webhook(
+  reading: Reading,
+  { hook, kind, isSecret }: { readonly hook: string; readonly kind: string; readonly isSecret: boolean },
+  told: Record<string, unknown>,
+  item: Item,
+  when: string,
+): Told {
+  const [event, event_type] = isSecret ? [`Confidential ${hook}`, `confidential_${kind}`] : [hook, kind];
   const project = { id: at(item, "project_id"), path_with_namespace: pathOf(reading.project, item) };
-  const payload = JSON.parse(JSON.stringify({ object_kind: kind, event_type: kind, project, ...told })) as Json;
+  const payload = JSON.parse(JSON.stringify({ object_kind: kind, event_type, project, ...told })) as Json;
   const key = changeKey(event, String(at(payload, "object_attributes", "action")), payload);
   return { headers: { "x-beta-event": event, ...(key === null ? {} : { "x-beta-event-uuid": `poll:${key}` }) }, payload, when };
 }

@@ -123,6 +123,26 @@ test("each edit of labels, by whom, with what stood before and after; not the la
   });
 });
 
+test("what is confidential comes by the hooks of that name, as the platform sends it", async () => {
+  const { poll } = await bench();
+  tracker.add("issues", 1, ago(30 * 60_000), { confidential: true, user_notes_count: 1 });
+  tracker.note("issues/1", "Among us.", ago(25 * 60_000), "ann");
+  tracker.relabel("issues/1", { add: ["urgent"] }, ago(20 * 60_000));
+  tracker.add("issues", 2, ago(10 * hour), { updated_at: ago(10 * 60_000), user_notes_count: 2 });
+  tracker.note("issues/2", "To all.", ago(15 * 60_000), "ann");
+  Object.assign(tracker.note("issues/2", "To members.", ago(10 * 60_000), "ann"), { internal: true });
+  const { told, events, payloads } = await poll(null);
+  expect(told).toEqual([
+    "Confidential Issue Hook/open 1",
+    "Confidential Note Hook/create 1",
+    "Confidential Issue Hook/update 1",
+    "Note Hook/create 2",
+    "Confidential Note Hook/create 2",
+  ]);
+  expect(payloads[0]).toMatchObject({ object_kind: "issue", event_type: "confidential_issue" });
+  for (const event of events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
+});
+
 test("a change beside a note is told too, unless the note is the change", async () => {
   const { poll } = await bench();
   tracker.add("issues", 1, ago(10 * hour), { updated_at: ago(20 * 60_000), user_notes_count: 1 });

@@ -9,6 +9,9 @@ export const note = z.object({
   author: user,
   created_at: z.string().optional(),
   system: z.boolean().optional(),
+  /** For members only; older servers say `confidential`. */
+  internal: z.boolean().nullish(),
+  confidential: z.boolean().nullish(),
 });
 export const notes = z.array(note);
 export const account = z.object({ username: z.string() });
