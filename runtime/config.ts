@@ -3,7 +3,15 @@ import { parseEnv } from "node:util";
 import { z } from "zod";
 import { parseNetworks } from "./network/networks.ts";
 
-const whole = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
+const whole = (fallback: number, min: number, max: number) =>
+  z
+    .string()
+    .refine(
+      (text) => /^-?\d+$/.test(text) && Number(text) >= min && Number(text) <= max,
+      `must be a whole number from ${min} to ${max}`,
+    )
+    .transform(Number)
+    .default(fallback);
 const yesNo = (fallback: boolean) =>
   z
     .enum(["true", "false", "1", "0", "yes", "no"])
@@ -155,6 +163,11 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+/** The service cannot start, for a reason that is the operator's to mend: one line that says it. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads `.env` (where present) and the environment, which wins. Throws a `ConfigError` with one line per problem. */
@@ -177,13 +190,21 @@ export const isServiceNamed = (environment: Environment = process.env, file = ".
   readEnvironment(environment, file).SIGNALBOX_URL !== undefined;
 
 function readEnvironment(environment: Environment, file: string): Record<string, string> {
-  const stored = existsSync(file) ? (parseEnv(readFileSync(file, "utf8")) as Record<string, string>) : {};
+  const stored = existsSync(file) ? (parseEnv(readText(file)) as Record<string, string>) : {};
   const merged: Record<string, string> = {};
   for (const [name, value] of [...Object.entries(stored), ...Object.entries(environment)]) {
     // An empty variable is an unset one: compose files and CI systems pass those on.
     if (value !== undefined && value.trim() !== "") merged[name] = value.trim();
   }
   return merged;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigError(`${file}: cannot be read: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, string>>): z.output<S> {

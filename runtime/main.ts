@@ -7,7 +7,7 @@ import memoryRedis from "@signalbox/plugin-memory-redis";
 import moduleUpdate from "@signalbox/plugin-module-update";
 import queueRedis from "@signalbox/plugin-queue-redis";
 import wiki from "@signalbox/plugin-wiki";
-import { ConfigError, readConfig } from "./config.ts";
+import { ConfigError, readConfig, StartError } from "./config.ts";
 import { createLog } from "./log.ts";
 import { start } from "./service.ts";
 
@@ -38,7 +38,8 @@ async function main(): Promise<void> {
 
 main().catch((error) => {
   // A wrong setting is the operator's: one line per problem, no stack.
-  const text = error instanceof ConfigError ? `The configuration is not valid:\n${error.message}` : (error?.stack ?? error);
+  const said = error instanceof StartError ? error.message : (error?.stack ?? error);
+  const text = error instanceof ConfigError ? `The configuration is not valid:\n${error.message}` : said;
   process.stderr.write(`${text}\n`);
   process.exit(1);
 });

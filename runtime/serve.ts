@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { type Config, ConfigError } from "./config.ts";
+import { type Config, ConfigError, StartError } from "./config.ts";
 import type { Sql } from "./database/client.ts";
 import type { Inbox } from "./dispatch/inbox.ts";
 import { grpcRoutes } from "./grpc/routes.ts";
@@ -69,15 +69,22 @@ export async function serve(serving: ServeOptions) {
   const handler = connectHandler({ routes, shutdownSignal: shutdown.signal, fallback });
   // Here, so that Connect and gRPC-Web are guarded too. The other port speaks HTTP/2 only: browsers want TLS for that, whose
   // certificate stops a rebound name, and its content types stop a page of another site.
-  const http = createServer((request, response) => {
+  const http = createServer({ requireHostHeader: false }, (request, response) => {
+    // Node itself would answer without a body, and refuse the HTTP/1.0 of a load balancer's probe, too.
+    if (request.headers.host === undefined && request.httpVersion !== "1.0")
+      return turnAway(request, response, 400, "Host: the header is missing; HTTP/1.1 requires it.");
+    request.headers.host ??= "localhost";
     const reason = keyring.open ? crossSite({ path: request.url ?? "", headers: request.headers }, local) : null;
-    if (reason === null) handler(request, response);
-    else forbid(request, response, reason);
+    if (reason === null) return handler(request, response);
+    return turnAway(request, response, 403, reason);
   });
   answerClientErrors(http);
   const drain = drainOf(http);
-  await new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
-  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) });
+  const listening = new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
+  await listening.catch(cannotListen("PORT", config.PORT));
+  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) }).catch(
+    cannotListen("GRPC_PORT", config.GRPC_PORT),
+  );
   const port = (http.address() as AddressInfo).port;
   log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);
   announce(exposure, log);
@@ -89,6 +96,12 @@ export async function serve(serving: ServeOptions) {
   return { port, grpcPort: grpc.port, close };
 }
 
+/** A taken port, one that needs root, or an address that is not this machine's: the operator's to mend. */
+const cannotListen = (variable: string, port: number) => (error: NodeJS.ErrnoException) => {
+  if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") throw error;
+  throw new StartError(`${error.syscall === "listen" ? variable : "HOST"}: cannot listen on port ${port}: ${error.message}`);
+};
+
 /** What an operator must know about who may do what. */
 function announce({ hostname, open, local }: Exposure, log: Log): void {
   const way = "make a key with `signalbox keys create`, or set API_KEYS";
@@ -97,9 +110,9 @@ function announce({ hostname, open, local }: Exposure, log: Log): void {
   else log.warn(`there are no API keys and HOST is ${hostname}: whoever reaches this address may do everything; ${way}`);
 }
 
-function forbid(request: IncomingMessage, response: ServerResponse, error: string): void {
+function turnAway(request: IncomingMessage, response: ServerResponse, status: number, error: string): void {
   request.resume();
-  response.writeHead(403, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
 }
 
 /**
@@ -133,5 +146,9 @@ function drainOf(server: Server): (limitMs: number) => Promise<void> {
 function tlsOf({ GRPC_TLS_CERT: cert, GRPC_TLS_KEY: key }: Config) {
   if (!cert && !key) return {};
   if (!cert || !key) throw new ConfigError("GRPC_TLS_CERT and GRPC_TLS_KEY: set both or neither");
-  return { tls: { cert: readFileSync(cert), key: readFileSync(key) } };
+  try {
+    return { tls: { cert: readFileSync(cert), key: readFileSync(key) } };
+  } catch (error) {
+    throw new ConfigError(`GRPC_TLS_CERT and GRPC_TLS_KEY: ${error instanceof Error ? error.message : error}`);
+  }
 }

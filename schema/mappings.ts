@@ -31,7 +31,7 @@ export const createTrigger = operation({
   id: "triggers.create",
   http: "POST /api/tasks/triggers",
   rpc: "TaskService.CreateTriggerMapping",
-  about: "Map a trigger to a task. Several tasks may hang on one trigger; all of them fire.",
+  about: "Map a trigger to a task that exists. Several tasks may hang on one trigger; all of them fire.",
   input: z.object({ canonical_trigger: canonicalTrigger, task_id: slug }),
   output: triggerMapping,
   status: 201,

@@ -51,6 +51,17 @@ const request = async (method: string, path: string, body?: string, contentType 
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : null };
 };
+/** What is answered to these bytes, to the end of the connection. */
+const say = (bytes: string) =>
+  new Promise<string>((done, fail) => {
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    let text = "";
+    socket
+      .on("data", (piece) => (text += piece))
+      .on("end", () => done(text))
+      .on("error", fail);
+  });
 /** A memory may have any key, also the word of another path. */
 const alsoKeys = ["GET /api/memory/search", "DELETE /api/memory/search"];
 const named = ({ method, path }: Endpoint) => `${method} ${path}`;
@@ -159,18 +170,23 @@ describe("the reference and what is not there", () => {
     expectRefused(await service.get("/%"), 400);
   });
 
+  test("405 with Allow on what is not an operation; no U+0000 in a path; numbers in plain digits only", async () => {
+    for (const path of ["/openapi.json", "/docs", "/docs/start.js"]) {
+      const answer = await service.post(path, {});
+      expectRefused(answer, 405, /GET/);
+      expect(answer.headers.get("allow")).toBe("GET");
+    }
+    expectRefused(await service.post("/webhook/%00", {}), 400, /U\+0000/);
+    for (const limit of ["0x10", "1e2", "%2B5", "%205", "5.0"])
+      expectRefused(await service.get(`/api/agents?limit=${limit}`), 400, /limit/);
+    for (const id of ["0x1", "1e1", "1.0", "%201"]) expectRefused(await service.get(`/api/projects/${id}`), 400, /id/);
+  });
+
   test("in the one shape even what is no request", async () => {
     expectRefused(await service.get("/api/agents", { headers: { "x-long": "x".repeat(20_000) } }), 431, /16 KiB/);
-    const { hostname, port } = new URL(service.url);
-    const answered = await new Promise<string>((done, fail) => {
-      const socket = connect(Number(port), hostname, () => socket.write("GET /api/agents HTTP/1.1\r\nno header\r\n\r\n"));
-      let text = "";
-      socket
-        .on("data", (bytes) => (text += bytes))
-        .on("end", () => done(text))
-        .on("error", fail);
-    });
-    expect(answered).toMatch(/^HTTP\/1\.1 400 .*\{"error":"[^"]+"\}$/s);
+    expect(await say("GET /api/agents HTTP/1.1\r\nno header\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*\{"error":"[^"]+"\}$/s);
+    expect(await say("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*\{"error":"Host: [^"]+"\}/s);
+    expect(await say("GET /health HTTP/1.0\r\n\r\n"), "a load balancer's probe").toMatch(/^HTTP\/1\.1 200 .*"status":"ok"/s);
   });
 });
 

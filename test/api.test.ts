@@ -217,10 +217,11 @@ describe("mappings", () => {
   });
 
   test("triggers: 201, 409, 204, 404, and 400 for what cannot be one", async () => {
-    const mapping = { canonical_trigger: "label.any", task_id: "not_made_yet" };
+    const mapping = { canonical_trigger: "label.any", task_id: "triage_initial_intent" };
     const made = await service.post<{ id: number }>("/api/tasks/triggers", mapping);
     expect(made).toMatchObject({ status: 201, body: { ...mapping, id: expect.any(Number) } });
-    expectRefused(await service.post("/api/tasks/triggers", mapping), 409, /not_made_yet/);
+    expectRefused(await service.post("/api/tasks/triggers", mapping), 409, /triage_initial_intent/);
+    expectRefused(await service.post("/api/tasks/triggers", { ...mapping, task_id: "not_made_yet" }), 400, /task_id.*not_made_yet/);
     expect((await service.del(`/api/tasks/triggers/${made.body.id}`)).status).toBe(204);
     expectRefused(await service.del(`/api/tasks/triggers/${made.body.id}`), 404);
     expectRefused(

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -33,7 +35,7 @@ test("bad values stop the start, with one line for each, and secrets are not sho
     DATABASE_URL: "mysql://user:hunter2@db/x",
     LLM_BASE_URL: "ftp://llm",
     LLM_TIMEOUT_SECONDS: "0",
-    LLM_MAX_TOOL_ROUNDS: "-1",
+    LLM_MAX_TOOL_ROUNDS: "1e1",
     TRACKER_UPDATES_ENABLED: "maybe",
     SIGNALBOX_ROLE: "boss",
     ENCRYPTION_KEY: "hunter2",
@@ -53,8 +55,21 @@ test("bad values stop the start, with one line for each, and secrets are not sho
 test("a database that does not answer stops the start, and its password is not shown", async () => {
   const { code, logs } = await refusedStart({ DATABASE_URL: "postgres://user:hunter2@127.0.0.1:9/none" });
   expect(code).toBe(1);
-  expect(logs).toMatch(/DATABASE_URL: the database does not answer/);
+  expect(logs.trim()).toMatch(/^DATABASE_URL: the database does not answer: .+$/);
   expect(logs).not.toContain("hunter2");
+});
+
+test("a folder that is a file and a port that is taken stop the start with one line, too", async () => {
+  const folder = await refusedStart({ DATA_DIR: "./.env" }, "DATABASE_URL=\n");
+  expect([folder.code, folder.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^DATA_DIR: .*EEXIST/)]);
+  await using database = await freshDatabase();
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  const where = database ? { DATABASE_URL: database.url } : {};
+  const busy = await refusedStart({ ...where, HOST: "127.0.0.1", PORT: String(port), GRPC_PORT: "0" });
+  taken.close();
+  expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
 });
 
 test("a setting of a source that is not valid stops the start and is named", async () => {

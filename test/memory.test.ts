@@ -210,5 +210,7 @@ describe.skipIf(!redisServer())("redis", () => {
     // It kept nothing: what was short-term is gone, and its key is free.
     expect((await service.get(path("s"))).status).toBe(404);
     expect((await create(service, { key: "s", content: "anew", scope: "task" })).status).toBe(201);
+    await service.stop();
+    expect(service.logs().match(/redis is away/g), "a stop of our own is no outage").toHaveLength(1);
   });
 });

@@ -160,12 +160,15 @@ test("a filter that fails or does not end matches nothing, and is told of", { ti
 
 test("a trigger mapped to a task that does not exist warns, and runs nothing for it", { timeout: limit }, async () => {
   await made(pull("issues.opened", '.repository.full_name == "octo/nobody"', "nobody.works"));
-  await service.post("/api/tasks/triggers", { canonical_trigger: "nobody.works", task_id: "not_made_yet" });
+  const task = { id: "made_no_more", name: "Gone", description: "Gone.", actor_id: "pm_default" };
+  await service.post("/api/tasks", task);
+  await service.post("/api/tasks/triggers", { canonical_trigger: "nobody.works", task_id: task.id });
+  expect((await service.del(`/api/tasks/${task.id}`)).status).toBe(204);
   const { status, body } = await signed(issueOpened({ repo: "octo/nobody" }), "issues");
   expect([status, body.executions]).toEqual([202, []]);
   await eventually(async () => {
     const warned = await service.get<{ context: object }[]>("/api/watchdog?level=warn&search=tasks%20that%20do%20not%20exist");
-    expect(warned.body[0]?.context).toEqual({ canonical_trigger: "nobody.works", missing: ["not_made_yet"] });
+    expect(warned.body[0]?.context).toEqual({ canonical_trigger: "nobody.works", missing: ["made_no_more"] });
     return true;
   });
 });

@@ -161,7 +161,7 @@ function makeIssue({ trackers }: HostAccess, state: State, context: Readonly<Rec
     const advice = `Name a project of ${state.source} that takes issues by project_id, after a teardown.`;
     throw new PluginError(
       error.code ?? "failed",
-      `No issue could be made in ${state.source_project_id}: ${error.message} ${advice}`,
+      `No issue could be made in ${state.source_project_id}: ${error.message.replace(/\.?$/, ".")} ${advice}`,
     );
   });
 }

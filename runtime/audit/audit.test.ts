@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { claimExecutions, giveBack, releaseExpired } from "../agent/queries.ts";
 import { type Patch, type StepRow, writeChanges } from "../agent/transcript/queries.ts";
 import { agentOperations } from "../agents/operations.ts";
-import { cancelExecution, requeueFailed } from "../executions/queries.ts";
+import { cancelExecution, findExecution, requeueFailed } from "../executions/queries.ts";
 import { type Door, openDoor } from "../http/testing/door.ts";
 import { newId } from "../ids.ts";
 import { usageOperation } from "../usage/operations.ts";
@@ -122,6 +122,17 @@ describe("GET /api/agents/:id/audit", () => {
     ]);
     expect(after[4]?.id).toBe(failed?.id);
     expect((await door.get("/api/agents/worker/audit")).total).toBe(6);
+  });
+
+  test("a failure may be restarted after longer than an integer of milliseconds holds", async () => {
+    const id = await queue("old");
+    await (await claim()).write([], { state: "failed", error: "no" });
+    await door.sql`update task_executions set started_at = now() - interval '60 days'`;
+    await requeueFailed(door.sql, id);
+    await (await claim()).write([], { state: "succeeded", error: null });
+    const long = { duration_ms: expect.closeTo(60 * 86_400_000, -6) };
+    expect((await audit()).filter(({ event }) => /failed|succeeded/.test(event))).toMatchObject([long, long]);
+    expect(await findExecution(door.sql, id)).toMatchObject(long);
   });
 
   test("retries, a clean stop, a dead worker and a cancellation", async () => {

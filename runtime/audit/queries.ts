@@ -19,11 +19,11 @@ const entries = (sql: Queryable, where: { agent: string; execution?: readonly st
   const nothing = sql`0 as prompt_tokens, 0 as completion_tokens`;
   return sql`
     (select id || '.started' as id, agent_id, id as execution_id, 'execution.started' as event, task_id as detail,
-      ${nothing}, null::int as duration_ms, started_at as created_at, 0 as rank, 0 as seq
+      ${nothing}, null::bigint as duration_ms, started_at as created_at, 0 as rank, 0 as seq
     from task_executions where ${mine} and started_at is not null ${of("id")} ${newest("started_at")})
     union all
     (select id || '.' || state || '.' || attempts, agent_id, id, 'execution.' || state, case when state = 'failed' then error else task_id end,
-      ${nothing}, (extract(epoch from finished_at - started_at) * 1000)::int, finished_at, 2, attempts
+      ${nothing}, (extract(epoch from finished_at - started_at) * 1000)::bigint, finished_at, 2, attempts
     from task_executions where ${mine} and finished_at is not null and state in ('succeeded', 'failed', 'cancelled') ${of("id")} ${newest("finished_at")})
     union all
     (select execution_id || substr(event, 10) || '.' || attempts, agent_id, execution_id, event, detail,

@@ -1,5 +1,5 @@
 import { Problem } from "@signalbox/schema/problem";
-import { ConfigError, readClientConfig } from "../config.ts";
+import { ConfigError, readClientConfig, StartError } from "../config.ts";
 import { declared } from "../declared.ts";
 import { version } from "../version.ts";
 import { type ReadText, readArguments, UsageError } from "./arguments.ts";
@@ -36,7 +36,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 /** What went wrong as its reader needs it: the stack only of what nobody foresaw. */
 function plain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid:\n${error.message}`;
-  if (error instanceof RequestError || error instanceof Problem) return error.message;
+  if (error instanceof StartError || error instanceof RequestError || error instanceof Problem) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

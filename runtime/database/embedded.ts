@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, realpathSync, rmSync } from "node:fs";
+import { accessSync, constants, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Duplex } from "node:stream";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
+import { StartError } from "../config.ts";
 
 /**
  * PostgreSQL in this process, kept in a folder. It runs with fsync off: what was committed survives a kill -9 of the
@@ -17,12 +18,10 @@ export interface Embedded {
   close(): Promise<void>;
 }
 
-export class FolderInUse extends Error {
-  override readonly name = "FolderInUse";
-}
+export class FolderInUse extends StartError {}
 
 export async function openEmbedded(folder: string): Promise<Embedded> {
-  mkdirSync(folder, { recursive: true });
+  prepare(folder);
   const release = await claim(realpathSync(folder));
   const database = await PGlite.create({ dataDir: join(folder, "pg"), extensions: { vector }, relaxedDurability: false });
   return {
@@ -32,6 +31,16 @@ export async function openEmbedded(folder: string): Promise<Embedded> {
       await release();
     },
   };
+}
+
+/** Makes the folder where it is not there, and makes sure that it can be written to. */
+function prepare(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new StartError(`DATA_DIR: the folder cannot be used: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import { type Config, StartError } from "../config.ts";
 import type { Log } from "../log.ts";
 import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
@@ -11,7 +11,7 @@ export async function openDatabase(config: Pick<Config, "DATABASE_URL" | "DATA_D
       await database.sql`select 1`;
     } catch (error) {
       await database.close();
-      throw new Error(`DATABASE_URL: the database does not answer: ${error instanceof Error ? error.message : error}`, {
+      throw new StartError(`DATABASE_URL: the database does not answer: ${error instanceof Error ? error.message : error}`, {
         cause: error,
       });
     }

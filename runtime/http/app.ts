@@ -37,6 +37,7 @@ export function createApp(options: HttpOptions): OpenAPIHono {
     app.all(path, (c, next) => (beyond.has(c.req.method) ? next() : methodNotAllowed(c, allowed)));
   }
   describe(app, bound, options.version);
+  app.all("/openapi.json", (c) => methodNotAllowed(c, "GET"));
   app.notFound((c) =>
     refuse(c, problem("not_found", `There is no ${c.req.path.slice(0, 200)} here; GET /openapi.json lists what there is.`)),
   );
@@ -82,11 +83,13 @@ export function methodNotAllowed(c: HonoContext, allowed: string): Response {
 }
 
 function refuseUndecodable(c: HonoContext): void {
+  let path: string;
   try {
-    decodeURIComponent(new URL(c.req.raw.url).pathname);
+    path = decodeURIComponent(new URL(c.req.raw.url).pathname);
   } catch {
     throw problem("bad_request", "The path is not valid: a `%` in it must begin a UTF-8 escape such as %20.");
   }
+  if (path.includes("\0")) throw problem("bad_request", "The path is not valid: it must not contain the character U+0000.");
 }
 
 /** Answers with the one shape that errors have. */

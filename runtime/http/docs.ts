@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { methodNotAllowed } from "./app.ts";
 
 const page = `<!doctype html>
 <html lang="en">
@@ -30,4 +31,6 @@ export function mountDocs(app: OpenAPIHono): void {
       return c.body(await readFile(join(folder, file)), 200, { "content-type": type, "cache-control": "max-age=3600" });
     });
   }
+  for (const file of ["", "/start.js", ...Object.keys(files).map((name) => `/${name}`)])
+    app.all(`/docs${file}`, (c) => methodNotAllowed(c, "GET"));
 }

@@ -138,7 +138,8 @@ const keptOpen = (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> 
 /** Query and path carry text: a number or boolean is read as such where the schema wants one. */
 function fromText(schema: z.ZodType | undefined, value: string): unknown {
   const type = innermost(schema);
-  if ((type === "number" || type === "int") && value.trim() !== "" && Number.isFinite(Number(value))) return Number(value);
+  // Plain digits only: "0x10", "1e3" and " 1" are text, which the schema then refuses.
+  if ((type === "number" || type === "int") && /^-?\d+$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
   return value;
 }

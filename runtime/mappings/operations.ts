@@ -3,6 +3,7 @@ import * as mappings from "@signalbox/schema/mappings";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../bus.ts";
 import { type Bound, handle } from "../operations.ts";
+import { findTask } from "../tasks/queries.ts";
 import { hasMappingOfSource } from "../webhook-mappings/queries.ts";
 import { defaultSourceMappings, defaultTriggerMappings } from "./defaults.ts";
 import * as queries from "./queries.ts";
@@ -13,6 +14,8 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
   return [
     handle(mappings.listTriggers, (page, { sql }) => queries.listTriggerMappings(sql, page)),
     handle(mappings.createTrigger, async (input, { sql }) => {
+      if (!(await findTask(sql, input.task_id)))
+        throw problem("bad_request", `task_id: there is no task "${input.task_id}"`, { field: "task_id" });
       const row = await queries.insertTriggerMapping(sql, input);
       if (!row) throw problem("conflict", `${input.canonical_trigger} is mapped to the task "${input.task_id}" already.`);
       await changed();

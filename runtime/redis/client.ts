@@ -27,8 +27,9 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   const client = connect(url ?? local);
   const address = addressOf(url ?? local);
   let up = false;
+  let closing = false;
   const note = (now: boolean, error?: unknown) => {
-    if (up !== now)
+    if (up !== now && !closing)
       log[now ? "info" : "warn"](now ? "redis answers" : "redis is away", {
         address,
         ...(error ? { error: String(error) } : {}),
@@ -49,7 +50,11 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
     }
     log.error("REDIS_URL: redis does not answer; short-term memories fail until it does", { address, error: String(error) });
   }
-  return access(client, prefix, address);
+  const close = async () => {
+    closing = true;
+    client.disconnect();
+  };
+  return { ...access(client, prefix, address), close };
 }
 
 const connect = (url: string): Client =>
@@ -65,7 +70,7 @@ const connect = (url: string): Client =>
     keepAlive: 10_000,
   });
 
-function access(client: Client, prefix: string, address: string): Redis {
+function access(client: Client, prefix: string, address: string): Omit<Redis, "close"> {
   const guarded = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
@@ -96,7 +101,6 @@ function access(client: Client, prefix: string, address: string): Redis {
     connection: client,
     call: (command, ...args) => guarded(async () => (await client.call(command, ...args.map(String))) as RedisReply),
     script: (source, keys, args) => guarded(() => script(source, keys, args)),
-    close: async () => client.disconnect(),
   };
 }
 
