@@ -185,7 +185,9 @@ describe("the reference and what is not there", () => {
   test("in the one shape even what is no request", async () => {
     expectRefused(await service.get("/api/agents", { headers: { "x-long": "x".repeat(20_000) } }), 431, /16 KiB/);
     expect(await say("GET /api/agents HTTP/1.1\r\nno header\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*\{"error":"[^"]+"\}$/s);
-    expect(await say("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*\{"error":"Host: [^"]+"\}/s);
+    expect(await say("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(
+      /^HTTP\/1\.1 400 .*\{"error":"Host: [^"]+"\}/s,
+    );
     expect(await say("GET /health HTTP/1.0\r\n\r\n"), "a load balancer's probe").toMatch(/^HTTP\/1\.1 200 .*"status":"ok"/s);
   });
 });

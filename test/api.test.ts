@@ -221,7 +221,11 @@ describe("mappings", () => {
     const made = await service.post<{ id: number }>("/api/tasks/triggers", mapping);
     expect(made).toMatchObject({ status: 201, body: { ...mapping, id: expect.any(Number) } });
     expectRefused(await service.post("/api/tasks/triggers", mapping), 409, /triage_initial_intent/);
-    expectRefused(await service.post("/api/tasks/triggers", { ...mapping, task_id: "not_made_yet" }), 400, /task_id.*not_made_yet/);
+    expectRefused(
+      await service.post("/api/tasks/triggers", { ...mapping, task_id: "not_made_yet" }),
+      400,
+      /task_id.*not_made_yet/,
+    );
     expect((await service.del(`/api/tasks/triggers/${made.body.id}`)).status).toBe(204);
     expectRefused(await service.del(`/api/tasks/triggers/${made.body.id}`), 404);
     expectRefused(

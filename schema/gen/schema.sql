@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 9c5545f669964f51
+-- Made from d39a147326acb430
 
 create extension if not exists vector;
 
@@ -11,7 +11,7 @@ begin
   if old.state = 'failed' then
     insert into execution_history (execution_id, event, attempts, agent_id, detail, duration_ms, created_at) values
       (old.id, 'execution.failed', old.attempts, old.agent_id, old.error,
-        (extract(epoch from old.finished_at - old.started_at) * 1000)::int, coalesce(old.finished_at, now())),
+        (extract(epoch from old.finished_at - old.started_at) * 1000)::bigint, coalesce(old.finished_at, now())),
       (old.id, 'execution.restarted', old.attempts, old.agent_id, null, null, now())
     on conflict do nothing;
   else
@@ -140,7 +140,7 @@ create table execution_history (
   attempts integer not null,
   agent_id text,
   detail text,
-  duration_ms integer,
+  duration_ms bigint,
   created_at timestamp(3) with time zone not null,
   constraint execution_history_pkey PRIMARY KEY (execution_id, event, attempts)
 );
