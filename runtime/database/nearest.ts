@@ -6,7 +6,10 @@ import type { VectorColumn } from "./vectors.ts";
 /** Rows that an index on vectors looks at; with fewer its recall among 100,000 rows is under 0.97 (`npm run bench -- memory`). */
 const fewestCandidates = 200;
 const mostCandidates = 1000;
-/** Under so many rows a filter's own index and comparing them all is always quicker. */
+/**
+ * Up to so many rows are compared, all of them: a filter's own index is quicker then, and in an HNSW graph of few vectors
+ * those that have little in common with the others are in nobody's list of neighbours, so that no search comes to them.
+ */
 const fewestForIndex = 400;
 /** Sessions for searches: each is busy with one, and more than these only wait for the processors. */
 const sessions = 8;
@@ -87,14 +90,14 @@ export function nearestStatement(query: NearestQuery, column: VectorColumn): Sta
   const compared = (and: string) => `select * from (${rows(and)} offset 0) every_one order by distance limit ${limit}`;
   let parts: string;
   if (!column.kind) parts = `found as materialized (${compared("")})`;
-  else if (!anyOf) parts = `found as materialized (${byIndex("")})`;
-  else
-    parts = `bound as materialized (
-        select greatest(${fewestForIndex}, 1.5 * sqrt(${limit} * greatest(reltuples, 0)))::int as n from pg_class where oid = '${table}'::regclass),
-      size as materialized (select ${anyOf.map((one) => counted(table, one)).join(" + ") || "0"} > n as large from bound),
+  else {
+    const ofTable = `greatest(${fewestForIndex}, 1.5 * sqrt(${limit} * greatest(reltuples, 0)))::int as n from pg_class where oid = '${table}'::regclass`;
+    parts = `bound as materialized (select ${anyOf ? ofTable : `${fewestForIndex} as n`}),
+      size as materialized (select ${(anyOf ?? ["true"]).map((one) => counted(table, one)).join(" + ") || "0"} > n as large from bound),
       near as materialized (${byIndex(" and (select large from size)")}),
       every as materialized (${compared(` and (select count(*) from near) < ${limit}`)}),
       found as materialized (select * from near where (select count(*) from near) >= ${limit} union all select * from every)`;
+  }
   return { text: `with ${parts} ${query.answer ?? "select * from found order by distance, id"}`, parameters: values };
 }
 
