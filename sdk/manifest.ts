@@ -91,7 +91,9 @@ const permissions = z.strictObject({
 });
 
 const declared = {
-  manifest: z.literal(MANIFEST),
+  manifest: z.literal(MANIFEST, {
+    error: ({ input }) => `expected edition ${MANIFEST} of the manifest; it is of edition ${JSON.stringify(input)}`,
+  }),
   id,
   title: sentence(100).optional(),
   about: sentence(1_000).optional(),

@@ -68,7 +68,8 @@ const dev = /^0\.1\.0-dev\.\d+$/;
 
 test("the start: built, tried, handed over, and waiting for its approval", { timeout: limit }, async () => {
   const said = await after(() => {}, /It waits\. To allow this: signalbox plugin approve tickets/);
-  expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ that take longer are left to signalbox plugin test\n/);
+  expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ that take longer are left to signalbox plugin test$/m);
+  expect(said).toContain(`What is good goes to ${world.service.url}\n`);
   expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ asks for:\n {2}capability: fetch$/m);
   expect(await plugin()).toMatchObject({ version: null, waiting: { version: expect.stringMatching(dev) } });
   expect((await world.service.post(`/api/plugins/${id}/approve`)).status).toBe(200);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuiltManifest, builtManifest, faultOf, type Manifest } from "@signalbox/sdk/manifest";
-import { Refusal } from "../../plugins/admit.ts";
+import { admitDeclared, Refusal } from "../../plugins/admit.ts";
 import { type Described, openSandbox } from "../../plugins/sandbox/open.ts";
 import { bundle } from "./bundle.ts";
 import { PackageFault } from "./fault.ts";
@@ -53,6 +53,9 @@ async function describe(path: string, { id, limits }: Manifest, config: Readonly
   try {
     const sandbox = await openSandbox({ bundle: path, name: id, memoryMb: limits.memory_mb, config });
     await sandbox.close();
+    const { plugin, contract } = sandbox.described;
+    // What every host of this version would refuse.
+    admitDeclared({ ...plugin, contract }, new Set());
     return sandbox.described;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

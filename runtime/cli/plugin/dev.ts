@@ -45,6 +45,8 @@ export async function dev(args: readonly string[], terminal: Terminal): Promise<
   // The build writes what the declaration says into package.json; what the author writes there counts as a save.
   const isOwn = (path: string) => path === "package.json" && packageFile() === ours;
   const all = saves(folder, isOwn, stop.signal);
+  // The address may come from an environment that was made for something else.
+  if (around.service) out(`What is good goes to ${around.service.url}\n`);
   const work = (async () => {
     ours = await round(around, packageFile);
     for await (const names of all) {

@@ -60,12 +60,16 @@ describe("build", () => {
     await refused(build(plugin), "UNDECLARED_HOST", /api\.example\.com.*permissions\.http/);
     edit("src/plugin.ts", "config: z.object({})", "config: z.object({ team: z.string() })");
     await refused(build(plugin), "NOT_SET_UP", /^BAD_CONFIG: .*team.*defaults/);
+    edit("src/plugin.ts", "z.object({ team: z.string() })", "z.object({})");
+    edit("src/plugin.ts", 'sdk: "^0.1.0"', 'sdk: "^9.0.0"');
+    await refused(build(plugin), "NOT_SET_UP", /^SDK_RANGE: This host has sdk .*good 0\.1\.0 was written for \^9\.0\.0/);
     prepend('throw new Error("at the top");');
     await refused(build(plugin), "NOT_SET_UP", /^NOT_FOUND: .*at the top/);
   }, 30_000);
 
   test.each<[string, string, FaultCode, RegExp]>([
     ['"manifest": 1', '"manifest": 1, "postinstall": "x"', "BAD_MANIFEST", /postinstall/],
+    ['"manifest": 1', '"manifest": 2', "BAD_MANIFEST", /expected edition 1 of the manifest; it is of edition 2/],
     ['"status.example.com"', '"*.example.com"', "BAD_MANIFEST", /host name such as/],
     ['"sdk": "^0', '"sdk": "*", "x": "^0', "BAD_MANIFEST", /signalbox/],
     ['"type": "module"', '"type": "commonjs"', "BAD_PACKAGE", /"type": "module"; it is "commonjs"/],
