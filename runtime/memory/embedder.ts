@@ -30,6 +30,8 @@ const queryMs = 10_000;
 const restMs = 5_000;
 const keptQueries = 50;
 
+const never = new AbortController().signal;
+
 export const localEmbedder = (dimension: number): Embedder =>
   createEmbedder(`${localModel}`, dimension, async (texts) => texts.map((text) => hashEmbedding(text, dimension)), true);
 
@@ -51,6 +53,8 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     concurrency: 4,
   });
   const queries = new Map<string, Promise<number[]>>();
+  // Nothing here waits for a model in this process, and a timer for each search is not free.
+  const patience = () => (local ? never : AbortSignal.timeout(queryMs));
   return {
     model,
     dimension,
@@ -65,7 +69,7 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     embedQuery: (text) => {
       const known = queries.get(text);
       if (known) return known;
-      const asked = guarded([text], AbortSignal.timeout(queryMs)).then(([vector]) => vector as number[]);
+      const asked = guarded([text], patience()).then(([vector]) => vector as number[]);
       queries.set(text, asked);
       asked.catch(() => queries.delete(text));
       // The tasks of one event ask the same; the oldest question makes way.
