@@ -151,9 +151,14 @@ async function recalls(sql: Sql, contenders: readonly Search[], filter: () => Fi
 
 /** Inserts a second, over HTTP and raw, into tables of the same rows with the same indexes. */
 async function inserts(sql: Sql, service: Service): Promise<string[]> {
-  await sql`create table bench_memories (like memories including all)`;
+  await sql`create table bench_memories (like memories including all excluding indexes)`;
   await sql`insert into bench_memories (id, key, content, scope, agent_id, project_id, embedding)
     select id, key, content, scope, agent_id, project_id, embedding from memories`;
+  const indexes = await sql<
+    { as: string }[]
+  >`select pg_get_indexdef(indexrelid) as as from pg_index where indrelid = 'memories'::regclass`;
+  for (const { as } of indexes) await sql.unsafe(as.replace(/INDEX \w+ ON \S+/, "INDEX ON bench_memories"));
+  await sql`vacuum analyze bench_memories`;
   const lines: string[] = [];
   for (const { clients, requests } of levels) {
     const rates: [number[], number[]] = [[], []];
