@@ -62,7 +62,7 @@ export function createDispatcher(options: {
   const { sql, routing, wake, warn } = options;
   const store = (concurrency: number) =>
     batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
-      ...{ maxItems: 64, maxSize: 4_000_000, concurrency },
+      ...{ maxItems: 64, beside: 8, maxSize: 4_000_000, concurrency },
       sizeOf: ({ event }) => event.body.byteLength,
     });
   const storeWebhook = store(options.concurrency);
