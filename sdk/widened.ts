@@ -1,10 +1,24 @@
-import type { Manifest } from "./manifest.ts";
+import type { Contributes } from "./contributes.ts";
+import type { BuiltManifest, Manifest } from "./manifest.ts";
 
-/** What a version may do that another may not, in words for the operator; empty where it asks for nothing more. */
-export function widened(
-  before: Pick<Manifest, "permissions" | "secrets" | "needs"> | null,
-  after: Pick<Manifest, "permissions" | "secrets" | "needs">,
-): string[] {
+type Asking = Pick<Manifest, "permissions" | "secrets" | "needs"> & Partial<Pick<BuiltManifest, "limits" | "contributes">>;
+
+/** From what everybody may call to what an administrator may. */
+const scopes = ["open", "read", "write", "admin"] as const;
+const usualLimits = { memory_mb: 64, concurrency: 32, call_ms: 30_000 };
+
+/**
+ * What a version may do, or lets others do, that another does not, in words for the operator; empty where it asks for nothing
+ * more. `null`: there is no other.
+ */
+export const widened = (before: Asking | null, after: Asking): string[] => [
+  ...permissionsOf(before, after),
+  ...secretsOf(before, after),
+  ...contributionsOf(before?.contributes, after.contributes),
+  ...limitsOf(before?.limits ?? usualLimits, after.limits ?? usualLimits),
+];
+
+function permissionsOf(before: Asking | null, after: Asking): string[] {
   const more: string[] = [];
   for (const { host, methods, why } of after.permissions.http) {
     const had = before?.permissions.http.find((one) => one.host === host)?.methods ?? [];
@@ -19,6 +33,11 @@ export function widened(
       more.push(`open route: ${name}, for everybody, without an API key (${why})`);
   }
   for (const need of after.needs) if (!before?.needs.includes(need)) more.push(`capability: ${need}`);
+  return more;
+}
+
+function secretsOf(before: Asking | null, after: Asking): string[] {
+  const more: string[] = [];
   for (const [key, one] of Object.entries(after.secrets)) {
     const had = before?.secrets[key];
     const to = (hosts: readonly string[] = []) => [...hosts].sort().join(", ");
@@ -33,4 +52,34 @@ export function widened(
       more.push(`secret: ${key}, now ${use}`);
   }
   return more;
+}
+
+/** What callers get, and what the plugin is handed by what it contributes. */
+function contributionsOf(before: Partial<Contributes> = {}, after: Partial<Contributes> = {}): string[] {
+  const more: string[] = [];
+  for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
+    const had = before.routes?.[name]?.scope;
+    // An open one is among the permissions.
+    if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
+    more.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
+  }
+  for (const [name, { effect }] of Object.entries(after.tools ?? {})) {
+    const had = before.tools?.[name]?.effect;
+    if (effect === "write" && had !== "write")
+      more.push(`tool: ${name}, which writes${had === undefined ? "" : `, before it only read`}`);
+  }
+  for (const name of Object.keys(after.queues ?? {}))
+    if (!before.queues?.[name]) more.push(`queue: ${name}, which is handed every received event and finished execution`);
+  for (const name of Object.keys(after.memories ?? {}))
+    if (!before.memories?.[name]) more.push(`memory store: ${name}, which is handed memories where an operator chooses it`);
+  return more;
+}
+
+function limitsOf(before: Manifest["limits"], after: Manifest["limits"]): string[] {
+  const asks = (what: string, had: number, wants: number) => (wants > had ? [`limit: ${what} ${wants}, before ${had}`] : []);
+  return [
+    ...asks("memory in MiB", before.memory_mb, after.memory_mb),
+    ...asks("calls at the same time", before.concurrency, after.concurrency),
+    ...asks("milliseconds of one call", before.call_ms, after.call_ms),
+  ];
 }

@@ -158,13 +158,17 @@ describe("an approved plugin's routes", () => {
     expect(service.logs()).toContain("inner secret");
   });
   test(
-    "a version that opens another route waits; what it keeps needs no approval",
+    "a version that opens another route, or asks less of its callers, waits; what it keeps needs no approval",
     async () => {
       const wider = { ...permissions, open_routes: [...permissions.open_routes, { name: "answer", why: "For all." }] };
       const opened = { ...routes, answer: { ...routes.answer, scope: "open" } };
       const next = await build("2.0.0", { permissions: wider, contributes: { routes: opened } });
       const { body } = await service.post<{ version: string; waiting: { widens: string[] } }>("/api/plugins", next.body);
       expect(body).toMatchObject({ version: "1.0.0", waiting: { widens: [expect.stringContaining("open route: answer")] } });
+      const lower = { ...routes, echo: { ...routes.echo, scope: "read" } };
+      const lowered = await service.post("/api/plugins", (await build("2.1.0", { contributes: { routes: lower } })).body);
+      const widens = ["route: echo, for API keys with the scope read, before write"];
+      expect(lowered.body).toMatchObject({ version: "1.0.0", waiting: { version: "2.1.0", widens } });
       await service.post("/api/plugins", (await build("1.1.0")).body);
       await eventually(async () => {
         const { body } = await service.get<{ version: string }>("/plugins/doors/status");
