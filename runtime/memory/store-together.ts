@@ -30,7 +30,7 @@ interface Waiting {
 const most = { maxItems: 16, maxSize: 1_000_000, sizeOf: ({ memory }: Waiting) => memory.content.length };
 
 export function storeTogether({ sql, embedder }: { sql: Sql; embedder: Embedder }): StoreTogether {
-  const write = batch((all: Waiting[]) => writeAll(sql, all), { ...most, concurrency: 4 });
+  const write = batch((all: Waiting[]) => writeAll(sql, all), { ...most, concurrency: 8 });
   return async (store, memory, ttl_ms, embed) => {
     if (store.name !== inDatabase || !store.backend.putHeld) return null;
     if (!embedder.local) {
