@@ -119,7 +119,14 @@ describe("with alpha as the tracker", () => {
       body: { error: expect.stringContaining("nobody") },
     });
     await service.post("/api/agents", { id: "my_pm", name: "My PM", role_id: "pm", prompt: "Be brief." });
-    const made = await service.post<SetUp>(setUp, { pm_agent_id: "my_pm", project_id: "octo/own" });
+    const own = { pm_agent_id: "my_pm", project_id: "octo/own" };
+    const made = await service.post<SetUp>(setUp, own);
+    expect(await service.post(setUp, own)).toMatchObject({ status: 200, body: made.body });
+    for (const [member, value] of Object.entries({ source: "gamma", pm_agent_id: "pm_default", project_id: "octo/other" }))
+      expect(await service.post(setUp, { [member]: value })).toMatchObject({
+        status: 409,
+        body: { error: expect.stringMatching(`^${member}: .*teardown`) },
+      });
     expect(made).toMatchObject({
       status: 200,
       body: { agents_verified: ["my_pm", "ta_default", "qa_default"], project: { project_id: "octo/own" } },

@@ -19,6 +19,9 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
   about: "The update of a module: PM analysis when its issue is created, technical analysis when it moves on, QA at the end.",
   setup: async (request, call) => {
     const before = call.state as State | null;
+    if (request.source !== undefined && !routable.includes(request.source))
+      throw new PluginError("invalid_input", `source: must be one of ${routable.join(", ")}; it is "${request.source}"`);
+    if (before) await refuseOther(request, before, host.trackers, call.signal);
     const state: State = before ?? (await choose(request, host.trackers, call.signal));
     const agents = await verify(host.operations, state.pm_agent_id, request.pm_agent_id !== undefined && !before);
     let kept = state;
@@ -57,15 +60,29 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
   },
 });
 
-async function choose(
-  request: { source?: string | undefined; project_id?: string | undefined; pm_agent_id?: string | undefined },
-  trackers: TrackersAccess,
-  signal: AbortSignal,
-): Promise<State> {
+interface Asked {
+  readonly source?: string | undefined;
+  readonly project_id?: string | undefined;
+  readonly pm_agent_id?: string | undefined;
+}
+
+/** There is one at a time: who asks for another must not be told that it is ready. */
+async function refuseOther(asked: Asked, state: State, trackers: TrackersAccess, signal: AbortSignal): Promise<void> {
+  const { source, source_project_id, pm_agent_id } = state;
+  const other = (member: string, is: string) =>
+    new PluginError(
+      "conflict",
+      `${member}: it is set up with ${is}. Tear it down first: POST /api/use-cases/module-update/teardown`,
+    );
+  if (asked.source !== undefined && asked.source !== source) throw other("source", source);
+  if (asked.pm_agent_id !== undefined && asked.pm_agent_id !== pm_agent_id) throw other("pm_agent_id", pm_agent_id);
+  if (asked.project_id === undefined || asked.project_id === source_project_id) return;
+  const id = await trackers.projectId(source, asked.project_id, { key: "module-update", signal }).catch(() => undefined);
+  if (id !== source_project_id) throw other("project_id", source_project_id);
+}
+
+async function choose(request: Asked, trackers: TrackersAccess, signal: AbortSignal): Promise<State> {
   const configured = trackers.configured().filter((one) => routable.includes(one));
-  if (request.source !== undefined && !routable.includes(request.source)) {
-    throw new PluginError("invalid_input", `source: must be one of ${routable.join(", ")}; it is "${request.source}"`);
-  }
   const source = request.source ?? (configured.includes("gamma") ? "gamma" : (configured[0] ?? "alpha"));
   const named = request.project_id ?? places[source] ?? place;
   // Webhooks tell the platform's own id.
