@@ -10,7 +10,7 @@ import { sqlAccess } from "../runtime/database/access.ts";
 import { connectEmbedded, connectPostgres, type Database } from "../runtime/database/client.ts";
 import { openEmbedded } from "../runtime/database/embedded.ts";
 import { migrate } from "../runtime/database/migrate.ts";
-import { copyMigrated } from "../runtime/database/test-folder.ts";
+import { copyCluster } from "../runtime/database/test-folder.ts";
 import { openVectors, type VectorOptions } from "../runtime/database/vectors.ts";
 import type { Log } from "../runtime/log.ts";
 import { openRedis, type Redis } from "../runtime/redis/client.ts";
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 async function openCopy(folder: string): Promise<Database> {
-  await copyMigrated(folder);
+  await copyCluster(folder);
   return connectEmbedded(await openEmbedded(folder));
 }
 

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectEmbedded } from "./client.ts";
 import { type Embedded, openEmbedded } from "./embedded.ts";
-import { copyMigrated } from "./test-folder.ts";
+import { copyCluster } from "./test-folder.ts";
 
 const folder = join(mkdtempSync(join(tmpdir(), "signalbox-embedded-")), "data");
 let embedded: Embedded;
 beforeAll(async () => {
-  await copyMigrated(folder);
+  await copyCluster(folder);
   embedded = await openEmbedded(folder);
 }, 120_000);
 afterAll(async () => {

@@ -5,8 +5,9 @@ import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readConfig } from "../config.ts";
 import type { Database } from "../database/client.ts";
+import { migrate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
-import { copyMigrated } from "../database/test-folder.ts";
+import { copyCluster } from "../database/test-folder.ts";
 import { quiet } from "../http/testing/door.ts";
 import { createKeep } from "./keep.ts";
 import { type Ground, prepareMemory } from "./prepare.ts";
@@ -19,8 +20,9 @@ const data = join(folder, "data");
 const configOf = (dimension: number) => readConfig({ DATA_DIR: data, EMBEDDING_DIMENSION: String(dimension) }, "none");
 let database: Database;
 beforeAll(async () => {
-  await copyMigrated(data);
+  await copyCluster(data);
   database = await openDatabase(configOf(64), quiet);
+  await migrate(database, quiet);
 }, 120_000);
 afterAll(async () => {
   await database?.close();

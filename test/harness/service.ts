@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { copyMigrated } from "../../runtime/database/test-folder.ts";
+import { copyCluster } from "../../runtime/database/test-folder.ts";
 import { type Flavour, freshDatabase } from "./databases.ts";
 import { type JsonAnswer, type JsonClient, jsonClient } from "./json-client.ts";
 import { freePorts } from "./ports.ts";
@@ -15,7 +15,7 @@ export interface ServiceOptions {
   /** `postgres`: on a database of its own, dropped at `close`. Embedded where neither this nor `databaseUrl` is given. */
   readonly database?: Flavour;
   readonly databaseUrl?: string;
-  /** Folder of the embedded database; one of its own, as a first start leaves it and removed at `close`, where absent. */
+  /** Folder of the embedded database; one of its own, removed at `close`, where absent. */
   readonly dataDir?: string;
   /** Further variables, winning over those that the harness sets. */
   readonly env?: Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   if (options.database === "postgres" && !database) throw new Error("database: postgres needs TEST_DATABASE_URL");
   const folder = mkdtempSync(join(tmpdir(), "signalbox-test-"));
   const databaseUrl = options.databaseUrl ?? database?.url ?? null;
-  if (!databaseUrl && !options.dataDir) await copyMigrated(join(folder, "data"));
+  if (!databaseUrl && !options.dataDir) await copyCluster(join(folder, "data"));
   const cleanUp = async () => {
     await database?.drop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

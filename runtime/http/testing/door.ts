@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectEmbedded, type Database, type Sql } from "../../database/client.ts";
 import { openEmbedded } from "../../database/embedded.ts";
-import { copyMigrated } from "../../database/test-folder.ts";
+import { migrate } from "../../database/migrate.ts";
+import { copyCluster } from "../../database/test-folder.ts";
 import type { Log } from "../../log.ts";
 import type { Bound } from "../../operations.ts";
 import { createApp } from "../app.ts";
@@ -37,9 +38,10 @@ export async function openDoor(
   authenticate: (database: Database) => Authenticate | Promise<Authenticate> = () => anyone,
 ): Promise<Door> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-door-"));
-  await copyMigrated(join(folder, "data"));
+  await copyCluster(join(folder, "data"));
   const database = connectEmbedded(await openEmbedded(join(folder, "data")));
   const { sql } = database;
+  await migrate(database, quiet);
   const app = createApp({
     bound: await bind(database),
     authenticate: await authenticate(database),
