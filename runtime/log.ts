@@ -34,8 +34,8 @@ const flush = () => {
   lines = "";
   if (all !== "") process.stderr.write(all);
 };
-/** What one turn of the event loop logs, in one write: each blocks until its reader has room. */
-function toStandardError(line: string): void {
+/** What one turn of the event loop writes, in one write: each blocks until its reader has room. */
+export function toStandardError(line: string): void {
   if (lines === "") setImmediate(flush);
   lines += `${line}\n`;
 }

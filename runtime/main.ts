@@ -8,7 +8,7 @@ import moduleUpdate from "@signalbox/plugin-module-update";
 import queueRedis from "@signalbox/plugin-queue-redis";
 import wiki from "@signalbox/plugin-wiki";
 import { ConfigError, readConfig, StartError } from "./config.ts";
-import { createLog } from "./log.ts";
+import { createLog, toStandardError } from "./log.ts";
 import { start } from "./service.ts";
 
 /** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
@@ -40,6 +40,7 @@ main().catch((error) => {
   // A wrong setting is the operator's: one line per problem, no stack.
   const said = error instanceof StartError ? error.message : (error?.stack ?? error);
   const text = error instanceof ConfigError ? `The configuration is not valid:\n${error.message}` : said;
-  process.stderr.write(`${text}\n`);
+  // Behind what was logged before.
+  toStandardError(text);
   process.exit(1);
 });

@@ -15,13 +15,13 @@ beforeAll(async () => {
   const env = { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "token", LLM_BASE_URL: model.url, LLM_API_KEY: "key" };
   service = await startService({ env });
   await service.post("/api/tasks/sources/seed");
-  await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "review" });
   for (const id of ["half", "whole_a", "whole_b", "actor"])
     await service.post("/api/agents", { id, name: id, role_id: "ta", prompt: `I am ${id}.` });
   const capabilities = { half: ["security"], whole_a: ["security", "testing"], whole_b: ["testing", "security", "other"] };
   for (const [id, labels] of Object.entries(capabilities))
     for (const capability of labels) await service.post(`/api/agents/${id}/capabilities`, { capability });
   await service.post("/api/tasks", { id: "review", name: "Review", description: "Review it.", actor_id: "actor" });
+  await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "review" });
 }, 60_000);
 afterAll(async () => {
   await service?.close();

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +14,7 @@ import { anyDatabase, startWorld, type World } from "./harness/world.ts";
 const limit = 120_000;
 const id = "tickets";
 const apiKey = "the-authors-key";
+const secret = "the-webhooks-secret";
 let world: World;
 let tracker: TestTracker;
 let folder: string;
@@ -28,7 +30,10 @@ beforeAll(async () => {
   tracker = await new TestTracker().listen();
   world = await startWorld({
     ...{ database: anyDatabase(), apiKey },
-    env: { API_KEYS: apiKey, PLUGIN_TICKETS_URL: tracker.url, PLUGIN_TICKETS_TOKEN: "test-token" },
+    env: {
+      ...{ API_KEYS: apiKey, PLUGIN_TICKETS_URL: tracker.url, PLUGIN_TICKETS_TOKEN: "test-token" },
+      PLUGIN_TICKETS_WEBHOOK_SECRET: secret,
+    },
   });
   child = start(["--url", world.service.url, "--key", "@../key", "--replay"]);
 }, limit);
@@ -81,10 +86,14 @@ test("a save serves without a new approval, and the last webhook is replayed thr
   const early = await after(() => edit("src/source.ts", "API version 1.", "API version 1.0."), /nothing to replay: no webhook/);
   expect(early).toMatch(/^\nsrc.source\.ts was saved\n/);
   expect(early).toMatch(new RegExp(`^${world.service.url}: tickets 0\\.1\\.0-dev\\.\\d+ serves$`, "m"));
+  const body = JSON.stringify(commented.payload);
   const sent = await fetch(`${world.service.url}/webhook/${id}`, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-delivery": "d-1" },
-    body: JSON.stringify(commented.payload),
+    headers: {
+      ...{ "content-type": "application/json", "x-delivery": "d-1" },
+      "x-signature": createHmac("sha256", secret).update(body).digest("hex"),
+    },
+    body,
   });
   expect(sent.status).toBe(202);
   await eventually(() => tracker.comments({ project: "octo/app", issue: "7" }).length === 2, { timeout: 30_000 });

@@ -8,10 +8,12 @@ export const source = (client: ClientOf): Source<typeof settings> => ({
   connection: settings,
   secrets: ["token", "webhook_secret"],
   required: ["url", "token"],
+  // Said in data too, so that webhooks are taken in and kept also while this plugin is away.
+  signature: { type: "hmac-sha256", header: "x-gitea-signature", secret: "webhook_secret" },
   verify: ({ headers, body }, { webhook_secret }) => {
-    if (!webhook_secret) return { ok: true };
-    const sent = headerOf(headers, "x-gitea-signature", "x-forgejo-signature");
-    if (sent === null) return { ok: false, reason: "header X-Gitea-Signature is missing, and this webhook has a secret" };
+    if (!webhook_secret) return { ok: false, reason: "the setting webhook_secret is not set, so nothing can be verified" };
+    const sent = headerOf(headers, "x-gitea-signature");
+    if (sent === null) return { ok: false, reason: "header X-Gitea-Signature is missing" };
     return isHmacSha256(sent, body, webhook_secret)
       ? { ok: true }
       : { ok: false, reason: "header X-Gitea-Signature is not that of this body" };

@@ -16,7 +16,7 @@ import { parse } from "./parse.ts";
 const connection = z.object({
   url: z.url({ protocol: /^https?$/ }).describe("Address of the tracker's API."),
   token: z.string().min(1).optional().describe("Token that may comment."),
-  webhook_secret: z.string().min(1).optional().describe("Secret that signs the webhooks."),
+  webhook_secret: z.string().min(1).optional().describe("Secret that signs the webhooks; without it none is accepted."),
 });
 type Settings = z.output<typeof connection>;
 
@@ -42,8 +42,10 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     connection,
     secrets: ["token", "webhook_secret"],
     required: ["url", "token"],
+    // Said in data too, so that webhooks are taken in and kept also while this plugin is away.
+    signature: { type: "hmac-sha256", header: "x-signature", secret: "webhook_secret" },
     verify: ({ headers, body }, { webhook_secret }) => {
-      if (!webhook_secret) return { ok: true };
+      if (!webhook_secret) return { ok: false, reason: "the setting webhook_secret is not set, so nothing can be verified" };
       const sent = headerOf(headers, "x-signature");
       if (sent === null) return { ok: false, reason: "header X-Signature is missing" };
       return isHmacSha256(sent, body, webhook_secret)
