@@ -3,6 +3,7 @@ import { orAborted } from "../../or-aborted.ts";
 import { Refusal } from "../admit.ts";
 import type { Caller, CallOptions, Target } from "./contributions.ts";
 import type { Sandbox } from "./open.ts";
+import { Turns } from "./turns.ts";
 
 /**
  * What a plugin's process is at. `degraded`: it serves, and crashed a short time ago. `backoff`: it waits for its next start.
@@ -56,11 +57,11 @@ export class Supervised {
   #starting: Promise<void> | null = null;
   #again: ReturnType<typeof setTimeout> | null = null;
   #againAt = 0;
-  readonly #turns: (() => void)[] = [];
-  #running = 0;
+  readonly #turns: Turns;
 
   constructor(options: SuperviseOptions) {
     this.#options = options;
+    this.#turns = new Turns(options.concurrency);
     this.#times = { ...usual, ...options.times };
   }
 
@@ -113,14 +114,8 @@ export class Supervised {
   /** Runs one function in the process; waits while it starts, fails at once while it cannot serve. */
   readonly call: Caller = async (target, args, options) => {
     const signal = options?.signal;
-    if (this.#starting) await within(this.#starting, signal);
-    await this.#turn(signal);
-    try {
-      return await this.#serving().call(target as Target, args, options as CallOptions);
-    } finally {
-      this.#running -= 1;
-      this.#turns.shift()?.();
-    }
+    if (this.#starting) await (signal ? orAborted(this.#starting, signal) : this.#starting);
+    return this.#turns.run(() => this.#serving().call(target as Target, args, options as CallOptions), signal);
   };
 
   #serving(): Sandbox {
@@ -134,26 +129,6 @@ export class Supervised {
         retry_after_ms: wait,
       },
     );
-  }
-
-  async #turn(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#running >= this.#options.concurrency) {
-      let enter = () => {};
-      const turn = new Promise<void>((done) => {
-        enter = done;
-      });
-      this.#turns.push(enter);
-      try {
-        await within(turn, signal);
-      } catch (error) {
-        const at = this.#turns.indexOf(enter);
-        // Its turn may have come at the same moment: then it is the next one's.
-        if (at >= 0) this.#turns.splice(at, 1);
-        else this.#turns.shift()?.();
-        throw error;
-      }
-    }
-    this.#running += 1;
   }
 
   async #open(): Promise<void> {
@@ -203,5 +178,3 @@ export class Supervised {
     this.#options.changed(this.status());
   }
 }
-
-const within = <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => (signal ? orAborted(work, signal) : work);
