@@ -79,7 +79,7 @@ export const search = operation({
   about: "Search memories and document chunks by meaning, by words, or by both.",
   input: z.object({
     query: query.describe(
-      'Natural-language query. In the mode `keyword`: words, "phrases", `or`, and `-` before what must not occur.',
+      'Natural-language query. In the mode `keyword`: words, "phrases", `or`, and `-` before what must not occur; at most 8,000 characters.',
     ),
     ...filter,
     mode: searchMode.default("semantic"),

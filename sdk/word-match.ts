@@ -5,7 +5,7 @@ const stopWords = new Set(
   ),
 );
 
-/** How well a text matches, above 0 and up to 1; `null`: not at all. */
+/** How well a text matches, 0 to 1 on the scale of PostgreSQL's `ts_rank_cd`; 0 where words only had to be absent; `null`: not at all. */
 export type Scorer = (content: string) => number | null;
 /** Stems of the words of a text in their order; stop words leave a gap. */
 type Stems = (text: string) => (string | null)[];
@@ -58,8 +58,14 @@ function scoreAll(query: string, stemsOf: Stems): Scorer {
       clauses.every(({ stems: phrase, wanted }) => occurs(stems, phrase) > 0 === wanted),
     );
     if (fits.length === 0) return null;
-    const hits = fits.flat().reduce((sum, { stems: phrase, wanted }) => sum + (wanted ? occurs(stems, phrase) : 0), 0);
-    return squash(hits, stems.length);
+    const together = fits.map((clauses) => {
+      const counts = clauses.flatMap(({ stems: phrase, wanted }) => (wanted ? [occurs(stems, phrase)] : []));
+      return counts.length === 0 ? 0 : Math.min(...counts);
+    });
+    return rankOf(
+      together.reduce((sum, count) => sum + count, 0),
+      stems,
+    );
   };
 }
 
@@ -69,14 +75,14 @@ function scoreAny(query: string, stemsOf: Stems): Scorer {
     const stems = stemsOf(content);
     const hits = stems.filter((stem) => stem !== null && wanted.has(stem));
     if (hits.length === 0) return null;
-    const distinct = new Set(hits).size;
-    return (distinct === wanted.size ? 0.5 : 0) + squash((hits.length * distinct) / wanted.size, stems.length) / 2;
+    return (new Set(hits).size === wanted.size ? 0.5 : 0) + rankOf(hits.length, stems) / 2;
   };
 }
 
-/** 0 to 1; long texts weigh less. */
-function squash(hits: number, length: number): number {
-  const rank = hits / (1 + Math.log(1 + length));
+/** 0 to 1; long texts weigh less. The scale is that of PostgreSQL's ranks, which stand beside these in one result. */
+function rankOf(hits: number, stems: readonly (string | null)[]): number {
+  if (hits === 0) return 0;
+  const rank = (0.1 * hits) / Math.log(1 + stems.filter((stem) => stem !== null).length);
   return rank / (1 + rank);
 }
 

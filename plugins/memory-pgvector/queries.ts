@@ -105,10 +105,11 @@ export function matchMemories(query: WordQuery, filter: MemoryFilter, limit: num
     : "null::float8";
   const those = (words: string) =>
     `(select id from memories where words @@ (select ${words} from q) and ${wanted} limit ${mostRanked})`;
+  // Free text has minuses that are no operators: the marks of its lists.
   const all = query.words === "all";
   return {
     text: `with q as materialized (
-        select websearch_to_tsquery('english', ${text}) as strict,
+        select ${all ? "websearch_to_tsquery" : "plainto_tsquery"}('english', ${text}) as strict,
           (select coalesce(string_agg(quote_literal(lexeme), ' | '), '')::tsquery from unnest(to_tsvector('english', ${text}))) as loose)
       select ${columns}, ${all ? "ts_rank_cd(words, q.strict, 33)::float8" : "(words @@ q.strict)::int * 0.5 + ts_rank_cd(words, q.loose, 33)::float8 / 2"} as rank,
         ${distance} as distance

@@ -71,7 +71,7 @@ export function matchChunks(
     : sql`(c.words @@ q.strict)::int * 0.5 + ts_rank_cd(c.words, q.loose, 33)::float8 / 2`;
   return sql<Chunk[]>`
     with q as materialized (
-      select websearch_to_tsquery('english', ${query.text}) as strict,
+      select ${sql.unsafe(all ? "websearch_to_tsquery" : "plainto_tsquery")}('english', ${query.text}) as strict,
         (select coalesce(string_agg(quote_literal(lexeme), ' | '), '')::tsquery from unnest(to_tsvector('english', ${query.text}))) as loose)
     select c.id, c.content, c.metadata, c.chunk_index, c.created_at, s.name as source, s.project_id, ${rank} as rank, ${distance} as distance
     from (${all ? those("strict") : sql`${those("strict")} union ${those("loose")}`}) candidates

@@ -6,6 +6,7 @@ import {
   type StoredMemory,
   similarityOf,
   type Vectors,
+  type WordQuery,
 } from "@signalbox/sdk";
 import { Failure } from "../agent/attempts.ts";
 import type { Sql } from "../database/client.ts";
@@ -37,8 +38,6 @@ export interface Found extends Omit<StoredMemory, "task_id" | "updated_at"> {
 export interface Query {
   readonly text: string;
   readonly mode: "semantic" | "keyword" | "hybrid";
-  /** The text is prose, not words that must all occur. */
-  readonly prose?: boolean;
   readonly limit: number;
   readonly filter: MemoryFilter;
 }
@@ -78,8 +77,8 @@ async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readon
 }
 
 async function byWords(deps: FindDeps, query: Query, vector: readonly number[] | null): Promise<Found[]> {
-  const { filter, limit, text, mode } = query;
-  const words = { text, vector, words: mode === "hybrid" || query.prose ? ("any" as const) : ("all" as const) };
+  const { filter, limit } = query;
+  const words = { ...wordsOf(query), vector };
   const chunks = deps.anyChunks() ? chunkFilter(filter) : null;
   const [memories, documents] = await Promise.all([
     inStores(deps, filter, (store) => using(store, (backend) => backend.match(words, filter, limit))),
@@ -93,6 +92,19 @@ async function byWords(deps: FindDeps, query: Query, vector: readonly number[] |
     .sort((a, b) => b.rank - a.rank || (a.found.id < b.found.id ? 1 : -1))
     .slice(0, limit)
     .map(({ found }) => found);
+}
+
+/** Characters that words are looked up by: a parser of words goes as deep as there are words, and takes time by their square. */
+const longestWords = 8_000;
+
+/** A minus with no word behind it, and several in a row, as lists and rules have them, keep nothing out. */
+const idleMinus = /(?<![\p{L}\p{N}])(?:-{2,}|-(?=[\s!&|()]|$))/gu;
+
+function wordsOf({ mode, text }: Query): Pick<WordQuery, "text" | "words"> {
+  if (mode === "hybrid") return { words: "any", text: text.slice(0, longestWords).toWellFormed() };
+  if (text.length <= longestWords) return { words: "all", text: text.replace(idleMinus, " ") };
+  const limit = `query: in the mode keyword it must be at most ${longestWords} characters long; this one has ${text.length}`;
+  throw problem("bad_request", `${limit}. The modes semantic and hybrid take more.`);
 }
 
 /** Every store that may hold what is asked for. One that is away is passed over, unless it alone could answer. */

@@ -209,6 +209,22 @@ test("search in three modes, by agent, project and scope, within the limit", asy
   expect(similarities).toEqual([...similarities].sort((a, b) => b - a));
 });
 
+test("words come as people write them: lists, rules, options, whole pages", async () => {
+  await create({ key: "quokka", content: "npm run quokka --force, but never on a Monday", scope: "organizational" });
+  await create({ key: "narwhal", content: "A narwhal needs no tools.", scope: "organizational" });
+  const rule = "-".repeat(80);
+  for (const query of ["quokka --force", "- quokka\n- force", `quokka\n${rule}\nforce`, `quokka ${"- ".repeat(80)}force`, "-(-(quokka"])
+    expect([query, keysOf((await search({ query, mode: "keyword" })).body)]).toEqual([query, ["quokka"]]);
+  expect((await search({ query: "quokka -force", mode: "keyword" })).body).toEqual([]);
+  const [first] = (await search({ query: `- quokka\n- force\n${rule}`, mode: "hybrid" })).body;
+  expect(first.key).toBe("quokka");
+  // As many words as fit: the embedded database would be busy with them for minutes.
+  const page = "quokka ".repeat(37_000);
+  expect(keysOf((await search({ query: page, mode: "hybrid" })).body)).toContain("quokka");
+  const refused = await search({ query: page, mode: "keyword" });
+  expect(refused).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^query: .*at most 8000 characters/) } });
+});
+
 test("document chunks are found together with memories", async () => {
   const source = newId();
   await opened.door

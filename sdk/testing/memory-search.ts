@@ -108,6 +108,8 @@ async function freeText({ backend, put, agent, vector, vectors }: MemoryBench): 
   const expected = similarityOf(vectors.metric, distanceOf(vectors.metric, vector(0), vector(40)));
   assert.ok(Math.abs((hits[1]?.similarity ?? -1) - expected) < 0.01, "a query with a vector gives hits their similarity");
   assert.equal(keysOf(await backend.match(query, [{ agent_id: agent }], 1)).length, 1, "limit holds");
+  const listed = { ...query, text: `- password\n- database\n${"-".repeat(60)}\n"rotate` };
+  assert.deepEqual(keysOf(await backend.match(listed, [{ agent_id: agent }], 10)), [all, some], "free text has no operators");
 }
 
 async function later({ backend, other, put, agent, vector }: MemoryBench): Promise<void> {
