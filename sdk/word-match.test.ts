@@ -14,7 +14,9 @@ test("ranks are on the scale of PostgreSQL's: memories of both stand in one resu
 });
 
 test("more hits, and shorter texts, stand before others", () => {
-  const ranks = ["zebra zebra task", "zebra task", "a zebra behind many other words of a task"].map((text) => of("zebra", text) ?? 0);
+  const ranks = ["zebra zebra task", "zebra task", "a zebra behind many other words of a task"].map(
+    (text) => of("zebra", text) ?? 0,
+  );
   expect(ranks).toEqual([...ranks].sort((a, b) => b - a));
   expect(new Set(ranks).size).toBe(3);
 });

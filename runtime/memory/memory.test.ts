@@ -213,7 +213,13 @@ test("words come as people write them: lists, rules, options, whole pages", asyn
   await create({ key: "quokka", content: "npm run quokka --force, but never on a Monday", scope: "organizational" });
   await create({ key: "narwhal", content: "A narwhal needs no tools.", scope: "organizational" });
   const rule = "-".repeat(80);
-  for (const query of ["quokka --force", "- quokka\n- force", `quokka\n${rule}\nforce`, `quokka ${"- ".repeat(80)}force`, "-(-(quokka"])
+  for (const query of [
+    "quokka --force",
+    "- quokka\n- force",
+    `quokka\n${rule}\nforce`,
+    `quokka ${"- ".repeat(80)}force`,
+    "-(-(quokka",
+  ])
     expect([query, keysOf((await search({ query, mode: "keyword" })).body)]).toEqual([query, ["quokka"]]);
   expect((await search({ query: "quokka -force", mode: "keyword" })).body).toEqual([]);
   const [first] = (await search({ query: `- quokka\n- force\n${rule}`, mode: "hybrid" })).body;
