@@ -1,25 +1,25 @@
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
+import { type Fresh, keepFresh } from "../keep-fresh.ts";
 import type { Log } from "../log.ts";
 import { allSourceMappings, allTriggerMappings, type SourceMapping } from "../mappings/queries.ts";
 
 /** Which trigger an event stands for and which tasks it fires, answered from memory. */
-export interface Routing {
+export interface Routing extends Fresh {
   /** The mapping of an event: an exact action beats the mapping for any action. */
   find(source: string, event: string, action: string | null): SourceMapping | undefined;
   /** Ids of the existing tasks of a trigger, in the order of their mappings; missing ones in `missing`. */
   tasksOf(trigger: string): { tasks: readonly string[]; missing: readonly string[] };
-  refresh(): Promise<void>;
 }
 
 type Triggers = Map<string, { tasks: string[]; missing: string[] }>;
 const none = { tasks: [], missing: [] } as const;
 
-/** Read once, and again whenever the mappings change on any replica; the sweep is for a notification that got lost. */
-export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs = 30_000): Promise<Routing & { close(): void }> {
+/** Read once, and again whenever the mappings change on any replica. */
+export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number): Promise<Routing> {
   let sources = new Map<string, SourceMapping>();
   let triggers: Triggers = new Map();
-  const refresh = async () => {
+  const read = async () => {
     const [mappings, tasks] = await Promise.all([allSourceMappings(sql), allTriggerMappings(sql)]);
     sources = new Map(mappings.map((mapping) => [key(mapping.source, mapping.event_name, mapping.action), mapping]));
     triggers = new Map();
@@ -29,14 +29,11 @@ export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs = 30_000
       triggers.set(canonical_trigger, entry);
     }
   };
-  bus.on("mappings", refresh);
-  await refresh();
-  const timer = setInterval(() => void refresh().catch((error) => log.warn("routing not refreshed", { error })), sweepMs);
+  const fresh = await keepFresh({ name: "routing", topic: "mappings", read, bus, log, sweepMs });
   return {
+    ...fresh,
     find: (source, event, action) => sources.get(key(source, event, action)) ?? sources.get(key(source, event, null)),
     tasksOf: (trigger) => triggers.get(trigger) ?? none,
-    refresh,
-    close: () => clearInterval(timer),
   };
 }
 

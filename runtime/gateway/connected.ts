@@ -1,5 +1,6 @@
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
+import { keepFresh } from "../keep-fresh.ts";
 import type { Log } from "../log.ts";
 import { connectedAgents } from "./queries.ts";
 
@@ -13,19 +14,10 @@ const sweepMs = 5_000;
 
 /** The external agents that receive tasks, on whichever replica; known in memory, so that a run need not ask. */
 export async function watchConnected(sql: Sql, bus: Bus, log: Log): Promise<ConnectedAgents> {
-  let connected = await connectedAgents(sql);
-  let last: Promise<void> = Promise.resolve();
-  // One after the other: an older answer must not replace a newer one.
-  const refresh = () => {
-    last = last.then(async () => {
-      connected = await connectedAgents(sql).catch((error) => {
-        log.warn("connected agents not refreshed", { error });
-        return connected;
-      });
-    });
-    return last;
+  let connected = new Set<string>();
+  const read = async () => {
+    connected = await connectedAgents(sql);
   };
-  bus.on("streams", refresh);
-  const timer = setInterval(refresh, sweepMs);
-  return { has: (agentId) => connected.has(agentId), close: () => clearInterval(timer) };
+  const { close } = await keepFresh({ name: "connected agents", topic: "streams", read, bus, log, sweepMs });
+  return { has: (agentId) => connected.has(agentId), close };
 }

@@ -1,6 +1,7 @@
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
+import { type Fresh, keepFresh } from "../keep-fresh.ts";
 import type { Log } from "../log.ts";
 import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
@@ -9,10 +10,7 @@ import type { Vault } from "../vault.ts";
 import { allIntegrations, findIntegration, type StoredIntegration } from "./queries.ts";
 
 /** The integrations in memory, each with its connection. */
-export interface IntegrationStore extends StoredConnections {
-  refresh(): Promise<void>;
-  close(): void;
-}
+export interface IntegrationStore extends StoredConnections, Fresh {}
 
 export interface StoreOptions {
   readonly sql: Sql;
@@ -34,8 +32,8 @@ interface Entry {
 }
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Read once, and again whenever an integration changes on any replica; the sweep is for a notification that got lost. */
-export async function openIntegrations(options: StoreOptions, sweepMs = 30_000): Promise<IntegrationStore> {
+/** Read once, and again whenever an integration changes on any replica. */
+export async function openIntegrations(options: StoreOptions, sweepMs?: number): Promise<IntegrationStore> {
   const { sql, bus, log } = options;
   let entries: readonly Entry[] = [];
   let byId: ReadonlyMap<string, Entry> = new Map();
@@ -59,15 +57,14 @@ export async function openIntegrations(options: StoreOptions, sweepMs = 30_000):
       return { row, connection: null };
     }
   };
-  const refresh = async () => {
+  const read = async () => {
     const rows = await allIntegrations(sql);
     entries = await Promise.all(rows.map(entryOf));
     byId = new Map(entries.map((entry) => [entry.row.id, entry]));
   };
-  bus.on("integrations", refresh);
-  await refresh();
-  const timer = setInterval(() => void refresh().catch((error) => log.warn("integrations not refreshed", { error })), sweepMs);
+  const fresh = await keepFresh({ name: "integrations", topic: "integrations", read, bus, log, sweepMs });
   return {
+    ...fresh,
     find: async (id) => {
       if (!uuid.test(id)) return undefined;
       // Another replica may have made it a moment ago.
@@ -87,8 +84,6 @@ export async function openIntegrations(options: StoreOptions, sweepMs = 30_000):
       return found.connection;
     },
     ofPlugin: (plugin) => entries.flatMap(({ connection: one }) => (one?.source.plugin === plugin ? [one] : [])),
-    refresh,
-    close: () => clearInterval(timer),
   };
 }
 

@@ -2,6 +2,7 @@ import type { tool as toolEntity } from "@signalbox/schema/tools";
 import type { z } from "zod";
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
+import { type Fresh, keepFresh } from "../keep-fresh.ts";
 import type { Log } from "../log.ts";
 import type { Host } from "../plugins/host.ts";
 import { callEndpoint } from "./endpoint.ts";
@@ -14,15 +15,13 @@ import type { RegisteredTool } from "./registered-tool.ts";
 export type ListedTool = z.output<typeof toolEntity>;
 
 /** Every tool there is, answered from memory. */
-export interface ToolRegistry {
+export interface ToolRegistry extends Fresh {
   /** One that can be run. */
   get(qualifiedName: string): RegisteredTool | undefined;
   /** What an agent is offered. */
   offered(offer: Offer): RegisteredTool[];
   /** As the API lists them, by qualified name; with those that nobody runs. */
   listed(): readonly ListedTool[];
-  refresh(): Promise<void>;
-  close(): void;
 }
 
 export interface RegistryOptions {
@@ -39,36 +38,24 @@ export interface RegistryOptions {
   readonly sweepMs?: number;
 }
 
-/** Read at start, and again whenever a tool changes on any replica; the sweep is for a notification that got lost. */
+/** Read at start, and again whenever a tool changes on any replica. */
 export async function openRegistry(options: RegistryOptions): Promise<ToolRegistry> {
   const { host, sql, bus, log } = options;
   let tools = new Map<string, RegisteredTool>();
   let listed: readonly ListedTool[] = [];
   const isSource = (provider: string) => host.sources.has(provider) || isBuiltInSource(provider);
-  const load = async () => {
+  const read = async () => {
     const rows = await allTools(sql);
     const found = join(hostTools(host, options.builtIns), rows, await options.discovered(), options.fetch);
     listed = listing(found, rows);
     tools = found;
   };
-  // One after the other, so that an older answer never replaces a newer one.
-  let last: Promise<void> = Promise.resolve();
-  const refresh = () => {
-    last = last.catch(() => {}).then(load);
-    return last;
-  };
-  bus.on("tools", refresh);
-  await refresh();
-  const timer = setInterval(
-    () => void refresh().catch((error) => log.warn("tools not refreshed", { error })),
-    options.sweepMs ?? 30_000,
-  );
+  const fresh = await keepFresh({ name: "tools", topic: "tools", read, bus, log, sweepMs: options.sweepMs });
   return {
+    ...fresh,
     get: (qualifiedName) => tools.get(qualifiedName),
     offered: (offer) => offeredTools(tools.values(), isSource, offer),
     listed: () => listed,
-    refresh,
-    close: () => clearInterval(timer),
   };
 }
 

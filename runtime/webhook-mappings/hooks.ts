@@ -1,6 +1,7 @@
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
+import { type Fresh, keepFresh } from "../keep-fresh.ts";
 import type { Log } from "../log.ts";
 import type { Vault } from "../vault.ts";
 import { type AuthCheck, authCheck, type Sent } from "./auth.ts";
@@ -24,7 +25,7 @@ export interface PathHook extends Hook {
 }
 
 /** The webhook mappings in memory; with none of them, every answer is an empty list at once. */
-export interface Hooks {
+export interface Hooks extends Fresh {
   /** Mappings of the first shape for an event: its `event_type` is the name, or name and action joined by a dot. */
   concerning(source: string, event: string, action: string | null): readonly Hook[];
   /** All of the first shape for a source. */
@@ -33,8 +34,6 @@ export interface Hooks {
   atPath(path: string): readonly PathHook[];
   /** Those whose filter matches. A filter that fails is told to the watchdog and does not match. */
   matching<H extends Hook>(hooks: readonly H[], body: Uint8Array): Promise<readonly H[]>;
-  refresh(): Promise<void>;
-  close(): void;
 }
 
 export interface HooksOptions {
@@ -50,13 +49,13 @@ export interface HooksOptions {
 
 const none: readonly never[] = [];
 
-/** Read once, and again whenever a mapping changes on any replica; the sweep is for a notification that got lost. */
-export async function openHooks(options: HooksOptions, sweepMs = 30_000): Promise<Hooks> {
+/** Read once, and again whenever a mapping changes on any replica. */
+export async function openHooks(options: HooksOptions, sweepMs?: number): Promise<Hooks> {
   const { sql, bus, log, evaluator, warn } = options;
   const secrets = createSecrets(options);
   let byEvent = new Map<string, Hook[]>();
   let byPath: { match: (path: string) => PathMatch | null; hook: Hook }[] = [];
-  const refresh = async () => {
+  const read = async () => {
     const rows = await allWebhookMappings(sql);
     const hooks = await Promise.all(rows.map(async (row) => ({ row, hook: await toHook(row, secrets) })));
     byEvent = new Map();
@@ -68,12 +67,7 @@ export async function openHooks(options: HooksOptions, sweepMs = 30_000): Promis
     byPath = hooks.flatMap(({ row, hook }) => (row.path_pattern ? [{ match: compilePath(row.path_pattern), hook }] : []));
     if (byPath.length > 0 || rows.some((row) => row.jq_filter !== null)) evaluator.warm();
   };
-  bus.on("mappings", refresh);
-  await refresh();
-  const timer = setInterval(
-    () => void refresh().catch((error) => log.warn("webhook mappings not refreshed", { error })),
-    sweepMs,
-  );
+  const fresh = await keepFresh({ name: "webhook mappings", topic: "mappings", read, bus, log, sweepMs });
   const matches = async (hook: Hook, body: Uint8Array): Promise<boolean> => {
     if (hook.jq_filter === null) return true;
     try {
@@ -87,6 +81,7 @@ export async function openHooks(options: HooksOptions, sweepMs = 30_000): Promis
     }
   };
   return {
+    ...fresh,
     concerning: (source, event, action) => {
       if (byEvent.size === 0) return none;
       const named = byEvent.get(keyOf(source, event)) ?? none;
@@ -103,8 +98,6 @@ export async function openHooks(options: HooksOptions, sweepMs = 30_000): Promis
       const results = await Promise.all(hooks.map((hook) => matches(hook, body)));
       return hooks.filter((_, i) => results[i]);
     },
-    refresh,
-    close: () => clearInterval(timer),
   };
 }
 
