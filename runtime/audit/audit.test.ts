@@ -97,6 +97,19 @@ describe("GET /api/agents/:id/audit", () => {
     expect(pages).toEqual(all);
   });
 
+  test("pages of entries that were stored together: each is on one page", async () => {
+    for (const task_id of ["one", "other"]) {
+      await queue(task_id);
+      await (await claim()).write([...steps], { state: "succeeded" });
+    }
+    await door.sql`update task_executions set started_at = '2026-01-01', finished_at = '2026-01-02'`;
+    await door.sql`update execution_steps set created_at = '2026-01-02'`;
+    const all = await audit();
+    const pages = [];
+    for (let offset = 0; offset < all.length; offset++) pages.push(...(await audit(`?limit=1&offset=${offset}`)));
+    expect(pages).toEqual(all);
+  });
+
   test("a failure keeps its entry and its id through a restart", async () => {
     const id = await queue("flaky");
     await (await claim()).write([], { state: "failed", error: "the model said 500", failures: 1 });
