@@ -121,8 +121,6 @@ export function openStreams({ sql, bus, log, leaseSeconds }: StreamParts): OpenS
     const desk = desks.get(session.agent_id) ?? { agentId: session.agent_id, streams: new Map(), looking: false, again: false };
     desks.set(session.agent_id, desk);
     desk.streams.set(id, stream);
-    if (desk.streams.size === 1) await bus.publish("streams");
-    look(desk);
     return desk;
   }
 
@@ -137,6 +135,9 @@ export function openStreams({ sql, bus, log, leaseSeconds }: StreamParts): OpenS
       const stream = new TaskStream(newId(), session, maxInFlight);
       const desk = await join(stream);
       try {
+        // Where that fails the stream must go again: nobody would read what it is given.
+        if (desk.streams.size === 1) await bus.publish("streams");
+        look(desk);
         yield* stream.until(signal);
       } finally {
         const left = leave(desk, stream);
