@@ -83,7 +83,11 @@ export async function serve(serving: ServeOptions) {
   const listening = new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   await listening.catch(cannotListen("PORT", config.PORT));
   const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) }).catch(
-    cannotListen("GRPC_PORT", config.GRPC_PORT),
+    async (error) => {
+      // The rest of what was opened is closed next: nothing may come in any more.
+      await drain(0);
+      return cannotListen("GRPC_PORT", config.GRPC_PORT)(error);
+    },
   );
   const port = (http.address() as AddressInfo).port;
   log.info(`Signalbox ${version} listens on http://${hostname}:${port} (reference: /docs) and grpc://${hostname}:${grpc.port}`);

@@ -57,11 +57,11 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
   const client = openai(options);
   // Asked for only where the model's own length is another one: many models and proxies refuse the parameter.
   let shorten = false;
-  const call = async (texts: readonly string[], signal: AbortSignal): Promise<number[][]> => {
+  const call = async (texts: readonly string[], signal: AbortSignal, shortened: boolean): Promise<number[][]> => {
     try {
       const { model, dimension } = options;
       const answer = await client.embeddings.create(
-        { model, input: [...texts], encoding_format: "float", ...(shorten && { dimensions: dimension }) },
+        { model, input: [...texts], encoding_format: "float", ...(shortened && { dimensions: dimension }) },
         { signal },
       );
       return readVectors(answer as unknown as { data?: unknown }, texts.length);
@@ -71,11 +71,15 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
   };
   return async (texts, signal) => {
     const fits = (vectors: number[][]) => vectors.every((vector) => vector.length === options.dimension);
-    const vectors = await call(texts, signal);
+    const asked = shorten;
+    const vectors = await call(texts, signal, asked);
     if (fits(vectors)) return vectors;
-    shorten = !shorten;
-    const again = await call(texts, signal).catch(() => vectors);
-    if (fits(again)) return again;
+    // The other way than this call was asked: others under way may have found it out already.
+    const again = await call(texts, signal, !asked).catch(() => vectors);
+    if (fits(again)) {
+      shorten = !asked;
+      return again;
+    }
     const length = vectors[0]?.length;
     const message = `EMBEDDING_DIMENSION is ${options.dimension}, but ${options.model} makes vectors of ${length}: set EMBEDDING_DIMENSION=${length}.`;
     throw new Failure(message, { retryable: true });

@@ -63,7 +63,8 @@ export function createDispatcher(options: {
   const store = (concurrency: number) =>
     batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
       ...{ maxItems: 64, beside: 8, maxSize: 4_000_000, concurrency },
-      sizeOf: ({ event }) => event.body.byteLength,
+      // Each execution has a copy of the text that its agent reads.
+      sizeOf: ({ event, content, executions }) => event.body.byteLength + content.length * executions.length,
     });
   const storeWebhook = store(options.concurrency);
   // Apart, because a poll holds up the webhooks of its slug until its events are stored. One write at a time keeps their order.

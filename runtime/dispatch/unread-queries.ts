@@ -64,9 +64,14 @@ export const claimExpired = (sql: Queryable, seconds: number, limit: number): Pr
   sql<UnreadRow[]>`
     update unread_webhooks set held_until = now() + interval '1 minute'
     where id in (
-      select id from unread_webhooks
-      where received_at < now() - make_interval(secs => ${seconds}) and (held_until is null or held_until < now())
-      order by received_at, id limit ${limit} for update skip locked
+      select id from (
+        select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before
+        from (
+          select id, received_at, body from unread_webhooks
+          where received_at < now() - make_interval(secs => ${seconds}) and (held_until is null or held_until < now())
+          order by received_at, id limit ${limit} for update skip locked
+        ) f
+      ) s where before < ${mostBytes}
     )
     returning id, plugin, slug, source, headers, body, way, attempts, last_error`;
 

@@ -73,7 +73,10 @@ export function keepQueues({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
   const sweep = async () => {
     await sweepQueues(sql);
     const before = new Date(Date.now() - keptDays * 86_400_000).toISOString();
-    for (const queue of queues.values()) await queue.expire(before);
+    // Apart: one that is away for good must not keep the others' messages for good.
+    const expired = await Promise.allSettled([...queues.values()].map((queue) => queue.expire(before)));
+    const failed = expired.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
     return "done" as const;
   };
   const relays = new Map<string, Promise<void>>();

@@ -32,7 +32,10 @@ const plugin: Queue = {
     must();
     return true;
   },
-  expire: async (before) => void outside.expired.push(before),
+  expire: async (before) => {
+    must();
+    outside.expired.push(before);
+  },
 };
 const plugins = new Map([["outside", plugin]]);
 
@@ -190,6 +193,16 @@ describe("what is not right", () => {
     });
     outside.away = false;
   });
+});
+
+test("a queue that is away does not keep another from forgetting", async () => {
+  outside.away = true;
+  const expired: string[] = [];
+  const queues = new Map([...plugins, ["other", { ...plugin, expire: async (before: string) => void expired.push(before) }]]);
+  const keeper = keepQueues({ sql: door.sql, queues, log: quiet, relayMs: 3_600_000, sweepMs: 3_600_000 });
+  await expect.poll(() => expired.length, { timeout: 5000 }).toBe(1);
+  await keeper.stop();
+  outside.away = false;
 });
 
 test("plugins' queues get every message once it is there, also after they were away", async () => {
