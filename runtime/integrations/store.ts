@@ -30,20 +30,28 @@ interface Entry {
   /** `null`: its credentials cannot be used here. */
   readonly connection: Connection | null;
 }
+/** So long after the start a plugin that is not there is told of. */
+const startMs = 30_000;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Read once, and again whenever an integration changes on any replica. */
 export async function openIntegrations(options: StoreOptions, sweepMs?: number): Promise<IntegrationStore> {
   const { sql, bus, log } = options;
+  const opened = performance.now();
   let entries: readonly Entry[] = [];
   let byId: ReadonlyMap<string, Entry> = new Map();
   /** Rows that could not be used, by their ciphertext, so that each is told of once. */
   const failed = new Set<string>();
   const entryOf = async (row: StoredIntegration): Promise<Entry> => {
     const known = byId.get(row.id);
-    if (known?.connection && known.row.credentials === row.credentials) return { ...known, row };
+    const source = options.sourceOf(row.source);
+    // An upgrade of its plugin puts another source in its place.
+    const isSame = known?.connection && known.connection.source === source && known.row.credentials === row.credentials;
+    if (isSame) return { ...known, row };
+    // Others' plugins come after the integrations.
+    if (!source && performance.now() - opened < startMs) return { row, connection: null };
     try {
-      return { row, connection: await connect(row, options) };
+      return { row, connection: await connect(row, source, options) };
     } catch (error) {
       if (failed.has(row.credentials)) return { row, connection: null };
       if (failed.size > 10_000) failed.clear();
@@ -91,8 +99,11 @@ const unusable = ({ id, name }: StoredIntegration) =>
   problem("unavailable", `The credentials of the integration ${name} (${id}) cannot be used; the service's log says why.`);
 
 /** An integration that names no address is an account at the operator's own server, where the environment names one. */
-async function connect(row: StoredIntegration, { vault, sourceOf, environmentOf }: StoreOptions): Promise<Connection> {
-  const source = sourceOf(row.source);
+async function connect(
+  row: StoredIntegration,
+  source: SourceEntry | undefined,
+  { vault, environmentOf }: StoreOptions,
+): Promise<Connection> {
   if (!source) throw new Error(`no loaded plugin brings the source ${row.source}`);
   const credentials = (await vault.open(row.credentials, purposeOf(row.id))) as Record<string, unknown>;
   return connection(row.id, source, { ...addressesIn(environmentOf(source)), ...credentials });

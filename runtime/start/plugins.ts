@@ -43,7 +43,7 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
   closing.add(() => integrations.close());
   const logs = createLogTail();
   /** Called whenever other plugins contribute than before. */
-  const changed: (() => unknown)[] = [() => connections.use(host, integrations)];
+  const changed: (() => unknown)[] = [() => connections.use(host, integrations), () => integrations.refresh()];
   const contributed = async () => {
     for (const tell of changed) await tell();
   };

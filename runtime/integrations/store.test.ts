@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { openBus } from "../bus.ts";
+import { type Door, openDoor, quiet } from "../http/testing/door.ts";
+import { newId } from "../ids.ts";
+import type { SourceEntry } from "../plugins/host.ts";
+import { createVault } from "../vault.ts";
+import { insertIntegration } from "./queries.ts";
+import { openIntegrations, purposeOf } from "./store.ts";
+
+const vault = createVault(["00".repeat(32)]);
+const source = (version: string) =>
+  ({
+    ...{ name: "tickets", plugin: "tickets", version, builtIn: false, sandboxed: true },
+    source: { connection: z.object({ token: z.string() }), required: ["token"], secrets: ["token"] },
+  }) as unknown as SourceEntry;
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor(() => []);
+}, 60_000);
+afterAll(() => door?.close());
+beforeEach(() => door.sql`delete from integrations`);
+
+/** An integration of a source that a plugin brings, and the store on it. */
+async function open(first: SourceEntry | undefined) {
+  const id = newId();
+  const credentials = await vault.seal({ token: "secret" }, purposeOf(id));
+  const row = { id, source: "tickets", name: "Ours", credentials, members: ["token"], agent_id: null, project_id: null };
+  await insertIntegration(door.sql, row);
+  const bus = await openBus(door.database, quiet);
+  const told: unknown[] = [];
+  const plugins = { tickets: first };
+  const store = await openIntegrations({
+    ...{ sql: door.sql, bus, log: quiet, vault },
+    ...{ sourceOf: () => plugins.tickets, environmentOf: () => ({}), watchdog: (message) => told.push(message) },
+  });
+  return { id, store, told, plugins };
+}
+
+test("an integration works with the plugin as it is now, not as it was before an upgrade", async () => {
+  const [before, after] = [source("1.0.0"), source("1.1.0")];
+  const { id, store, plugins } = await open(before);
+  expect((await store.find(id))?.source).toBe(before);
+  plugins.tickets = after;
+  expect((await store.find(id))?.source).toBe(after);
+  await store.refresh();
+  expect(store.forWork("tickets", { slug: id, project_id: null }, null)?.source).toBe(after);
+  store.close();
+});
+
+test("an integration is there before its plugin, as at every start: that is nothing to be told of", async () => {
+  const { id, store, told, plugins } = await open(undefined);
+  await expect(store.find(id)).rejects.toMatchObject({ code: "unavailable" });
+  plugins.tickets = source("1.0.0");
+  await store.refresh();
+  expect(store.forWork("tickets", { slug: id, project_id: null }, null)?.settings).toEqual({ token: "secret" });
+  expect(told).toEqual([]);
+  store.close();
+});
+
+test("one whose plugin is still not there later is told of, once", async () => {
+  const { store, told } = await open(undefined);
+  const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
+  await store.refresh();
+  await store.refresh();
+  clock.mockRestore();
+  expect(told).toEqual(["the credentials of an integration cannot be used"]);
+  store.close();
+});
