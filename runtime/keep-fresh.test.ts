@@ -21,7 +21,9 @@ async function open() {
   });
   return {
     ...{ state, fresh },
-    hold: () => void (holding = true),
+    hold: () => {
+      holding = true;
+    },
     /** The last that began answers first. */
     letGo: () => {
       holding = false;

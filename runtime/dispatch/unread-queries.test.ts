@@ -21,6 +21,10 @@ test("large webhooks are claimed a few at a time, expired or not: the process mu
   const letGo = () => door.sql`update unread_webhooks set held_until = null`;
   expect((await claimUnread(door.sql, lane, 20)).map(({ id }) => id)).toEqual(ids.slice(0, 3));
   await letGo();
-  const portions = [await claimExpired(door.sql, 60, 20), await claimExpired(door.sql, 60, 20), await claimExpired(door.sql, 60, 20)];
+  const portions = [
+    await claimExpired(door.sql, 60, 20),
+    await claimExpired(door.sql, 60, 20),
+    await claimExpired(door.sql, 60, 20),
+  ];
   expect(portions.map((rows) => rows.map(({ id }) => id).sort())).toEqual([ids.slice(0, 3), ids.slice(3), []]);
 });

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { openBus } from "../bus.ts";
 import { type Door, openDoor, quiet } from "../http/testing/door.ts";
 import { newId } from "../ids.ts";
