@@ -8,12 +8,14 @@ import { type MemoryDoor, openMemoryDoor } from "./testing/memory-door.ts";
 /** A proxy that can be switched off, and a short-term store that is away. */
 let down = false;
 let poison: string | null = null;
+let flaky = false;
 let batches: number[] = [];
 const embed = async (texts: readonly string[]) => {
   batches.push(texts.length);
   if (down) throw new Failure("The LLM could not be reached.", { retryable: true });
   if (poison && texts.some((text) => text.includes(poison as string)))
     throw new Failure("The LLM answered 400: no", { retryable: false, status: 400 });
+  if (flaky && texts.length === 1) throw new Failure("The LLM could not be reached.", { retryable: true });
   return texts.map((text) => hashEmbedding(text, 256));
 };
 const away = new Proxy({} as MemoryBackend, {
@@ -65,6 +67,22 @@ test("a text that the model refuses holds up no other", { timeout: 60_000 }, asy
     (await search({ query: "zeppelin", limit: 5 })).body.every(({ key }: { key: string }) => key.startsWith("mix-")),
   );
   expect(keysOf((await search({ query: "poison", mode: "keyword" })).body)).toEqual(["mix-2"]);
+  poison = null;
+});
+
+test("a model that goes away while it is asked for one text after the other has refused none", { timeout: 60_000 }, async () => {
+  down = true;
+  poison = "poison";
+  for (let i = 0; i < 4; i++)
+    await create({ key: `flaky-${i}`, content: i === 0 ? "poison" : `dirigible ${i}`, scope: "organizational" });
+  flaky = true;
+  down = false;
+  batches = [];
+  await until(async () => batches.includes(1));
+  flaky = false;
+  await until(async () =>
+    (await search({ query: "dirigible", limit: 3 })).body.every(({ key }: { key: string }) => key.startsWith("flaky-")),
+  );
   poison = null;
 });
 

@@ -29,6 +29,8 @@ const lease = "maintenance";
 const leaseSeconds = 10;
 const batchSize = 64;
 const embedMs = 60_000;
+/** What the model refused it is asked for again after so long: the model, or the proxy before it, may have been mended. */
+const askAgainMs = 600_000;
 
 /** Sweeps what has expired and embeds what waits, on one replica at a time. */
 export function startMaintenance(deps: MaintainDeps): Maintenance {
@@ -37,12 +39,17 @@ export function startMaintenance(deps: MaintainDeps): Maintenance {
   const stopping = new AbortController();
   let rouse = () => {};
   let woken = false;
-  /** Texts that the model refuses for good: the others must not wait behind them. */
+  /** Texts that the model refuses: the others must not wait behind them. */
   const refused = new Set<string>();
+  let askAgainAt = Date.now() + askAgainMs;
   const loop = async () => {
     while (!stopping.signal.aborted) {
       let more = false;
       woken = false;
+      if (Date.now() >= askAgainAt) {
+        refused.clear();
+        askAgainAt = Date.now() + askAgainMs;
+      }
       try {
         if (await holdLease(sql, lease, holder, leaseSeconds)) {
           const alive = setInterval(() => void holdLease(sql, lease, holder, leaseSeconds).catch(() => {}), 3_000);
@@ -125,12 +132,19 @@ export async function embedBatch(waiting: Waiting, embedder: Embedder, refused: 
     const vectors = await vectorsOf(rows);
     await waiting.embed(rows.map(({ id }, i) => ({ id, embedding: vectors[i] as number[] })));
   } catch (error) {
-    if (!(error instanceof Failure) || ![400, 413, 422].includes(error.status ?? 0)) throw error;
+    if (!isRefusal(error)) throw error;
     for (const row of rows) {
-      const [embedding] = await vectorsOf([row]).catch(() => []);
-      if (embedding) await waiting.embed([{ id: row.id, embedding }]);
-      else refused.add(row.id);
+      try {
+        const [embedding] = await vectorsOf([row]);
+        await waiting.embed([{ id: row.id, embedding: embedding as number[] }]);
+      } catch (failure) {
+        // Anything else, such as a model that went away meanwhile, is not the text's fault.
+        if (!isRefusal(failure)) throw failure;
+        refused.add(row.id);
+      }
     }
   }
   return rows.length;
 }
+
+const isRefusal = (error: unknown): boolean => error instanceof Failure && [400, 413, 422].includes(error.status ?? 0);
