@@ -52,12 +52,26 @@ export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected
   };
   const read = async (ids: readonly string[]) => checkedPages(await ask((call) => knowledge.read(ids, call)), ids);
   if (!job.listed) await listAll(job, (cursor) => ask((call) => knowledge.list({ cursor }, call)), deps);
-  const unread = await readWaiting(job, read, deps);
-  await removeUnlisted(job, read, deps);
-  return unread;
+  const reading: Reading = { job, read, unread: new Map(), answered: false, failure: null };
+  await readWaiting(reading, deps);
+  await removeUnlisted(reading, deps);
+  if (reading.failure && !reading.answered) throw reading.failure;
+  return reading.unread;
 }
 
 type Read = (ids: readonly string[]) => Promise<KnowledgePage[]>;
+
+/** What a job has read since it was claimed. */
+interface Reading {
+  readonly job: ClaimedJob;
+  readonly read: Read;
+  /** Pages that cannot be read, with the reason. */
+  readonly unread: Map<string, string>;
+  /** Some page was read, or found gone: the other side serves. */
+  answered: boolean;
+  /** Of a portion of which no page could be read. */
+  failure: Error | null;
+}
 
 async function listAll(job: ClaimedJob, list: (cursor: string | null) => ReturnType<Knowledge["list"]>, deps: IngestDeps) {
   let { cursor } = job;
@@ -74,67 +88,68 @@ async function listAll(job: ClaimedJob, list: (cursor: string | null) => ReturnT
   }
 }
 
-async function readWaiting(job: ClaimedJob, read: Read, deps: IngestDeps): Promise<Map<string, string>> {
-  const unread = new Map<string, string>();
+async function readWaiting(reading: Reading, deps: IngestDeps): Promise<void> {
+  const { job, unread } = reading;
   for (;;) {
-    const but = [...unread.keys()];
-    const waiting = (await waitingPages(deps.sql, job.knowledge_source_id, but, portion)).map(({ page_id }) => page_id);
-    if (waiting.length === 0) return unread;
-    const pages = await readOrOneByOne(job, waiting, read, unread);
-    const there = new Set(pages.map(({ id }) => id));
-    await store(
-      job,
-      pages,
-      waiting.filter((id) => !there.has(id) && !unread.has(id)),
-      deps,
-    );
+    const rows = await waitingPages(deps.sql, job.knowledge_source_id, [...unread.keys()], portion);
+    if (rows.length === 0) return;
+    await readPortion(reading, rows, deps);
   }
 }
 
-/** After two failures of a portion its pages are read one by one: the rest of a wiki must not wait for a page that is broken. */
-async function readOrOneByOne(
-  job: ClaimedJob,
-  ids: readonly string[],
-  read: Read,
-  unread: Map<string, string>,
-): Promise<KnowledgePage[]> {
-  try {
-    return await read(ids);
-  } catch (error) {
-    if (job.attempts < 2 || ids.length === 1 || !isOfOnePage(error)) throw error;
-    const pages: KnowledgePage[] = [];
-    for (const id of ids) {
-      try {
-        pages.push(...(await read([id])));
-      } catch (failure) {
-        if (!isOfOnePage(failure)) throw failure;
-        unread.set(id, (failure as Error).message);
-      }
-    }
-    // All of them: that is not the pages' fault.
-    if (pages.length > 0) return pages;
-    throw error;
+/** A listing may miss a page that another one's deletion moved to a portion before; only what cannot be found is gone. */
+async function removeUnlisted(reading: Reading, deps: IngestDeps): Promise<void> {
+  const { job, unread } = reading;
+  for (;;) {
+    const rows = await unlistedPages(deps.sql, job.knowledge_source_id, job.id, [...unread.keys()], portion);
+    if (rows.length === 0) return;
+    await readPortion(reading, rows, deps);
   }
+}
+
+/** Brings the index up to date for some pages; those that are not there any more are gone. */
+async function readPortion(reading: Reading, rows: readonly { page_id: string }[], deps: IngestDeps): Promise<void> {
+  const ids = rows.map(({ page_id }) => page_id);
+  const pages = await readOrOneByOne(reading, ids);
+  const there = new Set(pages.map(({ id }) => id));
+  const gone = ids.filter((id) => !there.has(id) && !reading.unread.has(id));
+  // Nothing is no progress, which would begin the count of failures anew.
+  if (pages.length > 0 || gone.length > 0) await store(reading.job, pages, gone, deps);
+}
+
+/** After two failures of a portion its pages are read one by one: the rest of a wiki must not wait for a page that is broken. */
+async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise<KnowledgePage[]> {
+  const { job, read, unread } = reading;
+  let failure: Error;
+  try {
+    const pages = await read(ids);
+    reading.answered = true;
+    return pages;
+  } catch (error) {
+    if (job.attempts < 2 || !isOfOnePage(error)) throw error;
+    failure = error as Error;
+  }
+  if (ids.length === 1) unread.set(ids[0] as string, failure.message);
+  const pages: KnowledgePage[] = [];
+  let answers = 0;
+  for (const id of ids.length === 1 ? [] : ids) {
+    try {
+      pages.push(...(await read([id])));
+      answers += 1;
+    } catch (error) {
+      if (!isOfOnePage(error)) throw error;
+      unread.set(id, (error as Error).message);
+    }
+  }
+  // So many at once: that is not the pages' fault. Of a few one cannot say, before others were asked for.
+  if (answers === 0 && ids.length >= portion) throw failure;
+  if (answers === 0) reading.failure = failure;
+  else reading.answered = true;
+  return pages;
 }
 
 const isOfOnePage = (error: unknown): boolean =>
   ["unavailable", "timeout", "failed", "invalid_input", "conflict"].includes(String((error as { code?: unknown } | null)?.code));
-
-/** A listing may miss a page that another one's deletion moved to a portion before; only what cannot be read is gone. */
-async function removeUnlisted(job: ClaimedJob, read: Read, deps: IngestDeps): Promise<void> {
-  for (;;) {
-    const unlisted = (await unlistedPages(deps.sql, job.knowledge_source_id, job.id, portion)).map(({ page_id }) => page_id);
-    if (unlisted.length === 0) return;
-    const pages = await read(unlisted);
-    const there = new Set(pages.map(({ id }) => id));
-    await store(
-      job,
-      pages,
-      unlisted.filter((id) => !there.has(id)),
-      deps,
-    );
-  }
-}
 
 async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: readonly string[], deps: IngestDeps): Promise<void> {
   const source = job.knowledge_source_id;

@@ -141,6 +141,27 @@ describe("a sync", () => {
     expect(await indexed()).toHaveLength(40);
   });
 
+  test("a broken page holds up no deletion, whether it is listed or not, and is not taken for gone", async () => {
+    for (const id of ["kept", "lost", "torn", "veiled"]) put(id, "x");
+    await sync();
+    put("torn", "y", "2");
+    portions = [["kept", "torn"]];
+    pages.delete("lost");
+    const read = knowledge.read;
+    const broken: typeof read = async (ids, call) => {
+      const bad = ids.find((id) => ["torn", "veiled"].includes(id));
+      if (bad) throw new PluginError("unavailable", `page ${bad} is torn`);
+      return read(ids, call);
+    };
+    Object.assign(knowledge, { read: broken });
+    const hurry = setInterval(() => void door.sql`update ingestion_jobs set next_attempt_at = now()`.catch(() => {}), 20);
+    const job = await sync().finally(() => clearInterval(hurry));
+    Object.assign(knowledge, { read });
+    expect(job).toMatchObject({ status: "succeeded", pages_deleted: 1 });
+    expect(job.error).toBe("2 pages could not be read; the first is torn: page torn is torn");
+    expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["kept", "torn", "veiled"]);
+  });
+
   test("is given up after six failures without progress, and at once where it cannot pass", async () => {
     put("a", "x");
     failure = new PluginError("unavailable", "the map is folded");

@@ -31,9 +31,17 @@ export const waitingPages = (
     order by page_id limit ${limit}`;
 
 /** Pages of the index that a complete listing did not name. */
-export const unlistedPages = (sql: Queryable, source: string, job: string, limit: number): Promise<{ page_id: string }[]> =>
+export const unlistedPages = (
+  sql: Queryable,
+  source: string,
+  job: string,
+  but: readonly string[],
+  limit: number,
+): Promise<{ page_id: string }[]> =>
   sql<{ page_id: string }[]>`
-    select page_id from knowledge_pages where knowledge_source_id = ${source} and listed_by <> ${job} order by page_id limit ${limit}`;
+    select page_id from knowledge_pages where knowledge_source_id = ${source} and listed_by <> ${job}
+      and page_id <> all(${[...but]}::text[])
+    order by page_id limit ${limit}`;
 
 /** The index holds these pages as they are now. */
 export const settlePages = async (
