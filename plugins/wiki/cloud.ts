@@ -43,7 +43,12 @@ export const cloud: WikiApi = {
     const numbers = ids.filter((one) => /^\d{1,20}$/.test(one));
     if (numbers.length === 0) return [];
     const { connection, signal } = call;
-    const keys = new Map((await spacesAt(client, spacesOf(connection), signal)).map((space) => [space.id, space.key]));
+    const spaces = await spacesAt(client, spacesOf(connection), signal);
+    const keys = new Map(spaces.map((space) => [space.id, space.key]));
+    // Of a space that cannot be seen any more the pages are not there either, and would be taken for deleted.
+    const seen = new Set(spaces.map(({ key }) => key.toLowerCase()));
+    const hidden = spacesOf(connection).find((key) => !seen.has(key.toLowerCase()));
+    if (hidden !== undefined) throw noSpace(hidden);
     const pages = await wholePages(client, numbers, call);
     return pages.flatMap(({ base, page }) => {
       const space = keys.get(page.spaceId);

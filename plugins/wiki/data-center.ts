@@ -44,9 +44,12 @@ export const dataCenter: WikiApi = {
   },
 
   async read(client, ids, { connection, signal }) {
-    const keys = new Set(spacesOf(connection).map((key) => key.toLowerCase()));
+    const spaces = spacesOf(connection);
+    const keys = new Set(spaces.map((key) => key.toLowerCase()));
     // There is no call for many that does not go through the search index, which lags behind. The client keeps the pace.
     const pages = await Promise.all(ids.map((one) => readOne(client, one, connection, signal)));
+    // Of a space that cannot be seen any more the pages are not there either, and would be taken for deleted.
+    if (pages.includes(null)) for (const key of spaces) await mustSee(client, key, signal);
     return pages.filter((page) => page !== null && keys.has(page.space?.toLowerCase() ?? "")) as KnowledgePage[];
   },
 };

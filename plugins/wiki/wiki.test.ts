@@ -1,4 +1,4 @@
-import { testKnowledge } from "@signalbox/sdk/testing";
+import { callOf, setUp, testKnowledge } from "@signalbox/sdk/testing";
 import { describe, expect, test } from "vitest";
 import wiki from "./index.ts";
 import { apiOf, settings, webOf } from "./settings.ts";
@@ -31,12 +31,22 @@ describe.concurrent.each([
     return one;
   };
   const source = (url: string) => ({ base_url: url, space_keys: ["DOCS", "OPS"], is_cloud: cloud, ...account });
-  const cases = testKnowledge(wiki, {
-    settings: source,
-    elsewhere: (url) => ({ ...source(url), space_keys: ["DOCS", "NOWHERE"] }),
-    ...{ body, strange, wiki: start },
+  const elsewhere = (url: string) => ({ ...source(url), space_keys: ["DOCS", "NOWHERE"] });
+  for (const { name, run } of testKnowledge(wiki, { settings: source, elsewhere, body, strange, wiki: start })) test(name, run);
+
+  test("a page is not taken for deleted where a space cannot be seen", async () => {
+    const server = await start();
+    try {
+      const { knowledge } = await setUp(wiki);
+      const [gone = "", there = ""] = server.ids();
+      server.remove(gone);
+      const read = (given: object) => knowledge?.wiki?.read([gone, there], callOf(settings.parse(given)));
+      expect((await read(source(server.url)))?.map(({ id }) => id)).toEqual([there]);
+      await expect(read(elsewhere(server.url))).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("NOWHERE") });
+    } finally {
+      await server.close();
+    }
   });
-  for (const { name, run } of cases) test(name, run);
 });
 
 test("addresses with and without their path", () => {
