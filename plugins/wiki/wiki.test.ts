@@ -42,7 +42,10 @@ describe.concurrent.each([
       server.remove(gone);
       const read = (given: object) => knowledge?.wiki?.read([gone, there], callOf(settings.parse(given)));
       expect((await read(source(server.url)))?.map(({ id }) => id)).toEqual([there]);
-      await expect(read(elsewhere(server.url))).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("NOWHERE") });
+      await expect(read(elsewhere(server.url))).rejects.toMatchObject({
+        code: "not_found",
+        message: expect.stringContaining("NOWHERE"),
+      });
     } finally {
       await server.close();
     }
