@@ -86,12 +86,16 @@ export function createEmbed(options: Endpoint & { model: string; dimension: numb
   };
 }
 
+/** The largest number of a `halfvec`; what a model makes is about 1. */
+const largest = 65_504;
+const isNumber = (value: unknown): boolean => Number.isFinite(value) && Math.abs(value as number) <= largest;
+
 function readVectors(answer: { data?: unknown }, count: number): number[][] {
   const data = Array.isArray(answer?.data) ? (answer.data as { index?: unknown; embedding?: unknown }[]) : [];
   const vectors = new Array<number[] | undefined>(count);
   for (const [i, one] of data.entries()) {
     const { embedding } = one ?? {};
-    const valid = Array.isArray(embedding) && embedding.length > 0 && embedding.every((value) => Number.isFinite(value));
+    const valid = Array.isArray(embedding) && embedding.length > 0 && embedding.every(isNumber);
     if (valid) vectors[typeof one.index === "number" ? one.index : i] = embedding as number[];
   }
   const whole = vectors.filter((vector) => vector !== undefined);

@@ -1,5 +1,4 @@
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import memoryRedis from "@signalbox/plugin-memory-redis";
 import { readConfig } from "../config.ts";
@@ -8,7 +7,7 @@ import { createKeep } from "../memory/keep.ts";
 import { prepareMemory } from "../memory/prepare.ts";
 import { reembed } from "../memory/reembed.ts";
 import { openStores } from "../memory/stand-alone.ts";
-import { exportMemories, importMemories } from "../memory/transfer.ts";
+import { exportMemories, importMemories, linesOf } from "../memory/transfer.ts";
 import { onDatabase } from "./local.ts";
 
 const builtIns = [memoryPgvector, memoryRedis];
@@ -41,11 +40,10 @@ export const runExport = (out: Write, err: Write): Promise<void> =>
 /** `signalbox memory import <file>`: what `export` wrote; answers whether every line was good. */
 export const runImport = (file: string, out: Write, err: Write): Promise<boolean> =>
   withStores(err, async ({ keep }) => {
-    const lines = createInterface({
-      input: file === "-" ? process.stdin : createReadStream(file),
-      crlfDelay: Number.POSITIVE_INFINITY,
-    });
-    const { created, skipped, failed } = await importMemories(keep, lines);
+    const { created, skipped, failed } = await importMemories(
+      keep,
+      linesOf(file === "-" ? process.stdin : createReadStream(file)),
+    );
     for (const { line, error } of failed) err(`line ${line}: ${error}\n`);
     out(`${created} created, ${skipped} skipped because their keys exist, ${failed.length} refused.\n`);
     return failed.length === 0;

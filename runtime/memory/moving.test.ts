@@ -13,7 +13,7 @@ import { createKeep } from "./keep.ts";
 import { type Ground, prepareMemory } from "./prepare.ts";
 import { type Progress, reembed } from "./reembed.ts";
 import { openStores } from "./stand-alone.ts";
-import { exportMemories, importMemories } from "./transfer.ts";
+import { exportMemories, importMemories, linesOf } from "./transfer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "signalbox-moving-"));
 const data = join(folder, "data");
@@ -65,6 +65,21 @@ test("export and import give back the same memories", { timeout: 60_000 }, async
   expect(sorted(await lines(stores))).toEqual(sorted(exported));
   const { content, created_at } = await keep.get("k7");
   expect({ content, created_at }).toEqual({ content: before.content, created_at: before.created_at });
+});
+
+test("a file's lines end with a line feed alone, whatever stands in them; of two with one key the first is stored", async () => {
+  const { keep } = await open(64);
+  const odd = { key: "odd\u2028key", content: "a\u2029b\u0085c\ufeff☃ \r d", scope: "organizational" };
+  const first = { ...odd, key: "two lines", content: "first", created_at: "2020-01-01T01:00:00+01:00" };
+  const text = [odd, first, { ...first, content: "second" }].map((one) => JSON.stringify(one)).join("\r\n");
+  const bytes = new TextEncoder().encode(`\ufeff${text}\n\n`);
+  async function* slowly() {
+    for (let i = 0; i < bytes.length; i += 7) yield bytes.subarray(i, i + 7);
+  }
+  expect(await importMemories(keep, linesOf(slowly()))).toEqual({ created: 2, skipped: 1, failed: [] });
+  expect(await keep.get(odd.key)).toMatchObject(odd);
+  expect(await keep.get(first.key)).toMatchObject({ content: "first", created_at: "2020-01-01T00:00:00.000Z" });
+  for (const { key } of [odd, first]) await keep.remove(key);
 });
 
 test("another model is refused until everything is embedded anew; ended half way it goes on", { timeout: 120_000 }, async () => {

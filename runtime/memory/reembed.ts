@@ -2,7 +2,7 @@ import type { Plugin } from "@signalbox/sdk";
 import type { Config } from "../config.ts";
 import type { Database } from "../database/client.ts";
 import type { Log } from "../log.ts";
-import { embedBatch, type Waiting, waitingChunks } from "./maintain.ts";
+import { embedBatch, SetAside, type Waiting, waitingChunks } from "./embed-waiting.ts";
 import { embedderOf, prepareMemory, vectorTables } from "./prepare.ts";
 import { changeModel, countUnembedded, findSettings } from "./queries.ts";
 import { openStores } from "./stand-alone.ts";
@@ -34,7 +34,7 @@ export async function reembed(
     const total = (await countUnembedded(sql)).total;
     let done = 0;
     told({ done, total });
-    const refused = new Set<string>();
+    const refused = new SetAside();
     const everything: Waiting[] = [...stores.all.map(({ backend }) => backend), waitingChunks(sql, ground.vectors)];
     for (const waiting of everything) {
       for (let count = -1; count !== 0; done += count) {

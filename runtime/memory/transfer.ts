@@ -39,8 +39,25 @@ export interface Imported {
   readonly failed: readonly { readonly line: number; readonly error: string }[];
 }
 
-const line = create.input.extend({ created_at: z.iso.datetime().optional() });
+const line = create.input.extend({ created_at: z.iso.datetime({ offset: true }).optional() });
+type Line = z.infer<typeof line>;
 const abreast = 32;
+
+/** Lines of a text file. Only a line feed ends one: other separators may stand within JSON. */
+export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest: string[] = [];
+  for await (const bytes of file) {
+    const [first = "", ...more] = decoder.decode(bytes, { stream: true }).split("\n");
+    rest.push(first);
+    for (const next of more) {
+      yield rest.join("");
+      rest = [next];
+    }
+  }
+  const last = rest.join("") + decoder.decode();
+  if (last !== "") yield last;
+}
 
 /** Stores what `exportMemories` wrote. A line that is wrong is told by its number, and fails no other. */
 export async function importMemories(
@@ -49,41 +66,57 @@ export async function importMemories(
   told: (done: number) => void = () => {},
 ): Promise<Imported> {
   const result = { created: 0, skipped: 0, failed: [] as { line: number; error: string }[] };
-  const store = async (text: string, number: number) => {
+  const refuse = (number: number, { message }: Error) => void result.failed.push({ line: number, error: message });
+  const store = async (memory: Line, number: number) => {
     try {
-      await keep.create(read(text));
+      await keep.create(memory);
       result.created++;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       if (error.code === "conflict") result.skipped++;
-      else result.failed.push({ line: number, error: error.message });
+      else refuse(number, error);
     }
   };
   let number = 0;
-  let group: Promise<void>[] = [];
+  const group = new Map<string, Promise<void>>();
   const settle = async () => {
-    await Promise.all(group);
-    group = [];
+    await Promise.all(group.values());
+    group.clear();
     told(number);
   };
   for await (const text of lines) {
     number++;
-    if (text.trim() !== "") group.push(store(text, number));
-    if (group.length >= abreast) await settle();
+    if (text.trim() === "") continue;
+    const memory = read(text);
+    if (memory instanceof Problem) {
+      refuse(number, memory);
+      continue;
+    }
+    // Of two lines with one key the first is stored.
+    if (group.size >= abreast || group.has(memory.key)) await settle();
+    group.set(memory.key, store(memory, number));
   }
   await settle();
   return { ...result, failed: result.failed.sort((a, b) => a.line - b.line) };
 }
 
-function read(text: string) {
-  let value: unknown;
+function read(text: string): Line | Problem {
   try {
-    value = JSON.parse(text);
+    const value = parsed(text);
+    const checked = line.safeParse(value);
+    if (!checked.success) throw invalid(checked.error);
+    refuseUnstorable(value, []);
+    return checked.data;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
     throw new Problem("bad_request", "It is not valid JSON.");
   }
-  const parsed = line.safeParse(value);
-  if (!parsed.success) throw invalid(parsed.error);
-  refuseUnstorable(value, []);
-  return parsed.data;
 }

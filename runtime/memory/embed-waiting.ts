@@ -1,0 +1,70 @@
+import type { MemoryBackend, Vectors } from "@signalbox/sdk";
+import { Failure } from "../agent/attempts.ts";
+import type { Sql } from "../database/client.ts";
+import { embedChunks, listUnembeddedChunks } from "./chunk-queries.ts";
+import type { Embedder } from "./embedder.ts";
+
+/** What gives vectors to rows that wait: a store of memories, or the table of chunks. */
+export type Waiting = Pick<MemoryBackend, "unembedded" | "embed">;
+
+export const waitingChunks = (sql: Sql, vectors: Vectors): Waiting => ({
+  unembedded: (limit) => listUnembeddedChunks(sql, limit),
+  embed: (entries) => embedChunks(sql, entries, vectors),
+});
+
+/** Texts that are embedded together. */
+export const batchSize = 64;
+const embedMs = 60_000;
+/** The model, or the proxy before it, may be mended meanwhile. */
+const asideMs = 600_000;
+
+/** Texts that the model takes amiss: the others must not wait behind them. They have another try after ten minutes. */
+export class SetAside {
+  readonly #until = new Map<string, number>();
+
+  get size(): number {
+    return this.#until.size;
+  }
+  add(id: string): void {
+    this.#until.set(id, Date.now() + asideMs);
+  }
+  has(id: string): boolean {
+    const until = this.#until.get(id);
+    if (until === undefined || until > Date.now()) return until !== undefined;
+    this.#until.delete(id);
+    return false;
+  }
+}
+
+/** Embeds the oldest that wait; answers how many were taken up. Throws while the model cannot be reached. */
+export async function embedBatch(waiting: Waiting, embedder: Embedder, aside: SetAside, stop: AbortSignal): Promise<number> {
+  const rows = (await waiting.unembedded(batchSize + aside.size)).filter(({ id }) => !aside.has(id)).slice(0, batchSize);
+  if (rows.length === 0) return 0;
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(embedMs)]);
+  const embed = async (some: typeof rows) => {
+    const texts = some.map(({ content }) => content);
+    const vectors = await embedder.embedAll(texts, signal);
+    await waiting.embed(some.map(({ id }, i) => ({ id, embedding: vectors[i] as number[] })));
+  };
+  /** A model that answers to a word is there: what it failed at is the text. */
+  const blameText = async (error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    if (!isRefusal(error)) await embedder.embedAll(["hello"], signal);
+  };
+  try {
+    await embed(rows);
+  } catch (error) {
+    await blameText(error);
+    for (const row of rows) {
+      try {
+        await embed([row]);
+      } catch (failure) {
+        await blameText(failure);
+        aside.add(row.id);
+      }
+    }
+  }
+  return rows.length;
+}
+
+const isRefusal = ({ status }: Failure): boolean => [400, 413, 422].includes(status ?? 0);
