@@ -53,6 +53,7 @@ test.each([
   ],
   ["a secret for a host that is not permitted", { ...full, permissions: { http: [] } }, "secrets.token.inject.hosts"],
   ["an entry outside of the package", { ...least, entry: "../plugin.js" }, "entry"],
+  ["a member that is not there", { ...least, sdk: undefined }, "signalbox.sdk: is missing; it must be a string"],
   ["hosts without the need for fetch", { ...full, needs: [] }, "needs"],
 ])("%s is refused, and the member named", (_, value, member) => {
   const parsed = manifest.safeParse(value);
@@ -77,4 +78,30 @@ test("a built manifest carries version, digest and what the bundle contributes",
   const built = { ...full, version: "1.2.0", bundle: { sha256: "a".repeat(64), bytes: 10 } };
   expect(builtManifest.parse(built).contributes.tools).toEqual({});
   expect(builtManifest.safeParse({ ...built, bundle: { sha256: "x", bytes: 1 } }).success).toBe(false);
+});
+
+const built = { ...least, version: "1.0.0", bundle: { sha256: "0".repeat(64), bytes: 1 } };
+test.each(["01.2.3", "1.2", "v1.2.3", "1.2.3-", "1.2.3-01", "1.2.3-a..b", "1.2.3+a+b"])(
+  "the version %s is refused",
+  (version) => {
+    expect(builtManifest.safeParse({ ...built, version }).success).toBe(false);
+  },
+);
+test.each(["0.0.0", "1.2.3-rc.1", "0.1.0-dev.1767225600000", "1.2.3+build.5", "1.0.0--"])(
+  "the version %s is taken",
+  (version) => {
+    expect(builtManifest.safeParse({ ...built, version }).success).toBe(true);
+  },
+);
+test("what is new is new whatever its name, also where every object has a member of that name", () => {
+  const of = (names: string[]) => {
+    const all = Object.fromEntries(names.map((name) => [name, { about: "A." }]));
+    const secrets = Object.fromEntries(names.map((name) => [name, { title: "T" }]));
+    return builtManifest.parse({ ...built, secrets, contributes: { queues: all, memories: all } });
+  };
+  expect(widened(of([]), of(["constructor"]))).toEqual([
+    "secret: constructor, readable by the plugin",
+    "queue: constructor, which is handed every received event and finished execution",
+    "memory store: constructor, which is handed memories where an operator chooses it",
+  ]);
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Contributes, contributes, kinds, name, objectSchema } from "./contributes.ts";
 import { CONTRACT } from "./plugin.ts";
+import { semanticVersion } from "./semantic-version.ts";
 
 export {
   builtKnowledge,
@@ -21,10 +22,7 @@ export const MANIFEST = 1;
 const id = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and "-", starting with a letter, at most 63 characters');
-const version = z
-  .string()
-  .max(100)
-  .regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, "must be a semantic version such as 1.2.0");
+const version = z.string().max(100).regex(semanticVersion, "must be a semantic version such as 1.2.0");
 const sentence = (max: number) => z.string().trim().min(1, "must not be empty").max(max);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 as 64 lower-case hexadecimal digits");
 
@@ -197,5 +195,6 @@ export function faultOf(error: z.ZodError): string {
   const [issue] = error.issues;
   if (!issue) return "it is not valid";
   const path = issue.path.length > 0 ? `signalbox.${issue.path.join(".")}` : "signalbox";
-  return `${path}: ${issue.message}`;
+  const [, missing] = /^Invalid input: expected (\w+), received undefined$/.exec(issue.message) ?? [];
+  return `${path}: ${missing ? `is missing; it must be ${/^[aeiou]/.test(missing) ? "an" : "a"} ${missing}` : issue.message}`;
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Maybe, Need, PluginSpec, Tool } from "./contract.ts";
+import { semanticVersion } from "./semantic-version.ts";
 
 /** The shape of the contract in `contract.ts`; raised only when a plugin written for the old shape would break. */
 export const CONTRACT = 1;
@@ -36,7 +37,7 @@ function faults(spec: PluginSpec<z.ZodObject, Need>): string[] {
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(spec.id ?? "")) {
     wrong.push(`id must be lower-case letters, digits and "-", starting with a letter; it is ${JSON.stringify(spec.id)}`);
   }
-  if (!/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(spec.version ?? "")) {
+  if (!semanticVersion.test(spec.version ?? "")) {
     wrong.push(`version must be a semantic version such as 1.2.0; it is ${JSON.stringify(spec.version)}`);
   }
   if (typeof spec.sdk !== "string" || spec.sdk.trim() === "") wrong.push('sdk must be a range such as "^0.1.0"');

@@ -3,6 +3,10 @@ import type { BuiltManifest, Manifest } from "./manifest.ts";
 
 type Asking = Pick<Manifest, "permissions" | "secrets" | "needs"> & Partial<Pick<BuiltManifest, "limits" | "contributes">>;
 
+/** A member of its own: `constructor` is a name as good as another. */
+const own = <T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  all && Object.hasOwn(all, name) ? all[name] : undefined;
+
 /** From what everybody may call to what an administrator may. */
 const scopes = ["open", "read", "write", "admin"] as const;
 const usualLimits = { memory_mb: 64, concurrency: 32, call_ms: 30_000 };
@@ -39,7 +43,7 @@ function permissionsOf(before: Asking | null, after: Asking): string[] {
 function secretsOf(before: Asking | null, after: Asking): string[] {
   const more: string[] = [];
   for (const [key, one] of Object.entries(after.secrets)) {
-    const had = before?.secrets[key];
+    const had = own(before?.secrets, key);
     const to = (hosts: readonly string[] = []) => [...hosts].sort().join(", ");
     const use = one.inject
       ? `put by the host into ${one.inject.name} of requests to ${to(one.inject.hosts)}`
@@ -58,20 +62,20 @@ function secretsOf(before: Asking | null, after: Asking): string[] {
 function contributionsOf(before: Partial<Contributes> = {}, after: Partial<Contributes> = {}): string[] {
   const more: string[] = [];
   for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
-    const had = before.routes?.[name]?.scope;
+    const had = own(before.routes, name)?.scope;
     // An open one is among the permissions.
     if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
     more.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
   }
   for (const [name, { effect }] of Object.entries(after.tools ?? {})) {
-    const had = before.tools?.[name]?.effect;
+    const had = own(before.tools, name)?.effect;
     if (effect === "write" && had !== "write")
       more.push(`tool: ${name}, which writes${had === undefined ? "" : `, before it only read`}`);
   }
   for (const name of Object.keys(after.queues ?? {}))
-    if (!before.queues?.[name]) more.push(`queue: ${name}, which is handed every received event and finished execution`);
+    if (!own(before.queues, name)) more.push(`queue: ${name}, which is handed every received event and finished execution`);
   for (const name of Object.keys(after.memories ?? {}))
-    if (!before.memories?.[name]) more.push(`memory store: ${name}, which is handed memories where an operator chooses it`);
+    if (!own(before.memories, name)) more.push(`memory store: ${name}, which is handed memories where an operator chooses it`);
   return more;
 }
 

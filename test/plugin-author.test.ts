@@ -162,7 +162,7 @@ describe("versions", () => {
       expect(await version()).toBe("0.1.1");
       // A package of that name may be somebody else\'s.
       await bad(["plugin", "upgrade", id], /^NO_PACKAGE: word-count came from .*\.tgz, not from a registry/);
-      expect(await good(["plugin", "disable", id])).toBe(`${id} is approved.\n`);
+      expect(await good(["plugin", "disable", id])).toBe(`${id} is stopped; it keeps its approval.\n`);
       expect(await good(["plugin", "enable", id])).toMatch(/^word-count is (enabled|stopped|starting|ready|degraded)\.\n$/);
       expect(JSON.parse(await good(["plugin", "info", id]))).toMatchObject({ id, version: "0.1.1", versions: { length: 3 } });
       expect(JSON.parse(await good(["plugin", "list"]))).toMatchObject([{ id }]);

@@ -127,6 +127,16 @@ describe("an installed plugin", () => {
     expect(status).toBe(409);
     expect(body.error).toContain("a changed plugin needs a new version");
   });
+  test("so is one with these bytes that asks for something else; what is the same is taken", async () => {
+    const wider = { ...builds.first.manifest, limits: { memory_mb: 128 }, title: "Other" };
+    const { status, body } = await service.post<{ error: string }>("/api/plugins", { ...builds.first.body, manifest: wider });
+    expect(status).toBe(409);
+    expect(body.error).toBe(
+      "worker 1.0.0 is installed already, with another manifest (limits, title); a changed plugin needs a new version.",
+    );
+    expect((await service.post("/api/plugins", builds.first.body)).status).toBe(201);
+    await serving("1.0.0");
+  });
 });
 
 describe("what is refused at once, with what was expected and what came", () => {

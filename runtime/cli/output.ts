@@ -2,8 +2,14 @@ import type { Operation } from "@signalbox/schema/operation";
 import type { z } from "zod";
 
 /** JSON with every control character escaped: what trackers send must not steer a terminal. */
-export const asJson = (value: unknown): string =>
-  `${JSON.stringify(value, null, 2).replace(/[\u007f-\u009f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+export const asJson = (value: unknown): string => `${escaped(JSON.stringify(value, null, 2))}\n`;
+
+/** The same on one line. What turns the direction of a text around is escaped too: a line of a log must not look like another. */
+export const onOneLine = (value: unknown): string => escaped(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
+
+const escaped = (json: string): string => json.replace(/[\u007f-\u009f]/g, inHex);
+const inHex = (text: string): string =>
+  Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 
 const widest = 40;
 

@@ -28,7 +28,8 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
       terminal.err(`${error.message}\n`);
       return 2;
     }
-    terminal.err(`${plain(error)}\n`);
+    // It may hold what a plugin or a tracker wrote.
+    terminal.err(`${plain(error).replace(/[^\P{Cc}\n\t]/gu, " ")}\n`);
     return 1;
   }
 }

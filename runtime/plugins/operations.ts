@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import * as plugins from "@signalbox/schema/plugins";
 import { problem } from "@signalbox/schema/problem";
@@ -185,12 +186,27 @@ async function install(
       "conflict",
       `${id} ${version} is installed already, with other bytes (SHA-256 ${same?.sha256}); a changed plugin needs a new version.`,
     );
+  if (!stored && same) refuseOtherManifest(same.manifest, manifest);
   const current = (await findPlugin(sql, id))?.version;
   const serving = versions.find((one) => one.version === current);
   // What may do no more than the one that the operator approved needs no new approval.
   if (stored && serving && widened(serving.manifest, manifest).length === 0) await useVersion(sql, id, version);
   await forgetDevVersions(sql, id, version);
   return manifest;
+}
+
+/** Bytes alone do not make a version: what it may do stands in the manifest. */
+function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void {
+  // As this host reads it: it may know members that the one which stored it did not.
+  const had = readManifest(JSON.stringify(before));
+  const other = Object.keys({ ...had, ...after })
+    .filter((key) => !isDeepStrictEqual(had[key as keyof BuiltManifest], after[key as keyof BuiltManifest]))
+    .sort();
+  if (other.length > 0)
+    throw problem(
+      "conflict",
+      `${after.id} ${after.version} is installed already, with another manifest (${other.join(", ")}); a changed plugin needs a new version.`,
+    );
 }
 
 function unpacked(bundle: string): Uint8Array {

@@ -109,7 +109,10 @@ const byHttp = async (module, url) => {
   return new Promise((done, fail) => http.get(url, (answer) => done(answer.statusCode)).on("error", fail));
 };
 
-const line = (message) => Deno.stdout.writeSync(new TextEncoder().encode(message));
+const line = (message) => {
+  const bytes = new TextEncoder().encode(message);
+  for (let at = 0; at < bytes.length; ) at += Deno.stdout.writeSync(bytes.subarray(at));
+};
 const forever = new Promise(() => {});
 
 /** Written past the boot; the process must go on serving. */
@@ -194,6 +197,14 @@ export const deadly = {
   },
   "a flood of answers": () => {
     const many = '{"jsonrpc":"2.0","id":1,"result":1}\n'.repeat(500);
+    for (;;) line(many);
+  },
+  "a message of brackets": () => {
+    line(`{"jsonrpc":"2.0","id":1,"result":[${"[],".repeat(1_300_000)}[]]}\n`);
+    return forever;
+  },
+  "a flood of brackets": () => {
+    const many = `{"jsonrpc":"2.0","method":"log","params":{"message":"x","fields":{"a":[${"[],".repeat(100_000)}[]]}}}\n`;
     for (;;) line(many);
   },
   "a flood on standard error": () => {

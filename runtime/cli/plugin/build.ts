@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type BuiltManifest, builtManifest, faultOf, type Manifest } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, faultOf } from "@signalbox/sdk/manifest";
 import { admitDeclared, Refusal } from "../../plugins/admit.ts";
 import { type Described, openSandbox } from "../../plugins/sandbox/open.ts";
 import { bundle } from "./bundle.ts";
@@ -49,7 +49,11 @@ export async function build(folder: string, config: Readonly<Record<string, unkn
   return { manifest: built, bundle: entry, rewritten, inputs };
 }
 
-async function describe(path: string, { id, limits }: Manifest, config: Readonly<Record<string, unknown>>): Promise<Described> {
+async function describe(
+  path: string,
+  { id, limits }: PackageFile["manifest"],
+  config: Readonly<Record<string, unknown>>,
+): Promise<Described> {
   try {
     const sandbox = await openSandbox({ bundle: path, name: id, memoryMb: limits.memory_mb, config });
     await sandbox.close();

@@ -70,6 +70,9 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
 
 /** The settings that a plugin needs to start at all. */
 async function configOf(folder: string): Promise<Readonly<Record<string, unknown>>> {
+  // First of all: what is wrong with it would be told of as something else.
+  const { readPackage } = await import("./package-file.ts");
+  readPackage(folder);
   const { readConformance } = await import("./conformance/read-conformance.ts");
   return (await readConformance(folder))?.config ?? {};
 }
@@ -81,7 +84,10 @@ function folderOf(args: readonly string[]): string {
   return resolve(args[0] ?? ".");
 }
 function one(positionals: readonly string[], verb: keyof typeof authorVerbs): string {
-  if (positionals.length !== 1) throw new UsageError(pluginHelp(verb));
+  if (positionals.length !== 1) {
+    const wrong = positionals.length === 0 ? "" : `${JSON.stringify(positionals[1])} is too much.\n`;
+    throw new UsageError(`${wrong}${pluginHelp(verb)}`);
+  }
   return positionals[0] as string;
 }
 const size = (bytes: number): string => (bytes < 10_240 ? `${bytes} bytes` : `${Math.round(bytes / 1024)} KiB`);

@@ -40,12 +40,18 @@ export async function fetchPackage(source: string): Promise<Fetched> {
 
 async function fromTarball(path: string): Promise<Omit<Fetched, "source">> {
   const bytes = readFileSync(path);
-  return { ...(await contentsOf(bytes)), origin: basename(path), integrity: integrityOf(bytes) };
+  return { ...(await contentsOf(bytes, basename(path))), origin: basename(path), integrity: integrityOf(bytes) };
 }
 
-async function contentsOf(bytes: Uint8Array): Promise<Pick<Fetched, "manifest" | "bundle">> {
-  const files = await unpack(bytes);
-  return readFiles((file) => files.get(file));
+/** `origin` is said where something is wrong: the package may not be the one that was meant. */
+async function contentsOf(bytes: Uint8Array, origin: string): Promise<Pick<Fetched, "manifest" | "bundle">> {
+  try {
+    const files = await unpack(bytes);
+    return readFiles((file) => files.get(file));
+  } catch (error) {
+    if (error instanceof PackageFault) throw new PackageFault(error.code, `${origin}: ${error.message}`, error);
+    throw error;
+  }
 }
 
 function fromFolder(folder: string): Omit<Fetched, "source"> {
@@ -119,7 +125,7 @@ async function fromRegistry(spec: string): Promise<Fetched> {
     if (integrity !== packed.integrity)
       throw new PackageFault("INTEGRITY", `${spec}: the registry promises ${packed.integrity}; ${integrity} came.`);
     const origin = `${packed.name}@${packed.version}`;
-    return { ...(await contentsOf(bytes)), origin, source: origin, integrity };
+    return { ...(await contentsOf(bytes, origin)), origin, source: origin, integrity };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

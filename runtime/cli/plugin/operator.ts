@@ -6,13 +6,13 @@ import * as plugins from "@signalbox/schema/plugins";
 import type { z } from "zod";
 import { readClientConfig } from "../../config.ts";
 import { UsageError } from "../arguments.ts";
-import { asJson, asTable } from "../output.ts";
+import { asJson, asTable, onOneLine } from "../output.ts";
 import { request } from "../request.ts";
 import type { Terminal } from "../run.ts";
 import { PackageFault } from "./fault.ts";
 import { type Fetched, fetchPackage } from "./fetch-package.ts";
 import { checkLocked, dropLocked, keepLocked, lockFile, readLock } from "./lock.ts";
-import { asked, complaintsOf, healthLine, waitingLine } from "./tell.ts";
+import { asked, complaintsOf, healthLine, plain, waitingLine } from "./tell.ts";
 import { type operatorVerbs, pluginHelp, usageOf } from "./verbs.ts";
 
 export type PluginEntity = z.output<typeof plugins.plugin>;
@@ -73,7 +73,15 @@ const verbs: Record<Name, Verb> = {
     return approve(name, version, around);
   },
   enable: (args, around) => change(plugins.enable, id(args, "enable"), around),
-  disable: (args, around) => change(plugins.disable, id(args, "disable"), around),
+  disable: async (args, { call, out }) => {
+    const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: id(args, "disable") });
+    out(
+      version === null
+        ? `No version of ${name} was approved, so it does not run.\n`
+        : `${name} is stopped; it keeps its approval.\n`,
+    );
+    return 0;
+  },
   upgrade: async (args, around) => {
     const given = id(args, "upgrade");
     const source = await newest(given, around);
@@ -94,6 +102,8 @@ const verbs: Record<Name, Verb> = {
       ),
     );
     const before = older.filter(({ approved_at }) => approved_at !== null).at(-1);
+    if (version === null)
+      throw new PackageFault("NO_PACKAGE", `No version of ${name} was approved yet, so there is none to go back from.`);
     if (!before)
       throw new PackageFault(
         "NO_PACKAGE",
@@ -118,7 +128,7 @@ const verbs: Record<Name, Verb> = {
       ...unread_webhooks.map(waitingLine),
       ...refused
         .filter(({ name }) => !all.some((one) => one.id === name))
-        .map(({ name, code, reason }) => `${name}: ${code}: ${reason}`),
+        .map(({ name, code, reason }) => `${plain(name)}: ${code}: ${plain(reason)}`),
     ];
     for (const one of all) out(healthLine(one));
     for (const one of complaints) out(`problem: ${one}\n`);
@@ -135,8 +145,7 @@ const verbs: Record<Name, Verb> = {
     });
     for (const { time, message, fields } of lines)
       out(
-        `${time} ${asJson(message).trim().slice(1, -1)} ${Object.keys(fields).length > 0 ? JSON.stringify(fields) : ""}`.trimEnd() +
-          "\n",
+        `${time} ${onOneLine(message).slice(1, -1)} ${Object.keys(fields).length > 0 ? onOneLine(fields) : ""}`.trimEnd() + "\n",
       );
     return 0;
   },

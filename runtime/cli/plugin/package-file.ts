@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SDK_VERSION } from "@signalbox/sdk";
 import { faultOf, type Manifest, manifest } from "@signalbox/sdk/manifest";
 import { PackageFault } from "./fault.ts";
 
@@ -10,7 +11,8 @@ export interface PackageFile {
   readonly version: string;
   /** Source of the bundle, relative to the folder. */
   readonly source: string;
-  readonly manifest: Manifest;
+  /** As the author wrote it; the half that follows from the declaration is not in it. */
+  readonly manifest: Omit<Manifest, "kinds" | "sdk" | "needs" | "about">;
   /** The members as they are written. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
@@ -42,7 +44,14 @@ export function readPackage(folder: string): PackageFile {
       "BAD_PACKAGE",
       `${path}: expected no "dependencies", because none are installed with a plugin; what it uses is bundled, so name it in "devDependencies".`,
     );
-  return { path, name, version, source: sourceOf(folder, raw), manifest: manifestOf(path, raw.signalbox), raw };
+  return { path, name, version, source: sourceOf(folder, raw), manifest: manifestOf(path, authored(raw.signalbox)), raw };
+}
+
+/** The author's half of a manifest: what stands for the rest is replaced by what the declaration says, once it was started. */
+function authored(own: unknown): unknown {
+  if (typeof own !== "object" || own === null || Array.isArray(own)) return own;
+  const { about: _, ...rest } = own as Record<string, unknown>;
+  return { ...rest, kinds: ["tools"], sdk: `^${SDK_VERSION}`, needs: ["fetch", "operations"] };
 }
 
 export function manifestOf(path: string, value: unknown): Manifest {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { build, readBuilt } from "./build.ts";
+import { readConformance } from "./conformance/read-conformance.ts";
 import type { FaultCode } from "./fault.ts";
 import { fetchPackage } from "./fetch-package.ts";
 import { pack } from "./pack.ts";
@@ -80,6 +81,19 @@ describe("build", () => {
     await refused(build(plugin), code, text);
   });
 
+  test("the half of the manifest that the declaration decides may be missing, and is written", async () => {
+    const { signalbox, ...rest } = JSON.parse(readFileSync(join(plugin, "package.json"), "utf8"));
+    const { kinds: _, sdk: __, needs: ___, about: ____, ...own } = signalbox;
+    writeFileSync(join(plugin, "package.json"), JSON.stringify({ ...rest, signalbox: own }));
+    expect((await build(plugin)).rewritten.sort()).toEqual(["about", "kinds", "needs", "sdk"]);
+    expect(JSON.parse(readFileSync(join(plugin, "package.json"), "utf8")).signalbox).toEqual(signalbox);
+  });
+
+  test("fixtures that no suite could read", async () => {
+    writeFileSync(join(plugin, "test/conformance.ts"), "export const conformance = { tools: { count_words: {} } };");
+    await refused(readConformance(plugin), "NO_CONFORMANCE", /conformance\.tools\.tools: .*the type Conformance says/);
+  });
+
   test("a folder without a plugin", async () => {
     await refused(
       build(join(folder, "nowhere")),
@@ -133,7 +147,7 @@ describe("install", () => {
     symlinkSync(join(template, "dist/plugin.js"), join(plugin, "dist/plugin.js"));
     await refused(fetchPackage(plugin), "SYMLINK", /dist\/plugin\.js is a symbolic link/);
     tar();
-    await refused(fetchPackage(packed()), "SYMLINK", /package\/dist\/plugin\.js is a link to/);
+    await refused(fetchPackage(packed()), "SYMLINK", /^packed\.tgz: package\/dist\/plugin\.js is a link to/);
     rmSync(join(plugin, "dist"), { recursive: true });
     symlinkSync(join(template, "dist"), join(plugin, "dist"));
     await refused(fetchPackage(plugin), "SYMLINK", /dist is a symbolic link/);

@@ -18,7 +18,7 @@ export function scaffold({ folder, kind }: { folder: string; kind: string }): { 
   const id = basename(target).replace(/^signalbox-plugin-/, "");
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(id))
     throw new UsageError(
-      `The folder's name becomes the plugin's id: lower-case letters, digits and "-"; it is ${JSON.stringify(id)}.`,
+      `The folder's name becomes the plugin's id: lower-case letters, digits and "-", starting with a letter; it is ${JSON.stringify(id)}.`,
     );
   if (existsSync(target) && readdirSync(target).length > 0) throw new PackageFault("EXISTS", `${target} is not empty.`);
   // What is in both begins with the kind's own part.

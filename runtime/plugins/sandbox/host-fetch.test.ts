@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createHostFetch, type Ways } from "./host-fetch.ts";
+import { limits } from "./limits.ts";
 import { createStandIns } from "./stand-ins.ts";
 
 const reached = async () => new Response("{}");
@@ -21,4 +22,23 @@ test("what an operator took away is not given back by a setting that names the h
   await expect(ask("https://api.example.com/a", "POST", ["GET"])).rejects.toThrow("may not POST at api.example.com");
   for (const scheme of ["https", "http"])
     await expect(ask(`${scheme}://api.example.com/a`, "GET", [])).rejects.toThrow("the operator does not allow it");
+});
+
+test("answers that are read at the same time are held up to a limit, and that is free again afterwards", async () => {
+  const answer = Buffer.alloc(limits.answerBytes);
+  const reads = {
+    ...ways(["GET"]),
+    guarded: async () => new Response(answer),
+  };
+  const fetch = createHostFetch("worker", reads, createStandIns({}));
+  const get = () =>
+    fetch(
+      { url: "https://api.example.com/a", method: "GET", headers: [], body: null, redirect: "follow" },
+      new AbortController().signal,
+    );
+  const all = await Promise.allSettled(Array.from({ length: 6 }, get));
+  const refused = all.flatMap((one) => (one.status === "rejected" ? [String(one.reason.message)] : []));
+  expect(refused.length).toBeGreaterThan(0);
+  for (const message of refused) expect(message).toContain("ask for fewer at the same time");
+  expect((await get()).status).toBe(200);
 });

@@ -45,6 +45,8 @@ export function createHostFetch(
   ways: Ways,
   standIns: StandIns,
 ): (asked: unknown, signal: AbortSignal) => Promise<FetchAnswer> {
+  // Of all answers that are being read: each alone may be long, and the process may ask for many.
+  const held = { bytes: 0 };
   return async (asked, signal) => {
     const parsed = request.safeParse(asked);
     if (!parsed.success) throw new PluginError("failed", `${name}: not a request that can be sent`);
@@ -65,10 +67,16 @@ export function createHostFetch(
       });
       const location = response.headers.get("location");
       const moved = redirects.includes(response.status) && location !== null;
-      if (!moved || redirect === "manual" || method !== "GET" || hop >= 5) return answerOf(response, url, hop > 0, standIns);
+      if (!moved || redirect === "manual" || method !== "GET" || hop >= 5)
+        return answerOf(response, url, hop > 0, standIns, held);
       await response.body?.cancel();
       if (redirect === "error")
         throw new PluginError("failed", `${name}: ${url.host} redirects, and redirects are an error here`);
+      if (!URL.canParse(location, url.href))
+        throw new PluginError(
+          "failed",
+          `${name}: ${url.host} redirects to ${JSON.stringify(location.slice(0, 200))}, which is no address`,
+        );
       url = read(name, new URL(location, url).href);
     }
   };
@@ -116,11 +124,11 @@ async function send(name: string, fetch: Fetch, url: URL, init: RequestInit): Pr
   }
 }
 
-async function answerOf(response: Response, url: URL, redirected: boolean, standIns: StandIns): Promise<FetchAnswer> {
-  const bytes = await readBytes(response, limits.answerBytes).catch(() => {
+async function answerOf(response: Response, url: URL, redirected: boolean, standIns: StandIns, held: Held): Promise<FetchAnswer> {
+  const bytes = await readBytes(response, url.host, held).catch((error) => {
+    if (error instanceof PluginError) throw error;
     throw new PluginError("unavailable", `the answer of ${url.host} ended half way`);
   });
-  if (!bytes) throw new PluginError("failed", `The answer of ${url.host} is longer than ${limits.answerBytes} bytes`);
   const hide = standIns.hides() ? standIns.hide : (text: string) => text;
   // The body is decoded already.
   const headers = [...response.headers].filter(
@@ -128,8 +136,8 @@ async function answerOf(response: Response, url: URL, redirected: boolean, stand
   );
   return {
     status: response.status,
-    status_text: response.statusText,
-    url: url.href,
+    status_text: hide(response.statusText),
+    url: hide(url.href),
     redirected,
     headers: headers.map(([header, value]) => [header, hide(value)]),
     body: bytes.byteLength === 0 ? null : hideBytes(bytes, hide),
@@ -143,19 +151,35 @@ const hideBytes = (bytes: Buffer, hide: (text: string) => string): string => {
   return (shown === text ? bytes : Buffer.from(shown, "latin1")).toString("base64");
 };
 
-async function readBytes(response: Response, max: number): Promise<Buffer | null> {
+interface Held {
+  bytes: number;
+}
+
+/** The body, decoded. Throws a `PluginError` where it, or what is being read beside it, is more than the host holds for a plugin. */
+async function readBytes(response: Response, host: string, held: Held): Promise<Buffer> {
   if (!response.body) return Buffer.alloc(0);
   const chunks: Uint8Array[] = [];
   let size = 0;
   const reader = response.body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return Buffer.concat(chunks, size);
-    size += value.byteLength;
-    if (size > max) {
-      await reader.cancel().catch(() => {});
-      return null;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return Buffer.concat(chunks, size);
+      size += value.byteLength;
+      held.bytes += value.byteLength;
+      if (size > limits.answerBytes)
+        throw new PluginError("failed", `The answer of ${host} is longer than ${limits.answerBytes} bytes`);
+      if (held.bytes > limits.answersBytes)
+        throw new PluginError(
+          "unavailable",
+          `The answers that are being read have more than ${limits.answersBytes} bytes together; ask for fewer at the same time`,
+        );
+      chunks.push(value);
     }
-    chunks.push(value);
+  } catch (error) {
+    await reader.cancel().catch(() => {});
+    throw error;
+  } finally {
+    held.bytes -= size;
   }
 }

@@ -6,6 +6,10 @@ export const limits = {
   line: 4 * MiB,
   /** Messages that nobody asked for (logs, requests, garbage): so many at once, and so many more each second. */
   messages: { burst: 20_000, perSecond: 5_000 },
+  /** Values in one message: a line of brackets is short, and costs the host seconds. */
+  values: 250_000,
+  /** Values of all messages that nobody asked for. */
+  unasked: { burst: 250_000, perSecond: 50_000 },
   /** Bytes of all messages. */
   bytes: { burst: 128 * MiB, perSecond: 64 * MiB },
   /** Bytes on standard error, counted in the same way; the last of them are kept. */
@@ -30,6 +34,8 @@ export const limits = {
   drainMs: 10_000,
   /** Most that one request may bring back. */
   answerBytes: 8 * MiB,
+  /** Bytes of the answers that are being read for one plugin at the same time. */
+  answersBytes: 32 * MiB,
   /** Longest line that a plugin is sent, such as a call with a webhook's payload. */
   sent: 8 * MiB,
 } as const;

@@ -2,6 +2,7 @@ import { PluginError as Failure, type PluginError, type PluginErrorCode, pluginE
 import { toWire } from "./boot/errors.ts";
 import type { Child } from "./child.ts";
 import { Allowance, limits } from "./limits.ts";
+import { type Message, readMessage } from "./read-message.ts";
 
 /** Answers a plugin's request; `id` is its own number, under which it may cancel. */
 export type Serve = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
@@ -36,14 +37,6 @@ interface Waiting {
   done(value: unknown): void;
   fail(error: unknown): void;
 }
-interface Message {
-  readonly id?: unknown;
-  readonly method?: unknown;
-  readonly params?: unknown;
-  readonly result?: unknown;
-  readonly error?: unknown;
-}
-
 const codes: readonly string[] = pluginErrorCodes;
 
 /** An error that the process told of. `code` is as it came: of a plugin or of the boot. */
@@ -72,6 +65,7 @@ export function createPeer({ name, child, serve, notified }: PeerOptions): Peer 
   const waiting = new Map<number, Waiting>();
   const serving = new Map<unknown, AbortController>();
   const allowance = new Allowance(limits.messages);
+  const reading = new Allowance(limits.unasked);
   let last = 0;
   let dropped = 0;
   let closed: string | null = null;
@@ -97,10 +91,16 @@ export function createPeer({ name, child, serve, notified }: PeerOptions): Peer 
       serving.delete(id);
     }
   };
-  const settle = ({ id, result, error }: Message) => {
+  /** Counts what nobody asked for: by itself, and by what reading it cost. */
+  const mayCome = (values: number): boolean => {
+    const may = allowance.take(1) && reading.take(values);
+    if (!may) child().kill("it sent more messages than it may");
+    return may;
+  };
+  const settle = ({ id, result, error }: Message, values: number) => {
     const asked = typeof id === "number" ? waiting.get(id) : undefined;
     // A second answer, or one to a question that nobody asked.
-    if (!asked) return allowance.take(1) ? drop() : child().kill("it sent more messages than it may");
+    if (!asked) return mayCome(values) ? drop() : undefined;
     waiting.delete(id as number);
     if (error === undefined) asked.done(result);
     else asked.fail(remoteOf(error));
@@ -143,9 +143,11 @@ export function createPeer({ name, child, serve, notified }: PeerOptions): Peer 
         child().write(line);
       }),
     take: (line) => {
-      const message = read(line);
-      if (message && message.method === undefined) return settle(message);
-      if (!allowance.take(1)) return child().kill("it sent more messages than it may");
+      const read = readMessage(line);
+      if (!read) return child().kill(`it sent a message of more than ${limits.values} values`);
+      const { message, values } = read;
+      if (message && message.method === undefined) return settle(message, values);
+      if (!mayCome(values)) return;
       if (!message || typeof message.method !== "string") return drop();
       if (message.id !== undefined) return void answer(message.id, message.method, message.params);
       if (message.method === "cancel") serving.get((message.params as { id?: unknown } | null)?.id)?.abort();
@@ -163,33 +165,6 @@ export function createPeer({ name, child, serve, notified }: PeerOptions): Peer 
 /** Fails at once, so that nobody waits for a process that is gone. Not to be repeated: the call itself may have ended it. */
 export const gone = (name: string, reason: string): PluginError =>
   new Failure("unavailable", `PLUGIN_CRASHED: the process of ${name} is gone: ${reason}`, { retryable: false });
-
-function read(line: string): Message | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && !Array.isArray(value) && !isDeep(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Nested deeper than those who walk it recursively can bear. Takes members named `__proto__` away, which an assignment would obey. */
-function isDeep(value: unknown): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limits.depth) return true;
-    const next: unknown[] = [];
-    for (const one of level) {
-      if (typeof one !== "object" || one === null) continue;
-      if (Object.hasOwn(one, "__proto__")) Reflect.deleteProperty(one, "__proto__");
-      for (const member of Array.isArray(one) ? one : Object.values(one)) {
-        if (typeof member === "object" && member !== null) next.push(member);
-      }
-    }
-    level = next;
-  }
-  return false;
-}
 
 function remoteOf(error: unknown): Remote {
   const { message, data } = (typeof error === "object" && error !== null ? error : {}) as { message?: unknown; data?: unknown };

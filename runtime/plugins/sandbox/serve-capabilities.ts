@@ -15,7 +15,9 @@ type Allowed = Pick<Manifest, "needs" | "permissions">;
 
 const named = z.object({ name: z.string().max(100) });
 const texts = z.object({ texts: z.array(z.string().max(100_000)).max(256) });
-const operation = z.object({ id: z.string().max(100), input: z.record(z.string(), z.json()).default({}) });
+const operation = z.object({ id: z.string().max(100) });
+/** It is JSON: a line was parsed to it. */
+const input = z.object({ input: z.record(z.string(), z.custom<Json>()).default({}) });
 const key = z.string().min(1).max(200);
 const newIssue = z.object({
   source: z.string().max(100),
@@ -41,10 +43,10 @@ export function serveCapabilities(name: string, allowed: Allowed, lent: Lent): S
     secret: (params) => lent.secret?.(read(named, params).name),
     embed: (params) => lent.embed?.(read(texts, params).texts),
     operations: (params) => {
-      const { id, input } = read(operation, params);
+      const { id } = read(operation, params);
       if (!allowed.permissions.operations.some((one) => one.id === id))
         throw new PluginError("failed", `The plugin ${name} may not call ${id}: its manifest does not name it.`);
-      return lent.operations?.call(id, input);
+      return lent.operations?.call(id, read(input, params).input);
     },
     "trackers.createIssue": (params, signal) => {
       const { source, issue, key } = read(newIssue, params);
@@ -88,14 +90,15 @@ function read<S extends z.ZodType>(shape: S, params: unknown): z.output<S> {
   throw new PluginError("invalid_input", `${issue?.path.join(".") || "params"}: ${issue?.message}`);
 }
 
-const line = z.object({ message: z.string(), fields: z.record(z.string(), z.json()).catch({}) });
+const line = z.object({ message: z.string(), fields: z.record(z.string(), z.custom<Json>()).catch({}) });
 
 /** Takes a plugin's log lines, cut to size and counted: a flood of them must not be ours. */
 export function logLines(name: string, log: Log, tail: LogTail): (method: string, params: unknown) => void {
   const allowance = new Allowance({ burst: 200, perSecond: 20 });
   return (method, params) => {
-    const parsed = method === "log" ? line.safeParse(params) : null;
-    if (!parsed?.success || !allowance.take(1)) return;
+    if (method !== "log" || !allowance.take(1)) return;
+    const parsed = line.safeParse(params);
+    if (!parsed.success) return;
     const fields = JSON.stringify(parsed.data.fields);
     const kept: Readonly<Record<string, Json>> = fields.length > 4_000 ? { cut: fields.slice(0, 4_000) } : parsed.data.fields;
     const message = storableText(parsed.data.message.slice(0, 2_000));

@@ -1,8 +1,11 @@
+import type { Json } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** What is believed of a plugin's answers. Text is cut to size where it is stored; what is not named is left out. */
 const text = z.string().max(1_000_000);
 const short = z.string().max(10_000);
+/** A line was parsed to it, so it is JSON; to look at each value again would take as long as all the rest. */
+export const json = z.custom<Json>((value) => value !== undefined, "is missing");
 
 export const verdict = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), reason: short })]);
 export const sourceEvent = z.object({
@@ -19,11 +22,10 @@ export const sourceEvent = z.object({
 });
 export const account = z.string().max(500).nullable();
 export const posted = z.object({ id: short, url: short });
-const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: z.json() });
+const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: json });
 export const polled = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });
 export const madeIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
 export const projectId = z.string().max(1_000);
-export const json = z.json();
 export const nothing = z.unknown().transform(() => undefined);
 
 export const pageList = z.object({
@@ -73,7 +75,7 @@ export const memoryAnswers = {
 export const routeAnswer = z.object({
   status: z.int(),
   headers: z.record(z.string().max(200), short).optional(),
-  body: z.json(),
+  body: json,
 });
 
 const cloudEvent = z.object({
@@ -84,7 +86,7 @@ const cloudEvent = z.object({
   subject: short.optional(),
   time: short,
   datacontenttype: z.literal("application/json"),
-  data: z.json(),
+  data: json,
 });
 export const queueAnswers = {
   publish: nothing,

@@ -3,10 +3,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Conformance } from "@signalbox/sdk/testing";
+import { z } from "zod";
 import { ownPackages } from "../bundle.ts";
 import { PackageFault } from "../fault.ts";
 
 export const conformancePath = "test/conformance.ts";
+
+const each = <S extends z.ZodType>(of: S) => z.record(z.string(), of).optional();
+/** As far as a suite could not tell what is wrong. */
+const shape = z.looseObject({
+  config: each(z.unknown()),
+  secrets: each(z.string()),
+  tools: z.looseObject({ tools: z.record(z.string(), z.looseObject({ inputs: z.array(z.unknown()).min(1) })) }).optional(),
+  routes: each(z.looseObject({})),
+  ...{ sources: each(z.looseObject({})), memories: each(z.looseObject({})), knowledge: each(z.looseObject({})) },
+  ...{ queues: each(z.looseObject({})), useCases: each(z.looseObject({})) },
+});
+
+function checked(conformance: Conformance): Conformance {
+  const [issue] = shape.safeParse(conformance).error?.issues ?? [];
+  if (!issue) return conformance;
+  throw new Error(`conformance.${issue.path.join(".")}: ${issue.message}; the type Conformance says what it is`);
+}
 
 /** Loads `test/conformance.ts`, bundled, so that nothing needs to be installed for it. Throws a `PackageFault`. */
 export async function readConformance(folder: string): Promise<Conformance | null> {
@@ -21,7 +39,7 @@ export async function readConformance(folder: string): Promise<Conformance | nul
       banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     });
     const { conformance } = (await import(pathToFileURL(outfile).href)) as { conformance?: Conformance };
-    if (conformance) return conformance;
+    if (conformance) return checked(conformance);
   } catch (error) {
     throw new PackageFault("NO_CONFORMANCE", `${conformancePath}: ${error instanceof Error ? error.message : error}`, error);
   } finally {
