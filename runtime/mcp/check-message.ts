@@ -1,0 +1,42 @@
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  InitializeRequestSchema,
+  JSONRPCMessageSchema,
+  ListToolsRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+
+const requests = new Map<unknown, typeof CallToolRequestSchema | typeof InitializeRequestSchema | typeof ListToolsRequestSchema>([
+  ["initialize", InitializeRequestSchema],
+  ["tools/list", ListToolsRequestSchema],
+  ["tools/call", CallToolRequestSchema],
+]);
+
+/** What is wrong with a body, as JSON-RPC tells of it. */
+export interface Fault {
+  readonly status: 200 | 400;
+  readonly body: { jsonrpc: "2.0"; id: string | number | null; error: { code: number; message: string } };
+}
+
+/** The library would answer what is missing among `params` as an error of its own, with a dump; `null`: nothing is wrong. */
+export function faultOf(body: unknown): Fault | null {
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+  if (messages.length === 0) return invalid(null, "the batch is empty");
+  for (const message of messages) {
+    const { id, method } = (typeof message === "object" && message !== null ? message : {}) as { id?: unknown; method?: unknown };
+    const known = typeof id === "string" || (typeof id === "number" && Number.isInteger(id)) ? id : null;
+    if (!JSONRPCMessageSchema.safeParse(message).success)
+      return invalid(known, 'expected a message {"jsonrpc": "2.0", "id": string or integer, "method": string, "params": object}');
+    const issue = id === undefined ? undefined : requests.get(method)?.safeParse(message).error?.issues[0];
+    if (issue) {
+      const text = `${issue.path.join(".")}: ${issue.message}`;
+      return { status: 200, body: { jsonrpc: "2.0", id: known, error: { code: ErrorCode.InvalidParams, message: text } } };
+    }
+  }
+  return null;
+}
+
+const invalid = (id: string | number | null, text: string): Fault => ({
+  status: 400,
+  body: { jsonrpc: "2.0", id, error: { code: ErrorCode.InvalidRequest, message: `Invalid request: ${text}` } },
+});
