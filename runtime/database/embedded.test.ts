@@ -1,10 +1,11 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectEmbedded } from "./client.ts";
-import { type Embedded, openEmbedded } from "./embedded.ts";
+import { type Embedded, claimOf, FolderInUse, openEmbedded } from "./embedded.ts";
 import { copyCluster } from "./test-folder.ts";
 
 const folder = join(mkdtempSync(join(tmpdir(), "signalbox-embedded-")), "data");
@@ -39,3 +40,20 @@ test("so is one that only leaves", async () => {
   expect(await sql`select 1 as n`).toEqual([{ n: 1 }]);
   await sql.end();
 });
+
+test("of several that open a folder in the same moment one has it, whether or not a killed one left its claim", async () => {
+  const other = join(folder, "../other");
+  await copyCluster(other);
+  for (const round of [1, 2]) {
+    const results = await Promise.allSettled(Array.from({ length: 4 }, () => openEmbedded(other)));
+    const opened = results.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const refused = results.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    expect([round, opened.length, refused.filter((error) => error instanceof FolderInUse).length]).toEqual([round, 1, 3]);
+    await expect(openEmbedded(other)).rejects.toThrow("is in use by another Signalbox process");
+    await opened[0]?.close();
+    // What a process that was killed leaves: a socket that nobody listens to.
+    if (round === 1) spawnSync(process.execPath, ["-e", dyingListener, claimOf(other)]);
+  }
+});
+
+const dyingListener = `require("node:net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))`;

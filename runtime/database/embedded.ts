@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, mkdirSync, realpathSync, rmSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
+import { accessSync, constants, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Duplex } from "node:stream";
@@ -22,7 +22,7 @@ export class FolderInUse extends StartError {}
 
 export async function openEmbedded(folder: string): Promise<Embedded> {
   prepare(folder);
-  const release = await claim(realpathSync(folder));
+  const release = await claim(folder);
   const database = await PGlite.create({ dataDir: join(folder, "pg"), extensions: { vector }, relaxedDurability: false });
   return {
     connect: () => new Wire(database),
@@ -43,30 +43,69 @@ function prepare(folder: string): void {
   }
 }
 
-/**
- * Makes sure that one process only has the folder open: two would destroy it. The claim is a Unix socket, because the
- * kernel lets go of it however the process ends; a pid file would have to be believed.
- */
-async function claim(folder: string): Promise<() => Promise<void>> {
-  const name = `signalbox-${createHash("sha256").update(folder).digest("hex").slice(0, 24)}`;
-  const path = process.platform === "win32" ? `\\\\.\\pipe\\${name}` : join(resolve(tmpdir()), `${name}.sock`);
-  if (await answers(path))
-    throw new FolderInUse(
-      `DATA_DIR: ${folder} is in use by another Signalbox process. Stop it, or give this one its own DATA_DIR.`,
-    );
-  if (process.platform !== "win32") rmSync(path, { force: true });
-  const server: Server = createServer((socket) => socket.end());
-  await new Promise<void>((done, fail) => server.once("error", fail).listen(path, done));
-  server.unref();
-  return () => new Promise((done) => server.close(() => done()));
+/** Where the process that has a folder open listens. */
+export function claimOf(folder: string): string {
+  const name = `signalbox-${createHash("sha256").update(realpathSync(folder)).digest("hex").slice(0, 24)}`;
+  return process.platform === "win32" ? `\\\\.\\pipe\\${name}` : join(resolve(tmpdir()), `${name}.sock`);
 }
 
-const answers = (path: string): Promise<boolean> =>
+/**
+ * Makes sure that one process only has the folder open: two would destroy it. The claim is a Unix socket, because the
+ * kernel lets go of it however the process ends; a pid file would have to be believed. Of several that listen at one path
+ * one succeeds.
+ */
+async function claim(folder: string): Promise<() => Promise<void>> {
+  const path = claimOf(folder);
+  for (;;) {
+    const server = createServer((socket) => socket.end());
+    try {
+      await new Promise<void>((done, fail) => server.once("error", fail).listen(path, done));
+      server.unref();
+      return () => new Promise((done) => server.close(() => done()));
+    } catch (error) {
+      if (!["EADDRINUSE", "EACCES"].includes(codeOf(error))) throw error;
+    }
+    if ((await stateOf(path)) === "held")
+      throw new FolderInUse(
+        `DATA_DIR: ${realpathSync(folder)} is in use by another Signalbox process. Stop it, or give this one its own DATA_DIR.`,
+      );
+    await clearAway(path);
+  }
+}
+
+/** So old is no folder but that of a process which died over it, milliseconds. */
+const longestClearing = 5_000;
+
+/** Removes what a dead process left. One at a time, or a slower one would remove the socket of who listens there by now. */
+async function clearAway(path: string): Promise<void> {
+  const turn = `${path}.clearing`;
+  try {
+    mkdirSync(turn);
+  } catch {
+    const age = Date.now() - (statSync(turn, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY);
+    if (age > longestClearing) rmSync(turn, { recursive: true, force: true });
+    return new Promise((done) => setTimeout(done, 20));
+  }
+  try {
+    if ((await stateOf(path)) === "left") rmSync(path, { force: true });
+  } finally {
+    rmSync(turn, { recursive: true, force: true });
+  }
+}
+
+/** `held`: somebody listens. `left`: nobody does, and nobody can, for as long as the socket is there. */
+const stateOf = (path: string): Promise<"held" | "left" | "free"> =>
   new Promise((done) => {
+    const states = { ECONNREFUSED: "left", ENOENT: "free" } as const;
     const socket = connect(path);
-    socket.once("connect", () => done(true)).once("error", () => done(false));
-    socket.once("connect", () => socket.destroy());
+    socket.once("connect", () => {
+      socket.destroy();
+      done("held");
+    });
+    socket.once("error", (error) => done(states[codeOf(error) as keyof typeof states] ?? "held"));
   });
+
+const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code);
 
 /** The message by which a client says goodbye. */
 const terminate = "X".charCodeAt(0);
