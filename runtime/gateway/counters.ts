@@ -21,7 +21,8 @@ export function countersOf(sql: Sql, redis: Redis | null): MakeCounter {
 function databaseCounters(sql: Sql): MakeCounter {
   const client = {
     query: async ({ text, values }: { text: string; values: (string | number)[] }) => {
-      const rows = await sql.unsafe(text, values);
+      // Prepared, so that it takes one round trip instead of two: every call of an agent is counted.
+      const rows = await sql.unsafe(text, values, { prepare: true });
       return { rows: [...rows], rowCount: rows.count };
     },
   };

@@ -4,7 +4,7 @@ import { type Bound, handle } from "../operations.ts";
 import type { Limits } from "./limits.ts";
 import { gatewayMemoryOperations } from "./memory.ts";
 import type { OpenStreams } from "./open-streams.ts";
-import { renewSession, renewTasks } from "./queries.ts";
+import { renew } from "./queries.ts";
 import { asReceived } from "./received.ts";
 import { register, requireSession, sessionSeconds } from "./sessions.ts";
 import type { TaskResults } from "./task-results.ts";
@@ -23,8 +23,7 @@ export function gatewayOperations({ limits, streams, results, memory, leaseSecon
     handle(gateway.register, (input, { sql }) => register(sql, limits, input)),
     handle(gateway.heartbeat, async ({ session_id }, { sql }) => {
       const session = await requireSession(sql, limits, session_id);
-      const expires_at = await renewSession(sql, session.id_hash, sessionSeconds);
-      await renewTasks(sql, session.id_hash, leaseSeconds);
+      const expires_at = await renew(sql, session.id_hash, { sessionSeconds, leaseSeconds });
       return { expires_at: expires_at ?? session.expires_at };
     }),
     handle(gateway.receiveTasks, async function* ({ session_id, max_in_flight }, { sql, signal }) {

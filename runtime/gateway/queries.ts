@@ -1,4 +1,5 @@
 import type { Queryable, Sql } from "../database/client.ts";
+import { lazily } from "../database/lazily.ts";
 
 export interface GatewayAgent {
   readonly id: string;
@@ -50,9 +51,24 @@ export async function findSession(sql: Queryable, idHash: string): Promise<Sessi
   return session;
 }
 
-export async function renewSession(sql: Queryable, idHash: string, seconds: number): Promise<string | undefined> {
+/** Keeps a session, and the tasks of all its streams that are open; says how long the session lasts now. */
+export async function renew(
+  sql: Queryable,
+  idHash: string,
+  { sessionSeconds, leaseSeconds }: { sessionSeconds: number; leaseSeconds: number },
+): Promise<string | undefined> {
   const [row] = await sql<{ expires_at: string }[]>`
-    update agent_sessions set expires_at = now() + make_interval(secs => ${seconds}) where id_hash = ${idHash} returning expires_at`;
+    with renewed as (
+      update agent_sessions set expires_at = now() + make_interval(secs => ${sessionSeconds})
+      where id_hash = ${idHash} and ${lazily(sql)} returning expires_at
+    ), held as (
+      select id from task_executions
+      where state = 'running' and stream_id in (select id from agent_streams where session_hash = ${idHash} and expires_at > now())
+      order by id for update
+    ), kept as (
+      update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) from held where e.id = held.id
+    )
+    select expires_at from renewed`;
   return row?.expires_at;
 }
 
@@ -70,7 +86,7 @@ export async function renewStreams(sql: Queryable, ids: readonly string[], secon
   const rows = await sql<{ id: string }[]>`
     update agent_streams t set expires_at = now() + make_interval(secs => ${seconds})
     from agent_sessions s join agents a on a.id = s.agent_id
-    where t.id = any(${ids as string[]}::uuid[]) and s.id_hash = t.session_hash and ${isValid(sql)}
+    where t.id = any(${ids as string[]}::uuid[]) and s.id_hash = t.session_hash and ${isValid(sql)} and ${lazily(sql)}
     returning t.id`;
   return new Set(rows.map((row) => row.id));
 }
@@ -129,7 +145,7 @@ export const keepOffers = (sql: Queryable, agentIds: readonly string[], seconds:
     where id in (
       select id from task_executions
       where state = 'queued' and offered_to = any(${agentIds as string[]}::text[]) and offered_until > now()
-      order by id for update)`;
+      order by id for update) and ${lazily(sql)}`;
 
 /** Forgets a stream and gives back what it held; where it was the agent's last one, also what was offered to the agent. */
 export async function releaseStream(sql: Sql, streamId: string, agentId: string): Promise<boolean> {
@@ -145,14 +161,6 @@ export async function releaseStream(sql: Sql, streamId: string, agentId: string)
       order by id for update)`;
   return released.count + withdrawn.count > 0;
 }
-
-/** Keeps the tasks of all streams of a session that are open. */
-export const renewTasks = (sql: Sql, sessionHash: string, leaseSeconds: number): Promise<unknown> =>
-  sql`update task_executions set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    where id in (
-      select id from task_executions
-      where state = 'running' and stream_id in (select id from agent_streams where session_hash = ${sessionHash} and expires_at > now())
-      order by id for update)`;
 
 export interface HeldTask {
   readonly id: string;
