@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectEmbedded } from "./client.ts";
-import { type Embedded, claimOf, FolderInUse, openEmbedded } from "./embedded.ts";
+import { claimOf, type Embedded, FolderInUse, openEmbedded } from "./embedded.ts";
 import { copyCluster } from "./test-folder.ts";
 
 const folder = join(mkdtempSync(join(tmpdir(), "signalbox-embedded-")), "data");

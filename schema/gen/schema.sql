@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from d39a147326acb430
+-- Made from 7d71e66df02ad338
 
 create extension if not exists vector;
 
@@ -297,7 +297,7 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (id)
 );
 
-create table paces (
+create unlogged table paces (
   key text not null,
   next_at timestamp with time zone not null,
   constraint paces_pkey PRIMARY KEY (key)
