@@ -17,15 +17,13 @@ const yesNo = (fallback: boolean) =>
     .enum(["true", "false", "1", "0", "yes", "no"])
     .transform((word) => ["true", "1", "yes"].includes(word))
     .default(fallback);
-const list = z
-  .string()
-  .transform((value) =>
-    value
-      .split(",")
-      .map((part) => part.trim())
-      .filter(Boolean),
-  )
-  .default([]);
+const items = z.string().transform((value) =>
+  value
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean),
+);
+const list = items.default([]);
 const networks = list.refine(
   (given) => given.every((one) => isNetwork(one)),
   "must be networks such as 10.0.0.0/8 or fd00::/8, comma-separated",
@@ -94,7 +92,11 @@ export const variables = {
   UNREAD_WEBHOOK_TTL: whole(604_800, 1, 315_360_000).describe(
     "How long a webhook waits for a sandboxed plugin that is away, seconds; then its event is stored as discarded.",
   ),
-  API_KEYS: list.describe("Keys that may do everything, comma-separated. Without any key the API is open on loopback."),
+  // A template whose variables were empty must not open the API.
+  API_KEYS: items
+    .refine((keys) => keys.length > 0, "holds no key between its commas; leave it unset to have none")
+    .default([])
+    .describe("Keys that may do everything, comma-separated. Without any key the API is open on loopback."),
   MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Largest body of the API."),
   MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Largest body of a webhook."),
   EXECUTION_RETRY_LIMIT: whole(2, 0, 100).describe("How often an execution that failed for a passing reason is tried again."),

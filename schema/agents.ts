@@ -31,7 +31,7 @@ const secret = {
   auth_enabled: z
     .boolean()
     .describe("Over gRPC the agent registers with its `auth_secret`. Without: with none, and only while there are no API keys."),
-  auth_secret: z.string().min(8).max(1_000).describe("Write-only; stored hashed."),
+  auth_secret: z.string().min(1, "must not be empty").max(1_000).describe("Write-only; stored hashed. Make it long and random."),
 };
 
 export const agent = z

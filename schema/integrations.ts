@@ -8,6 +8,7 @@ export const integration = z
     source: sourceName,
     name: z.string(),
     credentials: z.record(z.string(), z.string()).describe("Names of what is stored, with masked values."),
+    missing: z.array(z.string()).describe("Credentials that the source needs besides, before anything can be posted in this name."),
     agent_id: slug.nullable(),
     project_id: rowId.nullable(),
     created_at: timestamp,
@@ -17,6 +18,7 @@ export const integration = z
 
 const credentials = z
   .record(z.string().max(100), z.union([z.string().max(10_000), z.boolean(), z.number()]))
+  .refine((given) => Object.keys(given).length > 0, "must hold something, for example a token")
   .describe(
     "Settings of one account at the platform, for example `token`; `webhook_secret` verifies its webhooks. Never shown again.",
   );
@@ -58,7 +60,7 @@ export const update = operation({
   http: "PUT /api/integrations/:id",
   scope: "admin",
   rpc: "IntegrationService.UpdateIntegration",
-  about: "Update an integration; credentials are replaced as a whole.",
+  about: "Update an integration; credentials are replaced as a whole, and a masked value that is sent back stays as it was.",
   input: z.object({ id: z.uuid(), name: text(200).optional(), credentials: credentials.optional(), ...owner }),
   output: integration,
   problems: ["not_found", "unavailable"],

@@ -25,6 +25,9 @@ const allowlist = z.object({
 
 /** How senders prove themselves. */
 export const auth = z.discriminatedUnion("method", [none, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
+const kept = secret.optional().describe("Absent: the one that is stored for the same method.");
+/** The same where a secret may be stored already. */
+export const changedAuth = z.discriminatedUnion("method", [none, hmac.extend({ secret: kept }), token.extend({ secret: kept }), allowlist]);
 /** The same without its secret, which is never shown. */
 export const shownAuth = z.discriminatedUnion("method", [none, hmac, token, allowlist]);
 
@@ -96,7 +99,11 @@ export const update = operation({
   http: "PUT /api/webhook-mappings/:id",
   rpc: "WebhookMappingService.UpdateWebhookMapping",
   about: "Update a webhook mapping; members that are not sent stay.",
-  input: z.object({ id: rowId, ...members, source: members.source.optional() }),
+  input: z.object({
+    ...{ id: rowId, ...members },
+    source: members.source.optional(),
+    auth: changedAuth.nullish().describe(members.auth.description ?? ""),
+  }),
   output: webhookMapping,
   problems: ["not_found", "conflict", "unavailable"],
 });

@@ -80,7 +80,7 @@ describe("agents", () => {
     ["a NUL character", { ...minimal, name: "a\u0000b" }, /name/],
     ["a temperature beyond 2", { ...minimal, temperature: 3 }, /temperature/],
     ["a tool without a provider", { ...minimal, allowed_tools: ["add_comment"] }, /allowed_tools/],
-    ["a short secret", { ...minimal, auth_secret: "x" }, /auth_secret/],
+    ["an empty secret", { ...minimal, auth_secret: "" }, /auth_secret/],
   ])("400 for %s, naming it", async (_, body, saying) => {
     expectRefused(await service.post("/api/agents", body), 400, saying);
     expect((await service.get("/api/agents/helper")).status).toBe(404);

@@ -40,12 +40,14 @@ test("bad values stop the start, with one line for each, and secrets are not sho
     SIGNALBOX_ROLE: "boss",
     ENCRYPTION_KEY: "hunter2",
     TRUSTED_PROXIES: "10.0.0.0/99",
+    API_KEYS: " , ",
   });
   expect(code).toBe(1);
   const [title, ...lines] = logs.trim().split("\n");
   expect(title).toBe("The configuration is not valid:");
   expect(lines.map((line) => line.split(":")[0]).sort()).toEqual([
-    ...["DATABASE_URL", "ENCRYPTION_KEY", "GRPC_PORT", "LLM_BASE_URL", "LLM_MAX_TOOL_ROUNDS", "LLM_TIMEOUT_SECONDS", "PORT"],
+    ...["API_KEYS", "DATABASE_URL", "ENCRYPTION_KEY", "GRPC_PORT", "LLM_BASE_URL", "LLM_MAX_TOOL_ROUNDS", "LLM_TIMEOUT_SECONDS"],
+    "PORT",
     ...["SIGNALBOX_ROLE", "TRACKER_UPDATES_ENABLED", "TRUSTED_PROXIES"],
   ]);
   expect(logs).toContain('"eighty"');

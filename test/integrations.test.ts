@@ -8,6 +8,7 @@ import { anyDatabase, startWorld, textsOf, token, type World } from "./harness/w
 
 interface Integration {
   readonly id: string;
+  readonly missing: readonly string[];
   readonly credentials: Record<string, string>;
   readonly error?: string;
 }
@@ -65,13 +66,41 @@ test("stores, lists, shows, changes and deletes; credentials are never seen agai
   expect((await service.get(`${path}/x`)).status).toBe(400);
 });
 
+test("names what a source still needs, and keeps what it does not know", async () => {
+  const one = await made({ source: "gamma", credentials: { token: "t", email: "ann@example.com" } });
+  expect(one).toMatchObject({ credentials: { token: "********", email: "********" }, missing: ["url", "api_token"] });
+  const { body } = await service.put(`${path}/${one.id}`, { credentials: { url: other.url, api_token: "t" } });
+  expect(body).toMatchObject({ credentials: { url: "********", api_token: "********" }, missing: [] });
+  await drop(one);
+  const proof = await made({ credentials: { webhook_secret: "hook-secret" } });
+  expect(proof.missing).toEqual(["token"]);
+  expect((await service.webhook(issueOpened({}), { slug: proof.id, secret: "s3cret" })).status).toBe(401);
+  await drop(proof);
+});
+
+test("what was read can be written: masked values stay, unless an address leads elsewhere", async () => {
+  const one = await made();
+  const put = (credentials: object) => service.put<Integration>(`${path}/${one.id}`, { ...one, name: "Written", credentials });
+  expect((await put(one.credentials)).body).toMatchObject({ name: "Written", credentials: one.credentials, missing: [] });
+  const payload = issueOpened({ repo: "customer/app", number: 8 });
+  const { status, body } = await service.webhook(payload, { slug: one.id, secret: "hook-secret" });
+  expect(status).toBe(202);
+  await finish(body.event_id);
+  expect(textsOf(other, "customer/app", 8)).toHaveLength(2);
+  for (const credentials of [{ ...one.credentials, api_url: "http://127.0.0.1:9" }, { token: "********" }]) {
+    const refused = await put(credentials);
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      "credentials.token: must be sent again, because credentials.api_url leads to another server",
+    ]);
+  }
+  await drop(one);
+});
+
 test.each([
   [{ source: "nobody" }, "source: no loaded plugin brings a source of this name; there are: alpha"],
-  [
-    { credentials: { token: "t", secret: "s" } },
-    "credentials.secret: is not known to alpha; it knows: token, api_url, webhook_secret",
-  ],
-  [{ credentials: { api_url: "http://127.0.0.1" } }, "credentials.token: is required by alpha"],
+  [{ credentials: {} }, "credentials: must hold something"],
+  [{ credentials: { token: "********" } }, "credentials.token: is the mask of a value"],
   [{ credentials: { token: "t", api_url: "nonsense" } }, "credentials.api_url"],
   [{ credentials: { token: "t", api_url: "http://10.0.0.1/" } }, "credentials.api_url: 10.0.0.1 is not a public address"],
   [{ credentials: { token: "t", api_url: "http://169.254.169.254/" } }, "credentials.api_url: 169.254.169.254 is not a public"],

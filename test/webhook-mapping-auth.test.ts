@@ -36,6 +36,12 @@ test("a token, a signature, or both", { timeout: limit }, async () => {
   // Without a new one the secret stays; with another method it goes.
   expect((await service.put(`${path}/${second.id}`, { canonical_trigger: "shop.changed" })).status).toBe(200);
   expect((await send("shop/hmac", body, { "x-shop-sig": `sha256=${digest}` })).body.canonical_trigger).toBe("shop.changed");
+  // What was read can be written, secret or not.
+  expect((await service.put(`${path}/${second.id}`, { auth: second.auth })).status).toBe(200);
+  expect((await send("shop/hmac", body)).status).toBe(401);
+  expect((await send("shop/hmac", body, { "x-shop-sig": `sha256=${digest}` })).status).toBe(202);
+  const other = await service.put<Refusal>(`${path}/${second.id}`, { auth: { method: "token", header: "X-Shop-Token" } });
+  expect([other.status, other.body.error]).toEqual([400, expect.stringMatching(/^auth\.secret: .*token/)]);
   expect((await service.put(`${path}/${second.id}`, { auth: { method: "none" } })).status).toBe(200);
   expect((await send("shop/hmac", body)).status).toBe(202);
 });

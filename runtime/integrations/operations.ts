@@ -1,6 +1,6 @@
 import { sources } from "@signalbox/schema/common";
 import * as integrations from "@signalbox/schema/integrations";
-import type { Input, Output } from "@signalbox/schema/operation";
+import type { Output } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../bus.ts";
 import { constraintOf } from "../database/client.ts";
@@ -10,11 +10,11 @@ import { listSecrets, replaceSecrets } from "../knowledge/queries.ts";
 import type { Log } from "../log.ts";
 import type { Guard } from "../network/guard.ts";
 import { type Bound, handle } from "../operations.ts";
-import { checkSettings } from "../plugins/check-settings.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import type { Vault } from "../vault.ts";
 import { allWebhookMappings, replaceMappingSecret } from "../webhook-mappings/queries.ts";
+import { checkCredentials, lacking, mask, unmasked } from "./credentials.ts";
 import * as queries from "./queries.ts";
 import { purposeOf } from "./store.ts";
 
@@ -29,22 +29,18 @@ export interface IntegrationDeps {
 }
 
 type Shown = Output<typeof integrations.get>;
-type Credentials = Input<typeof integrations.create>["credentials"];
-
 const absent = (id: string) => problem("not_found", `There is no integration ${id}.`);
-const mask = "********";
 /** Deadline of one try of a connection. */
 const testMs = 15_000;
-
-const shown = ({ credentials: _, members, ...row }: queries.StoredIntegration): Shown => ({
-  ...row,
-  credentials: Object.fromEntries(members.map((name) => [name, mask])),
-});
 
 /** The operations on integrations. Every change is published before it is answered, so the next webhook sees it. */
 export function integrationOperations(deps: IntegrationDeps): Bound[] {
   const { bus, vault } = deps;
   const changed = () => bus.publish("integrations");
+  const shown = (stored: queries.StoredIntegration): Shown => {
+    const { credentials: _, members, ...row } = stored;
+    return { ...row, credentials: Object.fromEntries(members.map((name) => [name, mask])), missing: lacking(stored, deps) };
+  };
   return [
     handle(integrations.list, async (page, { sql }) => {
       const { items, total } = await queries.listIntegrations(sql, page);
@@ -65,10 +61,11 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       await changed();
       return shown(made);
     }),
-    handle(integrations.update, async ({ id, credentials, ...input }, { sql }) => {
-      if (credentials) vault.requireKey();
+    handle(integrations.update, async ({ id, ...input }, { sql }) => {
+      if (input.credentials) vault.requireKey();
       const before = await queries.findIntegration(sql, id);
       if (!before) throw absent(id);
+      const credentials = input.credentials && (await unmasked(before, input.credentials, vault));
       if (credentials) await checkCredentials(before.source, credentials, deps);
       const row = {
         ...before,
@@ -140,22 +137,6 @@ async function reencrypt({ sealed, purpose, put }: Sealed, { vault, log }: Integ
     log.error("a stored secret could not be encrypted anew", { purpose, error: String(error) });
     return "failed";
   }
-}
-
-/** Refuses credentials by the schema of the source's own plugin, never showing a value. */
-async function checkCredentials(source: string, given: Credentials, deps: IntegrationDeps): Promise<void> {
-  const entry = deps.sources().get(source);
-  if (!entry) {
-    const loaded = [...deps.sources().keys()].join(", ") || "none";
-    throw problem("bad_request", `source: no loaded plugin brings a source of this name; there are: ${loaded}`, {
-      field: "source",
-    });
-  }
-  await checkSettings(given, {
-    ...{ field: "credentials", owner: source, guard: deps.guard },
-    schema: entry.source.connection,
-    required: entry.source.required,
-  });
 }
 
 /** A reference to a row that does not exist, by the name of the foreign key. */

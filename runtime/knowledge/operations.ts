@@ -7,6 +7,7 @@ import { newId } from "../ids.ts";
 import type { Guard } from "../network/guard.ts";
 import { type Bound, handle } from "../operations.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
+import { movedAddress } from "../plugins/settings-hosts.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
 import type { Vault } from "../vault.ts";
 import { listJobs, openJob } from "./job-queries.ts";
@@ -88,9 +89,7 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
     if (!entry) throw problem("unavailable", `No loaded plugin brings the connector ${before.type}.`);
     const kept = before.secret_members.filter((name) => config[name] === undefined);
     if (kept.length === 0) return seal(before.id, before.type, entry, config, deps);
-    const moved = Object.keys({ ...before.config, ...config }).find(
-      (name) => originOf(config[name]) !== originOf(before.config[name]),
-    );
+    const moved = movedAddress(before.config, config);
     if (moved !== undefined)
       throw problem("bad_request", `config.${kept[0]}: must be sent again, because config.${moved} leads to another server`, {
         field: `config.${kept[0]}`,
@@ -103,9 +102,6 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
     return seal(before.id, before.type, entry, { ...config, ...secrets }, deps);
   }
 }
-
-const originOf = (value: unknown): string | null =>
-  typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value) ? new URL(value).origin : null;
 
 /** Checks a config by the connector's schema and takes what is secret out of it. A member that is `null` is not there. */
 async function seal(id: string, type: string, { knowledge: connector }: KnowledgeEntry, given: Config, deps: KnowledgeDeps) {

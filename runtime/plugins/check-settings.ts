@@ -10,6 +10,8 @@ export interface SettingsCheck {
   readonly schema: z.ZodObject;
   /** Members that must be there although the schema lets them out. */
   readonly required?: readonly string[];
+  /** Members that the schema does not know may be there. */
+  readonly others?: boolean;
   readonly guard: Pick<Guard, "check">;
 }
 
@@ -21,7 +23,7 @@ export async function checkSettings(given: Readonly<Record<string, unknown>>, ch
     return problem("bad_request", `${name}: ${what}`, { field: name });
   };
   const known = Object.keys(schema.shape);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  const unknown = check.others ? undefined : Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) throw wrong([unknown], `is not known to ${owner}; it knows: ${known.join(", ")}`);
   const parsed = schema.safeParse(given);
   const issue = parsed.error?.issues[0];

@@ -1,5 +1,5 @@
 import { problem } from "@signalbox/schema/problem";
-import { type auth, extracted } from "@signalbox/schema/webhook-mappings";
+import { type changedAuth, extracted } from "@signalbox/schema/webhook-mappings";
 import { JSONPathEnvironment } from "json-p3";
 import type { z } from "zod";
 import { parseNetworks } from "../network/networks.ts";
@@ -71,7 +71,7 @@ function checkPathShape(
 }
 
 /** Refuses networks that are none. */
-export function checkAuth(given: z.output<typeof auth>): void {
+export function checkAuth(given: z.output<typeof changedAuth>): void {
   if (given.method !== "ip_allowlist") return;
   try {
     parseNetworks(given.cidrs);

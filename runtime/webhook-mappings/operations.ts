@@ -30,12 +30,14 @@ const same = () =>
 export function webhookMappingOperations({ bus, vault, evaluator, loadedSources }: WebhookMappingDeps): Bound[] {
   const changed = () => bus.publish("mappings");
   const check = (draft: Draft) => checkMapping(draft, new Set([...sources, ...loadedSources()]), evaluator);
-  const protect = async (auth: Input<typeof mappings.create>["auth"]) => {
+  const protect = async (auth: Input<typeof mappings.update>["auth"], before?: queries.StoredMapping) => {
     if (!auth) return { auth: { method: "none" as const }, secret: null };
     checkAuth(auth);
-    if (!("secret" in auth)) return { auth, secret: null };
+    if (auth.method === "none" || auth.method === "ip_allowlist") return { auth, secret: null };
     const { secret, ...shown } = auth;
-    return { auth: shown, secret: await vault.seal(secret, "webhook_mapping") };
+    if (secret !== undefined) return { auth: shown, secret: await vault.seal(secret, "webhook_mapping") };
+    if (before?.auth.method === auth.method) return { auth: shown, secret: before.secret };
+    throw problem("bad_request", `auth.secret: is required: none is stored for the method ${auth.method}`, { field: "auth.secret" });
   };
   return [
     handle(mappings.list, (page, { sql }) => queries.listWebhookMappings(sql, page)),
@@ -53,7 +55,7 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
       if (!before) throw absent(id);
       const draft = toDraft({ ...before, ...defined(input), source: input.source ?? before.source });
       await check(draft);
-      const auth = input.auth === undefined ? { auth: before.auth, secret: before.secret } : await protect(input.auth);
+      const auth = input.auth === undefined ? { auth: before.auth, secret: before.secret } : await protect(input.auth, before);
       const row = await queries.updateWebhookMapping(sql, id, { ...draft, ...auth }).catch((error) => {
         throw isUniqueViolation(error) ? same() : error;
       });

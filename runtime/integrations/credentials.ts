@@ -1,0 +1,64 @@
+import type { Input } from "@signalbox/schema/operation";
+import { problem } from "@signalbox/schema/problem";
+import type * as integrations from "@signalbox/schema/integrations";
+import type { Guard } from "../network/guard.ts";
+import { checkSettings } from "../plugins/check-settings.ts";
+import type { Connection } from "../plugins/connections.ts";
+import type { SourceEntry } from "../plugins/host.ts";
+import { addressesIn, movedAddress } from "../plugins/settings-hosts.ts";
+import type { Vault } from "../vault.ts";
+import type { StoredIntegration } from "./queries.ts";
+import { purposeOf } from "./store.ts";
+
+type Credentials = Input<typeof integrations.create>["credentials"];
+
+/** Stands for every stored value. */
+export const mask = "********";
+
+export interface CredentialDeps {
+  readonly guard: Pick<Guard, "check">;
+  readonly sources: () => ReadonlyMap<string, SourceEntry>;
+  /** The connection that the environment configures. */
+  readonly environment: (source: string) => Connection | undefined;
+}
+
+const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
+
+/** Refuses credentials by the schema of the source's own plugin, never showing a value. What is not there may come later. */
+export async function checkCredentials(source: string, given: Credentials, deps: CredentialDeps): Promise<void> {
+  const entry = deps.sources().get(source);
+  if (!entry) {
+    const loaded = [...deps.sources().keys()].join(", ") || "none";
+    throw wrong("source", `no loaded plugin brings a source of this name; there are: ${loaded}`);
+  }
+  const empty = Object.keys(given).find((name) => given[name] === mask);
+  if (empty !== undefined) throw wrong(`credentials.${empty}`, "is the mask of a value; send the value itself");
+  await checkSettings(given, {
+    ...{ field: "credentials", owner: source, guard: deps.guard },
+    schema: entry.source.connection,
+    others: true,
+  });
+}
+
+/** What the source needs besides the stored credentials, and the address that the environment gives, before it can be posted to. */
+export function lacking(row: Pick<StoredIntegration, "source" | "members">, deps: CredentialDeps): string[] {
+  const addresses = addressesIn(deps.environment(row.source)?.settings ?? {});
+  const required = deps.sources().get(row.source)?.source.required ?? [];
+  return required.filter((name) => !row.members.includes(name) && addresses[name] === undefined);
+}
+
+/**
+ * Puts the stored values where the mask was sent back, so that what was read can be written. Not where an address leads to
+ * another server now: the value would be sent to whoever is there.
+ */
+export async function unmasked(before: StoredIntegration, given: Credentials, vault: Vault): Promise<Credentials> {
+  const kept = Object.keys(given).filter((name) => given[name] === mask && before.members.includes(name));
+  if (kept.length === 0) return given;
+  const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
+    throw problem("unavailable", "The stored credentials cannot be decrypted; send all of them again.");
+  })) as Credentials;
+  const after = { ...given, ...Object.fromEntries(kept.map((name) => [name, stored[name]])) } as Credentials;
+  const moved = movedAddress(stored, after);
+  if (moved === undefined) return after;
+  throw wrong(`credentials.${kept[0]}`, `must be sent again, because credentials.${moved} leads to another server`);
+}
