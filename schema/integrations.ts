@@ -8,7 +8,9 @@ export const integration = z
     source: sourceName,
     name: z.string(),
     credentials: z.record(z.string(), z.string()).describe("Names of what is stored, with masked values."),
-    missing: z.array(z.string()).describe("Credentials that the source needs besides, before anything can be posted in this name."),
+    missing: z
+      .array(z.string())
+      .describe("Credentials that the source needs besides, before anything can be posted in this name."),
     agent_id: slug.nullable(),
     project_id: rowId.nullable(),
     created_at: timestamp,

@@ -27,7 +27,12 @@ const allowlist = z.object({
 export const auth = z.discriminatedUnion("method", [none, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
 const kept = secret.optional().describe("Absent: the one that is stored for the same method.");
 /** The same where a secret may be stored already. */
-export const changedAuth = z.discriminatedUnion("method", [none, hmac.extend({ secret: kept }), token.extend({ secret: kept }), allowlist]);
+export const changedAuth = z.discriminatedUnion("method", [
+  none,
+  hmac.extend({ secret: kept }),
+  token.extend({ secret: kept }),
+  allowlist,
+]);
 /** The same without its secret, which is never shown. */
 export const shownAuth = z.discriminatedUnion("method", [none, hmac, token, allowlist]);
 

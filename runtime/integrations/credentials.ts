@@ -1,6 +1,6 @@
+import type * as integrations from "@signalbox/schema/integrations";
 import type { Input } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
-import type * as integrations from "@signalbox/schema/integrations";
 import type { Guard } from "../network/guard.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { Connection } from "../plugins/connections.ts";

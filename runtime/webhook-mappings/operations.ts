@@ -37,7 +37,9 @@ export function webhookMappingOperations({ bus, vault, evaluator, loadedSources 
     const { secret, ...shown } = auth;
     if (secret !== undefined) return { auth: shown, secret: await vault.seal(secret, "webhook_mapping") };
     if (before?.auth.method === auth.method) return { auth: shown, secret: before.secret };
-    throw problem("bad_request", `auth.secret: is required: none is stored for the method ${auth.method}`, { field: "auth.secret" });
+    throw problem("bad_request", `auth.secret: is required: none is stored for the method ${auth.method}`, {
+      field: "auth.secret",
+    });
   };
   return [
     handle(mappings.list, (page, { sql }) => queries.listWebhookMappings(sql, page)),
