@@ -31,6 +31,8 @@ export interface Worker {
 const mostDeaths = 5;
 /** Longest sleep between two looks at the queue: the net under wake-ups that got lost. */
 const sweepMs = 5_000;
+/** Shortest one. */
+const shortestWaitMs = 20;
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { sql, log, bus } = options;
@@ -78,8 +80,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         }
         const claimed = free > 0 ? await claimExecutions(sql, self, free, options.leaseSeconds) : [];
         for (const execution of claimed) start(execution);
-        if (claimed.length > 0) continue;
-        if (free > 0) wait = Math.min(sweepMs, Math.max(20, (await nextDue(sql)) ?? sweepMs));
+        if (claimed.length > 0 && claimed.length === free) continue;
+        // Fewer than there is place for is all that is due: when more is, is asked once these are on their way.
+        if (claimed.length > 0) wait = shortestWaitMs;
+        else if (free > 0) wait = Math.min(sweepMs, Math.max(shortestWaitMs, (await nextDue(sql)) ?? sweepMs));
       } catch (error) {
         // Another replica claimed the same subject first, or waited for us while we waited for it: look again.
         if (isUniqueViolation(error) || isDeadlock(error)) continue;
