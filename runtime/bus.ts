@@ -1,4 +1,5 @@
 import type { Database } from "./database/client.ts";
+import { countListeners } from "./database/listeners.ts";
 import type { Log } from "./log.ts";
 
 /** What replicas tell each other. */
@@ -30,8 +31,9 @@ export type Topic =
 type Listener = (payload: string) => void | Promise<void>;
 
 /**
- * Publishes to this replica, awaiting its listeners, and to the others by NOTIFY. Delivery to others is not promised:
- * every listener also looks by itself from time to time.
+ * Publishes to this replica, awaiting its listeners, and to the others by NOTIFY. What decides about the next request is
+ * awaited there too, for half a second at the most. Delivery to others is not promised: every listener also looks by itself
+ * from time to time.
  */
 export interface Bus {
   publish(topic: Topic, payload?: string): Promise<void>;
@@ -40,6 +42,9 @@ export interface Bus {
 }
 
 const channel = "signalbox";
+/** After a change of these a request to another replica must not be answered by what was before. */
+const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "tools", "keys"]);
+const patienceMs = 500;
 
 export async function openBus(database: Database, log: Log): Promise<Bus> {
   const self = crypto.randomUUID();
@@ -47,15 +52,38 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
   const tell = async (topic: Topic, payload: string) => {
     for (const listener of listeners.get(topic) ?? []) await listener(payload);
   };
+  const { sql } = database;
+  const waiting = new Map<string, () => void>();
   const hear = (message: string) => {
-    const [sender, topic, ...payload] = message.split(" ");
+    const [sender, topic, ...rest] = message.split(" ");
+    const payload = rest.join(" ");
     if (sender === self) return;
-    tell(topic as Topic, payload.join(" ")).catch((error) => log.error("notification failed", { topic, error }));
+    if (topic === "heard") return waiting.get(payload)?.();
+    const heard = () => (decisive.has(topic as Topic) && payload ? sql.notify(channel, `${self} heard ${payload}`) : null);
+    tell(topic as Topic, payload)
+      .then(heard)
+      .catch((error) => log.error("notification failed", { topic, error }));
   };
   const alone = database.kind === "embedded";
+  /** Resolves when every other replica has said that its listeners are through. */
+  const notifyAndWait = async (topic: Topic) => {
+    const id = crypto.randomUUID();
+    let others = (await countListeners(sql, channel)) - 1;
+    const all = Promise.withResolvers<void>();
+    const timer = setTimeout(all.resolve, patienceMs);
+    if (others <= 0) all.resolve();
+    waiting.set(id, () => --others <= 0 && all.resolve());
+    try {
+      await sql.notify(channel, `${self} ${topic} ${id}`);
+      await all.promise;
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(id);
+    }
+  };
   const subscription = alone
     ? null
-    : await database.sql.listen(channel, hear, () => {
+    : await sql.listen(channel, hear, () => {
         // After a lost connection anything may have been missed.
         for (const topic of ["mappings", "integrations", "tools", "queue", "streams", "plugins", "keys"] as const)
           tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
@@ -63,7 +91,9 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
   return {
     publish: async (topic, payload = "") => {
       await tell(topic, payload);
-      if (!alone) await database.sql.notify(channel, `${self} ${topic} ${payload}`);
+      if (alone) return;
+      if (decisive.has(topic)) await notifyAndWait(topic);
+      else await sql.notify(channel, `${self} ${topic} ${payload}`);
     },
     on: (topic, listener) => void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]),
     close: async () => void (await subscription?.unlisten().catch(() => {})),

@@ -64,3 +64,32 @@ test.runIf(databases().includes("postgres"))(
     }
   },
 );
+
+test.runIf(databases().includes("postgres"))(
+  "what one replica answered with 201 or 204 holds at the other at once",
+  { timeout: 60_000 },
+  async () => {
+    await using database = await freshDatabase();
+    if (!database) throw new Error("no database");
+    const options = { databaseUrl: database.url, env: { ENCRYPTION_KEY: "a".repeat(64), ALPHA_TOKEN: "t" } };
+    const replicas = await Promise.all([startService(options), startService(options)]);
+    const [first, second] = replicas;
+    const found: unknown[] = [];
+    try {
+      for (const action of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
+        const mapping = { source: "alpha", event_name: "issues", action, canonical_trigger: `custom.${action}` };
+        await first.post("/api/tasks/sources", mapping);
+        const event = { ...issueOpened({ repo, number: 1 }), action };
+        const { body } = await second.webhook(event);
+        const integration = { source: "alpha", name: "Theirs", credentials: { token: "t", webhook_secret: "old" } };
+        const { id } = (await first.post<{ id: string }>("/api/integrations", integration)).body;
+        await first.put(`/api/integrations/${id}`, { credentials: { token: "t", webhook_secret: "new" } });
+        const forged = await second.webhook(event, { slug: id, secret: "old" });
+        found.push([body.canonical_trigger, forged.status]);
+      }
+    } finally {
+      await Promise.all(replicas.map((one) => one.close()));
+    }
+    expect(found).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"].map((action) => [`custom.${action}`, 401]));
+  },
+);
