@@ -185,6 +185,20 @@ describe("the door", () => {
     });
   });
 
+  test.each([
+    [{ jsonrpc: "2.0", id: 1, method: "tools/call", params: {} }, 200, -32_602, /^params\.name: .*expected string/],
+    [{ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "usage_get", arguments: [] } }, 200, -32_602, /arguments: /],
+    [{ jsonrpc: "2.0", id: 1, method: "initialize" }, 200, -32_602, /^params: .*expected object/],
+    [{ id: 1, method: "ping" }, 400, -32_600, /expected a message \{"jsonrpc": "2\.0"/],
+    [42, 400, -32_600, /expected a message/],
+    [[], 400, -32_600, /batch is empty/],
+  ])("%j is refused with what is missing", async (body, status, code, message) => {
+    expect(await post(body, bearer(keys.read))).toMatchObject({
+      status,
+      body: { error: { code, message: expect.stringMatching(message) } },
+    });
+  });
+
   const statusOf = (headers: Record<string, string>): Promise<number> =>
     new Promise((done, fail) => {
       const call = request(`${world.service.url}/mcp`, { method: "POST", headers }, (response) => {
