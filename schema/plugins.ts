@@ -76,6 +76,9 @@ export const plugin = z
       .object({
         version,
         widens: z.array(z.string()).describe("What it may do that the version which serves may not, in words."),
+        breaks: z
+          .array(z.string())
+          .describe("What it breaks of the version which serves although its number says that it does not, in words."),
       })
       .meta({ id: "PluginWaiting" })
       .nullable()
@@ -89,6 +92,9 @@ export const plugin = z
           integrity: z.string().nullable(),
           approved_at: timestamp.nullable(),
           installed_at: timestamp,
+          breaks: z
+            .array(z.string())
+            .describe("What it breaks of the version installed before it although its number says that it does not, in words."),
         })
         .meta({ id: "PluginVersion" }),
     ),

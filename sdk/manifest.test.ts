@@ -53,6 +53,13 @@ test.each([
   ],
   ["a secret for a host that is not permitted", { ...full, permissions: { http: [] } }, "secrets.token.inject.hosts"],
   ["an entry outside of the package", { ...least, entry: "../plugin.js" }, "entry"],
+  [
+    "text that turns its direction around",
+    { ...least, title: "\u202egnirts" },
+    "signalbox.title: must not hold characters that turn",
+  ],
+  ["text that steers a terminal", { ...least, about: "a\u001b[2J" }, "signalbox.about: must not hold control characters"],
+  ["no edition", { ...least, manifest: undefined }, "signalbox.manifest: is missing; it must be 1"],
   ["a member that is not there", { ...least, sdk: undefined }, "signalbox.sdk: is missing; it must be a string"],
   ["hosts without the need for fetch", { ...full, needs: [] }, "needs"],
 ])("%s is refused, and the member named", (_, value, member) => {

@@ -23,7 +23,15 @@ const id = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and "-", starting with a letter, at most 63 characters');
 const version = z.string().max(100).regex(semanticVersion, "must be a semantic version such as 1.2.0");
-const sentence = (max: number) => z.string().trim().min(1, "must not be empty").max(max);
+/** Shown to operators, who must read what stands there: nothing that steers a terminal, or turns a text around. */
+const sentence = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, "must not be empty")
+    .max(max)
+    .regex(/^[^\u202a-\u202e\u2066-\u2069]*$/, "must not hold characters that turn the direction of text around")
+    .regex(/^(?:\P{Cc}|[\n\t])*$/u, "must not hold control characters");
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 as 64 lower-case hexadecimal digits");
 
 /** A host name, perhaps with a port; no scheme, no path, no wildcard and no address: what is written is what is reached. */
@@ -90,7 +98,10 @@ const permissions = z.strictObject({
 
 const declared = {
   manifest: z.literal(MANIFEST, {
-    error: ({ input }) => `expected edition ${MANIFEST} of the manifest; it is of edition ${JSON.stringify(input)}`,
+    error: ({ input }) =>
+      input === undefined
+        ? `is missing; it must be ${MANIFEST}, the edition of the manifest`
+        : `expected edition ${MANIFEST} of the manifest; it is of edition ${JSON.stringify(input)}`,
   }),
   id,
   title: sentence(100).optional(),

@@ -140,8 +140,13 @@ describe("versions", () => {
   test(
     "one that asks for no more serves at once; one that does waits, and says for what",
     async () => {
+      edit("src/plugin.ts", "max(100_000)", "max(50_000)");
       await next("0.1.1");
-      expect(await good(["plugin", "upgrade", tarball("0.1.1")])).toContain("asks for nothing that was not approved before");
+      const upgraded = await good(["plugin", "upgrade", tarball("0.1.1")]);
+      expect(upgraded).toContain("asks for nothing that was not approved before");
+      expect(upgraded).toContain(
+        "warning: word-count 0.1.1 is not as compatible as its number says: tool count_words: the input text has maxLength 50000, before 100000\n",
+      );
       expect(await version()).toBe("0.1.1");
       edit("package.json", '"GET"', '"GET", "POST"'.replace(", ", ",\n            "));
       await next("0.2.0");
@@ -151,6 +156,7 @@ describe("versions", () => {
       await bad(["plugin", "doctor"], /0\.2\.0 waits for an approval/);
       await good(["plugin", "approve", id, "0.2.0"]);
       expect(await version()).toBe("0.2.0");
+      await bad(["plugin", "upgrade", tarball("0.1.1")], /^OLDER: word-count 0\.1\.1 is older than 0\.2\.0, .*plugin rollback/);
     },
     limit,
   );
@@ -159,6 +165,10 @@ describe("versions", () => {
     "rollback, disable, enable, info, permissions, logs, remove",
     async () => {
       await good(["plugin", "rollback", id]);
+      expect(await version()).toBe("0.1.1");
+      expect(await good(["plugin", "upgrade", tarball("0.2.0")])).toContain(
+        "It was installed before, and 0.1.1 serves. To change to it: signalbox plugin approve word-count 0.2.0\n",
+      );
       expect(await version()).toBe("0.1.1");
       // A package of that name may be somebody else\'s.
       await bad(["plugin", "upgrade", id], /^NO_PACKAGE: word-count came from .*\.tgz, not from a registry/);

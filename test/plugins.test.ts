@@ -56,6 +56,7 @@ describe("an installed plugin", () => {
     expect(body.waiting).toEqual({
       version: "1.0.0",
       widens: ["capability: log", "capability: secret", "secret: token, readable by the plugin"],
+      breaks: [],
     });
     expect((await run("greet")).status).toBe(404);
     expect((await service.post("/api/plugins/worker/enable")).status).toBe(409);
@@ -105,6 +106,7 @@ describe("an installed plugin", () => {
       expect(body.waiting).toEqual({
         version: "1.2.0",
         widens: ["http: GET https://api.example.com (reads greetings)", "capability: fetch"],
+        breaks: [],
       });
       expect((await run("greet")).body.result.said).toContain("1.1.0");
       await service.post("/api/plugins/worker/approve", {});

@@ -1,6 +1,7 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/plugins";
 import { type BuiltManifest, widened } from "@signalbox/sdk/manifest";
+import { breaks } from "./breaks.ts";
 import type { Fleet } from "./fleet.ts";
 import { narrowed } from "./narrowed.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
@@ -29,9 +30,14 @@ export function describeInstalled(
     origin: "installed",
     version: row.version,
     sha256: current?.sha256 ?? null,
-    waiting: waiting && { version: waiting.version, widens: widened(current?.manifest ?? null, waiting.manifest) },
-    versions: versions.map(({ version, sha256, origin, integrity, approved_at, installed_at }) => ({
+    waiting: waiting && {
+      version: waiting.version,
+      widens: widened(current?.manifest ?? null, waiting.manifest),
+      breaks: breaks(current?.manifest, waiting.manifest),
+    },
+    versions: versions.map(({ version, sha256, origin, integrity, approved_at, installed_at, manifest }, i) => ({
       ...{ version, sha256, origin, integrity, approved_at, installed_at },
+      breaks: breaks(versions[i - 1]?.manifest, manifest),
     })),
     created_at: row.created_at,
     updated_at: row.updated_at,

@@ -49,7 +49,7 @@ export function sandboxed(
   ground: ForeignGround,
   changed: (status: ProcessStatus) => void,
 ): SandboxedPlugin {
-  const { id, limits } = manifest;
+  const { id, version, limits } = manifest;
   const settings = () => declaredOnly(manifest, ground.settingsOf(id));
   // The stand-ins outlive a process: settings that were handed out stay valid over its restart.
   const standIns = createStandIns(manifest.secrets, settings);
@@ -92,8 +92,9 @@ export function sandboxed(
       facts: { vectors: vectors && factsOf(vectors), trackers: trackers?.configured() ?? [] },
     });
     warnOfWeakness(sandbox.walls, ground.log);
+    let told = false;
     void sandbox.exited.then(({ reason, stderr }) =>
-      ground.logs.add(id, `its process ended: ${reason}`, stderr ? { stderr } : {}),
+      ground.logs.add(id, told ? `${version} was stopped` : `its process ended: ${reason}`, stderr ? { stderr } : {}),
     );
     try {
       checkSame(manifest, sandbox);
@@ -101,7 +102,12 @@ export function sandboxed(
       sandbox.kill("it was not taken in");
       throw error;
     }
-    return sandbox;
+    ground.logs.add(id, `${version} was started`, {});
+    const close: Sandbox["close"] = (drainMs) => {
+      told = true;
+      return sandbox.close(drainMs);
+    };
+    return { ...sandbox, close };
   };
   const process = new Supervised({ name: id, open, concurrency: limits.concurrency, changed });
   return { manifest, process, contributions: contributionsOf(manifest.contributes, process.call, standIns.mask) };

@@ -27,6 +27,7 @@ export const faultCodes = {
   SYMLINK: "a symbolic link is where a file should be",
   BAD_TARBALL: "the tarball is not one of npm's",
   INTEGRITY: "what came is not what was promised",
+  OLDER: "an upgrade is to a version before the one that serves",
   REGISTRY: "the registry does not give the package",
 } as const;
 export type FaultCode = keyof typeof faultCodes;

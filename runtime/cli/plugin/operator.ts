@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import * as health from "@signalbox/schema/health";
 import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
+import semver from "semver";
 import type { z } from "zod";
 import { readClientConfig } from "../../config.ts";
 import { UsageError } from "../arguments.ts";
@@ -12,7 +13,7 @@ import type { Terminal } from "../run.ts";
 import { PackageFault } from "./fault.ts";
 import { type Fetched, fetchPackage } from "./fetch-package.ts";
 import { checkLocked, dropLocked, keepLocked, lockFile, readLock } from "./lock.ts";
-import { asked, complaintsOf, healthLine, plain, waitingLine } from "./tell.ts";
+import { asked, complaintsOf, healthLine, plain, waitingLine, warnedOf } from "./tell.ts";
 import { type operatorVerbs, pluginHelp, usageOf } from "./verbs.ts";
 
 export type PluginEntity = z.output<typeof plugins.plugin>;
@@ -69,7 +70,8 @@ const verbs: Record<Name, Verb> = {
   },
   approve: async ([name, version, ...more], around) => {
     if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf("approve")}`);
-    around.out(asked(await around.call<PluginEntity>(plugins.get, { id: name })));
+    const before = await around.call<PluginEntity>(plugins.get, { id: name });
+    around.out(asked(before) + warnedOf(before, version ?? before.versions.at(-1)?.version ?? ""));
     return approve(name, version, around);
   },
   enable: (args, around) => change(plugins.enable, id(args, "enable"), around),
@@ -87,7 +89,8 @@ const verbs: Record<Name, Verb> = {
     const source = await newest(given, around);
     const fetched = await fetchPackage(source);
     // Asked first: an upgrade of what is not there would be an installation.
-    await around.call(plugins.get, { id: fetched.manifest.id });
+    const { version: serving } = await around.call<PluginEntity>(plugins.get, { id: fetched.manifest.id });
+    mustNotBeOlder(fetched.manifest, serving);
     await install(fetched, false, around);
     return 0;
   },
@@ -194,6 +197,14 @@ async function install(fetched: Fetched, approving: boolean, around: Around): Pr
   around.out(
     `${manifest.id} ${manifest.version} from ${origin}\n  sha256 ${manifest.bundle.sha256}\n${integrity === null ? "" : `  ${integrity}\n`}`,
   );
+  around.out(warnedOf(stored, manifest.version));
+  if (stored.version !== manifest.version && stored.waiting?.version !== manifest.version) {
+    if (approving) return void (await approve(manifest.id, manifest.version, around));
+    around.out(
+      `It was installed before, and ${stored.version ?? "no version"} serves. To change to it: signalbox plugin approve ${manifest.id} ${manifest.version}\n`,
+    );
+    return;
+  }
   if (stored.waiting === null) {
     around.out(`It asks for nothing that was not approved before; it is ${stored.state}.\n`);
     return;
@@ -213,6 +224,14 @@ async function change(op: Operation, name: string, { call, out }: Around): Promi
   const changed = await call<PluginEntity>(op, { id: name });
   out(`${changed.id} is ${changed.state}.\n`);
   return 0;
+}
+
+function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "version">, serving: string | null): void {
+  if (serving === null || !semver.lt(version, serving)) return;
+  throw new PackageFault(
+    "OLDER",
+    `${id} ${version} is older than ${serving}, which serves; \`signalbox plugin rollback ${id}\` goes back to the version before, \`signalbox plugin install\` takes any.`,
+  );
 }
 
 /** The id of an installed plugin stands for the newest version of the package that it came from. */

@@ -153,6 +153,13 @@ describe("install", () => {
     await refused(fetchPackage(plugin), "SYMLINK", /dist is a symbolic link/);
   });
 
+  test("of a tarball that names its folder in full", async () => {
+    const work = mkdtempSync(join(folder, "tar-"));
+    cpSync(plugin, join(work, "package"), { recursive: true });
+    execFileSync("tar", ["czf", packed(), "-C", work, "./package"]);
+    expect((await fetchPackage(packed())).manifest.id).toBe("good");
+  });
+
   test("an entry outside of the package", async () => {
     for (const file of ["package.json", "dist/plugin.json"])
       edit(file, /"manifest": 1/, '"manifest": 1, "entry": "dist/../../up.js"');

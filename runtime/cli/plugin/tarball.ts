@@ -19,7 +19,7 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
       // npm's own tarballs have no links; one that does was made by hand.
       if (type === "symlink" || type === "link")
         return next(new PackageFault("SYMLINK", `${name} is a link to ${header.linkname}.`));
-      const path = name.replace(/^[^/]+\//, "");
+      const path = name.replace(/^(\.\/)*[^/]+\//, "");
       if (type === "file" && files.has(path)) return next(new PackageFault("BAD_TARBALL", `${name} is in it twice.`));
       if (type === "file") files.set(path, Buffer.concat(chunks));
       next();

@@ -20,6 +20,12 @@ export function asked(plugin: PluginEntity): string {
   return `${serving}${taken}${asksFor(plugin)}`;
 }
 
+/** What a version breaks although its number says that it does not, a line each. */
+export function warnedOf({ id, versions, waiting }: PluginEntity, version: string): string {
+  const told = waiting?.version === version ? waiting.breaks : (versions.find((one) => one.version === version)?.breaks ?? []);
+  return told.map((what) => `warning: ${id} ${version} is not as compatible as its number says: ${plain(what)}\n`).join("");
+}
+
 /** What a waiting version asks for. */
 export const asksFor = ({ id, version, waiting }: PluginEntity): string =>
   waiting === null

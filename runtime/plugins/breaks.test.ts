@@ -1,0 +1,90 @@
+import { builtManifest } from "@signalbox/sdk/manifest";
+import { describe, expect, test } from "vitest";
+import { breaks } from "./breaks.ts";
+
+const text = { type: "string" };
+const schema = (properties: object, required: string[] = []) => ({ type: "object", properties, required });
+const built = (version: string, tools: Record<string, object>, more: object = {}) =>
+  builtManifest.parse({
+    ...{ manifest: 1, id: "p", kinds: ["tools"], sdk: "^0.1.0", version, bundle: { sha256: "0".repeat(64), bytes: 1 } },
+    contributes: {
+      tools: Object.fromEntries(
+        Object.entries(tools).map(([name, input]) => [name, { about: "A.", effect: "read", input, output: {} }]),
+      ),
+      ...more,
+    },
+  });
+const note = (input: object, version = "1.1.0") => built(version, { note: input });
+const before = (input: object) => note(input, "1.0.0");
+
+describe("what a compatible version breaks", () => {
+  test.each<[string, object, object, string[]]>([
+    ["nothing", schema({ text }), schema({ text, more: text }), []],
+    ["a wider type", schema({ n: { type: "integer" } }), schema({ n: { type: "number" } }), []],
+    ["a wider limit", schema({ text: { ...text, maxLength: 5 } }), schema({ text: { ...text, maxLength: 9 } }), []],
+    ["a required input", schema({ text }), schema({ text, to: text }, ["to"]), ["tool note: needs the input to now"]],
+    ["one that was optional", schema({ text }), schema({ text }, ["text"]), ["tool note: needs the input text now"]],
+    [
+      "a type",
+      schema({ n: { type: ["string", "number"] } }),
+      schema({ n: { type: "number" } }),
+      ["tool note: the input n was string, and is number"],
+    ],
+    [
+      "a nullable one",
+      schema({ n: { anyOf: [text, { type: "null" }] } }),
+      schema({ n: text }),
+      ["tool note: the input n was null, and is string"],
+    ],
+    ["any value", schema({ n: {} }), schema({ n: text }), ["tool note: the input n was anything, and is string"]],
+    [
+      "a value",
+      schema({ n: { ...text, enum: ["a", "b"] } }),
+      schema({ n: { ...text, enum: ["a"] } }),
+      ['tool note: the input n no longer takes "b"'],
+    ],
+    ["all but some", schema({ n: text }), schema({ n: { ...text, enum: ["a"] } }), ['tool note: the input n takes only "a" now']],
+    [
+      "a limit",
+      schema({ text }),
+      schema({ text: { ...text, maxLength: 5 } }),
+      ["tool note: the input text has maxLength 5, before none"],
+    ],
+    [
+      "something within",
+      schema({ all: { type: "array", items: schema({ x: text }) } }),
+      schema({ all: { type: "array", items: schema({ x: text, y: text }, ["y"]) } }),
+      ["tool note: needs the input all[].y now"],
+    ],
+    [
+      "an input that is refused now",
+      schema({ text, x: text }),
+      { ...schema({ text }), additionalProperties: false },
+      ["tool note: no longer takes the input x"],
+    ],
+  ])("%s", (_, had, has, expected) => {
+    expect(breaks(before(had), note(has))).toEqual(expected);
+  });
+
+  test("what is gone, of every kind, whatever its name", () => {
+    const about = { about: "A." };
+    const had = built(
+      "1.0.0",
+      { note: schema({}), constructor: schema({}) },
+      { queues: { box: about }, useCases: { demo: about } },
+    );
+    expect(breaks(had, built("1.0.1", { note: schema({}) }))).toEqual([
+      "tool constructor: is gone",
+      "queue box: is gone",
+      "use case demo: is gone",
+    ]);
+  });
+
+  test("only where the number says that nothing breaks", () => {
+    const told = (from: string, to: string) => breaks(built(from, { note: schema({}) }), built(to, {})).length > 0;
+    expect([told("1.0.0", "1.4.0"), told("1.0.0", "1.0.1"), told("0.1.0", "0.1.1")]).toEqual([true, true, true]);
+    expect([told("1.0.0", "2.0.0"), told("0.1.0", "0.2.0"), told("1.1.0", "1.0.0")]).toEqual([false, false, false]);
+    expect([told("1.0.0", "1.1.0-rc.1"), told("1.0.0", "1.0.0")]).toEqual([false, false]);
+    expect(breaks(null, built("1.0.0", {}))).toEqual([]);
+  });
+});

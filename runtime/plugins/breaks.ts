@@ -1,0 +1,96 @@
+import type { BuiltManifest, Contributes } from "@signalbox/sdk/manifest";
+import { kinds } from "@signalbox/sdk/manifest";
+import semver from "semver";
+
+type Version = Pick<BuiltManifest, "version" | "contributes">;
+type Schema = Readonly<Record<string, unknown>>;
+
+/**
+ * What a version breaks of the one before, in words, although its number says that it does not: something is gone, or a tool
+ * refuses input that was good. Empty where the number says that something breaks, and for a prerelease, which promises nothing.
+ */
+export function breaks(before: Version | null | undefined, after: Version): string[] {
+  if (!before || semver.prerelease(after.version) || !semver.gt(after.version, before.version)) return [];
+  if (!semver.satisfies(after.version, `^${before.version}`, { includePrerelease: true })) return [];
+  return [...gone(before.contributes, after.contributes), ...refused(before.contributes.tools, after.contributes.tools)];
+}
+
+const one: Record<(typeof kinds)[number], string> = {
+  ...{ sources: "source", tools: "tool", memories: "memory store", knowledge: "knowledge connector" },
+  ...{ queues: "queue", useCases: "use case", routes: "route" },
+};
+const gone = (before: Contributes, after: Contributes): string[] =>
+  kinds.flatMap((kind) =>
+    Object.keys(before[kind]).flatMap((name) => (Object.hasOwn(after[kind], name) ? [] : [`${one[kind]} ${name}: is gone`])),
+  );
+
+const refused = (before: Contributes["tools"], after: Contributes["tools"]): string[] =>
+  Object.entries(before).flatMap(([name, { input }]) =>
+    Object.hasOwn(after, name) ? narrower(input, after[name]?.input ?? {}, "").map((what) => `tool ${name}: ${what}`) : [],
+  );
+
+/** How one schema takes less than another, as far as their plain keywords tell. `at`: the member that they are of. */
+function narrower(before: Schema, after: Schema, at: string): string[] {
+  const named = at === "" ? "its input" : `the input ${at}`;
+  const [had, has] = [typesOf(before), typesOf(after)];
+  const lost = has && (had ?? ["anything"]).filter((type) => !takes(has, type));
+  if (lost && lost.length > 0) return [`${named} was ${lost.join(" or ")}, and is ${has.join(" or ")}`];
+  return [
+    ...values(before, after, named),
+    ...bounds(before, after, named),
+    ...members(before, after, at),
+    ...items(before, after, at),
+  ];
+}
+
+/** The types that a schema takes; `null`: it does not say. */
+function typesOf({ type, anyOf, ...rest }: Schema): string[] | null {
+  if (typeof type === "string") return [type];
+  if (Array.isArray(type)) return type.map(String);
+  if (!Array.isArray(anyOf)) return rest.const === undefined ? null : [rest.const === null ? "null" : typeof rest.const];
+  const all = anyOf.map((option: Schema) => typesOf(option));
+  return all.includes(null) ? null : [...new Set(all.flatMap((types) => types ?? []))];
+}
+const takes = (types: readonly string[], type: string): boolean =>
+  types.includes(type) || (type === "integer" && types.includes("number"));
+
+function values(before: Schema, after: Schema, named: string): string[] {
+  const listOf = ({ enum: list, const: value }: Schema) => (Array.isArray(list) ? list : value === undefined ? null : [value]);
+  const [had, has] = [listOf(before), listOf(after)];
+  if (!has) return [];
+  if (!had) return [`${named} takes only ${has.map((value) => JSON.stringify(value)).join(", ")} now`];
+  const lost = had.filter((value) => !has.includes(value));
+  return lost.length > 0 ? [`${named} no longer takes ${lost.map((value) => JSON.stringify(value)).join(", ")}`] : [];
+}
+
+function bounds(before: Schema, after: Schema, named: string): string[] {
+  const limit = (keyword: string, isMore: (has: number, had: number) => boolean) => {
+    const [had, has] = [before[keyword], after[keyword]];
+    if (typeof has !== "number" || (typeof had === "number" && !isMore(has, had))) return [];
+    return [`${named} has ${keyword} ${has}, before ${typeof had === "number" ? had : "none"}`];
+  };
+  const least = ["minimum", "exclusiveMinimum", "minLength", "minItems"].flatMap((key) => limit(key, (has, had) => has > had));
+  return [
+    ...least,
+    ...["maximum", "exclusiveMaximum", "maxLength", "maxItems"].flatMap((key) => limit(key, (has, had) => has < had)),
+  ];
+}
+
+function members(before: Schema, after: Schema, at: string): string[] {
+  const [had, has] = [propertiesOf(before), propertiesOf(after)];
+  const path = (name: string) => (at === "" ? name : `${at}.${name}`);
+  const required = (schema: Schema): unknown[] => (Array.isArray(schema.required) ? schema.required : []);
+  return [
+    ...required(after).flatMap((name) => (required(before).includes(name) ? [] : [`needs the input ${path(String(name))} now`])),
+    ...Object.keys(had).flatMap((name) => {
+      if (Object.hasOwn(has, name)) return narrower(had[name] as Schema, has[name] as Schema, path(name));
+      return after.additionalProperties === false ? [`no longer takes the input ${path(name)}`] : [];
+    }),
+  ];
+}
+const items = (before: Schema, after: Schema, at: string): string[] =>
+  isSchema(before.items) && isSchema(after.items) ? narrower(before.items, after.items, `${at}[]`) : [];
+
+const isSchema = (value: unknown): value is Schema => typeof value === "object" && value !== null && !Array.isArray(value);
+const propertiesOf = ({ properties }: Schema): Schema =>
+  isSchema(properties) ? Object.fromEntries(Object.entries(properties).filter(([, one]) => isSchema(one))) : {};
