@@ -1,5 +1,6 @@
 import { issueText } from "../issue-text.ts";
 import { storable } from "../json.ts";
+import { safeSchema } from "../mcp-client/safe-schema.ts";
 import type { Host, ToolEntry } from "../plugins/host.ts";
 import { checkParameters } from "./parameters.ts";
 import { BadParameter, type RegisteredTool } from "./registered-tool.ts";
@@ -18,7 +19,8 @@ function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
     origin: builtIn ? "builtin" : "plugin",
     about: tool.about,
     category: tool.category ?? null,
-    parameters: entry.parameters,
+    // One schema that a model's API does not take has it refuse every request, whatever it is about.
+    parameters: entry.sandboxed ? (safeSchema(entry.parameters) ?? { type: "object", properties: {} }) : entry.parameters,
     effect: tool.effect,
     idempotent: tool.idempotent === true,
     source: entry.source,
