@@ -2,12 +2,14 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import { get as health } from "@signalbox/schema/health";
+import { problem } from "@signalbox/schema/problem";
 import { type Config, ConfigError, StartError } from "./config.ts";
 import type { Sql } from "./database/client.ts";
 import type { Inbox } from "./dispatch/inbox.ts";
 import { grpcRoutes } from "./grpc/routes.ts";
 import { connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
-import { createApp, type HttpOptions } from "./http/app.ts";
+import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { answerClientErrors } from "./http/client-error.ts";
 import { crossSite } from "./http/cross-site.ts";
@@ -41,7 +43,9 @@ export interface ServeOptions {
 
 /** Opens both ports on the projections of the same operations. */
 export async function serve(serving: ServeOptions) {
-  const { config, bound, inbox, tools, pluginRoutes, sql, log, authenticate, exposure, keyring, ready } = serving;
+  const { config, inbox, tools, pluginRoutes, sql, log, authenticate, exposure, keyring, ready } = serving;
+  const worksOnly = config.SIGNALBOX_ROLE === "worker";
+  const bound = worksOnly ? serving.bound.filter(({ op }) => op === health) : serving.bound;
   const options: HttpOptions = {
     ...{ bound, authenticate, log, version },
     // Most operations never look at the signal, and making one costs as much as the rest of a small request.
@@ -54,10 +58,13 @@ export async function serve(serving: ServeOptions) {
     maxBodyBytes: config.MAX_BODY_BYTES,
   };
   const app = createApp(options);
-  mountMcp(app, tools, options);
-  mountPluginRoutes(app, pluginRoutes, options);
-  mountWebhooks(app, inbox, { maxBytes: config.MAX_WEBHOOK_BYTES, trusted: parseNetworks(config.TRUSTED_PROXIES) });
-  mountDocs(app);
+  if (worksOnly) app.all("*", (c) => refuse(c, problem("unavailable", onlyWorks)));
+  else {
+    mountMcp(app, tools, options);
+    mountPluginRoutes(app, pluginRoutes, options);
+    mountWebhooks(app, inbox, { maxBytes: config.MAX_WEBHOOK_BYTES, trusted: parseNetworks(config.TRUSTED_PROXIES) });
+    mountDocs(app);
+  }
 
   const { hostname, local } = exposure;
   const routes = grpcRoutes(bound, { authenticate, sql, log });
@@ -99,6 +106,8 @@ export async function serve(serving: ServeOptions) {
   };
   return { port, grpcPort: grpc.port, close };
 }
+
+const onlyWorks = "This replica only runs executions (SIGNALBOX_ROLE is worker) and answers /health. Ask one that serves.";
 
 /** A taken port, one that needs root, or an address that is not this machine's: the operator's to mend. */
 const cannotListen = (variable: string, port: number) => (error: NodeJS.ErrnoException) => {

@@ -51,7 +51,7 @@ export const receive = operation({
   output: receipt,
   status: 202,
   alternative: { status: 200, when: (output) => output.status !== "accepted" },
-  problems: ["unauthenticated", "forbidden", "not_found"],
+  problems: ["unauthenticated", "forbidden", "not_found", "unavailable"],
   scope: "open",
 });
 export const list = operation({

@@ -5,7 +5,7 @@ import { startTracker } from "../examples/demo/tracker.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
 import { databases, freshDatabase } from "./harness/databases.ts";
 import { startService } from "./harness/service.ts";
-import { eventually } from "./harness/wait.ts";
+import { eventually, waitForExecutions } from "./harness/wait.ts";
 import { login, plainScript, surroundings, textsOf, token, webhookSecret } from "./harness/world.ts";
 
 const repo = "octo/app";
@@ -91,5 +91,34 @@ test.runIf(databases().includes("postgres"))(
       await Promise.all(replicas.map((one) => one.close()));
     }
     expect(found).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"].map((action) => [`custom.${action}`, 401]));
+  },
+);
+
+test.runIf(databases().includes("postgres"))(
+  "one replica serves only, the other runs what comes in there and answers for its health alone",
+  { timeout: 60_000 },
+  async () => {
+    await using database = await freshDatabase();
+    if (!database) throw new Error("no database");
+    const model = await startModel({ script: plainScript });
+    const start = (SIGNALBOX_ROLE: string, seed: boolean) =>
+      startService({ databaseUrl: database.url, seed, env: { LLM_BASE_URL: model.url, SIGNALBOX_ROLE } });
+    const api = await start("api", true);
+    const worker = await start("worker", false);
+    try {
+      const { body } = await api.webhook(issueOpened({ repo, number: 1 }));
+      const ended = await waitForExecutions(api, { event_id: body.event_id, count: 2, timeout: 30_000 });
+      expect(ended.map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
+      expect((await worker.get("/health")).status).toBe(200);
+      for (const refused of [
+        await worker.get<{ error: string }>("/api/agents"),
+        await worker.webhook(issueOpened({ repo, number: 2 })),
+        await worker.get<{ error: string }>("/docs"),
+      ])
+        expect([refused.status, refused.body]).toEqual([503, { error: expect.stringContaining("SIGNALBOX_ROLE") }]);
+      expect(await database.query("select 1 from webhook_events")).toHaveLength(1);
+    } finally {
+      await Promise.all([api.close(), worker.close(), model.close()]);
+    }
   },
 );

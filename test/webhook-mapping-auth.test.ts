@@ -5,6 +5,7 @@ import { mappingsAt, path, pull, type Refusal, triggersOf } from "./harness/mapp
 import { type Service, startService } from "./harness/service.ts";
 import { anyDatabase, webhookSecret } from "./harness/world.ts";
 
+type Said = { readonly paths: Record<string, { readonly post: { readonly responses: object } }> };
 const limit = 120_000;
 let service: Service;
 
@@ -77,6 +78,8 @@ test("without ENCRYPTION_KEY a secret is refused, naming it; with another key it
   await service.restart({ ENCRYPTION_KEY: "c".repeat(64) });
   expect(service.logs()).toMatch(new RegExp(`the secret of a webhook mapping cannot be decrypted.*"webhook_mapping":${id}\\b`));
   expect((await service.post("/webhook/acme", {}, { headers: { "x-t": "tok3n" } })).status).toBe(503);
+  const { body: said } = await service.get<Said>("/openapi.json");
+  expect(Object.keys(said.paths["/webhook/{slug}"]?.post.responses ?? {})).toContain("503");
   await service.restart({ ENCRYPTION_KEY: "" });
   const refused = await service.post<Refusal>(path, { ...guarded, path_pattern: "/webhook/other", auth });
   expect([refused.status, refused.body.error]).toEqual([503, expect.stringContaining("ENCRYPTION_KEY is not set")]);
