@@ -78,7 +78,10 @@ export const variables = {
   ),
   TRACKER_UPDATES_ENABLED: yesNo(true).describe("`false` turns every write at a tracker into a recorded dry run."),
   WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Executions that one replica runs at the same time."),
-  SIGNALBOX_ROLE: z.enum(["all", "api", "worker"]).default("all").describe("`api` serves only; `worker` only runs executions, and answers `/health`."),
+  SIGNALBOX_ROLE: z
+    .enum(["all", "api", "worker"])
+    .default("all")
+    .describe("`api` serves only; `worker` only runs executions, and answers `/health`."),
   SIGNALBOX_PLUGINS: list.describe(
     "Further plugins: package names or paths of folders or modules, comma-separated. They run sandboxed; see sdk/README.md.",
   ),
