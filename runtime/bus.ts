@@ -31,9 +31,9 @@ export type Topic =
 type Listener = (payload: string) => void | Promise<void>;
 
 /**
- * Publishes to this replica, awaiting its listeners, and to the others by NOTIFY. What decides about the next request is
- * awaited there too, for half a second at the most. Delivery to others is not promised: every listener also looks by itself
- * from time to time.
+ * Publishes to this replica, awaiting all of its listeners, and to the others by NOTIFY; throws what a listener here threw.
+ * What decides about the next request is awaited there too, for half a second at the most. Delivery to others is not
+ * promised: every listener also looks by itself from time to time.
  */
 export interface Bus {
   publish(topic: Topic, payload?: string): Promise<void>;
@@ -50,7 +50,9 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
   const self = crypto.randomUUID();
   const listeners = new Map<Topic, Listener[]>();
   const tell = async (topic: Topic, payload: string) => {
-    for (const listener of listeners.get(topic) ?? []) await listener(payload);
+    const told = await Promise.allSettled((listeners.get(topic) ?? []).map(async (listener) => listener(payload)));
+    const failed = told.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
   };
   const { sql } = database;
   const waiting = new Map<string, () => void>();
@@ -90,10 +92,12 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
       });
   return {
     publish: async (topic, payload = "") => {
-      await tell(topic, payload);
-      if (alone) return;
-      if (decisive.has(topic)) await notifyAndWait(topic);
-      else await sql.notify(channel, `${self} ${topic} ${payload}`);
+      try {
+        await tell(topic, payload);
+      } finally {
+        // What has changed has changed, also where this replica could not look at it.
+        if (!alone) await (decisive.has(topic) ? notifyAndWait(topic) : sql.notify(channel, `${self} ${topic} ${payload}`));
+      }
     },
     on: (topic, listener) => void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]),
     close: async () => void (await subscription?.unlisten().catch(() => {})),

@@ -228,7 +228,7 @@ function classify(error: unknown, apiKey: string | undefined): unknown {
 }
 
 /** `Retry-After` in milliseconds: seconds or an HTTP date. */
-export function retryAfter(header: string | null | undefined): number | undefined {
+function retryAfter(header: string | null | undefined): number | undefined {
   if (!header) return undefined;
   const seconds = Number(header);
   const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();

@@ -75,7 +75,7 @@ export function connectEmbedded(embedded: Embedded): Database {
 }
 
 /** SQLSTATE of a failed query, for example 23505 for a broken unique constraint; `null` for any other error. */
-export const sqlState = (error: unknown): string | null => (error instanceof postgres.PostgresError ? error.code : null);
+const sqlState = (error: unknown): string | null => (error instanceof postgres.PostgresError ? error.code : null);
 /** A row that another one refers to is not there. */
 export const isMissingReference = (error: unknown): boolean => sqlState(error) === "23503";
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === "23505";

@@ -71,7 +71,7 @@ function parametersOf(query: NearestQuery) {
   return { values, add: (value: string | number) => `$${values.push(value)}` };
 }
 
-export function nearestStatement(query: NearestQuery, column: VectorColumn): Statement {
+function nearestStatement(query: NearestQuery, column: VectorColumn): Statement {
   const { table, columns, anyOf } = query;
   const { values, add } = parametersOf(query);
   const distance = `embedding ${column.operator} ${add(vectorText(query.vector))}::${column.type}`;

@@ -13,7 +13,7 @@ export interface Limits {
 }
 
 /** So many wrong secrets in a quarter of an hour; then nothing more is tried until it is over. */
-export const wrongSecrets = { points: 10, seconds: 900 };
+const wrongSecrets = { points: 10, seconds: 900 };
 
 /** `make` gives a counter that all replicas share: in Redis, or in the database. */
 export function createLimits(

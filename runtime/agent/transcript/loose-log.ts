@@ -1,7 +1,7 @@
 import type { Queryable } from "../../database/client.ts";
-import { newId } from "../../ids.ts";
 import { storable } from "../../json.ts";
 import type { NewStep, StepLog } from "../conversation.ts";
+import { newStep } from "./new-step.ts";
 import { type StepRow, saveSteps } from "./queries.ts";
 
 /** Steps outside of any execution: of a chat, or one direct call of a tool. Nobody continues them; they are kept as a record. */
@@ -17,13 +17,7 @@ export class LooseLog implements StepLog {
   }
 
   add(step: NewStep): StepRow {
-    const row: StepRow = {
-      ...{ name: null, key: null, input: null, output: null, error: null, agent_id: null, cost_usd: null },
-      ...{ prompt_tokens: 0, completion_tokens: 0, duration_ms: 0 },
-      ...storable(step),
-      id: newId(),
-      seq: this.steps.length,
-    };
+    const row = newStep(step, this.steps.length);
     this.steps.push(row);
     this.#unsaved.add(row);
     return row;

@@ -1,8 +1,8 @@
 import type { Queryable } from "../../database/client.ts";
-import { newId } from "../../ids.ts";
 import { storable } from "../../json.ts";
 import type { NewStep, StepLog } from "../conversation.ts";
 import type { Claimed } from "../queries.ts";
+import { newStep } from "./new-step.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
 
 /** This worker no longer holds the execution: another one took it, or somebody cancelled it. Nothing may be done for it. */
@@ -36,13 +36,7 @@ export class Transcript implements StepLog {
 
   /** Adds a step. It is stored with the next `flush`, `patch` or `settle`. */
   add(step: NewStep): StepRow {
-    const row: StepRow = {
-      ...{ name: null, key: null, input: null, output: null, error: null, agent_id: null, cost_usd: null },
-      ...{ prompt_tokens: 0, completion_tokens: 0, duration_ms: 0 },
-      ...storable(step),
-      id: newId(),
-      seq: this.steps.length,
-    };
+    const row = newStep(step, this.steps.length);
     this.steps.push(row);
     this.#pending.steps.push(row);
     return row;

@@ -15,7 +15,6 @@ const entry = z.strictObject({
 });
 const shape = z.strictObject({ lock: z.literal(1), plugins: z.record(z.string(), entry) });
 export type Lock = z.output<typeof shape>;
-export type LockEntry = z.output<typeof entry>;
 
 export function readLock(file: string = lockFile): Lock {
   if (!existsSync(file)) return { lock: 1, plugins: {} };
