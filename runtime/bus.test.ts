@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openBus, type Topic } from "./bus.ts";
-import type { Database } from "./database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "./database/test-database.ts";
 import { quiet } from "./http/testing/door.ts";
 
@@ -11,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server?.drop());
 
 test.runIf(testServer)("a listener that fails keeps no other from hearing, here or on another replica", async () => {
-  const buses = await Promise.all((server?.pools as Database[]).map((database) => openBus(database, quiet)));
+  const buses = await Promise.all((server?.pools ?? []).map((database) => openBus(database, quiet)));
   const heard: string[] = [];
   const listen = (bus: number, topic: Topic, name: string) => buses[bus]?.on(topic, (payload) => void heard.push(name + payload));
   buses[0]?.on("queue", () => {
