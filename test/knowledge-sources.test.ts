@@ -156,6 +156,27 @@ describe.each(databases())("knowledge sources (%s)", (database) => {
     expect(JSON.stringify([failed, watched.body, service.logs()])).not.toContain(account.api_token);
   });
 
+  test("a source is deleted, and its settings changed, whatever its sync is doing", { timeout: 60_000 }, async () => {
+    const large = await new FakeWiki().listen();
+    const config = { ...wikiConfig(large), base_url: large.url };
+    const text = Array.from({ length: 12 }, (_, i) => `<h2>Part ${i}</h2><p>lemur</p>`).join("");
+    for (let i = 0; i < 150; i++) large.add({ title: `Page ${i}`, body: text });
+    try {
+      for (let round = 0; round < 6; round++) {
+        const { id } = await add({ config });
+        expect((await service.post(`${path(id)}/sync`)).status).toBe(202);
+        await eventually(async () => ((await jobsOf(service, id))[0]?.chunks_written ?? 0) > 0, { interval: 10 });
+        const again = service.put(path(id), { config });
+        const gone = service.del(path(id));
+        expect([200, 404]).toContain((await again).status);
+        expect((await gone).status).toBe(204);
+      }
+      expect(await search("lemur")).toEqual([]);
+    } finally {
+      await large.close();
+    }
+  });
+
   test("gRPC answers from the same operations", async () => {
     const { id } = await add({ name: "By gRPC" });
     const rpc = (method: string, message: Body) =>

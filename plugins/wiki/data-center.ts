@@ -87,7 +87,8 @@ async function readOne(
       body: storageToMarkdown(data.body.storage.value),
     };
   } catch (error) {
-    if (error instanceof PluginError && error.code === "not_found") return null;
+    // A page that is not for this account looks like one that is not there, or is refused.
+    if (error instanceof PluginError && ["not_found", "unauthorized"].includes(error.code)) return null;
     throw error;
   }
 }

@@ -96,7 +96,8 @@ function macro({ attributes, parameters, text }: Element): string {
 function fenced(code: string, language: string): string {
   const text = code.replace(/^(?:[ \t]*\n)+/, "").trimEnd();
   if (text.trim() === "") return "";
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([marks]) => marks.length));
+  let longest = 2;
+  for (const [marks] of text.matchAll(/`+/g)) longest = Math.max(longest, marks.length);
   const fence = "`".repeat(longest + 1);
   return `${fence}${/^[\w+#.-]{1,40}$/.test(language) ? language : ""}\n${text}\n${fence}`;
 }

@@ -12,6 +12,7 @@ const strange = [
   "</p></p></div>",
   "<ac:structured-macro><ac:parameter>",
   "<![CDATA[",
+  `<pre>${"```\n".repeat(200_000)}</pre>`,
   "<p>a\u0000b \ud800</p>",
   `<p>${"<b>".repeat(5000)}deep`,
   `${"<table><tr><td>".repeat(400)}x`,
@@ -50,6 +51,28 @@ describe.concurrent.each([
       await server.close();
     }
   });
+});
+
+test("Data Center: a page that is refused is none; a space that is refused fails", async () => {
+  const refused = new Set<string>();
+  class Refusing extends FakeWiki {
+    protected override route(...[request]: Parameters<FakeWiki["route"]>): ReturnType<FakeWiki["route"]> {
+      return refused.has(request.path.split("/").at(-1) ?? "") ? { status: 403, body: {} } : super.route(request);
+    }
+  }
+  const server = await new Refusing(false).listen();
+  try {
+    const ids = ["A", "B"].map((title) => server.add({ title, body }));
+    const { knowledge } = await setUp(wiki);
+    const config = { base_url: server.url, space_keys: ["DOCS"], is_cloud: false, ...account };
+    const read = () => knowledge?.wiki?.read(ids, callOf(settings.parse(config)));
+    refused.add(ids[0] as string);
+    expect((await read())?.map(({ title }) => title)).toEqual(["B"]);
+    refused.add("DOCS");
+    await expect(read()).rejects.toMatchObject({ code: "unauthorized" });
+  } finally {
+    await server.close();
+  }
 });
 
 test("addresses with and without their path", () => {

@@ -20,6 +20,10 @@ describe("sections", () => {
       ["B", "b"],
     ]);
   });
+  test("a line that is too long for a heading is text", () => {
+    const long = `# ${"word ".repeat(100).trim()}`;
+    expect(paths(`# A\n${long}\nb`)).toEqual([["A", `${long}\nb`]]);
+  });
   test("nothing makes no chunk", () => {
     expect(paths("")).toEqual([]);
     expect(paths("# Only\n\n## Headings\n \n")).toEqual([]);

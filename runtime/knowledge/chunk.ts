@@ -20,6 +20,8 @@ export function chunkMarkdown(markdown: string, { size = longest, repeat = overl
   );
 }
 
+/** A longer one is a paragraph that was marked as a heading, or never closed; every chunk under it would repeat it. */
+const longestHeading = 300;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
 const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/;
 
@@ -39,7 +41,7 @@ function sectionsOf(markdown: string): Piece[] {
     if (open !== null) {
       if (marks && marks[1]?.[0] === open[0] && (marks[1]?.length ?? 0) >= open.length && marks[2]?.trim() === "") open = null;
     } else if (marks) open = marks[1] as string;
-    const found = open === null && !marks ? heading.exec(line) : null;
+    const found = open === null && !marks && line.length <= longestHeading ? heading.exec(line) : null;
     if (!found) {
       lines.push(line);
       continue;

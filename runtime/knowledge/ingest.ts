@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Call, Knowledge, KnowledgePage } from "@signalbox/sdk";
+import { type Call, type Knowledge, type KnowledgePage, PluginError } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../database/client.ts";
 import { newId } from "../ids.ts";
 import { storableText } from "../json.ts";
@@ -17,6 +17,7 @@ import {
   unlistedPages,
   waitingPages,
 } from "./page-queries.ts";
+import { holdSource } from "./queries.ts";
 
 export interface IngestDeps {
   readonly sql: Sql;
@@ -75,17 +76,38 @@ interface Reading {
 
 async function listAll(job: ClaimedJob, list: (cursor: string | null) => ReturnType<Knowledge["list"]>, deps: IngestDeps) {
   let { cursor } = job;
+  const forward = goesForward();
   for (let listed = false; !listed; ) {
     const next = await list(cursor);
-    if (next.cursor !== null && next.cursor === cursor) throw new Error("the connector lists the same portion again and again");
     cursor = next.cursor;
     listed = cursor === null;
     const pages = next.pages.map(({ id, revision }) => ({ id: storableText(id), revision: storableText(revision) }));
+    if (!forward(cursor, pages))
+      throw new PluginError("failed", "The listing goes round: it gives the same portions again and again.");
     await advance(job, deps.sql, async (tx) => ({
       seen: await notePages(tx, job.knowledge_source_id, job.id, pages),
       ...{ cursor, listed },
     }));
   }
+}
+
+/** Portions in a row without a page that is new: spaces may be empty, but not so many. */
+const mostIdle = 250;
+
+/** Whether a listing still comes to an end, as far as one can tell. */
+function goesForward(): (cursor: string | null, pages: readonly { readonly id: string }[]) => boolean {
+  const cursors = new Set<string>();
+  const listed = new Set<string>();
+  let idle = 0;
+  return (cursor, pages) => {
+    const before = listed.size;
+    for (const { id } of pages) listed.add(id);
+    idle = listed.size > before ? 0 : idle + 1;
+    if (cursor === null) return true;
+    const known = cursors.has(cursor);
+    cursors.add(cursor);
+    return !known && idle < mostIdle;
+  };
 }
 
 async function readWaiting(reading: Reading, deps: IngestDeps): Promise<void> {
@@ -175,10 +197,12 @@ export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): C
   const known = Map.groupBy(before, ({ content }) => content);
   const added: StoredChunk[] = [];
   const moved: ChunkChange["moved"][number][] = [];
+  const title = storableText(page.title);
   for (const [chunk_index, { heading_path, text }] of chunkMarkdown(storableText(page.body)).entries()) {
-    const title = storableText(page.title);
-    const content = `${[title, ...heading_path].join(" › ")}\n\n${text}`;
-    const metadata = { space: page.space, title, url: page.url, heading_path };
+    // Many pages begin with their title as a heading.
+    const headings = heading_path[0] === oneLine(title) ? heading_path.slice(1) : heading_path;
+    const content = [[title, ...headings].filter((part) => part !== "").join(" › "), text].join("\n\n").trimStart();
+    const metadata = { space: page.space, title, url: page.url, heading_path: headings };
     const old = known.get(content)?.shift();
     if (!old) added.push({ id: newId(), page_id: page.id, content, metadata, chunk_index });
     else if (old.chunk_index !== chunk_index || !isDeepStrictEqual(old.metadata, metadata))
@@ -187,9 +211,12 @@ export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): C
   return { added, moved, gone: [...known.values()].flat().map(({ id }) => id) };
 }
 
+const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+
 /** Does a step in one transaction with the job's progress. Throws a `LostJob` where it is this replica's no more. */
 async function advance(job: ClaimedJob, sql: Sql, step: (tx: Queryable) => Promise<JobChange>): Promise<void> {
   await sql.begin(async (tx) => {
+    if (!(await holdSource(tx, job.knowledge_source_id))) throw new LostJob("the source is gone");
     if (!(await advanceJob(tx, job, await step(tx)))) throw new LostJob("the job is another replica's");
   });
 }

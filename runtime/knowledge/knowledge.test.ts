@@ -14,6 +14,7 @@ import { startRunner } from "./runner.ts";
 /** A connector to a map of pages. */
 const pages = new Map<string, KnowledgePage>();
 let portions: string[][] | null = null;
+let nextPortion = (at: number) => at + 1;
 let failure: Error | null = null;
 let reads: string[][] = [];
 const knowledge: Knowledge = {
@@ -24,7 +25,7 @@ const knowledge: Knowledge = {
     const all = portions ?? [[...pages.keys()]];
     const at = Number(cursor ?? 0);
     const listed = (all[at] ?? []).map((id) => ({ id, revision: pages.get(id)?.revision ?? "gone" }));
-    return { pages: listed, cursor: at + 1 < all.length ? String(at + 1) : null };
+    return { pages: listed, cursor: at + 1 < all.length ? String(nextPortion(at)) : null };
   },
   read: async (ids) => {
     reads.push([...ids]);
@@ -47,6 +48,7 @@ afterAll(() => door?.close());
 beforeEach(async () => {
   pages.clear();
   portions = null;
+  nextPortion = (at) => at + 1;
   failure = null;
   reads = [];
   warnings.length = 0;
@@ -91,6 +93,18 @@ describe("a sync", () => {
     portions = [["a"]];
     expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 1, pages_deleted: 1, chunks_written: 0 });
     expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["a", "b"]);
+  });
+
+  test.each<[string, (cursor: number) => number]>([
+    ["in a circle", (cursor) => (cursor + 1) % 3],
+    ["the same under ever new cursors", (cursor) => cursor + 1],
+  ])("a listing that gives pages %s fails, and removes nothing", { timeout: 30_000 }, async (_, next) => {
+    for (const id of ["a", "b"]) put(id, `Body ${id}`);
+    await sync();
+    nextPortion = next;
+    portions = Array.from({ length: 300 }, () => ["a"]);
+    expect(await sync()).toMatchObject({ status: "failed", error: expect.stringMatching(/goes round/) });
+    expect((await door.sql`select 1 from knowledge_pages where knowledge_source_id = ${source}`).length).toBe(2);
   });
 
   test("counts a page that is listed twice once", async () => {
@@ -209,6 +223,17 @@ describe("jobs", () => {
     await door.sql`update ingestion_jobs set created_at = now() - interval '61 minutes'`;
     expect(await openDueJobs(door.sql, 60, newId)).toBe(1);
   });
+});
+
+test("a page whose first heading is its title says it once", () => {
+  const page = { id: "p", revision: "1", title: "Day  one", url: null, space: null };
+  const { added } = changeOf({ ...page, body: "# Day one\na\n## Noon\nb\n# Day two\nc" }, []);
+  expect(added.map(({ content, metadata }) => [content, metadata.heading_path])).toEqual([
+    ["Day  one\n\na", []],
+    ["Day  one › Noon\n\nb", ["Noon"]],
+    ["Day  one › Day two\n\nc", ["Day two"]],
+  ]);
+  expect(changeOf({ ...page, title: "", body: "a" }, []).added.map(({ content }) => content)).toEqual(["a"]);
 });
 
 test("chunks whose text stayed keep their rows", () => {

@@ -1,4 +1,4 @@
-import type { Queryable } from "../database/client.ts";
+import { isDeadlock, type Queryable } from "../database/client.ts";
 
 export interface StoredSource {
   readonly id: string;
@@ -49,8 +49,19 @@ export async function updateSource(sql: Queryable, one: NewSource): Promise<Stor
   return row;
 }
 
+/** Keeps a source from being changed and deleted until the transaction ends: those begin with its row, and go on to what a sync writes. */
+export const holdSource = async (sql: Queryable, id: string): Promise<boolean> =>
+  (await sql`select 1 from knowledge_sources where id = ${id} for share`).length > 0;
+
+/** Where vectors are written to its chunks in another order meanwhile, one of the two is undone, and made again. */
 export async function deleteSource(sql: Queryable, id: string): Promise<boolean> {
-  return (await sql`delete from knowledge_sources where id = ${id}`).count > 0;
+  for (let tries = 1; ; tries++) {
+    try {
+      return (await sql`delete from knowledge_sources where id = ${id}`).count > 0;
+    } catch (error) {
+      if (!isDeadlock(error) || tries >= 5) throw error;
+    }
+  }
 }
 
 /** Those with something encrypted. */
