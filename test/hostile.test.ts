@@ -148,7 +148,7 @@ describe("what it fishes for", () => {
 
   test("a credential that the host puts in is a stand-in everywhere, and the real one only where it belongs", async () => {
     const got = await run("secrets");
-    expect(got).toMatchObject({ readable: "r", other: null, prototype: null });
+    expect(got).toMatchObject({ readable: "r", other: null, prototype: null, inherited: null });
     expect(got.token).toMatch(/^signalbox-secret-/);
     expect(JSON.stringify(got)).not.toContain(secret);
     const echoed = await request("https://api.hostile.example/echo", { headers: { authorization: `Bearer ${got.token}` } });

@@ -65,7 +65,8 @@ export function sandboxed(
     standIns,
   );
   const secret = async (name: string) => {
-    const value = Object.hasOwn(manifest.secrets, name) ? settings()[name] : undefined;
+    const given = settings();
+    const value = Object.hasOwn(manifest.secrets, name) && Object.hasOwn(given, name) ? given[name] : undefined;
     return value === undefined ? null : String(standIns.mask({ [name]: value })[name]);
   };
   const { operations, trackers, vectors, embed, pace } = ground;

@@ -27,7 +27,7 @@ async function answered<T>(name: string, ask: () => Promise<T>): Promise<T> {
     return await ask();
   } catch (error) {
     const { code, message } = (error ?? {}) as Partial<PluginErrorShape>;
-    if (code !== "unavailable" || !(error instanceof Error) || error.name !== "PluginError") throw error;
+    if ((code !== "unavailable" && code !== "timeout") || !(error instanceof Error) || error.name !== "PluginError") throw error;
     throw problem("unavailable", `The queue "${name}" does not answer: ${message}`, { retryAfter: 2, cause: error });
   }
 }

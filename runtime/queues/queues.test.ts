@@ -10,9 +10,14 @@ import { queueOperations } from "./operations.ts";
 import { keptDays, sweepQueues } from "./queries.ts";
 
 /** A queue that a plugin could bring: in memory, and away when told so. */
-const outside = { away: false, got: [] as CloudEvent[], expired: [] as string[] };
+const outside = {
+  away: false,
+  code: "unavailable" as "unavailable" | "timeout",
+  got: [] as CloudEvent[],
+  expired: [] as string[],
+};
 const must = () => {
-  if (outside.away) throw new PluginError("unavailable", "It sleeps.");
+  if (outside.away) throw new PluginError(outside.code, "It sleeps.");
 };
 const plugin: Queue = {
   about: "In memory.",
@@ -191,7 +196,9 @@ describe("what is not right", () => {
       status: 503,
       body: { error: expect.stringContaining("It sleeps") },
     });
-    outside.away = false;
+    outside.code = "timeout";
+    expect((await door.get("/api/outside/events/pending")).status).toBe(503);
+    Object.assign(outside, { away: false, code: "unavailable" });
   });
 });
 

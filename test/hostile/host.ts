@@ -84,6 +84,7 @@ export const buildHostile = (): Promise<Built> =>
         inject: { as: "header", name: "authorization", format: "Bearer {}", hosts: ["api.hostile.example"] },
       },
       readable: { title: "One that it may read" },
+      constructor: { title: "One that is not set" },
     },
     contributes: { tools: Object.fromEntries(["attack", "pollute", "secrets", "request"].map((name) => [name, toolOf(name)])) },
   });

@@ -28,6 +28,7 @@ export default definePlugin({
             readable: await secret("readable"),
             other: await secret("ENCRYPTION_KEY"),
             prototype: await secret("__proto__"),
+            inherited: await secret("constructor"),
           }),
         }),
         request: tool({

@@ -146,10 +146,10 @@ const verbs: Record<Name, Verb> = {
     const { lines } = await call<{ lines: { time: string; message: string; fields: object }[] }>(plugins.logs, {
       id: id(args, "logs"),
     });
-    for (const { time, message, fields } of lines)
-      out(
-        `${time} ${onOneLine(message).slice(1, -1)} ${Object.keys(fields).length > 0 ? onOneLine(fields) : ""}`.trimEnd() + "\n",
-      );
+    for (const { time, message, fields } of lines) {
+      const more = Object.keys(fields).length > 0 ? ` ${onOneLine(fields)}` : "";
+      out(`${time} ${onOneLine(message).slice(1, -1)}${more}\n`);
+    }
     return 0;
   },
 };

@@ -22,12 +22,17 @@ export function readMessage(line: string): Line | null {
   if (line.length > short && marks(line) > limits.values) return null;
   try {
     const value: unknown = JSON.parse(line);
-    const values = typeof value === "object" && value !== null ? walk(value) : 1;
-    return { message: values !== null && !Array.isArray(value) ? (value as Message) : null, values: values ?? limits.values };
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return { message: null, values: 1 };
+    const values = walk(value);
+    return values === null ? { message: tooDeep(value), values: limits.values } : { message: value, values };
   } catch {
     return { message: null, values: 1 };
   }
 }
+
+/** Whoever waits for it is told, instead of waiting until the deadline. */
+const tooDeep = ({ id, method }: Message): Message | null =>
+  method === undefined ? { id, error: { message: `its answer is nested deeper than ${limits.depth} levels` } } : null;
 
 /** Commas and opening brackets outside of strings: about as many as there are values, and a hundred times cheaper to count. */
 function marks(line: string): number {
