@@ -44,7 +44,12 @@ export const plugin = z
       .describe(
         "installed: waits for an approval; approved: is not enabled; the others are of its process on the replica that answers. degraded: it serves and crashed within ten minutes; backoff: waits for its next start; quarantined: until it is enabled again.",
       ),
-    code: z.string().nullable().describe("Why it does not serve, for example PLUGIN_CRASHED or UNKNOWN_CONTRACT."),
+    code: z
+      .string()
+      .nullable()
+      .describe(
+        "Why it does not serve, for example PLUGIN_CRASHED or UNKNOWN_CONTRACT; NAME_TAKEN: not with all that it brings.",
+      ),
     reason: z.string().nullable().describe("The same in a sentence: what was expected and what came."),
     crashes: z.int().describe("In the last ten minutes, on the replica that answers."),
     memory_bytes: z.int().nullable().describe("Resident memory of its process there."),

@@ -194,6 +194,39 @@ describe("what is refused at once, with what was expected and what came", () => 
   );
 });
 
+test(
+  "a name that another plugin has is told, and so is a use case that answers rubbish",
+  async () => {
+    const twin = await buildPlugin(
+      `import { definePlugin } from "@signalbox/sdk";
+      import { z } from "zod";
+      const demo = { about: "A.", setup: async () => ({}), teardown: async () => ({}) };
+      export default definePlugin({ id: "twin", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [],
+        setup: () => ({ useCases: { "module-update": demo, rubbish: demo } }) });`,
+      {
+        id: "twin",
+        kinds: ["useCases"],
+        contributes: { useCases: { "module-update": { about: "A." }, rubbish: { about: "A." } } },
+      },
+    );
+    expect((await service.post("/api/plugins", twin.body)).status).toBe(201);
+    expect((await service.post("/api/plugins/twin/approve", {})).status).toBe(200);
+    await eventually(async () =>
+      expect(await get("twin")).toMatchObject({
+        ...{ state: "ready", code: "NAME_TAKEN" },
+        reason: "Not in service, because another plugin has these names: useCases.module-update",
+      }),
+    );
+    const setup = await service.post<{ error: string }>("/api/use-cases/rubbish/setup", {});
+    expect([setup.status, setup.body.error]).toEqual([
+      502,
+      expect.stringContaining("useCases.rubbish.setup is not what it must be"),
+    ]);
+    expect((await service.del("/api/plugins/twin")).status).toBe(204);
+  },
+  limit,
+);
+
 describe("a plugin that crashes", () => {
   test(
     "ends its own calls at once, waits, and is quarantined after the fifth",

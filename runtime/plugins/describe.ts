@@ -93,6 +93,13 @@ function describe(manifest: BuiltManifest, running: Running | undefined, set: Re
   };
 }
 
+/** It serves, but not with all that it brings. */
+function clashOf(id: string, fleet: Fleet): Pick<PluginEntity, "code" | "reason"> {
+  const left = fleet.leftOut(id);
+  if (left.length === 0) return { code: null, reason: null };
+  return { code: "NAME_TAKEN", reason: `Not in service, because another plugin has these names: ${left.join(", ")}` };
+}
+
 function stateOf(
   row: PluginRow,
   current: VersionRow | undefined,
@@ -103,7 +110,11 @@ function stateOf(
   if (row.quarantine_code !== null) return { state: "quarantined", code: row.quarantine_code, reason: row.quarantine_reason };
   if (!row.enabled) return { state: "approved", code: null, reason: null };
   const status = running?.process?.status();
-  if (status) return { state: status.state, code: status.code, reason: status.reason };
+  if (status)
+    return {
+      state: status.state,
+      ...(status.code === null ? clashOf(row.id, fleet) : { code: status.code, reason: status.reason }),
+    };
   const refused = fleet.refused.get(row.id);
   if (refused) return { state: "stopped", code: refused.code, reason: refused.reason };
   return { state: running ? "ready" : "enabled", code: null, reason: null };

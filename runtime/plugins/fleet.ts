@@ -18,6 +18,8 @@ export interface Fleet {
   fromEnvironment(): readonly Running[];
   running(id: string): Running | undefined;
   all(): readonly Running[];
+  /** Contributions of a plugin that are not in service, because another has their names: `queues.audit`. */
+  leftOut(id: string): readonly string[];
   /** Plugins that could not be taken in, by id or by the name that the operator gave. */
   readonly refused: ReadonlyMap<string, Refused>;
   /** Tries a version before it serves. Throws a `Refusal`. */
@@ -67,6 +69,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const keeping = new Set<Supervised>();
   let stopping = false;
 
+  const leftOut = new Map<string, readonly string[]>();
   const changed: TakeInOptions["changed"] = ({ id, version }, status) => {
     if (stopping) return;
     for (const listener of listeners) listener(id, status);
@@ -85,6 +88,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const taken = (but: string) => new Set([...builtIns, ...[...own.keys(), ...installed.keys()].filter((id) => id !== but)]);
   const enter = async (running: Running) => {
     const left = host.add(running.loaded);
+    leftOut.set(running.manifest.id, left);
     if (left.length > 0)
       watchdog("a plugin's contributions have names that another plugin has", { plugin: running.manifest.id, left });
     await options.contributed();
@@ -138,6 +142,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     const running = installed.get(id);
     if (!running) return;
     installed.delete(id);
+    leftOut.delete(id);
     host.remove(id);
     await options.contributed();
     // Drains in the background: what replaces it serves already.
@@ -187,6 +192,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     fromEnvironment: () => [...own.values()],
     all: () => [...own.values(), ...installed.values()],
     running: (id) => installed.get(id) ?? own.get(id),
+    leftOut: (id) => leftOut.get(id) ?? [],
     isTaken: (id) => builtIns.has(id) || own.has(id),
     trial: async (foreign) => {
       const id = foreign.manifest?.id ?? "";

@@ -54,6 +54,8 @@ const outside: readonly PluginErrorCode[] = [
   "unavailable",
   "timeout",
   "not_configured",
+  // Of a plugin's process: what it threw, or an answer that is none.
+  "failed",
 ];
 
 /** By its members: an installed plugin has its own copy of the error's class. */
