@@ -44,6 +44,22 @@ const statusOf = (path: string, headers: Record<string, string>, method = "GET")
     call.on("error", fail).end();
   });
 
+test("reembed and what moves memories say in a line what is away, and how to go on", { timeout: 60_000 }, async () => {
+  const own = { DATA_DIR: join(folder, "own"), EMBEDDING_DIMENSION: "64" };
+  writeFileSync(join(folder, "one.jsonl"), '{"key": "one", "content": "c", "scope": "organizational"}\n');
+  expect(await signalbox(["memory", "import", "one.jsonl"], own)).toEqual({ code: 0, text: expect.stringMatching(/1 created/) });
+  const proxy = { ...own, EMBEDDING_PROVIDER: "proxy", LLM_BASE_URL: "http://127.0.0.1:9/v1" };
+  const { code, text } = await signalbox(["reembed"], proxy);
+  expect([code, text.trim().split("\n").at(-1)]).toEqual([
+    1,
+    expect.stringMatching(/could not be reached.*`signalbox reembed` again/),
+  ]);
+  expect(await signalbox(["reembed", "now"], own)).toEqual({
+    code: 2,
+    text: expect.stringMatching(/^signalbox reembed takes nothing/),
+  });
+});
+
 describe("while there are no keys", () => {
   test("a whole life of an agent", async () => {
     const made = await json([

@@ -9,6 +9,7 @@ import { reembed } from "../memory/reembed.ts";
 import { openStores } from "../memory/stand-alone.ts";
 import { exportMemories, importMemories, linesOf } from "../memory/transfer.ts";
 import { onDatabase } from "./local.ts";
+import { RequestError } from "./request.ts";
 
 const builtIns = [memoryPgvector, memoryRedis];
 const inUse = "Stop that service first.";
@@ -19,10 +20,23 @@ export const runReembed = (interactive: boolean, out: Write, err: Write): Promis
   onDatabase(err, inUse, async (database, log) => {
     await migrate(database, log);
     const options = { config: readConfig(), database, builtIns, log, signal: new AbortController().signal };
-    const result = await reembed(options, ({ done, total }) => err(interactive ? bar(done, total) : `${done} of ${total}\n`));
-    if (interactive) err("\n");
-    out(`${result.done} of ${result.total} texts embedded.\n`);
+    let shown = "";
+    try {
+      const result = await reembed(options, ({ done, total }) => {
+        shown = interactive ? bar(done, total) : `${done} of ${total}\n`;
+        err(shown);
+      });
+      if (interactive) err("\n");
+      out(`${result.done} of ${result.total} texts embedded.\n`);
+    } catch (error) {
+      if (interactive && shown !== "") err("\n");
+      throw foreseen(error, " What is embedded stays so: run `signalbox reembed` again to go on.");
+    }
   });
+
+/** A model or a store that is away is nobody's mistake in the program. */
+const foreseen = (error: unknown, way = ""): unknown =>
+  error instanceof Error && ["Failure", "PluginError"].includes(error.name) ? new RequestError(`${error.message}${way}`) : error;
 
 const width = 30;
 function bar(done: number, total: number): string {
@@ -61,6 +75,8 @@ const withStores = <T>(err: Write, work: (stored: Stored) => Promise<T>): Promis
       const { sql } = database;
       const keep = createKeep({ sql, stores, log, ...ground, shortTtlSeconds: config.REDIS_MEMORY_TTL, stored: () => {} });
       return await work({ sql, stores, keep });
+    } catch (error) {
+      throw foreseen(error);
     } finally {
       await ground.redis?.close();
     }

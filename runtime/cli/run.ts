@@ -57,11 +57,19 @@ async function carryOut([first, ...rest]: readonly string[], terminal: Terminal)
     return null;
   }
   if (first === "plugin") return (await import("./plugin/command.ts")).runPlugin(rest, terminal);
-  if (first === "reembed" && rest.length === 0) {
+  if (first === "reembed") {
+    if (wantsHelp)
+      return say(
+        terminal,
+        "Usage: signalbox reembed\n\nThe service must not run meanwhile. Ended half way it goes on where it was.\n",
+      );
+    if (rest.length > 0)
+      throw new UsageError("signalbox reembed takes nothing; the configuration is in the environment and .env.");
     await (await import("./memory.ts")).runReembed(terminal.interactive, terminal.out, terminal.err);
     return 0;
   }
-  if (first === "memory" && (rest[0] === "export" || rest[0] === "import") && !wantsHelp) return transfer(rest, terminal);
+  if (first === "memory" && (rest[0] === "export" || rest[0] === "import"))
+    return wantsHelp ? say(terminal, `${transferUsage}\n`) : transfer(rest, terminal);
   const verbs = verbsOf(declared().map(({ op }) => op));
   if (first === "--help" || first === "-h" || first === "help") return say(terminal, overview(verbs));
   if (first === undefined) {
@@ -71,10 +79,11 @@ async function carryOut([first, ...rest]: readonly string[], terminal: Terminal)
   return runNoun(first, rest, verbs, terminal);
 }
 
+const transferUsage = "Usage: signalbox memory export > <file>, or signalbox memory import <file> (- for standard input)";
+
 async function transfer([direction, file, ...more]: readonly string[], terminal: Terminal): Promise<number> {
   const { runExport, runImport } = await import("./memory.ts");
-  if (more.length > 0 || (direction === "export") === (file !== undefined))
-    throw new UsageError("Usage: signalbox memory export > <file>, or signalbox memory import <file>");
+  if (more.length > 0 || (direction === "export") === (file !== undefined)) throw new UsageError(transferUsage);
   if (file === undefined) return runExport(terminal.out, terminal.err).then(() => 0);
   return (await runImport(file, terminal.out, terminal.err)) ? 0 : 1;
 }

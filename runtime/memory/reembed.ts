@@ -6,6 +6,9 @@ import { embedBatch, SetAside, type Waiting, waitingChunks } from "./embed-waiti
 import { embedderOf, prepareMemory, vectorTables } from "./prepare.ts";
 import { changeModel, countUnembedded, findSettings } from "./queries.ts";
 import { openStores } from "./stand-alone.ts";
+import { inDatabase } from "./store-together.ts";
+
+const mostElsewhere = 100_000;
 
 export interface Progress {
   readonly done: number;
@@ -31,7 +34,10 @@ export async function reembed(
     const stores = await openStores(ground, options.builtIns, config, log);
     // Those in the database went with their column.
     if (changed && stores.short !== stores.long) await stores.short.backend.forgetVectors();
-    const total = (await countUnembedded(sql)).total;
+    // What is in the database is counted there; short-term memories elsewhere are few.
+    const elsewhere = stores.all.filter(({ name }) => name !== inDatabase);
+    const waiting = await Promise.all(elsewhere.map(({ backend }) => backend.unembedded(mostElsewhere)));
+    let total = (await countUnembedded(sql)).total + waiting.flat().length;
     let done = 0;
     told({ done, total });
     const refused = new SetAside();
@@ -40,11 +46,12 @@ export async function reembed(
       for (let count = -1; count !== 0; done += count) {
         signal.throwIfAborted();
         count = await embedBatch(waiting, ground.embedder, refused, signal);
-        if (count > 0) told({ done: Math.min(total, done + count), total: Math.max(total, done + count) });
+        total = Math.max(total, done + count);
+        if (count > 0) told({ done: done + count, total });
       }
     }
     if (refused.size > 0) log.warn("the model refused some texts; they are found by their words only", { texts: refused.size });
-    return { done: done - refused.size, total: Math.max(total, done) };
+    return { done: done - refused.size, total };
   } finally {
     await ground.redis?.close();
   }
