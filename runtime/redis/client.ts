@@ -16,6 +16,8 @@ export interface Redis extends RedisAccess {
 /** Longest wait for an answer. Redis answers within a millisecond or is in trouble. */
 const commandMs = 1_000;
 const connectMs = 2_000;
+/** A connection that owes an answer for so long leads nowhere any more; the system itself would notice after a quarter of an hour. */
+const silentMs = 3_000;
 /** Where Redis stands when nobody says. */
 const local = "redis://127.0.0.1:6379";
 
@@ -62,6 +64,7 @@ const connect = (url: string): Client =>
     lazyConnect: true,
     connectTimeout: connectMs,
     commandTimeout: commandMs,
+    socketTimeout: silentMs,
     // What cannot be sent now fails now: a caller that waits for a dead Redis would only pile up.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
