@@ -82,6 +82,15 @@ test("a file's lines end with a line feed alone, whatever stands in them; of two
   for (const { key } of [odd, first]) await keep.remove(key);
 });
 
+test("a model that does not answer costs no vector", async () => {
+  const proxy = { EMBEDDING_PROVIDER: "proxy", LLM_BASE_URL: "http://127.0.0.1:9/v1", EMBEDDING_DIMENSION: "64" };
+  const config = readConfig({ DATA_DIR: data, ...proxy }, "none");
+  const signal = new AbortController().signal;
+  const failed = reembed({ config, database, builtIns: [memoryPgvector], log: quiet, signal }, () => {});
+  await expect(failed).rejects.toThrow(/could not be reached/);
+  await expect(open(64)).resolves.toBeDefined();
+});
+
 test("another model is refused until everything is embedded anew; ended half way it goes on", { timeout: 120_000 }, async () => {
   await expect(open(96)).rejects.toThrow(/signalbox reembed/);
   const told: Progress[] = [];

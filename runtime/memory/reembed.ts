@@ -9,6 +9,7 @@ import { openStores } from "./stand-alone.ts";
 import { inDatabase } from "./store-together.ts";
 
 const mostElsewhere = 100_000;
+const answerMs = 60_000;
 
 export interface Progress {
   readonly done: number;
@@ -25,9 +26,12 @@ export async function reembed(
 ): Promise<Progress> {
   const { config, database, log, signal } = options;
   const { sql } = database;
-  const { model, dimension } = embedderOf(config);
+  const embedder = embedderOf(config);
+  const { model, dimension } = embedder;
   const before = await findSettings(sql);
   const changed = before.model !== model || before.dimension !== dimension;
+  // A model that is away, or makes vectors of another length, must not cost the vectors that there are.
+  if (changed) await embedder.embedAll(["hello"], AbortSignal.any([signal, AbortSignal.timeout(answerMs)]));
   if (changed) await changeModel(sql, vectorTables, model, dimension);
   const ground = await prepareMemory(config, database, log);
   try {
