@@ -24,7 +24,7 @@ export async function gather(
   let model = asked;
   let finished = false;
   let usage: Chunk["usage"] = null;
-  const calls = new Map<number, { id: string; name: string; arguments: string }>();
+  const calls: PartialCall[] = [];
   for await (const one of chunks) {
     const chunk = (one ?? {}) as Chunk;
     if (typeof chunk.model === "string" && chunk.model) model = chunk.model;
@@ -39,15 +39,18 @@ export async function gather(
     }
     for (const [at, call] of (Array.isArray(delta?.tool_calls) ? delta.tool_calls : []).entries()) {
       const index = typeof call?.index === "number" ? call.index : at;
-      const whole = calls.get(index) ?? { id: `call_${index}`, name: "", arguments: "" };
-      calls.set(index, whole);
-      if (typeof call?.id === "string" && call.id) whole.id = call.id;
-      if (typeof call?.function?.name === "string") whole.name += call.function.name;
-      if (typeof call?.function?.arguments === "string") whole.arguments += call.function.arguments;
+      addTo(calls, {
+        index,
+        id: textOf(call?.id),
+        name: textOf(call?.function?.name),
+        arguments: textOf(call?.function?.arguments),
+      });
     }
   }
   if (!finished) throw new Failure("The LLM's answer was cut off.", { retryable: true });
-  const toolCalls: ToolCall[] = [...calls].sort(([a], [b]) => a - b).map(([, call]) => call);
+  const toolCalls = calls
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ index: _, id, ...rest }, n): ToolCall => ({ id: id || `call_${n}`, ...rest }));
   const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
   return {
     model,
@@ -57,4 +60,23 @@ export async function gather(
     completionTokens: count(usage?.completion_tokens),
     costUsd: typeof usage?.cost === "number" ? usage.cost : null,
   };
+}
+
+interface PartialCall {
+  readonly index: number;
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** A piece belongs to the call of its number; where that has another id and the piece a name, it begins one: some proxies number all 0. */
+function addTo(calls: PartialCall[], piece: PartialCall): void {
+  const known = calls.findLast(({ index }) => index === piece.index);
+  const isNew = !known || (piece.name !== "" && piece.id !== "" && known.id !== "" && known.id !== piece.id);
+  if (isNew) return void calls.push({ ...piece });
+  known.id ||= piece.id;
+  known.name += piece.name;
+  known.arguments += piece.arguments;
 }

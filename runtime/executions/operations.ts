@@ -18,6 +18,8 @@ export function executionOperations(bus: Bus): Bound[] {
       const cancelled = await cancelExecution(sql, id);
       if (cancelled) {
         await bus.publish("cancel", id);
+        // Its subject is free.
+        await bus.publish("queue");
         return cancelled;
       }
       const execution = await findExecution(sql, id);
