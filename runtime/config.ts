@@ -162,6 +162,8 @@ export interface Config extends Parsed {
   readonly foreignSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Standard error is a terminal, and nobody set NO_COLOR or CI. */
   readonly terminal: boolean;
+  /** `npm start` started it, and is its parent. */
+  readonly startedByNpm: boolean;
 }
 
 export class ConfigError extends Error {
@@ -183,6 +185,7 @@ export function readConfig(environment: Environment = process.env, file = ".env"
     connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
     foreignSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}_`),
     terminal: process.stderr.isTTY === true && !merged.CI,
+    startedByNpm: environment.npm_package_name === "signalbox" && /^start\b/.test(environment.npm_lifecycle_event ?? ""),
   });
 }
 

@@ -15,12 +15,18 @@ import { start } from "./service.ts";
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog({ pretty: config.terminal });
+  let stopping = false;
+  if (config.startedByNpm)
+    whenOrphaned(() => {
+      if (stopping) return;
+      log.error("npm, which started the service, was killed: the service ends, too");
+      process.exit(1);
+    });
   const service = await start(
     config,
     { builtIns: [alpha, beta, gamma, delta, memoryPgvector, memoryRedis, queueRedis, moduleUpdate, wiki] },
     log,
   );
-  let stopping = false;
   const stop = (signal: string) => {
     if (stopping) process.exit(1);
     stopping = true;
@@ -34,6 +40,17 @@ async function main(): Promise<void> {
     );
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
+}
+
+/** Whoever kills npm alone means the service: left behind it would hold the ports. What runs goes on at the next start. */
+function whenOrphaned(then: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    then();
+  }, 200);
+  timer.unref();
 }
 
 main().catch((error) => {

@@ -185,6 +185,11 @@ describe.each(databases())("the webhook door (%s)", (database) => {
     const unmapped = await world.service.webhook(issueOpened({ repo }), { action: "pinned" });
     expect(unmapped).toMatchObject({ status: 200, body: { status: "discarded" } });
     expect(await reasonOf(unmapped.body.event_id)).toContain("issues/pinned");
+    const logged = world.service
+      .logs()
+      .split("\n")
+      .find((line) => line.includes(unmapped.body.event_id));
+    expect(JSON.parse(logged ?? "{}")).toMatchObject({ message: "event discarded", slug: "alpha" });
   });
 
   test("its own events start nothing: known by account and by marker; a quoted marker does not count", async () => {

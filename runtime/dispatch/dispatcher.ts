@@ -58,8 +58,10 @@ export function createDispatcher(options: {
   concurrency: number;
   /** Tells operators of what is not as they meant it. */
   warn: Warn;
+  /** Logs what was discarded, and why. */
+  note: Warn;
 }): Dispatcher {
-  const { sql, routing, wake, warn } = options;
+  const { sql, routing, wake, warn, note } = options;
   const store = (concurrency: number) =>
     batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
       ...{ maxItems: 64, beside: 8, maxSize: 4_000_000, concurrency },
@@ -82,6 +84,8 @@ export function createDispatcher(options: {
       const { arrival, earlier } = await (inTurn ? inTurn(hand) : hand());
       if (earlier) return { event_id: earlier, status: "duplicate" };
       if (arrival.executions.length > 0) wake();
+      const { id, slug, outcome, reason: why } = arrival.event;
+      if (outcome === "discarded") note("event discarded", { event: id, slug, reason: why });
       return receiptOf(arrival);
     },
   };

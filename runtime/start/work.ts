@@ -36,7 +36,7 @@ export async function startWork(foundations: Foundations, plugins: Plugins, agen
     if (worker && worker.running() < config.WORKER_CONCURRENCY) worker.wake();
     else bus.publish("queue").catch((error) => log.warn("other replicas were not told", { error }));
   };
-  const dispatcher = createDispatcher({ sql, routing, wake, warn, concurrency: parallel(4) });
+  const dispatcher = createDispatcher({ sql, routing, wake, warn, note: log.info, concurrency: parallel(4) });
   const unread = createUnread(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
   closing.add(() => unread.close());
   const inbox = createInbox({
