@@ -7,6 +7,9 @@ export const asJson = (value: unknown): string => `${escaped(JSON.stringify(valu
 /** The same on one line. What turns the direction of a text around is escaped too: a line of a log must not look like another. */
 export const onOneLine = (value: unknown): string => escaped(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
 
+/** Text that may hold what a plugin or a tracker wrote, which must not steer a terminal; its lines stay. */
+export const harmless = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");
+
 const escaped = (json: string): string => json.replace(/[\u007f-\u009f]/g, inHex);
 const inHex = (text: string): string =>
   Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");

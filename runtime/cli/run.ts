@@ -5,7 +5,7 @@ import { version } from "../version.ts";
 import { type ReadText, readArguments, UsageError } from "./arguments.ts";
 import { helpOf, overview, usageOf } from "./help.ts";
 import { runMigrate, runOnKeys } from "./local.ts";
-import { asJson, asTable } from "./output.ts";
+import { asJson, asTable, harmless } from "./output.ts";
 import { type Answer, RequestError, request } from "./request.ts";
 import { type Verb, verbsOf } from "./verbs.ts";
 
@@ -29,7 +29,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
       return 2;
     }
     // It may hold what a plugin or a tracker wrote.
-    terminal.err(`${plain(error).replace(/[^\P{Cc}\n\t]/gu, " ")}\n`);
+    terminal.err(`${harmless(plain(error))}\n`);
     return 1;
   }
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { UsageError } from "../arguments.ts";
+import { harmless } from "../output.ts";
 import type { Terminal } from "../run.ts";
 import type { Built } from "./build.ts";
 import type { CaseResult, Report } from "./conformance/report.ts";
@@ -23,7 +24,8 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
     const { code, message } = error as { code?: unknown; message: string };
     if (typeof code === "string" && code.startsWith("ERR_PARSE_ARGS")) throw new UsageError(`${message}\n${pluginHelp(verb)}`);
     if (!(error instanceof PackageFault)) throw error;
-    terminal.err(`${error.code}: ${error.message}\n`);
+    // A stranger's package may be what it quotes.
+    terminal.err(harmless(`${error.code}: ${error.message}\n`));
     return 1;
   }
 }
