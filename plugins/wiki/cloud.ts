@@ -1,4 +1,5 @@
-import type { Call, HttpClient } from "@signalbox/sdk";
+import { setImmediate as breath } from "node:timers/promises";
+import type { Call, HttpClient, KnowledgePage } from "@signalbox/sdk";
 import { z } from "zod";
 import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
 import { type Settings, spacesOf, webOf } from "./settings.ts";
@@ -50,20 +51,22 @@ export const cloud: WikiApi = {
     const hidden = spacesOf(connection).find((key) => !seen.has(key.toLowerCase()));
     if (hidden !== undefined) throw noSpace(hidden);
     const pages = await wholePages(client, numbers, call);
-    return pages.flatMap(({ base, page }) => {
+    const read: KnowledgePage[] = [];
+    for (const { base, page } of pages) {
       const space = keys.get(page.spaceId);
-      if (space === undefined || page.status !== "current") return [];
-      return [
-        {
-          id: page.id,
-          revision: revisionOf(page.version.number, space),
-          title: page.title,
-          url: pageUrl(base, webOf(connection), page._links.webui),
-          space,
-          body: storageToMarkdown(page.body.storage.value),
-        },
-      ];
-    });
+      if (space === undefined || page.status !== "current") continue;
+      read.push({
+        id: page.id,
+        revision: revisionOf(page.version.number, space),
+        title: page.title,
+        url: pageUrl(base, webOf(connection), page._links.webui),
+        space,
+        body: storageToMarkdown(page.body.storage.value),
+      });
+      // Pages may be long, and the host has others to answer.
+      await breath();
+    }
+    return read;
   },
 };
 

@@ -1,3 +1,4 @@
+import { setImmediate as breath } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { type Call, type Knowledge, type KnowledgePage, PluginError } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../database/client.ts";
@@ -177,7 +178,12 @@ async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: rea
   const source = job.knowledge_source_id;
   const ids = pages.map(({ id }) => id);
   const before = Map.groupBy(await chunksOf(deps.sql, source, ids), ({ page_id }) => page_id);
-  const changes = pages.map((page) => changeOf(page, before.get(page.id) ?? []));
+  const changes: ChunkChange[] = [];
+  for (const page of pages) {
+    changes.push(changeOf(page, before.get(page.id) ?? []));
+    // Pages may be long, and this process answers webhooks too.
+    await breath();
+  }
   const change: ChunkChange = {
     added: changes.flatMap(({ added }) => added),
     moved: changes.flatMap(({ moved }) => moved),
