@@ -18,7 +18,14 @@ export function systemPrompt(
   return [...persona, ...remembered].filter((part) => part.trim() !== "").join("\n\n");
 }
 
-const line = (memory: { source: string; content: string }) => `- (${memory.source}) ${memory.content.replaceAll("\n", "\n  ")}`;
+/** Characters of one memory in a prompt: a large one would fill the model's context, in every run that it fits. */
+const longestMemory = 8_000;
+
+function line({ source, content }: { source: string; content: string }): string {
+  const rest = content.length - longestMemory;
+  const text = rest > 0 ? `${content.slice(0, longestMemory).toWellFormed()} … (${rest} more characters)` : content;
+  return `- (${source.replace(/\s+/g, " ")}) ${text.replaceAll("\n", "\n  ")}`;
+}
 
 const personaOf = (agent: Agent): string[] => [
   agent.context ?? "",
