@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import * as plugins from "@signalbox/schema/plugins";
 import { problem } from "@signalbox/schema/problem";
-import { type BuiltManifest, widened } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, widened } from "@signalbox/sdk/manifest";
 import type { Bus } from "../bus.ts";
 import type { Sql } from "../database/client.ts";
 import { type Bound, handle } from "../operations.ts";
@@ -197,8 +197,8 @@ async function install(
 
 /** Bytes alone do not make a version: what it may do stands in the manifest. */
 function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void {
-  // As this host reads it: it may know members that the one which stored it did not.
-  const had = readManifest(JSON.stringify(before));
+  // As this host reads it, where it does: it may know members that the one which stored it did not.
+  const had = builtManifest.safeParse(before).data ?? before;
   const other = Object.keys({ ...had, ...after })
     .filter((key) => !isDeepStrictEqual(had[key as keyof BuiltManifest], after[key as keyof BuiltManifest]))
     .sort();
