@@ -1,5 +1,5 @@
-import type { Agent } from "../agents/queries.ts";
 import type { Sql } from "../database/client.ts";
+import { lazily } from "../database/lazily.ts";
 
 /** An execution in the hands of a worker. */
 export interface Claimed {
@@ -56,7 +56,7 @@ export async function renewLeases(
       select e.id from task_executions e
       join unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]) as given (id, lease)
         on given.id = e.id and given.lease = e.lease
-      where e.id = any(${leases.map((one) => one.id)}::uuid[]) and e.state = 'running' order by e.id for update of e
+      where e.id = any(${leases.map((one) => one.id)}::uuid[]) and e.state = 'running' and ${lazily(sql)} order by e.id for update of e
     )
     update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
     from mine where e.id = mine.id returning e.id`;
@@ -118,5 +118,3 @@ export const chooseAgent = (sql: Sql, execution: Claimed, required: readonly str
       select id from chosen`;
     return row?.id;
   });
-
-export type { Agent };

@@ -133,10 +133,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       await taking;
       const all = Promise.allSettled([...held.values()].map(({ done }) => done));
       await Promise.race([all, new Promise((done) => setTimeout(done, drainMs).unref())]);
-      for (const { execution, abort } of held.values()) {
+      const left = [...held.values()];
+      for (const { execution, abort } of left) {
         abort.abort(new LeaseLost("stopped"));
         await giveBack(sql, execution).catch(() => {});
       }
+      // Other replicas may take it up at once.
+      if (left.length > 0) await bus.publish("queue").catch(() => {});
       keepGoing.abort();
       await keeping;
     },
