@@ -42,8 +42,10 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
       for (let offset = 0; ; offset += pageSize) {
         const [, ids] = await pageOf(index, offset, pageSize);
         for (const entry of await read(ids.filter((id) => !seen.has(id)))) {
+          // What one match does not want another one may.
+          if (!matches(entry.memory, match)) continue;
           seen.add(entry.memory.id);
-          if (matches(entry.memory, match)) yield entry;
+          yield entry;
         }
         if (ids.length < pageSize) break;
       }

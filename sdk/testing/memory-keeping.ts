@@ -161,6 +161,8 @@ async function filters({ backend, put, agent, vector }: MemoryBench): Promise<vo
       [{ agent_id: other }, { agent_id: other, scope: "agent" }],
       [1, 3],
     ],
+    // What one passes over another one may want.
+    [places.filter(({ agent_id }) => agent_id === agent), [0, 2, 4, 5, 6]],
     [[], []],
   ];
   for (const [filter, indexes] of expectations) {
