@@ -12,10 +12,14 @@ import { createLog, toStandardError } from "./log.ts";
 import { start } from "./service.ts";
 
 /** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
+/** A signal to the whole group, such as Ctrl-C, comes twice: npm passes its own on. A later one means: at once. */
+const sameSignalMs = 1_000;
+
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog({ pretty: config.terminal });
   let stopping = false;
+  let stoppedAt = 0;
   if (config.startedByNpm)
     whenOrphaned(() => {
       if (stopping) return;
@@ -28,8 +32,12 @@ async function main(): Promise<void> {
     log,
   );
   const stop = (signal: string) => {
-    if (stopping) process.exit(1);
+    if (stopping) {
+      if (performance.now() - stoppedAt > sameSignalMs) process.exit(1);
+      return;
+    }
     stopping = true;
+    stoppedAt = performance.now();
     log.info("stopping", { signal });
     service.stop().then(
       () => process.exit(0),

@@ -42,11 +42,11 @@ export function run(
 /** What Node has compiled once it does not compile at every start. */
 const compileCache = join(root, "node_modules/.cache/signalbox/compiled");
 
-/** Starts any program with the same little environment. */
+/** Starts any program with the same little environment. `group`: signals go to all that it starts, as those of a terminal do. */
 export function runProgram(
   command: string,
   args: readonly string[],
-  options: { env: Record<string, string>; cwd?: string },
+  options: { env: Record<string, string>; cwd?: string; group?: boolean },
 ): Running {
   const own = Object.fromEntries(
     ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
@@ -55,11 +55,12 @@ export function runProgram(
     ...(options.cwd && { cwd: options.cwd }),
     env: { ...own, NODE_COMPILE_CACHE: compileCache, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: options.group ?? false,
   });
-  return watch(child);
+  return watch(child, options.group ?? false);
 }
 
-function watch(child: ChildProcess): Running {
+function watch(child: ChildProcess, group: boolean): Running {
   const written: string[] = [];
   let exit: Exit | null = null;
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => written.push(text));
@@ -85,6 +86,6 @@ function watch(child: ChildProcess): Running {
     },
     ended,
     logs: () => written.join(""),
-    signal: (name) => void child.kill(name),
+    signal: (name) => void (group && child.pid ? process.kill(-child.pid, name) : child.kill(name)),
   };
 }
