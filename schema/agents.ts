@@ -30,7 +30,7 @@ const persona = {
 const secret = {
   auth_enabled: z
     .boolean()
-    .describe("Over gRPC the agent registers with its `auth_secret`. Without: with none, and only while there are no API keys."),
+    .describe("Over gRPC the agent registers with its `auth_secret`. Without: with none, so set it where strangers reach the port."),
   auth_secret: z.string().min(1, "must not be empty").max(1_000).describe("Write-only; stored hashed. Make it long and random."),
 };
 

@@ -3,6 +3,7 @@ import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { type Receipt, signature } from "../harness/webhooks.ts";
 import { webhookSecret } from "../harness/world.ts";
 import { type Arrange, type Cases, unique } from "./cases.ts";
+import { unverifiable } from "./plugins.ts";
 import type { World } from "./world.ts";
 
 let issues = 0;
@@ -44,6 +45,7 @@ export const events: Cases = {
     401: () => ({ params: slug, body: payload(), headers: { "x-alpha-event": "issues" } }),
     404: () => ({ params: { slug: "nothing" }, body: payload() }),
     413: () => ({ params: slug, body: JSON.stringify({ text: "x".repeat(26_214_401) }) }),
+    503: unverifiable,
   },
   "webhook-events.get": { valid: eventId },
   "webhook-events.replay": {

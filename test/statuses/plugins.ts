@@ -11,6 +11,29 @@ const code = (id: string, says: string) => `
       about: "Says it.", effect: "read", input: z.object({}), output: z.object({ said: z.string() }), run: () => ({ said: "${says}" }),
     }) } }),
   });`;
+/** A source that cannot say whether a webhook is genuine. */
+const doubter = `
+  import { definePlugin, PluginError } from "@signalbox/sdk";
+  import { z } from "zod";
+  const nothing = async () => null;
+  export default definePlugin({
+    id: "doubter", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [],
+    setup: () => ({ sources: { doubter: {
+      about: "Doubts.", connection: z.object({}), secrets: [], required: [], parse: nothing,
+      verify: () => { throw new PluginError("unavailable", "the list of keys cannot be read"); },
+      account: nothing, check: nothing, deliver: nothing, find: nothing,
+    } } }),
+  });`;
+const doubts = { about: "Doubts.", connection: { type: "object", properties: {} }, secrets: [], required: [] };
+
+/** A webhook whose plugin is not able to verify it. */
+export const unverifiable: Arrange = async ({ make }) => {
+  const { body } = await buildPlugin(doubter, { id: "doubter", kinds: ["sources"], contributes: { sources: { doubter: doubts } } });
+  await make("plugins.install", { body });
+  await make("plugins.approve", { params: { id: "doubter" }, body: {} });
+  return { params: { slug: "doubter" }, body: "{}" };
+};
+
 const build = (id: string, says = "hello") =>
   buildPlugin(code(id, says), {
     ...{ id, needs: ["secret"], config: { type: "object", properties: {} }, permissions: { http: [] } },
