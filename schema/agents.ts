@@ -30,7 +30,9 @@ const persona = {
 const secret = {
   auth_enabled: z
     .boolean()
-    .describe("Over gRPC the agent registers with its `auth_secret`. Without: with none, so set it where strangers reach the port."),
+    .describe(
+      "Over gRPC the agent registers with its `auth_secret`. Without: with none, so set it where strangers reach the port.",
+    ),
   auth_secret: z.string().min(1, "must not be empty").max(1_000).describe("Write-only; stored hashed. Make it long and random."),
 };
 

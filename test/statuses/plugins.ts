@@ -28,7 +28,11 @@ const doubts = { about: "Doubts.", connection: { type: "object", properties: {} 
 
 /** A webhook whose plugin is not able to verify it. */
 export const unverifiable: Arrange = async ({ make }) => {
-  const { body } = await buildPlugin(doubter, { id: "doubter", kinds: ["sources"], contributes: { sources: { doubter: doubts } } });
+  const { body } = await buildPlugin(doubter, {
+    id: "doubter",
+    kinds: ["sources"],
+    contributes: { sources: { doubter: doubts } },
+  });
   await make("plugins.install", { body });
   await make("plugins.approve", { params: { id: "doubter" }, body: {} });
   return { params: { slug: "doubter" }, body: "{}" };
