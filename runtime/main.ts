@@ -11,18 +11,17 @@ import { ConfigError, readConfig, StartError } from "./config.ts";
 import { createLog, toStandardError } from "./log.ts";
 import { start } from "./service.ts";
 
-/** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
 /** A signal to the whole group, such as Ctrl-C, comes twice: npm passes its own on. A later one means: at once. */
 const sameSignalMs = 1_000;
 
+/** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog({ pretty: config.terminal });
-  let stopping = false;
-  let stoppedAt = 0;
+  let stoppedAt: number | null = null;
   if (config.startedByNpm)
     whenOrphaned(() => {
-      if (stopping) return;
+      if (stoppedAt !== null) return;
       log.error("npm, which started the service, was killed: the service ends, too");
       process.exit(1);
     });
@@ -32,12 +31,10 @@ async function main(): Promise<void> {
     log,
   );
   const stop = (signal: string) => {
-    if (stopping) {
-      if (performance.now() - stoppedAt > sameSignalMs) process.exit(1);
-      return;
-    }
-    stopping = true;
-    stoppedAt = performance.now();
+    const now = performance.now();
+    if (stoppedAt !== null && now - stoppedAt <= sameSignalMs) return;
+    if (stoppedAt !== null) process.exit(1);
+    stoppedAt = now;
     log.info("stopping", { signal });
     service.stop().then(
       () => process.exit(0),

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startModel } from "../examples/demo/model.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
-import { databases, freshDatabase } from "./harness/databases.ts";
+import { databases, freshDatabase, realDatabase } from "./harness/databases.ts";
 import { run, runtimeUnderTest } from "./harness/process.ts";
 import { startService } from "./harness/service.ts";
 import { waitForExecutions } from "./harness/wait.ts";
@@ -153,8 +153,7 @@ test.runIf(databases().includes("postgres"))(
   "PostgreSQL going away for a moment is 503, and then it serves again",
   { timeout: 120_000 },
   async () => {
-    await using database = await freshDatabase();
-    if (!database) throw new Error("no database");
+    await using database = await realDatabase();
     await using service = await startService({ databaseUrl: database.url, seed: true });
     await database.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { issueOpened } from "./harness/alpha-payloads.ts";
-import { databases, type FreshDatabase, freshDatabase } from "./harness/databases.ts";
+import { databases, type FreshDatabase, realDatabase } from "./harness/databases.ts";
 import { root, run } from "./harness/process.ts";
 import type { Service } from "./harness/service.ts";
 import { eventually } from "./harness/wait.ts";
@@ -18,8 +18,7 @@ const dying = [0, 5, 10, 15].map((first) => connections.slice(first, first + 5))
 test.runIf(databases().includes("postgres"))(
   "200 connected agents, 2,000 tasks, a tenth of the agents killed: every task is completed once, no comment is there twice",
   async () => {
-    await using database = await freshDatabase();
-    if (!database) throw new Error("no database");
+    await using database = await realDatabase();
     const env = { RATE_LIMIT_PRIVILEGED: "1000000", EXECUTION_LEASE_SECONDS: "20" };
     await using world = await startWorld({ databaseUrl: database.url, tasks: [], env });
     const { service, tracker } = world;

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { expect, test } from "vitest";
 import { issueOpened } from "./harness/alpha-payloads.ts";
-import { databases, freshDatabase } from "./harness/databases.ts";
+import { databases, realDatabase } from "./harness/databases.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
 import { startWorld, textsOf } from "./harness/world.ts";
 
@@ -13,8 +13,7 @@ const wake = "select pg_notify('signalbox', 'test queue')";
 test.runIf(databases().includes("postgres"))(
   "an execution that its worker takes up again, and a stop during a claim",
   async () => {
-    await using database = await freshDatabase();
-    if (!database) throw new Error("no database");
+    await using database = await realDatabase();
     await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"] });
     const { service, tracker, model } = world;
     const open = async (number: number) =>

@@ -1,59 +1,15 @@
 import { createHmac } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { childrenOf, cpuTicks, isGone } from "./harness/child-processes.ts";
 import { databases } from "./harness/databases.ts";
-import { type Built, buildPlugin, toolOf } from "./harness/plugin-bundle.ts";
+import type { Built } from "./harness/plugin-bundle.ts";
 import { run, runtimeUnderTest } from "./harness/process.ts";
 import { type Service, startService } from "./harness/service.ts";
+import { buildTickets } from "./harness/tickets-plugin.ts";
 import { eventually } from "./harness/wait.ts";
 
 const limit = 120_000;
 const secret = "shared-with-the-sender";
-
-/** A source that needs its time, and that ends over one title. */
-const source = (id: string, signature: boolean) => `
-  import { definePlugin, isHmacSha256, tool } from "@signalbox/sdk";
-  import { z } from "zod";
-  const nothing = async () => null;
-  const seen = [];
-  export default definePlugin({
-    id: "${id}", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: [],
-    setup: () => ({ tools: { seen: tool({
-      about: "Lists what this process has read.", effect: "read", input: z.object({}), output: z.array(z.number()), run: () => seen,
-    }) }, sources: { ${id}: {
-      about: "Tickets.", connection: z.object({ webhook_secret: z.string().optional() }), secrets: ["webhook_secret"], required: [],
-      ${signature ? `signature: { type: "hmac-sha256", header: "ticket-signature", secret: "webhook_secret" },` : ""}
-      verify: ({ headers, body }, { webhook_secret }) =>
-        isHmacSha256(headers["ticket-signature"] ?? "", body, webhook_secret ?? "") ? { ok: true } : { ok: false, reason: "signature" },
-      parse: async ({ headers, payload }) => {
-        if (payload.title === "poison") Deno.exit(9);
-        if (payload.title === "spin") for (;;);
-        await new Promise((done) => setTimeout(done, 5));
-        seen.push(payload.number);
-        return { delivery_id: headers["ticket-delivery"] ?? null, event_name: "ticket", action: "opened", subject: { project: "p", issue: String(payload.number) },
-          actor: null, text: payload.title, marked: false, occurred_at: null, lacks: null };
-      },
-      account: nothing, check: nothing, deliver: nothing, find: nothing,
-    } } }),
-  });`;
-
-const manifestOf = (id: string, signature: boolean) => ({
-  id,
-  kinds: ["sources", "tools"],
-  secrets: { webhook_secret: { title: "Secret of the webhook" } },
-  contributes: {
-    tools: { seen: toolOf("Lists what this process has read.") },
-    sources: {
-      [id]: {
-        about: "Tickets.",
-        connection: { type: "object", properties: { webhook_secret: { type: "string" } } },
-        secrets: ["webhook_secret"],
-        required: [],
-        ...(signature && { signature: { type: "hmac-sha256", header: "ticket-signature", secret: "webhook_secret" } }),
-      },
-    },
-  },
-});
 
 interface Event {
   readonly id: string;
@@ -64,11 +20,7 @@ interface Event {
 
 let builds: Built[];
 beforeAll(async () => {
-  builds = await Promise.all(
-    [true, false].map((signed, i) =>
-      buildPlugin(source(["tickets", "notes"][i] as string, signed), manifestOf(["tickets", "notes"][i] as string, signed)),
-    ),
-  );
+  builds = await Promise.all([buildTickets("tickets", true), buildTickets("notes", false)]);
 }, limit);
 
 let service: Service | undefined;
@@ -103,19 +55,7 @@ const killProcesses = (): boolean => {
   for (const pid of children) process.kill(Number(pid), "SIGKILL");
   return children.length > 0;
 };
-const processes = () => readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === service?.pid);
-/** What the kernel tells of a process, from its state on; `[]` where there is none. */
-const statOf = (pid: string): string[] => {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  } catch {
-    return [];
-  }
-};
-const parentOf = (pid: string): number => Number(statOf(pid)[1]);
-/** Ended, whether or not somebody has asked for its exit code. */
-const isGone = (pid: string): boolean => [undefined, "Z", "X"].includes(statOf(pid)[0]);
-const cpuTicks = (pid: string): number => Number(statOf(pid)[11]) + Number(statOf(pid)[12]);
+const processes = () => childrenOf(service?.pid);
 
 test.each(databases())(
   "a process that is killed in a burst delays its events and loses none (%s)",

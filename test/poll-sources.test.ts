@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTracker, type Tracker } from "../examples/demo/tracker.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
-import { databases, type FreshDatabase, freshDatabase } from "./harness/databases.ts";
+import { databases, realDatabase } from "./harness/databases.ts";
 import { type Service, startService } from "./harness/service.ts";
 import { eventually } from "./harness/wait.ts";
 
@@ -179,7 +179,7 @@ test.runIf(databases().includes("postgres"))(
   async () => {
     const tracker = await startTracker();
     const env = { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t", EXECUTION_LEASE_SECONDS: "2" };
-    await using database = (await freshDatabase()) as FreshDatabase;
+    await using database = await realDatabase();
     const databaseUrl = database.url;
     await using first = await startService({ databaseUrl, seed: true, env });
     await using second = await startService({ databaseUrl, env });

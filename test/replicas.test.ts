@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startModel } from "../examples/demo/model.ts";
 import { startTracker } from "../examples/demo/tracker.ts";
 import { issueOpened } from "./harness/alpha-payloads.ts";
-import { databases, freshDatabase } from "./harness/databases.ts";
+import { databases, realDatabase } from "./harness/databases.ts";
 import { startService } from "./harness/service.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
 import { login, plainScript, surroundings, textsOf, token, webhookSecret } from "./harness/world.ts";
@@ -15,8 +15,7 @@ test.runIf(databases().includes("postgres"))(
   "two replicas on one database, one of them killed midway: every execution ends, no comment is missing, none is there twice",
   { timeout: 180_000 },
   async () => {
-    await using database = await freshDatabase();
-    if (!database) throw new Error("no database");
+    await using database = await realDatabase();
     const tracker = await startTracker({ token, login, autoCreate: true });
     const model = await startModel({ script: plainScript, delayMs: 20 });
     const options = { databaseUrl: database.url, webhookSecret, env: surroundings(tracker, model) };
@@ -69,8 +68,7 @@ test.runIf(databases().includes("postgres"))(
   "what one replica answered with 201 or 204 holds at the other at once",
   { timeout: 60_000 },
   async () => {
-    await using database = await freshDatabase();
-    if (!database) throw new Error("no database");
+    await using database = await realDatabase();
     const options = { databaseUrl: database.url, env: { ENCRYPTION_KEY: "a".repeat(64), ALPHA_TOKEN: "t" } };
     const replicas = await Promise.all([startService(options), startService(options)]);
     const [first, second] = replicas;
@@ -98,8 +96,7 @@ test.runIf(databases().includes("postgres"))(
   "one replica serves only, the other runs what comes in there and answers for its health alone",
   { timeout: 60_000 },
   async () => {
-    await using database = await freshDatabase();
-    if (!database) throw new Error("no database");
+    await using database = await realDatabase();
     const model = await startModel({ script: plainScript });
     const start = (SIGNALBOX_ROLE: string, seed: boolean) =>
       startService({ databaseUrl: database.url, seed, env: { LLM_BASE_URL: model.url, SIGNALBOX_ROLE } });

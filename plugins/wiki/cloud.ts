@@ -1,4 +1,4 @@
-import { setImmediate as breath } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Call, HttpClient, KnowledgePage } from "@signalbox/sdk";
 import { z } from "zod";
 import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
@@ -64,7 +64,7 @@ export const cloud: WikiApi = {
         body: storageToMarkdown(page.body.storage.value),
       });
       // Pages may be long, and the host has others to answer.
-      await breath();
+      await nextTurn();
     }
     return read;
   },

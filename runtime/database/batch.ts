@@ -1,4 +1,4 @@
-import { isDeadlock } from "./client.ts";
+import { undeadlocked } from "./undeadlocked.ts";
 
 /**
  * Groups what arrives while a write is under way into the next one: one statement and one commit for many callers.
@@ -15,19 +15,6 @@ export interface BatchOptions<T> {
   readonly concurrency: number;
   /** Waiting items from which on a write begins beside others: fewer and larger writes cost less. 1 where absent. */
   readonly beside?: number;
-}
-
-/** A deadlock is over once one side is undone; who meets another so often has met something else. */
-const mostTries = 5;
-
-async function undeadlocked<R>(write: () => Promise<R>): Promise<R> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isDeadlock(error) || tries >= mostTries) throw error;
-    }
-  }
 }
 
 export function batch<T, R>(write: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {

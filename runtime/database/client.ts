@@ -5,6 +5,8 @@ export type Sql = postgres.Sql<Record<string, never>>;
 /** What a query function takes: the pool, or a transaction of it. */
 export type Queryable = Sql | postgres.TransactionSql<Record<string, never>>;
 export type Row = postgres.Row;
+/** A part of a statement, made as one is. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface Database {
   readonly sql: Sql;

@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../database/client.ts";
+import type { Fragment, Queryable, Sql } from "../database/client.ts";
 
 /** Webhooks of one plugin and slug: what comes later waits behind what came before. */
 export interface Lane {
@@ -38,6 +38,12 @@ export const findWaiting = (sql: Queryable, lanes: readonly Lane[]): Promise<Lan
     select asked.plugin, asked.slug from json_to_recordset(${JSON.stringify(lanes)}::text::json) as asked (plugin text, slug text)
     where exists (select 1 from unread_webhooks w where w.plugin = asked.plugin and w.slug = asked.slug)`;
 
+/** Ids of the oldest of some rows, as many as the process that reads them can hold; one at the least. */
+const fitting = (sql: Queryable, rows: Fragment) => sql`
+  select id from (
+    select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before from (${rows}) f
+  ) s where before < ${mostBytes}`;
+
 /**
  * The oldest of a lane, which are the caller's for a minute; none while another replica holds some of it. Claims of one lane
  * come one after the other, so that each sees what the one before holds.
@@ -49,10 +55,11 @@ export const claimUnread = (sql: Sql, { plugin, slug }: Lane, limit: number): Pr
       with claimed as (
         update unread_webhooks set held_until = now() + interval '1 minute'
         where id in (
-          select id from (
-            select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before
-            from (select id, received_at, body from unread_webhooks where plugin = ${plugin} and slug = ${slug} order by received_at, id limit ${limit}) f
-          ) s where before < ${mostBytes}
+          ${fitting(
+            tx,
+            tx`select id, received_at, body from unread_webhooks
+              where plugin = ${plugin} and slug = ${slug} order by received_at, id limit ${limit}`,
+          )}
         ) and not exists (select 1 from unread_webhooks h where h.plugin = ${plugin} and h.slug = ${slug} and h.held_until > now())
         returning id, plugin, slug, source, headers, body, way, attempts, last_error, received_at
       )
@@ -64,14 +71,12 @@ export const claimExpired = (sql: Queryable, seconds: number, limit: number): Pr
   sql<UnreadRow[]>`
     update unread_webhooks set held_until = now() + interval '1 minute'
     where id in (
-      select id from (
-        select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before
-        from (
-          select id, received_at, body from unread_webhooks
+      ${fitting(
+        sql,
+        sql`select id, received_at, body from unread_webhooks
           where received_at < now() - make_interval(secs => ${seconds}) and (held_until is null or held_until < now())
-          order by received_at, id limit ${limit} for update skip locked
-        ) f
-      ) s where before < ${mostBytes}
+          order by received_at, id limit ${limit} for update skip locked`,
+      )}
     )
     returning id, plugin, slug, source, headers, body, way, attempts, last_error`;
 

@@ -1,4 +1,4 @@
-import { setImmediate as breath } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { type Call, type Knowledge, type KnowledgePage, PluginError } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../database/client.ts";
@@ -152,10 +152,11 @@ async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise
     if (job.attempts < 2 || !isOfOnePage(error)) throw error;
     failure = error as Error;
   }
-  if (ids.length === 1) unread.set(ids[0] as string, failure.message);
+  const [first = "", ...others] = ids;
+  if (others.length === 0) unread.set(first, failure.message);
   const pages: KnowledgePage[] = [];
   let answers = 0;
-  for (const id of ids.length === 1 ? [] : ids) {
+  for (const id of others.length === 0 ? [] : ids) {
     try {
       pages.push(...(await read([id])));
       answers += 1;
@@ -182,7 +183,7 @@ async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: rea
   for (const page of pages) {
     changes.push(changeOf(page, before.get(page.id) ?? []));
     // Pages may be long, and this process answers webhooks too.
-    await breath();
+    await nextTurn();
   }
   const change: ChunkChange = {
     added: changes.flatMap(({ added }) => added),

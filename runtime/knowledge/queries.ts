@@ -1,4 +1,5 @@
-import { isDeadlock, type Queryable } from "../database/client.ts";
+import type { Queryable } from "../database/client.ts";
+import { undeadlocked } from "../database/undeadlocked.ts";
 
 export interface StoredSource {
   readonly id: string;
@@ -54,15 +55,8 @@ export const holdSource = async (sql: Queryable, id: string): Promise<boolean> =
   (await sql`select 1 from knowledge_sources where id = ${id} for share`).length > 0;
 
 /** Where vectors are written to its chunks in another order meanwhile, one of the two is undone, and made again. */
-export async function deleteSource(sql: Queryable, id: string): Promise<boolean> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return (await sql`delete from knowledge_sources where id = ${id}`).count > 0;
-    } catch (error) {
-      if (!isDeadlock(error) || tries >= 5) throw error;
-    }
-  }
-}
+export const deleteSource = async (sql: Queryable, id: string): Promise<boolean> =>
+  (await undeadlocked(async () => sql`delete from knowledge_sources where id = ${id}`)).count > 0;
 
 /** Those with something encrypted. */
 export const listSecrets = (sql: Queryable): Promise<{ id: string; secrets: string }[]> =>

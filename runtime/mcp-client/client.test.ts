@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { safeSchema } from "../tools/safe-schema.ts";
 import { readResult } from "./call-tool.ts";
 import { readTools, toolName } from "./list-tools.ts";
-import { safeSchema } from "./safe-schema.ts";
 
 const object = { type: "object", properties: {} };
 

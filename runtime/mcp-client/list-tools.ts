@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { withHash } from "../tools/function-name.ts";
-import { safeSchema } from "./safe-schema.ts";
+import { safeSchema } from "../tools/safe-schema.ts";
 import { ServerFault } from "./server-fault.ts";
 import { type SessionOptions, withSession } from "./session.ts";
 

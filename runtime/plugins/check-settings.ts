@@ -8,8 +8,6 @@ export interface SettingsCheck {
   /** Whose settings they are, for example `gamma`. */
   readonly owner: string;
   readonly schema: z.ZodObject;
-  /** Members that must be there although the schema lets them out. */
-  readonly required?: readonly string[];
   /** Members that the schema does not know may be there. */
   readonly others?: boolean;
   readonly guard: Pick<Guard, "check">;
@@ -17,7 +15,7 @@ export interface SettingsCheck {
 
 /** Refuses settings by the plugin's own schema, and addresses that must not be reached. Never shows a value. */
 export async function checkSettings(given: Readonly<Record<string, unknown>>, check: SettingsCheck): Promise<void> {
-  const { field, owner, schema, required = [] } = check;
+  const { field, owner, schema } = check;
   const wrong = (path: readonly PropertyKey[], what: string) => {
     const name = [field, ...path].map(String).join(".");
     return problem("bad_request", `${name}: ${what}`, { field: name });
@@ -28,7 +26,7 @@ export async function checkSettings(given: Readonly<Record<string, unknown>>, ch
   const parsed = schema.safeParse(given);
   const issue = parsed.error?.issues[0];
   const absent = (name: unknown) => given[String(name)] === undefined || given[String(name)] === "";
-  const missing = required.find(absent) ?? (issue?.path.length === 1 && absent(issue.path[0]) ? issue.path[0] : undefined);
+  const missing = issue?.path.length === 1 && absent(issue.path[0]) ? issue.path[0] : undefined;
   if (missing !== undefined) throw wrong([missing], `is required by ${owner}`);
   if (issue) throw wrong(issue.path, issue.message);
   for (const [name, value] of Object.entries(given)) {

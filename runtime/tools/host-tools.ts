@@ -1,9 +1,9 @@
 import { issueText } from "../issue-text.ts";
 import { storable } from "../json.ts";
-import { safeSchema } from "../mcp-client/safe-schema.ts";
 import type { Host, ToolEntry } from "../plugins/host.ts";
 import { checkParameters } from "./parameters.ts";
 import { BadParameter, type RegisteredTool } from "./registered-tool.ts";
+import { safeSchema } from "./safe-schema.ts";
 
 /** The tools of the loaded plugins. `builtIns`: ids of those that come with the service. */
 export const hostTools = (host: Pick<Host, "tools">, builtIns: ReadonlySet<string>): RegisteredTool[] =>

@@ -34,6 +34,13 @@ export async function freshDatabase(): Promise<FreshDatabase | null> {
   return { url: url.href, query: (statement) => onServer(url.href, statement), drop, [Symbol.asyncDispose]: drop };
 }
 
+/** The same for a test that runs only where there is PostgreSQL. */
+export async function realDatabase(): Promise<FreshDatabase> {
+  const database = await freshDatabase();
+  if (!database) throw new Error("TEST_DATABASE_URL is not set: guard this test by databases()");
+  return database;
+}
+
 async function onServer(server: string, statement: string): Promise<Record<string, unknown>[]> {
   const sql = postgres(server, { max: 1, onnotice: () => {} });
   try {

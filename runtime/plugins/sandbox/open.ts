@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Contributions } from "@signalbox/sdk";
 import { PluginError } from "@signalbox/sdk";
 import { type Contributes, contributes } from "@signalbox/sdk/manifest";
@@ -8,6 +7,7 @@ import { type Child, type Exit, startChild } from "./child.ts";
 import { type Caller, contributionsOf, type Mask } from "./contributions.ts";
 import { launchOf, type Walls } from "./launch.ts";
 import { limits } from "./limits.ts";
+import { stillThere, watchDeadline } from "./liveness.ts";
 import { createPeer, gone, Remote, type Serve } from "./peer.ts";
 import { walls as wallsThatWork } from "./walls.ts";
 
@@ -224,29 +224,4 @@ function refusalOf(name: string, error: unknown, stderr: string): Refusal {
     return new Refusal("SETUP_TIMEOUT", `${name}: setup took longer than ${limits.initializeMs} ms.`, error);
   const said = stderr.trim().slice(-1_000);
   return new Refusal("SETUP_FAILED", `${error instanceof Error ? error.message : error}${said && `; it wrote: ${said}`}`, error);
-}
-
-/**
- * Asks for a sign of life so long before the deadline that a process which hangs is ended `graceMs` after it, while one that is
- * only slow has all of `silenceMs` to answer. Answers how to leave it.
- */
-function watchDeadline(child: Child, request: Request, callMs: number): () => void {
-  const end = callMs + limits.graceMs;
-  const silence = Math.min(limits.silenceMs, end);
-  const timer = setTimeout(() => void stillThere(child, request, silence), end - silence);
-  return () => clearTimeout(timer);
-}
-
-/** A process that does not answer in time is ended: it hangs. */
-async function stillThere(child: Child, request: Request, ms: number): Promise<void> {
-  let heard = false;
-  const hear = () => {
-    heard = true;
-  };
-  // Refused is an answer, too; and one that is gone need not be ended.
-  request("ping", {}, { deadlineMs: 2 * ms }).then(hear, hear);
-  await pause(ms, undefined, { ref: false });
-  // If it was this process that had no time, the answer is there already and has only to be read.
-  if (!heard) await nextTurn();
-  if (!heard) child.kill(`it did not answer a ping within ${ms} ms`);
 }

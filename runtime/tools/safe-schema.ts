@@ -10,9 +10,9 @@ const deepest = 8;
 const mostNodes = 500;
 
 /**
- * The JSON Schema of a tool's parameters, made anew from what a server sent: only keywords that LLMs take, only where they
+ * The JSON Schema of a tool's parameters, made anew from what a server or a plugin sent: only keywords that LLMs take, only where they
  * are well-formed, references put in place. One tool with an invalid schema would have the LLM refuse every request.
- * What is left out only widens it: the server checks what it is called with. `null` where it describes no object.
+ * What is left out only widens it: they check what they are called with. `null` where it describes no object.
  */
 export function safeSchema(given: unknown): Schema | null {
   if (!isObject(given) || (given.type !== undefined && given.type !== "object")) return null;
