@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { issueOpened } from "./harness/alpha-payloads.ts";
-import { breakable } from "./harness/breakable.ts";
 import { databases, freshDatabase } from "./harness/databases.ts";
+import { startUrlProxy } from "./harness/tcp-proxy.ts";
 import { eventually, waitForExecutions } from "./harness/wait.ts";
 import { startWorld, textsOf } from "./harness/world.ts";
 
@@ -10,25 +10,22 @@ const repo = "octo/app";
 // The embedded database goes away with the process only.
 test.runIf(databases().includes("postgres"))("the database goes away while the model thinks, and comes back", async () => {
   await using database = await freshDatabase();
-  const real = new URL(database?.url as string);
-  const way = await breakable(real.hostname, Number(real.port));
-  const through = new URL(real);
-  through.host = `127.0.0.1:${way.port}`;
+  await using proxy = await startUrlProxy(database?.url as string);
   // A lease that cannot run out within this test: whoever waits for it fails.
   const env = { EXECUTION_LEASE_SECONDS: "600" };
-  await using world = await startWorld({ databaseUrl: through.href, tasks: ["only"], env });
+  await using world = await startWorld({ databaseUrl: proxy.url, tasks: ["only"], env });
   const { service, tracker, model } = world;
 
   const before = model.chats().length;
   model.answerWith({ reply: { content: "Thought through an outage.", delayMs: 1500 } });
   const running = await service.webhook(issueOpened({ repo, number: 1 }));
   await eventually(() => model.chats().length > before);
-  await way.cut();
+  await proxy.cut();
   const refused = await service.webhook(issueOpened({ repo, number: 2 }), { delivery: "during" });
   expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("database") } });
   expect((await service.get("/health")).status).toBe(503);
   await eventually(() => service.logs().includes("could not be recorded"), { timeout: 10_000 });
-  await way.mend();
+  await proxy.mend();
 
   await eventually(async () => (await service.get("/health")).status === 200, { timeout: 20_000 });
   const repeated = await service.webhook(issueOpened({ repo, number: 2 }), { delivery: "during" });

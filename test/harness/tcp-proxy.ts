@@ -1,0 +1,186 @@
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { TcpLane } from "./tcp-lane.ts";
+
+export type Direction = "to-server" | "to-client";
+
+/** A TCP proxy on loopback in front of a server: connections through it can be reset, frozen, delayed, or lose their answers. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Connections of clients that are open now. */
+  readonly open: number;
+  /** Connections of clients accepted so far. */
+  readonly accepted: number;
+  /** Resets every connection, as a crash of the server does, and refuses new ones until `mend`. */
+  cut(): Promise<void>;
+  /** Resets every connection once; new ones are let through. */
+  reset(): void;
+  /**
+   * Silence, as from a network that drops packets: connections stay open, new ones are accepted, and nothing passes,
+   * not even the end of a connection. Both directions where none is named.
+   */
+  freeze(direction?: Direction): void;
+  /** Holds everything that passes back by this many milliseconds in each direction; 0 ends it. */
+  delay(ms: number): void;
+  /**
+   * The next `count` connections (1 where absent) that send bytes matching `when` (any where absent) are answered with silence
+   * from then on: the server gets the request and carries it out, the client never hears of it.
+   */
+  loseAnswers(options?: { readonly count?: number; readonly when?: RegExp }): LostAnswers;
+  /**
+   * Ends every fault: accepts connections again, on the same port, and passes on what a freeze held back. Connections whose
+   * answers were lost are reset. `held: "reset"`: frozen connections are reset too, as by a firewall that has forgotten them.
+   */
+  mend(options?: { readonly held?: "deliver" | "reset" }): Promise<void>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface LostAnswers {
+  /** Connections that went silent so far. */
+  readonly lost: number;
+}
+
+/** Listens on loopback and hands each connection on to `host:port`. */
+export async function startTcpProxy(host: string, port: number): Promise<TcpProxy> {
+  const proxy = new LoopbackProxy(host, port);
+  await proxy.listen();
+  return proxy;
+}
+
+/** The same, with the address of the proxied server: `postgres://…`, `redis://…` or `http://…` through the proxy. */
+export async function startUrlProxy(address: string): Promise<TcpProxy & { readonly url: string }> {
+  const url = new URL(address);
+  const defaults: Readonly<Record<string, number>> = { "postgres:": 5432, "postgresql:": 5432, "redis:": 6379, "http:": 80 };
+  const proxy = new LoopbackProxy(url.hostname, Number(url.port) || (defaults[url.protocol] ?? 0));
+  await proxy.listen();
+  url.host = `127.0.0.1:${proxy.port}`;
+  const through = url.pathname === "/" && !address.endsWith("/") ? url.href.replace(/\/$/, "") : url.href;
+  return Object.assign(proxy, { url: through });
+}
+
+interface Connection {
+  readonly near: Socket;
+  readonly far: Socket;
+  readonly lanes: readonly [TcpLane, TcpLane];
+  lost: boolean;
+}
+
+interface Loss {
+  readonly when: RegExp | null;
+  readonly count: number;
+  lost: number;
+}
+
+class LoopbackProxy implements TcpProxy {
+  readonly #host: string;
+  readonly #port: number;
+  readonly #server: Server;
+  readonly #connections = new Set<Connection>();
+  readonly #losses: Loss[] = [];
+  #frozen: readonly Direction[] = [];
+  #delayMs = 0;
+  port = 0;
+  accepted = 0;
+
+  constructor(host: string, port: number) {
+    this.#host = host;
+    this.#port = port;
+    // Half-open: the end of one direction is passed on when what was sent before it has been.
+    this.#server = createServer({ allowHalfOpen: true }, (near) => this.#accept(near));
+  }
+
+  get open(): number {
+    return [...this.#connections].filter(({ near }) => !near.closed).length;
+  }
+
+  async listen(): Promise<void> {
+    if (this.#server.listening) return;
+    await new Promise<void>((done, fail) => {
+      this.#server.once("error", fail);
+      this.#server.listen(this.port, "127.0.0.1", () => {
+        this.#server.off("error", fail);
+        done();
+      });
+    });
+    this.port = (this.#server.address() as { port: number }).port;
+  }
+
+  #accept(near: Socket): void {
+    this.accepted++;
+    const far = connect({ host: this.#host, port: this.#port, allowHalfOpen: true });
+    for (const socket of [near, far]) socket.setNoDelay(true);
+    const toServer = new TcpLane(near, far, this.#delayMs, (chunk) => this.#lookAt(connection, chunk));
+    const toClient = new TcpLane(far, near, this.#delayMs);
+    const connection: Connection = { near, far, lanes: [toServer, toClient], lost: false };
+    this.#connections.add(connection);
+    this.#apply(connection);
+    const closed = () => near.closed && far.closed && this.#connections.delete(connection);
+    for (const socket of [near, far]) socket.once("close", closed);
+  }
+
+  /** Before the bytes are passed on, so that no answer to them can come first. */
+  #lookAt(connection: Connection, chunk: Buffer): void {
+    if (connection.lost) return;
+    const loss = this.#losses.find(({ when, count, lost }) => lost < count && (when?.test(chunk.toString("latin1")) ?? true));
+    if (!loss) return;
+    loss.lost++;
+    connection.lost = true;
+    connection.lanes[1].drop();
+  }
+
+  #apply({ lanes: [toServer, toClient] }: Connection): void {
+    toServer.frozen = this.#frozen.includes("to-server");
+    toClient.frozen = this.#frozen.includes("to-client");
+    for (const lane of [toServer, toClient]) lane.delayMs = this.#delayMs;
+  }
+
+  freeze(direction?: Direction): void {
+    this.#frozen = direction ? [direction] : ["to-server", "to-client"];
+    for (const connection of this.#connections) this.#apply(connection);
+  }
+
+  delay(ms: number): void {
+    this.#delayMs = ms;
+    for (const connection of this.#connections) this.#apply(connection);
+  }
+
+  loseAnswers({ count = 1, when }: { readonly count?: number; readonly when?: RegExp } = {}): LostAnswers {
+    const loss: Loss = { when: when ?? null, count, lost: 0 };
+    this.#losses.push(loss);
+    return loss;
+  }
+
+  reset(): void {
+    for (const connection of this.#connections) resetBoth(connection);
+  }
+
+  async cut(): Promise<void> {
+    const closed = new Promise<void>((done) => this.#server.close(() => done()));
+    this.reset();
+    await closed;
+  }
+
+  async mend({ held = "deliver" }: { readonly held?: "deliver" | "reset" } = {}): Promise<void> {
+    const frozen = this.#frozen.length > 0;
+    this.#frozen = [];
+    this.#delayMs = 0;
+    this.#losses.length = 0;
+    for (const connection of this.#connections) {
+      if (connection.lost || (frozen && held === "reset")) resetBoth(connection);
+      else this.#apply(connection);
+    }
+    await this.listen();
+  }
+
+  close(): Promise<void> {
+    return this.cut();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.cut();
+  }
+}
+
+function resetBoth({ near, far }: Connection): void {
+  for (const socket of [near, far]) socket.resetAndDestroy();
+}
