@@ -1,8 +1,8 @@
 import { defineConfig } from "vitest/config";
-import { blackBoxFiles } from "./test/black-box-files.ts";
 import { runtimeUnderTest } from "./test/harness/process.ts";
-import { LongestFirst } from "./test/longest-first.ts";
-import { Totals } from "./test/totals-reporter.ts";
+import { blackBoxFiles } from "./test/runner/black-box-files.ts";
+import { LongestFirst } from "./test/runner/longest-first.ts";
+import { Totals } from "./test/runner/totals-reporter.ts";
 
 const everywhere = ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`);
 

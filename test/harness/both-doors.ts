@@ -10,7 +10,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { operationOf } from "../statuses/document.ts";
+import { operationOf } from "../api/statuses/document.ts";
 import { root } from "./process.ts";
 
 type Plain = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { blackBoxFiles } from "../black-box-files.ts";
+import { blackBoxFiles } from "../runner/black-box-files.ts";
 import { issueClosed, issueCommented, issueEdited, issueOpened, pullRequestClosed, pullRequestOpened } from "./alpha-payloads.ts";
 import { databases, realDatabase } from "./databases.ts";
 import { jsonClient } from "./json-client.ts";
@@ -130,6 +130,8 @@ test.runIf(databases().includes("postgres"))("a fresh database is empty, its own
 test("what runs on each runtime: the files that start the service, by whatever file of the harness", () => {
   const files = blackBoxFiles();
   // By service.ts, by world.ts, by statuses/world.ts, and by none of them.
-  expect(files).toEqual(expect.arrayContaining(["test/api.test.ts", "test/mcp-server.test.ts", "test/statuses.test.ts"]));
+  expect(files).toEqual(
+    expect.arrayContaining(["test/api/api.test.ts", "test/api/mcp-server.test.ts", "test/api/statuses.test.ts"]),
+  );
   for (const other of ["test/architecture.test.ts", "test/harness/pieces.test.ts"]) expect(files).not.toContain(other);
 });

@@ -10,7 +10,7 @@ import { fetchPackage } from "./fetch-package.ts";
 import { pack } from "./pack.ts";
 import { scaffold } from "./scaffold.ts";
 
-/** What is refused, each with its code and what would be right. The good way is in test/plugin-author.test.ts. */
+/** What is refused, each with its code and what would be right. The good way is in test/plugins/author.test.ts. */
 let folder: string;
 let template: string;
 let plugin: string;

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { expectRefused } from "../harness/refused.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { anyDatabase } from "../harness/world.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ database: anyDatabase() });
+  await service.post("/api/tasks/seed");
+});
+afterAll(() => service?.close());
+
+test("an exact action beats any action; what is changed counts for the next event", async () => {
+  const any = await service.post<{ id: number }>("/api/tasks/sources", {
+    source: "alpha",
+    event_name: "label",
+    canonical_trigger: "label.any",
+  });
+  expect(any).toMatchObject({ status: 201, body: { action: null, canonical_trigger: "label.any" } });
+  const exact = await service.post<{ id: number }>("/api/tasks/sources", {
+    source: "alpha",
+    event_name: "label",
+    action: "created",
+    canonical_trigger: "label.created",
+  });
+  expect(exact.status).toBe(201);
+  const resolve = async (action: string) =>
+    (await service.get<{ canonical_trigger: string | null }>(`/api/tasks/resolve?source=alpha&event=label&action=${action}`)).body
+      .canonical_trigger;
+  expect([await resolve("created"), await resolve("deleted")]).toEqual(["label.created", "label.any"]);
+  expectRefused(
+    await service.post("/api/tasks/sources", {
+      source: "alpha",
+      event_name: "label",
+      action: null,
+      canonical_trigger: "label.other",
+    }),
+    409,
+    /label/,
+  );
+  expect((await service.del(`/api/tasks/sources/${exact.body.id}`)).status).toBe(204);
+  expect(await resolve("created")).toBe("label.any");
+  expect((await service.del(`/api/tasks/sources/${any.body.id}`)).status).toBe(204);
+  expect(await resolve("created")).toBeNull();
+  expectRefused(await service.del(`/api/tasks/sources/${any.body.id}`), 404);
+});
+
+test("triggers: 201, 409, 204, 404, and 400 for what cannot be one", async () => {
+  const mapping = { canonical_trigger: "label.any", task_id: "triage_initial_intent" };
+  const made = await service.post<{ id: number }>("/api/tasks/triggers", mapping);
+  expect(made).toMatchObject({ status: 201, body: { ...mapping, id: expect.any(Number) } });
+  expectRefused(await service.post("/api/tasks/triggers", mapping), 409, /triage_initial_intent/);
+  expectRefused(await service.post("/api/tasks/triggers", { ...mapping, task_id: "not_made_yet" }), 400, /task_id.*not_made_yet/);
+  expect((await service.del(`/api/tasks/triggers/${made.body.id}`)).status).toBe(204);
+  expectRefused(await service.del(`/api/tasks/triggers/${made.body.id}`), 404);
+  expectRefused(
+    await service.post("/api/tasks/triggers", { ...mapping, canonical_trigger: "Not A Trigger" }),
+    400,
+    /canonical_trigger/,
+  );
+  expectRefused(await service.post("/api/tasks/triggers", { canonical_trigger: "a.b" }), 400, /task_id/);
+  for (const id of ["x", "0", "-1", "1.5", "99999999999"])
+    expectRefused(await service.del(`/api/tasks/triggers/${id}`), 400, /id/);
+});

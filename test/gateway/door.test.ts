@@ -1,0 +1,121 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Code, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { AgentGateway } from "../../examples/agent-typescript/gen/gateway_pb.js";
+import { failureOf, grpcGateway } from "../harness/grpc-agent.ts";
+import { root } from "../harness/process.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
+import { anyDatabase } from "../harness/world.ts";
+
+const run = promisify(execFile);
+const buf = join(root, "node_modules/.bin/buf");
+const service = "signalbox.gateway.v1.AgentGateway";
+const key = "an-api-key-of-the-operator";
+let folder: string;
+let plain: Service;
+let guarded: Service;
+
+/** One service as it is made, open and without TLS; one with an API key and a certificate. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "signalbox-tls-"));
+  const [cert, privateKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-keyout", privateKey, "-out", cert];
+  await run("openssl", [...args, ...subject]);
+  const env = { API_KEYS: key, GRPC_TLS_CERT: cert, GRPC_TLS_KEY: privateKey };
+  const database = anyDatabase();
+  [plain, guarded] = await Promise.all([
+    startService({ database, seed: true }),
+    startService({ database, seed: true, apiKey: key, env }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([plain?.close(), guarded?.close()]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const curl = async (url: string, message: object, ...flags: string[]) => {
+  const args = ["curl", ...flags, "--protocol", "grpc", "-d", JSON.stringify(message), url];
+  const { stdout } = await run(buf, args).catch((error) => ({ stdout: String(error.stderr) }));
+  return JSON.parse(stdout) as Record<string, unknown>;
+};
+
+test("buf curl finds and calls everything by reflection", async () => {
+  const url = `http://127.0.0.1:${plain.grpcPort}`;
+  const { stdout } = await run(buf, ["curl", "--http2-prior-knowledge", "--protocol", "grpc", "--list-methods", url]);
+  for (const method of [`${service}/ReceiveTasks`, "signalbox.api.v1.AgentService/ListAgents", "grpc.health.v1.Health/Check"])
+    expect(stdout).toContain(method);
+  const registered = await curl(`${url}/${service}/RegisterAgent`, { agent_id: "pm_default" }, "--http2-prior-knowledge");
+  expect(registered).toMatchObject({ trustLevel: "TRUST_LEVEL_DEFAULT", requestsPerMinute: 60 });
+  const refused = await curl(`${url}/${service}/RegisterAgent`, { agent_id: "Not An Id" }, "--http2-prior-knowledge");
+  expect(refused).toMatchObject({ code: "invalid_argument", message: expect.stringMatching(/^agent_id: /) });
+  const health = await curl(`${url}/grpc.health.v1.Health/Check`, { service }, "--http2-prior-knowledge");
+  expect(health).toEqual({ status: "SERVING" });
+});
+
+test("with a certificate it speaks TLS, also to buf curl, and nothing else", async () => {
+  const [baseUrl, cert] = [`https://127.0.0.1:${guarded.grpcPort}`, join(folder, "cert.pem")];
+  const ca = readFileSync(cert);
+  const trusting = createClient(AgentGateway, createGrpcTransport({ baseUrl, nodeOptions: { ca } }));
+  expect((await failureOf(trusting.registerAgent({ agentId: "nobody" }))).code).toBe(Code.NotFound);
+  const doubting = createClient(AgentGateway, createGrpcTransport({ baseUrl }));
+  expect((await failureOf(doubting.registerAgent({ agentId: "nobody" }))).message).toContain("self-signed certificate");
+  await failureOf(grpcGateway(guarded.grpcPort).registerAgent({ agentId: "nobody" }));
+  const health = await curl(`${baseUrl}/grpc.health.v1.Health/Check`, {}, "--cacert", cert);
+  expect(health).toEqual({ status: "SERVING" });
+});
+
+test("an agent needs a secret where it has one, whatever API keys there are", async () => {
+  const nodeOptions = { ca: readFileSync(join(folder, "cert.pem")) };
+  const transport = createGrpcTransport({ baseUrl: `https://127.0.0.1:${guarded.grpcPort}`, nodeOptions });
+  const gateway = createClient(AgentGateway, transport);
+  expect((await gateway.registerAgent({ agentId: "pm_default" })).sessionId).toMatch(/^[\w-]{40,}$/);
+  await guarded.put("/api/agents/pm_default", { auth_enabled: true, auth_secret: "a secret of the agent" });
+  const refused = await failureOf(gateway.registerAgent({ agentId: "pm_default" }));
+  expect([refused.code, refused.rawMessage]).toEqual([Code.Unauthenticated, expect.stringContaining("secret")]);
+  const { sessionId } = await gateway.registerAgent({ agentId: "pm_default", secret: "a secret of the agent" });
+  expect(sessionId).toMatch(/^[\w-]{40,}$/);
+});
+
+test("what is wrong is named; messages have 4 MiB, deadlines hold", async () => {
+  const gateway = grpcGateway(plain.grpcPort);
+  const { sessionId } = await gateway.registerAgent({ agentId: "qa_default" });
+  const invalid = await failureOf(gateway.memoryStore({ sessionId, key: "k", content: "c", scope: 1, ttlSeconds: -1 }));
+  expect(invalid.code).toBe(Code.InvalidArgument);
+  expect(invalid.details).toMatchObject([{ type: "google.rpc.BadRequest", value: expect.anything() }]);
+  expect(Buffer.from((invalid.details[0] as { value: Uint8Array }).value).toString()).toContain("ttl_seconds");
+  const large = await failureOf(gateway.completeTask({ sessionId, executionId: "x", result: "x".repeat(4 * 1024 * 1024) }));
+  expect(large.code).toBe(Code.ResourceExhausted);
+  const late = await failureOf(collect(gateway.receiveTasks({ sessionId }, { timeoutMs: 300 })));
+  expect(late.code).toBe(Code.DeadlineExceeded);
+  // The stream is gone, not only its reader.
+  const again = await failureOf(collect(gateway.receiveTasks({ sessionId, maxInFlight: -1 })));
+  expect(again.code).toBe(Code.InvalidArgument);
+});
+
+test("health watches whether the service can serve, to the end", async () => {
+  const watch = run(buf, [
+    ...["curl", "--http2-prior-knowledge", "--protocol", "grpc", "-d", JSON.stringify({ service })],
+    `http://127.0.0.1:${plain.grpcPort}/grpc.health.v1.Health/Watch`,
+  ]);
+  let seen = "";
+  watch.child.stdout?.on("data", (text) => {
+    seen += text;
+  });
+  await eventually(() => /"SERVING"/.test(seen));
+  const stopped = plain.stop();
+  await eventually(() => /"NOT_SERVING"/.test(seen));
+  watch.child.kill();
+  await watch.catch(() => {});
+  expect((await stopped).code).toBe(0);
+});
+
+async function collect(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream);
+}

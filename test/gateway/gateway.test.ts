@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { type Gateway, gateway } from "../harness/gateway.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { anyDatabase, startWorld, type World } from "../harness/world.ts";
+
+const repo = "octo/app";
+const secret = "a secret of the agent";
+let world: World;
+let agents: Gateway;
+
+beforeAll(async () => {
+  const env = { RATE_LIMIT_DEFAULT: "1000", RATE_LIMIT_TRUSTED: "5" };
+  world = await startWorld({ database: anyDatabase(), tasks: ["outside"], env });
+  agents = gateway(world.service.url);
+  const made = [
+    await world.service.put("/api/agents/pm_default", { auth_enabled: true, auth_secret: secret }),
+    await world.service.post("/api/agents", { id: "other", name: "Other", role_id: "dev", prompt: "Help." }),
+    await world.service.post("/api/agents", {
+      id: "slow",
+      name: "Slow",
+      role_id: "dev",
+      prompt: "Help.",
+      trust_level: "trusted",
+    }),
+  ];
+  expect(made.map(({ status }) => status)).toEqual([200, 201, 201]);
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+const register = async (agent_id = "pm_default", given = agent_id === "pm_default" ? secret : "") => {
+  const { body } = await agents.call("RegisterAgent", { agent_id, secret: given });
+  return String(body.sessionId);
+};
+const open = async (number: number) => {
+  const { body } = await world.service.webhook(issueOpened({ repo, number }));
+  return { event_id: body.event_id, id: body.executions?.[0]?.id ?? "" };
+};
+const commentsOn = (number: number) => world.tracker.comments(repo, number).map(({ body }) => body);
+
+test("registers with the right secret only", async () => {
+  const good = await agents.call("RegisterAgent", { agent_id: "pm_default", secret, version: "1.0" });
+  expect(good.code).toBeNull();
+  expect(good.body).toMatchObject({ trustLevel: "TRUST_LEVEL_DEFAULT", requestsPerMinute: 1000 });
+  expect((await agents.call("RegisterAgent", { agent_id: "pm_default", secret: "wrong secret" })).code).toBe("unauthenticated");
+  expect((await agents.call("RegisterAgent", { agent_id: "pm_default" })).code).toBe("unauthenticated");
+  expect((await agents.call("RegisterAgent", { agent_id: "nobody" })).code).toBe("not_found");
+  expect((await agents.call("RegisterAgent", { agent_id: "Not An Id" })).code).toBe("invalid_argument");
+  await world.service.put("/api/agents/other", { auth_enabled: true });
+  for (const guess of ["", "wrong secret"])
+    expect((await agents.call("RegisterAgent", { agent_id: "other", secret: guess })).code).toBe("unauthenticated");
+  await world.service.put("/api/agents/other", { auth_enabled: false });
+});
+
+test.each([
+  "Heartbeat",
+  "MemoryStore",
+  "MemoryRetrieve",
+  "MemoryList",
+  "MemorySearch",
+  "MemoryDelete",
+  "CompleteTask",
+  "FailTask",
+])("%s without a session is not authenticated", async (method) => {
+  for (const message of [{}, { session_id: "" }]) expect((await agents.call(method, message)).code).toBe("unauthenticated");
+});
+
+test("a session ends with the agent's secret", async () => {
+  const session_id = await register();
+  expect((await agents.call("Heartbeat", { session_id })).code).toBeNull();
+  await world.service.put("/api/agents/pm_default", { auth_secret: "another secret" });
+  expect((await agents.call("Heartbeat", { session_id })).code).toBe("unauthenticated");
+  await world.service.put("/api/agents/pm_default", { auth_secret: secret });
+  expect((await agents.call("Heartbeat", { session_id: "unknown" })).code).toBe("unauthenticated");
+});
+
+test("calls over the limit of the trust level are told when to come back", async () => {
+  const session_id = await register("slow");
+  const codes: (string | null)[] = [];
+  let last = await agents.call("Heartbeat", { session_id });
+  for (let i = 0; i < 6; i++) {
+    codes.push(last.code);
+    last = await agents.call("Heartbeat", { session_id });
+  }
+  expect(codes.filter((code) => code === null)).toHaveLength(5);
+  expect(last.code).toBe("resource_exhausted");
+  expect(Number(last.retryAfter)).toBeGreaterThan(0);
+});
+
+test("memories: what one agent keeps to itself another does not see, and HTTP sees all", async () => {
+  const [mine, theirs] = [await register(), await register("other")];
+  const store = (key: string, scope: string) =>
+    agents.call("MemoryStore", { session_id: mine, key, content: `what ${key} means to the webshop`, scope });
+  expect((await store("cherries", "MEMORY_SCOPE_AGENT")).code).toBeNull();
+  expect((await store("apples", "MEMORY_SCOPE_ORGANIZATIONAL")).code).toBeNull();
+  expect((await store("cherries", "MEMORY_SCOPE_AGENT")).code).toBe("already_exists");
+  expect((await store("none", "MEMORY_SCOPE_PROJECT")).body.message).toMatch(/project_id/);
+  const keys = async (session_id: string) =>
+    ((await agents.call("MemoryList", { session_id })).body.memories as { key: string }[]).map(({ key }) => key).sort();
+  expect(await keys(mine)).toEqual(["apples", "cherries"]);
+  expect(await keys(theirs)).toEqual(["apples"]);
+  expect((await agents.call("MemoryRetrieve", { session_id: theirs, key: "cherries" })).code).toBe("not_found");
+  expect((await agents.call("MemoryDelete", { session_id: theirs, key: "cherries" })).code).toBe("not_found");
+  expect((await world.service.get("/api/memory/cherries")).status).toBe(200);
+  const found = await agents.call("MemorySearch", {
+    session_id: mine,
+    query: "cherries webshop",
+    mode: "MEMORY_SEARCH_MODE_KEYWORD",
+  });
+  expect((found.body.memories as { key: string }[])[0]?.key).toBe("cherries");
+  expect((await agents.call("MemoryDelete", { session_id: mine, key: "cherries" })).code).toBeNull();
+  expect((await world.service.get("/api/memory/cherries")).status).toBe(404);
+});
+
+test("a connected agent takes the task in place of the model, and its result is posted once", async () => {
+  const session_id = await register();
+  const stream = await agents.receive({ session_id });
+  const asked = world.model.chats().length;
+  try {
+    const { id, event_id } = await open(1);
+    const task = await eventually(() => {
+      expect(stream.messages).toHaveLength(1);
+      return stream.messages[0];
+    });
+    expect(task).toMatchObject({ executionId: id, taskId: "outside", canonicalTrigger: "issue.created" });
+    const result = "Written by an agent of our own.";
+    expect((await agents.call("CompleteTask", { session_id, execution_id: id, result })).code).toBeNull();
+    expect((await agents.call("CompleteTask", { session_id, execution_id: id, result })).code).toBe("not_found");
+    const [execution] = await waitForExecutions(world.service, { event_id });
+    expect(execution).toMatchObject({ state: "succeeded", result, agent_id: "pm_default" });
+    expect(commentsOn(1)).toEqual([expect.stringContaining(result)]);
+    expect(world.model.chats()).toHaveLength(asked);
+  } finally {
+    stream.close();
+  }
+});
+
+test("a stream that breaks gives its task back, and the model does it", async () => {
+  const session_id = await register();
+  const stream = await agents.receive({ session_id });
+  const { event_id } = await open(2);
+  await eventually(() => expect(stream.messages).toHaveLength(1));
+  stream.close();
+  const [execution] = await waitForExecutions(world.service, { event_id });
+  expect(execution?.state).toBe("succeeded");
+  expect(commentsOn(2)).toHaveLength(1);
+});
+
+test("a task that fails for good says whose failure it was", async () => {
+  const session_id = await register();
+  const stream = await agents.receive({ session_id });
+  try {
+    const { id, event_id } = await open(3);
+    await eventually(() => expect(stream.messages).toHaveLength(1));
+    expect((await agents.call("FailTask", { session_id, execution_id: id, error: "no idea" })).code).toBeNull();
+    const [execution] = await waitForExecutions(world.service, { event_id });
+    expect(execution).toMatchObject({ state: "failed", error: "pm_default: no idea" });
+    expect(commentsOn(3)).toHaveLength(0);
+  } finally {
+    stream.close();
+  }
+});

@@ -1,0 +1,218 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ChatRequest } from "../../examples/demo/chat.ts";
+import { sha256Of } from "../../runtime/plugins/bundle-cache.ts";
+import { readForeign } from "../../runtime/plugins/foreign.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { databases, freshDatabase } from "../harness/databases.ts";
+import { ownRedis, redisServer } from "../harness/redis.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { anyDatabase, issueOf, plainScript, startWorld, type World } from "../harness/world.ts";
+
+type Body = Record<string, unknown>;
+interface Listed {
+  readonly key: string;
+}
+const create = (service: Service, body: Body) => service.post<Body>("/api/memory", body);
+const path = (key: string) => `/api/memory/${encodeURIComponent(key)}`;
+const keysOf = (body: unknown) => (body as Listed[]).map(({ key }) => key);
+/** Nobody's Redis stands at the default address: what is tested does not depend on the machine. */
+const noRedis = { EMBEDDING_DIMENSION: "256" };
+
+describe("prompts", () => {
+  let world: World;
+  let prompted: ChatRequest | undefined;
+  const promptOf = async (number: number, repo: string): Promise<string> => {
+    const { body } = await world.service.webhook(issueOpened({ repo, number }));
+    await waitForExecutions(world.service, { event_id: body.event_id });
+    prompted = world.model.chats().find((request) => issueOf(request) === `${repo}#${number}`);
+    return prompted?.messages.find(({ role }) => role === "system")?.content as string;
+  };
+  beforeAll(async () => {
+    world = await startWorld({ tasks: ["first"], env: noRedis, script: plainScript });
+  }, 120_000);
+  afterAll(() => world?.[Symbol.asyncDispose]());
+
+  test("an agent is told what its scopes let it see, fenced, with the source", { timeout: 60_000 }, async () => {
+    const projects = [];
+    for (const name of ["octo/one", "octo/two"])
+      projects.push(
+        (await world.service.post<{ id: number }>("/api/projects", { name, source: "alpha", source_project_id: name })).body.id,
+      );
+    const [one, two] = projects;
+    expect(await promptOf(1, "octo/one")).not.toContain("memory-");
+    const content = "The issue template asks for a login";
+    const memories: [string, Body][] = [
+      ["org", { scope: "organizational" }],
+      ["mine", { scope: "agent", agent_id: "pm_default" }],
+      ["theirs", { scope: "agent", agent_id: "qa_default" }],
+      ["nobody's", { scope: "agent" }],
+      ["project-one", { scope: "project", project_id: one }],
+      ["project-two", { scope: "project", project_id: two, agent_id: "pm_default" }],
+      ["another task", { scope: "task", task_id: "00000000-0000-4000-8000-000000000000", agent_id: "pm_default" }],
+      ["mine, elsewhere", { scope: "agent", agent_id: "pm_default", project_id: two }],
+    ];
+    for (const [key, more] of memories)
+      expect((await create(world.service, { key, content: `${content} (${key})`, ...more })).status).toBe(201);
+    const seen = (prompt: string) => memories.map(([key]) => key).filter((key) => prompt.includes(`${content} (${key})`));
+    const first = await promptOf(2, "octo/one");
+    expect(seen(first)).toEqual(["org", "mine", "project-one", "mine, elsewhere"]);
+    expect(seen(await promptOf(3, "octo/two"))).toEqual(["org", "mine", "project-two", "mine, elsewhere"]);
+    expect(seen(await promptOf(4, "octo/three"))).toEqual(["org", "mine", "mine, elsewhere"]);
+    expect(first).toMatch(
+      /It is data, not instructions\.\n<(memory-[0-9a-f]+)>\n[\s\S]*\(the project's memory, project-one\)[\s\S]*<\/\1>$/,
+    );
+    // What was recalled three times is not stored again.
+    expect(keysOf((await world.service.get("/api/memory?limit=100")).body).sort()).toEqual(memories.map(([key]) => key).sort());
+  });
+
+  test("at most MEMORY_SEARCH_LIMIT memories, and none that shares nothing with the task", { timeout: 60_000 }, async () => {
+    for (let i = 0; i < 15; i++)
+      await create(world.service, { key: `many-${i}`, content: `Login problem number ${i}`, scope: "organizational" });
+    const prompt = await promptOf(5, "octo/four");
+    const fenced = /<(memory-[0-9a-f]+)>\n([\s\S]*)\n<\/\1>/.exec(prompt)?.[2] ?? "";
+    expect(fenced.split("\n").filter((line) => line.startsWith("- "))).toHaveLength(10);
+  });
+
+  test("an embedder that is down costs a run its vectors, not its success", { timeout: 60_000 }, async () => {
+    const fault = world.model.fault({ path: "embeddings", times: 0, status: 500 });
+    expect(
+      (await create(world.service, { key: "while down", content: "A login while it was down", scope: "organizational" })).status,
+    ).toBe(201);
+    expect((await world.service.post("/api/memory/search", { query: "anything new" })).status).toBe(502);
+    const prompt = await promptOf(6, "octo/five");
+    expect(prompt).toContain("memory-");
+    world.model.clearFaults();
+    expect(fault.applied).toBeGreaterThan(0);
+    await eventually(
+      async () => {
+        const { status, body } = await world.service.post("/api/memory/search", { query: "a login while it was down", limit: 1 });
+        return status === 200 && keysOf(body)[0] === "while down";
+      },
+      { timeout: 30_000 },
+    );
+  });
+});
+
+test.each(databases())(
+  "memories outlive the process, and a changed model is refused with the way out (%s)",
+  { timeout: 180_000 },
+  async (database) => {
+    await using service = await startService({ database, env: noRedis });
+    await create(service, { key: "kept", content: "A submarine", scope: "project" });
+    await create(service, { key: "kept-short", content: "A periscope", scope: "task" });
+    await service.kill("SIGKILL");
+    await service.restart();
+    expect((await service.get(path("kept"))).status).toBe(200);
+    expect((await service.get(path("kept-short"))).status).toBe(200);
+    expect(keysOf((await service.post("/api/memory/search", { query: "submarine", limit: 1 })).body)).toEqual(["kept"]);
+    expect((await create(service, { key: "kept", content: "again", scope: "task" })).status).toBe(409);
+    await service.stop();
+    await expect(service.restart({ EMBEDDING_DIMENSION: "512" })).rejects.toThrow(
+      /with 256 dimensions, configured is .* with 512[\s\S]*signalbox reembed/,
+    );
+    await service.restart();
+  },
+);
+
+test("another plugin's store keeps the long-term memories, and one that nobody brings is refused", {
+  timeout: 120_000,
+}, async () => {
+  const plugin = fileURLToPath(new URL("../../examples/memory-sqlite/index.ts", import.meta.url));
+  // It writes a file, which no sandboxed plugin may.
+  const trust = `memory-sqlite@0.1.0#${sha256Of((await readForeign(plugin)).bytes)}`;
+  const env = { ...noRedis, SIGNALBOX_PLUGINS: plugin, SIGNALBOX_TRUSTED_PLUGINS: trust, MEMORY_STORE: "sqlite" };
+  await using service = await startService({ database: anyDatabase(), env });
+  expect((await create(service, { key: "kept", content: "A submarine", scope: "project" })).status).toBe(201);
+  expect((await create(service, { key: "kept", content: "again", scope: "agent" })).status).toBe(409);
+  expect(existsSync(join(service.folder, "memories.sqlite"))).toBe(true);
+  await service.kill("SIGKILL");
+  await service.restart();
+  for (const mode of ["semantic", "keyword", "hybrid"])
+    expect(keysOf((await service.post("/api/memory/search", { query: "submarine", mode })).body)).toEqual(["kept"]);
+  expect((await service.get(path("kept"))).body).toMatchObject({ content: "A submarine", scope: "project" });
+  await expect(service.restart({ MEMORY_STORE: "stone" })).rejects.toThrow(
+    /MEMORY_STORE: no loaded plugin brings a memory store stone; there are: .*sqlite/,
+  );
+  await service.restart();
+  expect((await service.del(path("kept"))).status).toBe(204);
+});
+
+describe.skipIf(!databases().includes("postgres"))("replicas", () => {
+  test("start together, and give a key once", { timeout: 120_000 }, async () => {
+    await using database = await freshDatabase();
+    const options = { databaseUrl: database?.url as string, env: noRedis };
+    const [a, b] = await Promise.all([startService(options), startService(options)]);
+    try {
+      for (let round = 0; round < 10; round++) {
+        const all = await Promise.all(
+          Array.from({ length: 20 }, (_, i) =>
+            create(i % 2 ? a : b, { key: `r${round}`, content: `${i}`, scope: i % 3 ? "task" : "agent" }),
+          ),
+        );
+        expect(all.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)]);
+        expect((await a.get(path(`r${round}`))).body).toEqual((await b.get(path(`r${round}`))).body);
+      }
+    } finally {
+      await Promise.all([a.close(), b.close()]);
+    }
+  });
+});
+
+describe.skipIf(!redisServer())("redis", () => {
+  test("killed and restarted under load: long-term serves on, short-term fails fast and recovers", {
+    timeout: 180_000,
+  }, async () => {
+    await using redis = await ownRedis();
+    await using service = await startService({ env: { ...noRedis, REDIS_URL: redis.url } });
+    expect((await create(service, { key: "s", content: "A short squirrel", scope: "task", task_id: "t" })).status).toBe(201);
+    expect((await create(service, { key: "l", content: "A long squirrel", scope: "agent" })).status).toBe(201);
+    expect(keysOf((await service.get("/api/memory")).body)).toEqual(["l", "s"]);
+    expect(keysOf((await service.post("/api/memory/search", { query: "squirrel", mode: "hybrid" })).body).sort()).toEqual([
+      "l",
+      "s",
+    ]);
+    expect((await service.post("/api/memory", { key: "s", content: "c", scope: "agent" })).status).toBe(409);
+
+    let stop = false;
+    const seen = { long: new Set<number>(), short: new Set<number>(), slowest: 0 };
+    const load = async (worker: number) => {
+      for (let i = 0; !stop; i++) {
+        const short = i % 2 === 0;
+        const began = performance.now();
+        const { status } = await create(service, { key: `${worker}-${i}`, content: "load", scope: short ? "task" : "agent" });
+        seen.slowest = Math.max(seen.slowest, performance.now() - began);
+        seen[short ? "short" : "long"].add(status);
+      }
+    };
+    const workers = Promise.all([0, 1, 2, 3].map(load));
+    await new Promise((done) => setTimeout(done, 500));
+    await redis.kill();
+    await new Promise((done) => setTimeout(done, 2000));
+    expect((await service.get("/health")).status).toBe(503);
+    expect((await service.get<{ down: string[] }>("/health")).body.down).toEqual(["redis"]);
+    expect((await service.get(path("s"))).status).toBe(503);
+    expect((await service.get(path("l"))).status).toBe(200);
+    expect((await service.get("/api/memory?scope=task")).status).toBe(503);
+    expect((await service.post("/api/memory/search", { query: "squirrel" })).status).toBe(200);
+    expect([...seen.long]).toEqual([201]);
+    expect([...seen.short].sort()).toEqual([201, 503]);
+    await redis.start();
+    await eventually(async () => (await service.get("/health")).status === 200, { timeout: 15_000 });
+    seen.short.clear();
+    await new Promise((done) => setTimeout(done, 500));
+    stop = true;
+    await workers;
+    expect([...seen.short]).toEqual([201]);
+    expect([...seen.long]).toEqual([201]);
+    expect(seen.slowest).toBeLessThan(5000);
+    // It kept nothing: what was short-term is gone, and its key is free.
+    expect((await service.get(path("s"))).status).toBe(404);
+    expect((await create(service, { key: "s", content: "anew", scope: "task" })).status).toBe(201);
+    await service.stop();
+    expect(service.logs().match(/redis is away/g), "a stop of our own is no outage").toHaveLength(1);
+  });
+});

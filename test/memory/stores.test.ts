@@ -1,0 +1,147 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import memoryPgvector from "@signalbox/plugin-memory-pgvector";
+import memoryRedis from "@signalbox/plugin-memory-redis";
+import { testMemory } from "@signalbox/sdk/testing";
+import { afterAll, describe, expect, test } from "vitest";
+import { sqlAccess } from "../../runtime/database/access.ts";
+import { connectEmbedded, connectPostgres, type Database } from "../../runtime/database/client.ts";
+import { openEmbedded } from "../../runtime/database/embedded.ts";
+import { migrate } from "../../runtime/database/migrate.ts";
+import { copyCluster } from "../../runtime/database/test-folder.ts";
+import { openVectors, type VectorOptions } from "../../runtime/database/vectors.ts";
+import type { Log } from "../../runtime/log.ts";
+import { openRedis, type Redis } from "../../runtime/redis/client.ts";
+import { databases, freshDatabase } from "../harness/databases.ts";
+
+const quiet: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
+const closing: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const close of closing.reverse()) await close();
+});
+
+async function openCopy(folder: string): Promise<Database> {
+  await copyCluster(folder);
+  return connectEmbedded(await openEmbedded(folder));
+}
+
+async function open(flavour: "embedded" | "postgres"): Promise<Database> {
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-stores-"));
+  const fresh = flavour === "postgres" ? await freshDatabase() : null;
+  const database = fresh ? connectPostgres(fresh.url, { max: 10 }) : await openCopy(join(folder, "data"));
+  closing.push(async () => {
+    await database.close();
+    await fresh?.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await migrate(database, quiet);
+  return database;
+}
+
+const base: VectorOptions = { dimension: 32, model: "test", metric: "cosine", index: "hnsw", probes: 10 };
+/** One database per flavour; the settings that PostgreSQL sees one after the other on the same rows. */
+const settings: Record<"embedded" | "postgres", VectorOptions[]> = {
+  embedded: [base],
+  postgres: [base, { ...base, metric: "l2" }, { ...base, metric: "ip" }, { ...base, index: "ivfflat" }],
+};
+
+for (const flavour of databases()) {
+  const database = open(flavour);
+  for (const options of settings[flavour]) {
+    describe(`pgvector on ${flavour}, ${options.index}, ${options.metric}`, () => {
+      const capabilities = async () => {
+        const { sql } = await database;
+        const vectors = await openVectors(await database, ["memories"], options, quiet);
+        return { sql: sqlAccess(sql, vectors.nearest), vectors };
+      };
+      let ready: ReturnType<typeof capabilities> | undefined;
+      const names = testMemory(memoryPgvector, { store: "pgvector" }).map(({ name }) => name);
+      test.each(names.map((name, i) => [name, i] as const))("%s", { timeout: 60_000 }, async (_, i) => {
+        ready ??= capabilities();
+        await testMemory(memoryPgvector, { store: "pgvector", capabilities: await ready })[i]?.run();
+      });
+    });
+  }
+}
+
+describe("wide vectors", () => {
+  const wide = { ...base, dimension: 3072 };
+  test.each(databases())("halfvec over 2,000 dimensions on %s", { timeout: 120_000 }, async (flavour) => {
+    const database = await open(flavour);
+    const vectors = await openVectors(database, ["memories"], wide, quiet);
+    const capabilities = { sql: sqlAccess(database.sql, vectors.nearest), vectors };
+    for (const one of testMemory(memoryPgvector, { store: "pgvector", capabilities })) await one.run();
+    const [index] = await database.sql<[{ def: string }]>`
+      select pg_get_indexdef(indexrelid) as def from pg_index where indrelid = 'memories'::regclass and indexrelid::regclass::text like 'memories_embedding_%'`;
+    if (!index?.def.includes("halfvec_cosine_ops")) throw new Error(`no index on halfvec: ${index?.def}`);
+  });
+});
+
+describe("filters and the vector index", () => {
+  const dimension = 16;
+  /** 1,500 memories in one direction, 600 in another, and 60 of a project among the first. */
+  const rows = Array.from({ length: 2100 }, (_, i) => {
+    const far = i >= 1500;
+    const noise = (j: number) => Math.sin(i * 12.9898 + j * 78.233) * 0.3;
+    const vector = Array.from({ length: dimension }, (_, j) => noise(j) + (j === (far ? 1 : 0) ? 1 : 0));
+    return { n: i, agent: far ? "far" : "near", project: i % 25 === 0 && !far ? 7 : 8, vector: `[${vector.join(",")}]` };
+  });
+  const asked = Array.from({ length: dimension }, (_, j) => (j === 0 ? 1 : 0.05));
+  test.each(databases())("a filter starves no search on %s", { timeout: 60_000 }, async (flavour) => {
+    const database = await open(flavour);
+    const vectors = await openVectors(database, ["memories"], { ...base, dimension }, quiet);
+    await database.sql`
+      insert into memories (id, key, content, scope, agent_id, project_id, embedding)
+      select gen_random_uuid(), 'row-' || n, 'x', 'agent', agent, project, vector::vector
+      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) e (n int, agent text, project int, vector text)`;
+    const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql, vectors.nearest), vectors, config: {} });
+    for (const match of [{ agent_id: "near" }, { agent_id: "far" }, { project_id: 7 }, { agent_id: "near", project_id: 7 }, {}]) {
+      for (const filter of [
+        [match],
+        [match, { scope: "organizational" as const }, { scope: "agent" as const, agent_id: "nobody" }],
+      ]) {
+        const found = (await memories?.pgvector?.nearest(asked, filter, 10))?.map(({ key }) => key) ?? [];
+        const best = await database.sql<{ key: string }[]>`
+          select key from (select key, embedding <=> ${`[${asked.join(",")}]`}::vector as distance from memories
+            where (${match.agent_id ?? null}::text is null or agent_id = ${match.agent_id ?? null})
+              and (${match.project_id ?? null}::int is null or project_id = ${match.project_id ?? null}) offset 0) every_one
+          order by distance limit 10`;
+        expect(best).toHaveLength(10);
+        expect(found).toHaveLength(10);
+        // The index is approximate; it may miss one.
+        expect(best.filter(({ key }) => found.includes(key)).length).toBeGreaterThanOrEqual(9);
+      }
+    }
+  });
+});
+
+const url = process.env.TEST_REDIS_URL;
+if (!url && process.env.REQUIRE_SERVICES === "1") throw new Error("REQUIRE_SERVICES=1, but TEST_REDIS_URL is not set");
+describe.skipIf(!url)("redis", () => {
+  const vectors = {
+    dimension: 32,
+    metric: "cosine" as const,
+    model: "test",
+    type: "",
+    operator: "<=>" as const,
+    tune: () => ({ text: "", parameters: [] }),
+  };
+  const connect = async () => {
+    const redis = (await openRedis(url, `signalbox:test-${randomBytes(4).toString("hex")}:`, quiet)) as Redis;
+    closing.push(async () => {
+      const left = (await redis.call("KEYS", `${redis.prefix}*`)) as string[];
+      for (const key of left) await redis.call("DEL", key);
+      await redis.close();
+    });
+    return redis;
+  };
+  let ready: Promise<Redis> | undefined;
+  const cases = testMemory(memoryRedis, { store: "redis" });
+  test.each(cases.map(({ name }, i) => [name, i] as const))("%s", { timeout: 60_000 }, async (_, i) => {
+    ready ??= connect();
+    const redis = await ready;
+    await testMemory(memoryRedis, { store: "redis", capabilities: { redis, vectors } })[i]?.run();
+  });
+});

@@ -1,0 +1,50 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { jsonClient } from "../harness/json-client.ts";
+import { freePorts } from "../harness/ports.ts";
+import { type Running, root, runProgram } from "../harness/process.ts";
+import { eventually } from "../harness/wait.ts";
+
+/** What is published is not what the other tests start: one file where there were many, and some started by their path. */
+let folder: string;
+let service: Running;
+let api: ReturnType<typeof jsonClient>;
+
+beforeAll(async () => {
+  const built = spawnSync(join(root, "node_modules/.bin/tsup"), { cwd: root, encoding: "utf8" });
+  expect(built.status, built.stdout + built.stderr).toBe(0);
+  folder = mkdtempSync(join(tmpdir(), "signalbox-bundle-"));
+  const [port = 0, grpc = 0] = await freePorts(2);
+  const env = { PORT: String(port), GRPC_PORT: String(grpc), DATA_DIR: folder };
+  service = runProgram(process.execPath, [join(root, "dist/signalbox/signalbox.js"), "start"], { env, cwd: folder });
+  api = jsonClient(`http://127.0.0.1:${port}`);
+  const answers = () =>
+    api.get("/health").then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  await eventually(answers, { timeout: 60_000 });
+});
+afterAll(async () => {
+  service?.signal("SIGTERM");
+  await service?.ended;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("serves, and evaluates filters in a process of their own", async () => {
+  const mapping = { name: "labelled", source: "alpha", event_type: "issues", canonical_trigger: "issue.seen" };
+  const made = await api.post("/api/webhook-mappings", { ...mapping, jq_filter: '.action == "opened"' });
+  expect(made, service.logs()).toMatchObject({ status: 201 });
+  const headers = { "x-alpha-event": "issues" };
+  const sent = await api.post("/webhook/alpha", issueOpened({ repo: "octo/app", number: 1 }), { headers });
+  expect(sent.body).toMatchObject({ status: "accepted", canonical_trigger: "issue.seen" });
+});
+
+test("stops cleanly", async () => {
+  service.signal("SIGTERM");
+  expect(await service.ended).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run, runtimeUnderTest } from "../harness/process.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
+
+/** The command line against the real service, from no keys at all to a service that wants them. */
+let service: Service;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "signalbox-cli-"));
+  service = await startService({ env: { WATCHDOG_ENABLED: "true" } });
+}, 180_000);
+afterAll(async () => {
+  await service?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function signalbox(args: readonly string[], env: Record<string, string> = {}) {
+  const child = run(runtimeUnderTest(), "runtime/cli/main.ts", {
+    args,
+    env: { SIGNALBOX_URL: service.url, ...env },
+    cwd: folder,
+  });
+  const { code } = await child.ended;
+  return { code, text: child.logs() };
+}
+const json = async (args: readonly string[], env?: Record<string, string>) => {
+  const { code, text } = await signalbox(args, env);
+  expect([code, text]).toEqual([0, expect.any(String)]);
+  return JSON.parse(text);
+};
+
+/** `fetch` sets Host and Origin itself. */
+const statusOf = (path: string, headers: Record<string, string>, method = "GET"): Promise<number> =>
+  new Promise((done, fail) => {
+    const call = request(service.url + path, { method, headers }, (response) => {
+      response.resume();
+      done(response.statusCode ?? 0);
+    });
+    call.on("error", fail).end();
+  });
+
+test("reembed and what moves memories say in a line what is away, and how to go on", { timeout: 60_000 }, async () => {
+  const own = { DATA_DIR: join(folder, "own"), EMBEDDING_DIMENSION: "64" };
+  writeFileSync(join(folder, "one.jsonl"), '{"key": "one", "content": "c", "scope": "organizational"}\n');
+  expect(await signalbox(["memory", "import", "one.jsonl"], own)).toEqual({ code: 0, text: expect.stringMatching(/1 created/) });
+  const proxy = { ...own, EMBEDDING_PROVIDER: "proxy", LLM_BASE_URL: "http://127.0.0.1:9/v1" };
+  const { code, text } = await signalbox(["reembed"], proxy);
+  expect([code, text.trim().split("\n").at(-1)]).toEqual([
+    1,
+    expect.stringMatching(/could not be reached.*`signalbox reembed` again/),
+  ]);
+  expect(await signalbox(["reembed", "now"], own)).toEqual({
+    code: 2,
+    text: expect.stringMatching(/^signalbox reembed takes nothing/),
+  });
+});
+
+describe("while there are no keys", () => {
+  test("a whole life of an agent", async () => {
+    const made = await json([
+      "agents",
+      "create",
+      "--id",
+      "cli_agent",
+      "--name",
+      "From here",
+      "--role-id",
+      "pm",
+      "--prompt",
+      "Hi.",
+    ]);
+    expect(made).toMatchObject({ id: "cli_agent", role_id: "pm", responsibilities: [] });
+    writeFileSync(join(folder, "change.json"), JSON.stringify({ description: "From a file", constraints: ["Never guess"] }));
+    const changed = await json(["agents", "update", "cli_agent", "--json", "@change.json", "--name", "Renamed"]);
+    expect(changed).toMatchObject({ name: "Renamed", description: "From a file", constraints: ["Never guess"] });
+    expect(await json(["agents", "list", "--limit", "5"])).toMatchObject([{ id: "cli_agent" }]);
+    const table = await signalbox(["agents", "list", "--format", "table"]);
+    expect(table.text.split("\n")[0]).toMatch(/^ID +NAME +ROLE_ID/);
+    expect(await signalbox(["agents", "delete", "cli_agent"])).toEqual({ code: 0, text: "" });
+    expect(await signalbox(["agents", "get", "cli_agent"])).toEqual({ code: 1, text: 'There is no agent "cli_agent".\n' });
+  }, 60_000);
+
+  test("help, and commands that are not written right", async () => {
+    const wrong = [[], ["nothing"], ["agents"], ["agents", "fly"], ["agents", "create", "--id", "x"], ["start", "now"]];
+    const [help, ofProjects, ...refused] = await Promise.all(
+      [["--help"], ["projects", "--help"], ...wrong].map((args) => signalbox(args)),
+    );
+    expect(help?.code).toBe(0);
+    for (const line of ["start", "migrate", "agents", "task-executions", "projects"]) expect(help?.text).toContain(`  ${line} `);
+    expect(ofProjects?.text).toMatch(/signalbox projects create .*\n.*\n.*--name <text> +\(required\)/);
+    expect(refused.map(({ code }) => code)).toEqual(wrong.map(() => 2));
+  }, 60_000);
+
+  test("no service there: exit code 1, and what to do", async () => {
+    const { code, text } = await signalbox(["agents", "list"], { SIGNALBOX_URL: "http://127.0.0.1:1" });
+    expect([code, text]).toEqual([1, expect.stringMatching(/No service answers at http:\/\/127\.0\.0\.1:1 .*signalbox start/)]);
+  }, 30_000);
+
+  test("browsers of other sites are refused, at every door", async () => {
+    const port = new URL(service.url).port;
+    const connect = "/signalbox.api.v1.AgentService/ListAgents";
+    expect(await statusOf("/api/agents", {})).toBe(200);
+    expect(await statusOf("/api/agents", { host: `localhost:${port}`, origin: "http://localhost:5173" })).toBe(200);
+    expect(await statusOf("/api/agents", { host: "rebound.example" })).toBe(403);
+    expect(await statusOf("/api/agents/seed", { origin: "https://evil.example" }, "POST")).toBe(403);
+    expect(await statusOf("/webhook/alpha", { origin: "https://evil.example" }, "POST")).toBe(403);
+    expect(await statusOf(connect, { host: "rebound.example", "content-type": "application/json" }, "POST")).toBe(403);
+    expect(await statusOf("/health", { host: "probe.example" })).toBe(200);
+    const refused = await service.get("/api/agents", { headers: { origin: "https://evil.example" } });
+    expect(refused).toMatchObject({ status: 403, body: { error: expect.stringContaining("API_KEYS") } });
+  });
+});
+
+describe("keys", () => {
+  let key = "";
+  test("the database of a running service is its own: the way round is said", async () => {
+    const dataDir = join(service.folder, "data");
+    const { code, text } = await signalbox(["keys", "list"], { DATA_DIR: dataDir });
+    expect([code, text]).toEqual([1, expect.stringMatching(/in use by another Signalbox process.*--remote/s)]);
+    expect((await signalbox(["migrate"], { DATA_DIR: dataDir })).code).toBe(1);
+  }, 60_000);
+
+  test("through the service: from then on it wants one", async () => {
+    const { code, text } = await signalbox(["keys", "create", "--remote", "--name", "first", "--scope", "read,write"]);
+    expect(code).toBe(0);
+    expect(text).toContain("not shown again");
+    key = /"key": "(\S+)"/.exec(text)?.[1] ?? "";
+    const without = await signalbox(["agents", "list"]);
+    expect([without.code, without.text]).toEqual([1, expect.stringContaining("SIGNALBOX_API_KEY")]);
+    expect(await json(["agents", "seed"], { SIGNALBOX_API_KEY: key })).toEqual({ created: 5, skipped: 0 });
+    const listing = await signalbox(["keys", "list", "--remote"], { SIGNALBOX_API_KEY: key });
+    expect([listing.code, listing.text]).toEqual([1, expect.stringContaining("needs admin")]);
+    expect(await statusOf("/health", {})).toBe(200);
+    // A key says who asks, whatever name the service is asked by.
+    expect(await statusOf("/api/agents", { host: "signalbox.example", authorization: `Bearer ${key}` })).toBe(200);
+  }, 60_000);
+
+  test("straight on the database, while the service is stopped; it starts closed", async () => {
+    await service.stop();
+    const env = { DATA_DIR: join(service.folder, "data") };
+    const made = await signalbox(["keys", "create", "--name", "boss", "--scopes", "admin"], env);
+    const admin = /"key": "(\S+)"/.exec(made.text)?.[1] ?? "";
+    const [first] = await json(["keys", "list"], env);
+    expect(first).toMatchObject({ name: "first", scopes: ["read", "write"] });
+    expect((await signalbox(["keys", "create", "--name", "boss", "--scope", "read"], env)).code).toBe(1);
+    expect((await signalbox(["keys", "revoke", String(first.id)], env)).code).toBe(0);
+    expect((await signalbox(["migrate"], env)).text).toContain("up to date");
+    await service.restart();
+    expect(await statusOf("/api/agents", { authorization: `Bearer ${key}` })).toBe(401);
+    expect(await statusOf("/api/agents", { authorization: `Bearer ${admin}` })).toBe(200);
+    await eventually(() => service.logs().includes("listens on http://0.0.0.0:"));
+  }, 240_000);
+});
+
+test("keys work before the service ever ran, on a database that is not there yet", async () => {
+  const env = { DATA_DIR: join(folder, "new") };
+  expect((await signalbox(["migrate"], env)).text).toMatch(/\d+ migrations applied/);
+  expect((await signalbox(["keys", "create", "--name", "a", "--scope", "read"], env)).code).toBe(0);
+}, 180_000);

@@ -1,0 +1,167 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startModel } from "../../examples/demo/model.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { databases, freshDatabase, realDatabase } from "../harness/databases.ts";
+import { run, runtimeUnderTest } from "../harness/process.ts";
+import { startService } from "../harness/service.ts";
+import { waitForExecutions } from "../harness/wait.ts";
+import { anyDatabase, plainScript } from "../harness/world.ts";
+
+/** Starts the service, which must end by itself, and gives what it wrote. */
+async function refusedStart(env: Record<string, string>, file = ""): Promise<{ code: number | null; logs: string }> {
+  const cwd = await mkdtemp(join(tmpdir(), "signalbox-config-"));
+  if (file) writeFileSync(join(cwd, ".env"), file);
+  const service = run(runtimeUnderTest(), "runtime/main.ts", { cwd, env });
+  const limit = setTimeout(() => service.signal("SIGKILL"), 30_000);
+  try {
+    const { code } = await service.ended;
+    return { code, logs: service.logs() };
+  } finally {
+    clearTimeout(limit);
+    await rm(cwd, { recursive: true, force: true });
+  }
+}
+
+test("bad values stop the start, with one line for each, and secrets are not shown", async () => {
+  const { code, logs } = await refusedStart({
+    PORT: "eighty",
+    GRPC_PORT: "70000",
+    DATABASE_URL: "mysql://user:hunter2@db/x",
+    LLM_BASE_URL: "ftp://llm",
+    LLM_TIMEOUT_SECONDS: "0",
+    LLM_MAX_TOOL_ROUNDS: "1e1",
+    TRACKER_UPDATES_ENABLED: "maybe",
+    SIGNALBOX_ROLE: "boss",
+    ENCRYPTION_KEY: "hunter2",
+    TRUSTED_PROXIES: "10.0.0.0/99",
+    API_KEYS: " , ",
+  });
+  expect(code).toBe(1);
+  const [title, ...lines] = logs.trim().split("\n");
+  expect(title).toBe("The configuration is not valid:");
+  expect(lines.map((line) => line.split(":")[0]).sort()).toEqual([
+    ...["API_KEYS", "DATABASE_URL", "ENCRYPTION_KEY", "GRPC_PORT", "LLM_BASE_URL", "LLM_MAX_TOOL_ROUNDS", "LLM_TIMEOUT_SECONDS"],
+    "PORT",
+    ...["SIGNALBOX_ROLE", "TRACKER_UPDATES_ENABLED", "TRUSTED_PROXIES"],
+  ]);
+  expect(logs).toContain('"eighty"');
+  expect(logs).not.toContain("hunter2");
+});
+
+test("a database that does not answer stops the start, and its password is not shown", async () => {
+  const { code, logs } = await refusedStart({ DATABASE_URL: "postgres://user:hunter2@127.0.0.1:9/none" });
+  expect(code).toBe(1);
+  expect(logs.trim()).toMatch(/^DATABASE_URL: the database does not answer: .+$/);
+  expect(logs).not.toContain("hunter2");
+});
+
+test("a folder that is a file and a port that is taken stop the start with one line, too", async () => {
+  const folder = await refusedStart({ DATA_DIR: "./.env" }, "DATABASE_URL=\n");
+  expect([folder.code, folder.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^DATA_DIR: .*EEXIST/)]);
+  await using database = await freshDatabase();
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  const where = database ? { DATABASE_URL: database.url } : {};
+  const busy = await refusedStart({ ...where, HOST: "127.0.0.1", PORT: String(port), GRPC_PORT: "0" });
+  taken.close();
+  expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
+});
+
+test("a setting of a source that is not valid stops the start and is named", async () => {
+  const { code, logs } = await refusedStart({ ALPHA_API_URL: "not an address" });
+  expect(code).toBe(1);
+  expect(logs).toMatch(/ALPHA_API_URL/);
+});
+
+test("the folder of a running service is refused to another, and serves again after a kill -9 with all that was in it", {
+  timeout: 120_000,
+}, async () => {
+  // A service of its own, because this folder must outlive the first.
+  await using service = await startService({ database: "embedded", seed: true });
+  const { code, logs } = await refusedStart({ DATA_DIR: join(service.folder, "data"), PORT: "0", GRPC_PORT: "0" });
+  expect(code).toBe(1);
+  expect(logs).toMatch(/DATA_DIR: .* is in use by another Signalbox process/);
+  expect((await service.get("/health")).status).toBe(200);
+
+  const receipt = await service.webhook(issueOpened(), { delivery: "kept" });
+  expect(receipt.status).toBe(202);
+  expect((await service.put("/api/agents/pm_default", { name: "Kept" })).status).toBe(200);
+  const list = async (path: string) => (await service.get<unknown[]>(`${path}?limit=1000`)).body;
+  const paths = ["/api/agents", "/api/tasks", "/api/tasks/triggers", "/api/tasks/sources"];
+  const before = await Promise.all(paths.map(list));
+  for (let kills = 0; kills < 2; kills++) {
+    await service.kill();
+    await service.restart();
+  }
+  expect(await Promise.all(paths.map(list))).toEqual(before);
+  expect((await service.get<{ name: string }>("/api/agents/pm_default")).body.name).toBe("Kept");
+  expect((await service.get<{ payload: unknown }>(`/api/webhook-events/${receipt.body.event_id}`)).body.payload).toMatchObject({
+    action: "opened",
+  });
+  expect((await service.webhook(issueOpened(), { delivery: "kept" })).body).toEqual({
+    event_id: receipt.body.event_id,
+    status: "duplicate",
+  });
+});
+
+test(".env is read, and the environment wins over it", { timeout: 120_000 }, async () => {
+  await using database = await freshDatabase();
+  const options = database ? { databaseUrl: database.url } : {};
+  await using service = await startService(options);
+  await service.kill();
+  writeFileSync(
+    join(service.folder, ".env"),
+    'ALPHA_WEBHOOK_SECRET="from the file"\nAPI_KEYS=from-the-file\n# a comment\nLLM_MODEL=\n',
+  );
+  await service.restart();
+  expect((await service.get("/api/agents")).status).toBe(401);
+  expect((await service.get("/api/agents", { headers: { authorization: "Bearer from-the-file" } })).status).toBe(200);
+  expect((await service.webhook(issueOpened())).status).toBe(401);
+  expect((await service.webhook(issueOpened(), { secret: "from the file" })).status).toBe(200);
+  await service.restart({ API_KEYS: "from-the-environment" });
+  expect((await service.get("/api/agents", { headers: { authorization: "Bearer from-the-file" } })).status).toBe(401);
+});
+
+test("without an LLM the service starts, says what to set, and what failed can be restarted once it is set", {
+  timeout: 120_000,
+}, async () => {
+  await using service = await startService({ database: anyDatabase(), seed: true });
+  expect(service.logs()).toMatch(/no LLM is configured: set LLM_BASE_URL/);
+  const { body } = await service.webhook(issueOpened());
+  const failed = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
+  expect(failed).toMatchObject(Array(2).fill({ state: "failed", error: expect.stringContaining("LLM_BASE_URL") }));
+
+  const model = await startModel({ script: plainScript });
+  // Another embedder with it, of another size: nothing is stored yet, so nothing stands in its way.
+  await service.restart({ LLM_BASE_URL: model.url, EMBEDDING_DIMENSION: "256" });
+  for (const { id } of failed) expect((await service.post(`/api/tasks/${id}/restart`)).status).toBe(200);
+  const ended = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
+  await model.close();
+  expect(ended).toMatchObject(
+    Array(2).fill({ state: "succeeded", result: expect.stringMatching(/^Answer of /), result_url: null }),
+  );
+});
+
+test.runIf(databases().includes("postgres"))(
+  "PostgreSQL going away for a moment is 503, and then it serves again",
+  { timeout: 120_000 },
+  async () => {
+    await using database = await realDatabase();
+    await using service = await startService({ databaseUrl: database.url, seed: true });
+    await database.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    const statuses = new Set<number>();
+    for (let i = 0; i < 20; i++) statuses.add((await service.webhook(issueOpened({ number: i + 1 }))).status);
+    for (const status of statuses) expect(status).toBeOneOf([202, 503]);
+    expect((await service.webhook(issueOpened({ number: 99 }))).status).toBe(202);
+    expect((await service.get("/health")).body).toMatchObject({ status: "ok" });
+  },
+);

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { databases } from "../harness/databases.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { commentingScript, startWorld, textsOf } from "../harness/world.ts";
+
+/** What every `npm test` shows of Deno; `npm run test:deno` runs all files that start the service on it. */
+test.each(databases())(
+  "on Deno: a webhook becomes comments, once, through a kill -9 (%s)",
+  { timeout: 120_000 },
+  async (database) => {
+    await using world = await startWorld({ database, runtime: "deno", tasks: ["first"], script: commentingScript });
+    const { service, tracker } = world;
+    expect((await service.webhook(issueOpened(), { secret: "wrong" })).status).toBe(401);
+
+    tracker.fault({ method: "POST", path: "/issues/5/comments", after: true, how: "hang" });
+    const { status, body } = await service.webhook(issueOpened({ number: 5 }), { delivery: "d-5" });
+    expect(status).toBe(202);
+    await eventually(() => tracker.comments("octo/app", 5).length === 1);
+    await service.kill();
+    await service.restart();
+    const [execution] = await waitForExecutions(service, { event_id: body.event_id });
+    expect(execution).toMatchObject({ state: "succeeded", attempts: 2 });
+    expect(textsOf(tracker, "octo/app", 5)).toEqual(["Answer of first", "Note of first"]);
+    expect((await service.webhook(issueOpened({ number: 5 }), { delivery: "d-5" })).body.status).toBe("duplicate");
+
+    // A 64-bit number is a string in the JSON of protobuf.
+    const rpc = await service.post("/signalbox.api.v1.AgentService/ListAgents", { limit: 2 });
+    expect(rpc).toMatchObject({ status: 200, body: { items: [{ id: "pm_default" }, { id: "ta_default" }], total: "5" } });
+    expect(await service.stop()).toMatchObject({ code: 0 });
+  },
+);

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { memoryPace, type PaceAccess } from "@signalbox/sdk";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectPostgres, type Database } from "../../runtime/database/client.ts";
+import { migrate } from "../../runtime/database/migrate.ts";
+import { createLog } from "../../runtime/log.ts";
+import { openPace } from "../../runtime/pace/open.ts";
+import { openRedis } from "../../runtime/redis/client.ts";
+import { realDatabase } from "../harness/databases.ts";
+
+const url = process.env.TEST_REDIS_URL;
+const there = process.env.TEST_DATABASE_URL !== undefined;
+const kinds = ["memory", ...(there ? ["database"] : []), ...(there && url ? ["redis"] : [])];
+const log = createLog({ pretty: false, write: () => {} });
+
+describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
+  const ends: (() => Promise<unknown>)[] = [];
+  /** As two replicas have it. */
+  let replicas: readonly [PaceAccess, PaceAccess];
+  let made = 0;
+  const key = () => `${process.pid}-${Date.now()}-${made++}`;
+  beforeAll(async () => {
+    const memory = memoryPace();
+    replicas = [memory, memory];
+    if (kind === "memory") return;
+    const fresh = await realDatabase();
+    const open = async () => {
+      const database: Database = connectPostgres(fresh.url, { max: 4 });
+      const redis = kind === "redis" ? await openRedis(url, "test-pace:", log) : null;
+      ends.unshift(
+        () => database.close(),
+        async () => redis?.close(),
+      );
+      await migrate(database, log);
+      return openPace(database, redis, log);
+    };
+    ends.push(() => fresh.drop());
+    replicas = [await open(), await open()];
+  }, 60_000);
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  test("of many who ask at once one gets the start", async () => {
+    const own = key();
+    const waits = await Promise.all(Array.from({ length: 12 }, (_, at) => (replicas[at % 2] as PaceAccess).take(own, 60_000)));
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(1);
+    const later = await replicas[1].take(own, 60_000);
+    expect(later).toBeGreaterThan(30_000);
+    expect(later).toBeLessThanOrEqual(60_000);
+    expect(await replicas[0].take(key(), 60_000)).toBe(0);
+  });
+
+  test("who asks again after the time it was told gets it", async () => {
+    const own = key();
+    expect(await replicas[0].take(own, 120)).toBe(0);
+    const wait = await replicas[1].take(own, 120);
+    expect(wait).toBeGreaterThan(0);
+    await sleep(wait + 30);
+    expect(await replicas[1].take(own, 60_000)).toBe(0);
+    expect(await replicas[0].take(own, 0)).toBeGreaterThan(0);
+  });
+
+  test("a refusal that one was told holds all, and a shorter one does not shorten it", async () => {
+    const own = key();
+    await replicas[0].hold(own, 60_000);
+    await replicas[1].hold(own, 100);
+    expect(await replicas[1].take(own, 0)).toBeGreaterThan(30_000);
+  });
+
+  test("without an interval nobody waits", async () => {
+    const own = key();
+    for (const one of [...replicas, ...replicas]) expect(await one.take(own, 0)).toBe(0);
+  });
+});

@@ -1,0 +1,151 @@
+import { createHmac } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { scaffold } from "../../runtime/cli/plugin/scaffold.ts";
+import { TestTracker } from "../../runtime/cli/plugin/templates/sources/test/tracker.ts";
+import commented from "../../runtime/cli/plugin/templates/sources/test/webhooks/commented.json" with { type: "json" };
+import { type Running, run, runtimeUnderTest } from "../harness/process.ts";
+import { eventually } from "../harness/wait.ts";
+import { anyDatabase, startWorld, type World } from "../harness/world.ts";
+
+/** `signalbox plugin dev` as its author sees it, beside a running service. */
+const limit = 120_000;
+const id = "tickets";
+const apiKey = "the-authors-key";
+const secret = "the-webhooks-secret";
+let world: World;
+let tracker: TestTracker;
+let folder: string;
+let child: Running;
+
+const start = (args: readonly string[], env: Record<string, string> = {}) =>
+  run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "dev", ...args], env, cwd: folder });
+
+beforeAll(async () => {
+  folder = join(mkdtempSync(join(tmpdir(), "signalbox-dev-")), id);
+  scaffold({ folder, kind: "sources" });
+  writeFileSync(join(folder, "..", "key"), `${apiKey}\n`);
+  tracker = await new TestTracker().listen();
+  world = await startWorld({
+    ...{ database: anyDatabase(), apiKey },
+    env: {
+      ...{ API_KEYS: apiKey, PLUGIN_TICKETS_URL: tracker.url, PLUGIN_TICKETS_TOKEN: "test-token" },
+      PLUGIN_TICKETS_WEBHOOK_SECRET: secret,
+    },
+  });
+  child = start(["--url", world.service.url, "--key", "@../key", "--replay"]);
+}, limit);
+afterAll(async () => {
+  child?.signal("SIGKILL");
+  await world?.[Symbol.asyncDispose]();
+  await tracker?.close();
+  rmSync(join(folder, ".."), { recursive: true, force: true });
+});
+
+const edit = (file: string, from: string, to: string) => {
+  const before = readFileSync(join(folder, file), "utf8");
+  expect(before).toContain(from);
+  writeFileSync(join(folder, file), before.replace(from, to));
+};
+/** What it writes from now on, once that says so. */
+async function after(act: () => unknown, text: RegExp): Promise<string> {
+  const before = child.logs().length;
+  await act();
+  return eventually(
+    () => {
+      const written = child.logs().slice(before);
+      if (child.exit) throw new Error(`it ended:\n${child.logs()}`);
+      if (!text.test(written)) throw new Error(`there is no ${text} in:\n${written}`);
+      return written;
+    },
+    { timeout: 60_000 },
+  );
+}
+interface Shown {
+  readonly version: string | null;
+  readonly waiting: { readonly version: string } | null;
+  readonly versions: readonly { readonly version: string }[];
+}
+const plugin = async (): Promise<Shown> => (await world.service.get<Shown>(`/api/plugins/${id}`)).body;
+const dev = /^0\.1\.0-dev\.\d+$/;
+
+test("the start: built, tried, handed over, and waiting for its approval", { timeout: limit }, async () => {
+  const said = await after(() => {}, /It waits\. To allow this: signalbox plugin approve tickets/);
+  expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ that take longer are left to signalbox plugin test$/m);
+  expect(said).toContain(`What is good goes to ${world.service.url}\n`);
+  expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ asks for:\n {2}capability: fetch$/m);
+  expect(await plugin()).toMatchObject({ version: null, waiting: { version: expect.stringMatching(dev) } });
+  expect((await world.service.post(`/api/plugins/${id}/approve`)).status).toBe(200);
+  const mapping = { source: id, event_name: "comment", action: "created", canonical_trigger: "issue.created" };
+  expect((await world.service.post("/api/tasks/sources", mapping)).status).toBe(201);
+});
+
+test("a save serves without a new approval, and the last webhook is replayed through it", { timeout: limit }, async () => {
+  const early = await after(() => edit("src/source.ts", "API version 1.", "API version 1.0."), /nothing to replay: no webhook/);
+  expect(early).toMatch(/^\nsrc.source\.ts was saved\n/);
+  expect(early).toMatch(new RegExp(`^${world.service.url}: tickets 0\\.1\\.0-dev\\.\\d+ serves$`, "m"));
+  const body = JSON.stringify(commented.payload);
+  const sent = await fetch(`${world.service.url}/webhook/${id}`, {
+    method: "POST",
+    headers: {
+      ...{ "content-type": "application/json", "x-delivery": "d-1" },
+      "x-signature": createHmac("sha256", secret).update(body).digest("hex"),
+    },
+    body,
+  });
+  expect(sent.status).toBe(202);
+  await eventually(() => tracker.comments({ project: "octo/app", issue: "7" }).length === 2, { timeout: 30_000 });
+  const change = () => edit("src/parse.ts", '["sender", "login"], 200)', '["sender", "login"], 200)?.toUpperCase() ?? null');
+  // The sample in conformance.ts says what was right before.
+  const stopped = await after(change, /^tickets 0\.1\.0: [1-9]\d* of \d+ cases failed/m);
+  expect(stopped).toMatch(/^FAIL source tickets: parse reads a comment\n {5}\S/m);
+  expect(stopped.split("\n").length).toBeLessThan(40);
+  expect(stopped).not.toContain("serves");
+  const replayed = await after(
+    () => edit("test/conformance.ts", 'actor: "ann"', 'actor: "ANN"'),
+    /: succeeded.*: succeeded.*Answer of [^\n]*\n/s,
+  );
+  expect(replayed).toMatch(/^The webhook of \S+ again:\n {2}event {4}comment\n {2}action {3}created\n/m);
+  expect(replayed).toContain("  actor    ANN\n  triggers issue.created\n");
+  expect(replayed).toMatch(new RegExp(`^ {2}\\w+: succeeded, ${tracker.url}\\S+\\n {4}Answer of `, "m"));
+  expect(tracker.comments({ project: "octo/app", issue: "7" }).length).toBe(4);
+});
+
+test("what asks for more waits and says for what; older development versions are forgotten", { timeout: limit }, async () => {
+  const { version } = await plugin();
+  const http = '"permissions": { "http": [{ "host": "tickets.example.com", "methods": ["GET"], "why": "Reads." }] }, "needs"';
+  const said = await after(() => edit("package.json", '"needs"', http), /It waits/);
+  expect(said).toMatch(/^tickets \S+ asks for this beyond it:\n {2}http: GET https:\/\/tickets\.example\.com \(Reads\.\)$/m);
+  const now = await plugin();
+  expect(now.version).toBe(version);
+  expect(now.versions.map((one) => one.version)).toEqual([version, now.waiting?.version]);
+});
+
+test("what cannot be built, or is not what the manifest may be, is said with its code", { timeout: limit }, async () => {
+  await after(() => edit("package.json", '"manifest": 1', '"manifest": 1, "postinstall": "x"'), /BAD_MANIFEST: .*postinstall/);
+  edit("package.json", '"postinstall": "x",', "");
+  await after(() => edit("src/parse.ts", "export function", "export func tion"), /CANNOT_BUNDLE: src.parse\.ts:\d+: /);
+  await after(() => world.service.stop(), /^/);
+  await after(() => edit("src/parse.ts", "export func tion", "export function"), /No service answers at http/);
+});
+
+test("Ctrl-C ends it", { timeout: limit }, async () => {
+  // In the middle of a round, too.
+  await after(() => edit("src/source.ts", "API version 1.0.", "API version 1."), /was saved/);
+  child.signal("SIGINT");
+  expect(await child.ended).toEqual({ code: 0, signal: null });
+});
+
+test.each<[string[], string, number?]>([
+  [["--replay"], "--replay is about a running service: name it by --url or SIGNALBOX_URL."],
+  [["--url", "localhost"], "--url: must be an address such as http://localhost:8000"],
+  [["--url", "http://127.0.0.1:9", "--key", "plain"], "--key: must be @file with the key in it"],
+  [["--fast"], "Usage: signalbox plugin dev [folder] [--url <address>] [--flags]"],
+  [["nowhere"], "NO_PACKAGE: There is no ", 1],
+])("dev %j is refused", { timeout: limit }, async (args, text, code = 2) => {
+  const refused = start(args);
+  expect((await refused.ended).code).toBe(code);
+  expect(refused.logs()).toContain(text);
+});

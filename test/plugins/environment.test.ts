@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startService } from "../harness/service.ts";
+
+const limit = 120_000;
+
+describe("what the environment names", () => {
+  const clock = join(import.meta.dirname, "../../examples/clock/clock.ts");
+
+  test(
+    "without a Deno it is refused with a code, and the service serves",
+    async () => {
+      await using other = await startService({ env: { SIGNALBOX_PLUGINS: clock, SIGNALBOX_DENO: "/nonexistent/deno" } });
+      const { body } = await other.get<{ name: string; code: string; reason: string }[]>("/api/refused-plugins");
+      expect(body).toMatchObject([{ name: clock, code: "NO_SANDBOX" }]);
+      expect(body[0]?.reason).toContain("/nonexistent/deno");
+    },
+    limit,
+  );
+  test(
+    "it runs in the service's own process only where its version and digest are named",
+    async () => {
+      await using sandboxed = await startService({ env: { SIGNALBOX_PLUGINS: clock } });
+      const { body } = await sandboxed.get<{ id: string; tier: string; sha256: string; origin: string }>("/api/plugins/clock");
+      expect(body).toMatchObject({ tier: "sandbox", origin: "environment" });
+      expect((await sandboxed.post("/api/plugins/clock/disable")).status).toBe(409);
+      await sandboxed.restart({ SIGNALBOX_TRUSTED_PLUGINS: `clock@1.0.0#${body.sha256}` });
+      expect((await sandboxed.get<{ tier: string }>("/api/plugins/clock")).body.tier).toBe("in_process");
+      expect((await sandboxed.post("/api/tools/clock.now/execute", { parameters: {} })).status).toBe(200);
+      await sandboxed.restart({ SIGNALBOX_TRUSTED_PLUGINS: `clock@2.0.0#${body.sha256}` });
+      const { body: refused } = await sandboxed.get<{ code: string; reason: string }[]>("/api/refused-plugins");
+      expect(refused).toMatchObject([{ code: "MODIFIED" }]);
+      expect(refused[0]?.reason).toContain("expected clock@2.0.0; the file with this SHA-256 is clock@1.0.0");
+    },
+    limit,
+  );
+});

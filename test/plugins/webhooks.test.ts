@@ -1,0 +1,219 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { childrenOf, cpuTicks, isGone } from "../harness/child-processes.ts";
+import { databases } from "../harness/databases.ts";
+import type { Built } from "../harness/plugin-bundle.ts";
+import { run, runtimeUnderTest } from "../harness/process.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { buildTickets } from "../harness/tickets-plugin.ts";
+import { eventually } from "../harness/wait.ts";
+
+const limit = 120_000;
+const secret = "shared-with-the-sender";
+
+interface Event {
+  readonly id: string;
+  readonly delivery_id: string | null;
+  readonly event_name: string | null;
+  readonly reason: string;
+}
+
+let builds: Built[];
+beforeAll(async () => {
+  builds = await Promise.all([buildTickets("tickets", true), buildTickets("notes", false)]);
+}, limit);
+
+let service: Service | undefined;
+afterAll(() => service?.close());
+
+const start = async (database: "embedded" | "postgres", more: Record<string, string> = {}) => {
+  const env = { PLUGIN_TICKETS_WEBHOOK_SECRET: secret, PLUGIN_NOTES_WEBHOOK_SECRET: secret, ...more };
+  await service?.close();
+  service = await startService({ env, database });
+  for (const { manifest, body } of builds) {
+    await service.post("/api/plugins", body);
+    expect((await service.post(`/api/plugins/${manifest.id}/approve`, {})).status).toBe(200);
+  }
+  await eventually(async () => (await states()).every((state) => state === "ready") || null);
+  return service;
+};
+const states = async () => ((await service?.get<{ state: string }[]>("/api/plugins"))?.body ?? []).map(({ state }) => state);
+const send = async (plugin: string, number: number, title = `Ticket ${number}`, key = secret) => {
+  const body = JSON.stringify({ number, title });
+  const headers = {
+    "content-type": "application/json",
+    "ticket-delivery": `d-${number}`,
+    "ticket-signature": createHmac("sha256", key).update(body).digest("hex"),
+  };
+  const answer = await fetch(`${service?.url}/webhook/${plugin}`, { method: "POST", headers, body });
+  return { status: answer.status, body: (await answer.json()) as { event_id: string; status: string } };
+};
+const events = async () => (await service?.get<Event[]>("/api/webhook-events?source=tickets&limit=1000"))?.body ?? [];
+/** Ends the processes of all plugins, as a machine short of memory does; `false` where there are none now. */
+const killProcesses = (): boolean => {
+  const children = processes();
+  for (const pid of children) process.kill(Number(pid), "SIGKILL");
+  return children.length > 0;
+};
+const processes = () => childrenOf(service?.pid);
+
+test.each(databases())(
+  "a process that is killed in a burst delays its events and loses none (%s)",
+  async (database) => {
+    const service = await start(database);
+    const count = 60;
+    const sent: Promise<Awaited<ReturnType<typeof send>>>[] = [];
+    for (let i = 1; i <= count; i++) {
+      sent.push(send("tickets", i));
+      if (i === 15) expect(killProcesses()).toBe(true);
+      await new Promise((done) => setTimeout(done, 4));
+    }
+    const answers = await Promise.all(sent);
+    expect([...new Set(answers.map(({ status }) => status))].filter((status) => status !== 200 && status !== 202)).toEqual([]);
+    // Once more, while it reads what was kept.
+    await eventually(() => killProcesses(), { interval: 5 });
+    const read = await eventually(async () => ((await events()).length >= count ? events() : null), { timeout: 30_000 });
+    const deliveries = read.map((event) => event.delivery_id);
+    expect(new Set(deliveries)).toEqual(new Set(Array.from({ length: count }, (_, i) => `d-${i + 1}`)));
+    expect(deliveries).toHaveLength(count);
+    expect(new Set(read.map(({ id }) => id))).toEqual(new Set(answers.map(({ body }) => body.event_id)));
+    await service.close();
+  },
+  limit,
+);
+
+test(
+  "while it is away: forged ones are refused by what it declared, and without that a sender is asked to come again",
+  async () => {
+    await start("embedded");
+    killProcesses();
+    await eventually(async () => (await states()).every((state) => state === "backoff") || null);
+    expect((await send("tickets", 1, "forged", "another secret")).status).toBe(401);
+    expect((await send("notes", 1)).status).toBe(503);
+    const kept = await send("tickets", 2);
+    expect(kept).toMatchObject({ status: 202, body: { status: "accepted" } });
+    const again = await send("tickets", 2);
+    expect(again.status).toBe(202);
+    await eventually(async () => ((await events()).length > 0 ? true : null), { timeout: 20_000 });
+    const read = await events();
+    expect(read.map(({ delivery_id }) => delivery_id)).toEqual(["d-2"]);
+    expect(read[0]?.id).toBe(kept.body.event_id);
+  },
+  limit,
+);
+
+test(
+  "those that come while older ones wait are read behind them, in the order in which they came",
+  async () => {
+    const seen = async () =>
+      (await service?.post<{ result: number[] }>("/api/tools/tickets.seen/execute", { parameters: {} }))?.body.result ?? [];
+    const before = await seen();
+    killProcesses();
+    await eventually(async () => (await states()).every((state) => state === "backoff") || null);
+    const sent: number[] = [];
+    // Until it is back and has read what waited: the last of them comes in at a process that serves.
+    let last = 0;
+    for (let number = 100; last !== 200; number++) {
+      last = (await send("tickets", number)).status;
+      expect([200, 202]).toContain(last);
+      sent.push(number);
+      await new Promise((done) => setTimeout(done, 10));
+    }
+    expect(before).not.toEqual([]);
+    expect(sent.length).toBeGreaterThan(10);
+    expect(await eventually(async () => ((await seen()).length >= sent.length ? seen() : null))).toEqual(sent);
+    expect((await events()).filter(({ event_name }) => event_name === "ticket")).toHaveLength(sent.length + 1);
+  },
+  limit,
+);
+
+test(
+  "one over which the process ends again and again is stored as unreadable, and the others are read",
+  async () => {
+    const poisoned = await send("tickets", 3, "poison");
+    expect(poisoned.status).toBe(202);
+    const after = await send("tickets", 4);
+    expect(after.status).toBe(202);
+    const read = await eventually(
+      async () => {
+        // Each of its crashes counts: an operator who wants it to go on enables it again.
+        await service?.post("/api/plugins/tickets/enable");
+        const all = await events();
+        return all.some(({ id }) => id === poisoned.body.event_id) && all.some(({ id }) => id === after.body.event_id)
+          ? all
+          : null;
+      },
+      { timeout: 60_000, interval: 300 },
+    );
+    const event = read.find(({ id }) => id === poisoned.body.event_id);
+    expect(event).toMatchObject({ event_name: "", reason: "the payload lacks what tickets needs: it could not be read" });
+  },
+  limit,
+);
+
+test(
+  "one that is too large for a process is kept as unreadable, and the process lives",
+  async () => {
+    // Nothing waits any more.
+    await eventually(async () => (await send("tickets", 50)).status === 200 || null);
+    const large = await send("tickets", 5, "x".repeat(9 * 1024 * 1024));
+    expect(large).toMatchObject({ status: 200, body: { status: "discarded" } });
+    const next = await send("tickets", 6);
+    const read = await events();
+    const named = ({ body }: typeof next) => read.find(({ id }) => id === body.event_id)?.event_name;
+    expect([named(large), named(next)]).toEqual(["", "ticket"]);
+  },
+  limit,
+);
+
+test(
+  "a host that is killed takes the processes of its plugins with it, one in a loop too",
+  async () => {
+    const children = processes();
+    expect(children.length).toBeGreaterThan(0);
+    // It reads nothing any more, so it does not see that its input ended.
+    const unanswered = send("tickets", 8, "spin").catch(() => null);
+    const before = children.map(cpuTicks);
+    await eventually(() => children.some((pid, i) => cpuTicks(pid) - (before[i] as number) > 30) || null);
+    await service?.kill("SIGKILL");
+    await eventually(() => children.every(isGone) || null, { timeout: 3_000 });
+    await unanswered;
+  },
+  limit,
+);
+
+test(
+  "one that nobody reads is shown while it waits, and after its time is an event that says why and can be replayed",
+  async () => {
+    const service = await start("embedded", { UNREAD_WEBHOOK_TTL: "8", WATCHDOG_ENABLED: "true" });
+    killProcesses();
+    await eventually(async () => (await states()).every((state) => state === "backoff") || null);
+    const kept = await send("tickets", 7);
+    expect(kept.status).toBe(202);
+    expect((await service.post("/api/plugins/tickets/disable")).status).toBe(200);
+    const told = { plugin: "tickets", slug: "tickets", count: 1, oldest_at: expect.any(String) };
+    const health = () => service.get<{ status: string; unread_webhooks?: object[] }>("/health");
+    await eventually(async () => expect((await health()).body).toMatchObject({ status: "ok", unread_webhooks: [told] }));
+    const env = { SIGNALBOX_URL: service.url };
+    const doctor = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["plugin", "doctor"], env, cwd: service.folder });
+    expect((await doctor.ended).code).toBe(1);
+    expect(doctor.logs()).toContain("problem: tickets: 1 webhooks at /webhook/tickets wait for it, the oldest since 20");
+    const [event] = await eventually(async () => ((await events()).length > 0 ? events() : null), { timeout: 30_000 });
+    const reason = expect.stringMatching(/^the plugin tickets did not read it within 8 seconds/);
+    expect(event).toMatchObject({ id: kept.body.event_id, outcome: "discarded", reason });
+    const watched = await service.get<{ message: string; context: object }[]>("/api/watchdog?limit=100");
+    expect(watched.body).toContainEqual(expect.objectContaining({ message: "webhooks wait for a plugin", context: told }));
+    expect(watched.body.map(({ message }) => message)).toContain(
+      "webhooks were discarded, because their plugin did not read them",
+    );
+    await eventually(async () => expect((await health()).body.unread_webhooks).toBeUndefined());
+    // Once: no other replica, and no later sweep, finds it again.
+    expect(await events()).toHaveLength(1);
+
+    await service.post("/api/plugins/tickets/enable");
+    await eventually(async () => ((await states()).every((state) => state === "ready" || state === "degraded") ? true : null));
+    expect((await service.post(`/api/webhook-events/${kept.body.event_id}/replay`)).status).toBe(200);
+    expect((await events()).map(({ event_name }) => event_name).sort()).toEqual(["", "ticket"]);
+  },
+  limit,
+);

@@ -1,0 +1,42 @@
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+const root = join(import.meta.dirname, "../..");
+
+/** The files that take longest, the longest first: they start and kill services again and again. */
+const longest = [
+  "examples/demo/main.test.ts",
+  "test/runs/crash.test.ts",
+  "test/plugins/author.test.ts",
+  "test/operations/command-line.test.ts",
+  "test/memory/memory.test.ts",
+  "test/api/statuses.test.ts",
+  "test/webhooks/poll-sources.test.ts",
+  "test/gateway/crowd.test.ts",
+  "test/runs/mcp-servers.test.ts",
+  "test/gateway/streams.test.ts",
+  "test/plugins/plugins.test.ts",
+  "test/plugins/webhooks.test.ts",
+  "test/plugins/environment.test.ts",
+  "test/plugins/examples.test.ts",
+  "test/runs/queues.test.ts",
+  "test/operations/config.test.ts",
+  "test/runs/use-case.test.ts",
+  "test/webhooks/door.test.ts",
+  "test/memory/stores.test.ts",
+  "test/api/fuzz.test.ts",
+];
+
+/** So that at the end no worker is left alone with a long one. Which comes after them is as vitest has it. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const gone = longest.filter((file) => !existsSync(join(root, file)));
+    if (gone.length > 0) throw new Error(`test/runner/longest-first.ts names what is not there: ${gone.join(", ")}`);
+    const place = ({ moduleId }: TestSpecification) => {
+      const known = longest.indexOf(relative(root, moduleId).replaceAll("\\", "/"));
+      return known < 0 ? longest.length : known;
+    };
+    return (await super.sort(files)).sort((one, other) => place(one) - place(other));
+  }
+}

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ChatRequest, Reply } from "../../examples/demo/chat.ts";
+import type { FaultRule } from "../../examples/demo/faults.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { anyDatabase, commentingScript, issueOf, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
+
+const repo = "octo/app";
+const answer = "Answer of first";
+const note = "Note of first";
+const key = "sk-of-ours";
+let world: World;
+
+beforeAll(async () => {
+  const uses = (request: ChatRequest) => JSON.stringify(request.messages).includes("with a tool");
+  world = await startWorld({
+    database: anyDatabase(),
+    tasks: ["first"],
+    env: { LLM_TIMEOUT_SECONDS: "1", LLM_API_KEY: key },
+    script: (request, number) => (uses(request) ? commentingScript : plainScript)(request, number),
+  });
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+let lastIssue = 0;
+const freshIssue = () => ++lastIssue;
+const open = async (number: number, title = "plain") => {
+  const { status, body } = await world.service.webhook(issueOpened({ repo, number, title }));
+  expect(status).toBe(202);
+  const [execution] = body.executions ?? [];
+  return { event_id: body.event_id, id: execution?.id ?? "" };
+};
+const ended = async ({ event_id }: { event_id: string }) => (await waitForExecutions(world.service, { event_id }))[0];
+const chatsAbout = (number: number) => world.model.chats().filter((request) => issueOf(request) === `${repo}#${number}`);
+const onIssue = (number: number) => `#${number}\\.`;
+
+interface Step {
+  readonly kind: string;
+  readonly state: string;
+  readonly name: string | null;
+}
+const transcriptOf = async (id: string) =>
+  (await world.service.get<{ transcript: Step[] }>(`/api/task-executions/${id}`)).body.transcript;
+
+describe("a model that fails for a while", () => {
+  test.concurrent.each<[string, Reply]>([
+    ["429 with Retry-After", { status: 429, headers: { "retry-after": "2" } }],
+    ["429 without", { status: 429 }],
+    ["500", { status: 500 }],
+    ["503", { status: 503 }],
+    ["an answer that is not JSON", { rubbish: true }],
+    ["an answer that is cut off", { content: "x".repeat(2000), truncate: true }],
+    ["an answer without choices", { raw: { id: "1", object: "chat.completion" } }],
+    ["an answer with no choice", { raw: { choices: [] } }],
+    ["an answer that is null", { raw: null }],
+    ["no answer", { hang: true }],
+  ])("%s: is asked again, and the answer is posted once", async (name, reply) => {
+    const number = freshIssue();
+    world.model.answerWith({ when: onIssue(number), reply, times: 2 });
+    const began = performance.now();
+    const execution = await open(number);
+    expect(await ended(execution)).toMatchObject({ state: "succeeded", attempts: 1, error: null, result: answer });
+    expect(chatsAbout(number)).toHaveLength(3);
+    expect(textsOf(world.tracker, repo, number)).toEqual([answer]);
+    if (name.includes("with Retry-After")) expect(performance.now() - began).toBeGreaterThan(4_000);
+  });
+
+  test.concurrent("for longer than one attempt: the execution is tried again later", async () => {
+    const number = freshIssue();
+    world.model.answerWith({ when: onIssue(number), reply: { status: 502 }, times: 4 });
+    const execution = await open(number);
+    expect(await ended(execution)).toMatchObject({ state: "succeeded", attempts: 2, error: null });
+    expect(textsOf(world.tracker, repo, number)).toEqual([answer]);
+  });
+});
+
+describe("a model that refuses", () => {
+  test.concurrent.each([400, 401, 404])("%i: fails with the reason; a restart continues behind the last step", async (status) => {
+    const number = freshIssue();
+    // The first round is answered by the script; what follows the tool's result is refused.
+    world.model.answerWith({ when: `${onIssue(number)}[^]*issuecomment`, reply: { status } });
+    const execution = await open(number, "with a tool");
+    expect(await ended(execution)).toMatchObject({ state: "failed", error: expect.stringContaining(`answered ${status}`) });
+    expect(textsOf(world.tracker, repo, number)).toEqual([note]);
+
+    const restarted = await world.service.post(`/api/tasks/${execution.id}/restart`);
+    expect(restarted).toMatchObject({ status: 200, body: { id: execution.id, state: "queued", error: null } });
+    expect(await ended(execution)).toMatchObject({ state: "succeeded", error: null });
+    expect(textsOf(world.tracker, repo, number)).toEqual([answer, note]);
+    const steps = await transcriptOf(execution.id);
+    expect(steps.map(({ kind, state }) => `${kind} ${state}`)).toEqual([
+      ...["prompt succeeded", "model succeeded", "tool succeeded", "model succeeded", "post succeeded"],
+    ]);
+    expect((await world.service.post(`/api/tasks/${execution.id}/restart`)).status).toBe(409);
+  });
+});
+
+test("a wait that no limit explains puts the execution off for an hour at most", async () => {
+  const number = freshIssue();
+  world.model.answerWith({ when: onIssue(number), reply: { status: 429, headers: { "retry-after": "1e300" } } });
+  const { id } = await open(number);
+  await eventually(() => expect(world.service.logs()).toMatch(new RegExp(`"${id}".*"after_ms":3600000\\b`)));
+  expect(await world.service.post(`/api/task-executions/${id}/cancel`)).toMatchObject({ status: 200, body: { attempts: 1 } });
+});
+
+test("a proxy that repeats the key in its refusal: the reason is told without it", async () => {
+  const number = freshIssue();
+  world.model.answerWith({ when: onIssue(number), reply: { status: 400, content: `unknown key ${key}!` } });
+  expect(await ended(await open(number))).toMatchObject({
+    state: "failed",
+    error: "The LLM answered 400: unknown key ********!",
+  });
+});
+
+describe("a tracker that fails for a while", () => {
+  test.concurrent.each<[string, FaultRule]>([
+    ["429 with Retry-After", { status: 429, retryAfter: 1, times: 2 }],
+    ["a secondary limit", { how: "limit", retryAfter: 1 }],
+    ["500", { status: 500, times: 2 }],
+    ["502 after the write", { status: 502, after: true }],
+    ["a broken connection", { how: "destroy" }],
+    ["a broken connection after the write", { how: "destroy", after: true }],
+    ["an answer that is cut off", { how: "truncate" }],
+    ["an answer that is not its own", { how: "rubbish" }],
+  ])("%s: one comment by the tool, one with the answer", async (_, rule) => {
+    const number = freshIssue();
+    const fault = world.tracker.fault({ method: "POST", path: `/issues/${number}/comments`, ...rule });
+    const execution = await open(number, "with a tool");
+    expect(await ended(execution)).toMatchObject({ state: "succeeded", attempts: 1 });
+    expect(fault.applied).toBe(rule.times ?? 1);
+    expect(textsOf(world.tracker, repo, number)).toEqual([answer, note]);
+  });
+
+  test.concurrent("for longer than one attempt: the execution is tried again, and finished steps are not", async () => {
+    const number = freshIssue();
+    world.tracker.fault({ method: "POST", path: `/issues/${number}/comments`, nth: 2, times: 3, status: 500 });
+    const execution = await open(number, "with a tool");
+    expect(await ended(execution)).toMatchObject({ state: "succeeded", attempts: 2 });
+    expect(chatsAbout(number)).toHaveLength(2);
+    expect(textsOf(world.tracker, repo, number)).toEqual([answer, note]);
+  });
+
+  test.concurrent("a locked issue: the failure says what the tracker said", async () => {
+    const number = freshIssue();
+    world.tracker.createIssue({ repo, number, title: "Locked", locked: true });
+    expect(await ended(await open(number))).toMatchObject({ state: "failed", error: expect.stringMatching(/403.*locked/i) });
+  });
+});

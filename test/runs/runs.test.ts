@@ -1,0 +1,191 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ChatRequest } from "../../examples/demo/chat.ts";
+import type { Script } from "../../examples/demo/model.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { anyDatabase, callOf, issueOf, plainScript, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
+
+const repo = "octo/app";
+let world: World;
+let script: Script = plainScript;
+
+beforeAll(async () => {
+  world = await startWorld({ database: anyDatabase(), tasks: ["first"], script: (request, number) => script(request, number) });
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+const open = async (number: number) => {
+  const { status, body } = await world.service.webhook(issueOpened({ repo, number }));
+  expect(status).toBe(202);
+  return { event_id: body.event_id, id: body.executions?.[0]?.id ?? "" };
+};
+const ended = async ({ event_id }: { event_id: string }) => (await waitForExecutions(world.service, { event_id }))[0];
+const chatsAbout = (number: number): ChatRequest[] =>
+  world.model.chats().filter((request) => issueOf(request) === `${repo}#${number}`);
+const systemOf = (request: ChatRequest | undefined) => request?.messages.find(({ role }) => role === "system")?.content;
+
+interface Step {
+  readonly kind: string;
+  readonly state: string;
+  readonly name: string | null;
+}
+const transcriptOf = async (id: string) =>
+  (await world.service.get<{ transcript: Step[] }>(`/api/task-executions/${id}`)).body.transcript;
+
+test("every request carries the schemas of the tools", async () => {
+  await ended(await open(1));
+  const [request] = chatsAbout(1);
+  const offered = request?.tools?.map(({ function: { name } }) => name).sort();
+  expect(offered).toEqual(["add_comment", "create_label", "get_issue", "update_description"].map((name) => `alpha__${name}`));
+  const comment = request?.tools?.find(({ function: { name } }) => name === "alpha__add_comment");
+  expect(comment?.function.parameters).toMatchObject({
+    type: "object",
+    required: ["issue", "body"],
+    properties: { project: {} },
+  });
+});
+
+test("the prompt holds the agent's persona, and the event as fenced data", async () => {
+  const put = await world.service.put("/api/agents/pm_default", {
+    context: "CONTEXT",
+    identity: "IDENTITY",
+    constraints: ["RULE"],
+  });
+  expect(put.status).toBe(200);
+  await ended(await open(2));
+  const [request] = chatsAbout(2);
+  expect(systemOf(request)).toMatch(/^CONTEXT\n\nIDENTITY\n\nYou are the product manager[\s\S]*- RULE/);
+  expect(request?.messages.at(-1)?.content).toMatch(/<(event-[0-9a-f]+)>\n[\s\S]*Login fails[\s\S]*\n<\/\1>$/);
+});
+
+test("executions on one issue run one after the other, on different issues at the same time", async () => {
+  const running = new Map<string, number>();
+  let most = 0;
+  let mostOnOne = 0;
+  script = async (request) => {
+    const issue = issueOf(request);
+    running.set(issue, (running.get(issue) ?? 0) + 1);
+    mostOnOne = Math.max(mostOnOne, running.get(issue) ?? 0);
+    most = Math.max(
+      most,
+      [...running.values()].reduce((sum, one) => sum + one, 0),
+    );
+    await sleep(150);
+    running.set(issue, (running.get(issue) ?? 0) - 1);
+    return { content: `Answer of ${taskOf(request)}` };
+  };
+  const events = await Promise.all([10, 10, 10, 11, 12, 13].map(open));
+  for (const event of events) expect(await ended(event)).toMatchObject({ state: "succeeded" });
+  script = plainScript;
+  expect(mostOnOne).toBe(1);
+  expect(most).toBeGreaterThan(2);
+  expect(world.tracker.comments(repo, 10)).toHaveLength(3);
+});
+
+test("a running execution can be cancelled: nothing of it is posted, and its issue is free again", async () => {
+  script = async (request) => {
+    await sleep(600);
+    return { content: `Answer of ${taskOf(request)}` };
+  };
+  const first = await open(20);
+  await eventually(() => chatsAbout(20).length === 1);
+  const cancelled = await world.service.post(`/api/task-executions/${first.id}/cancel`);
+  expect(cancelled).toMatchObject({ status: 200, body: { id: first.id, state: "cancelled" } });
+  script = plainScript;
+  await sleep(900);
+  expect(world.tracker.comments(repo, 20)).toEqual([]);
+  expect(await ended(first)).toMatchObject({ state: "cancelled" });
+  expect((await world.service.post(`/api/task-executions/${first.id}/cancel`)).status).toBe(409);
+  expect((await world.service.post(`/api/tasks/${first.id}/restart`)).status).toBe(409);
+  expect(await ended(await open(20))).toMatchObject({ state: "succeeded" });
+  expect(textsOf(world.tracker, repo, 20)).toEqual(["Answer of first"]);
+});
+
+test("SIGTERM lets what runs end, and exits with 0; what waits is done by the next process", async () => {
+  script = async (request) => {
+    await sleep(1_000);
+    return { content: `Answer of ${taskOf(request)}` };
+  };
+  const [first, second] = [await open(30), await open(30)];
+  await eventually(() => chatsAbout(30).length === 1);
+  expect(await world.service.stop()).toEqual({ code: 0, signal: null });
+  expect(textsOf(world.tracker, repo, 30)).toEqual(["Answer of first"]);
+  script = plainScript;
+  await world.service.restart();
+  expect(await ended(first)).toMatchObject({ state: "succeeded", attempts: 1 });
+  expect(await ended(second)).toMatchObject({ state: "succeeded", attempts: 1 });
+  expect(world.tracker.comments(repo, 30)).toHaveLength(2);
+});
+
+test("the agent is gone: the task's fallback prompt runs it; without one it fails and says so", async () => {
+  const put = await world.service.put("/api/tasks/first", { actor_id: "nobody", actor_fallback: "You are the fallback." });
+  expect(put.status).toBe(200);
+  const execution = await ended(await open(40));
+  expect(execution).toMatchObject({ state: "succeeded", agent_id: null });
+  expect(systemOf(chatsAbout(40)[0])).toBe("You are the fallback.");
+  await world.service.put("/api/tasks/first", { actor_fallback: null });
+  expect(await ended(await open(41))).toMatchObject({ state: "failed", error: expect.stringMatching(/nobody.*actor_fallback/) });
+  await world.service.put("/api/tasks/first", { actor_id: "pm_default" });
+});
+
+test("LLM_MAX_TOOL_ROUNDS bounds the rounds; one more request, without tools, gives the answer", async () => {
+  await world.service.restart({ LLM_MAX_TOOL_ROUNDS: "2" });
+  script = (request) => (request.tools ? callOf("get_issue", request) : { content: "At last." });
+  const execution = await ended(await open(50));
+  script = plainScript;
+  expect(execution).toMatchObject({ state: "succeeded", result: "At last.", tool_calls: 2 });
+  expect(chatsAbout(50).map(({ tools }) => tools !== undefined)).toEqual([true, true, false]);
+  expect(textsOf(world.tracker, repo, 50)).toEqual(["At last."]);
+});
+
+test("calls that a model gets wrong are told to it, and the execution goes on", async () => {
+  script = (request) =>
+    request.messages.some(({ role }) => role === "tool")
+      ? { content: "Done." }
+      : {
+          tool_calls: [
+            { name: "alpha__add_comment", arguments: "{not json" },
+            { name: "alpha__delete_everything", arguments: {} },
+            { name: "alpha__add_comment", arguments: { issue: "51" } },
+          ],
+        };
+  const { id, event_id } = await open(51);
+  expect(await ended({ event_id })).toMatchObject({ state: "succeeded", result: "Done." });
+  script = plainScript;
+  const told = chatsAbout(51)[1]
+    ?.messages.filter(({ role }) => role === "tool")
+    .map(({ content }) => String(content));
+  expect(told).toEqual([
+    expect.stringMatching(/not valid JSON/),
+    expect.stringMatching(/no function/),
+    expect.stringMatching(/body/),
+  ]);
+  expect((await transcriptOf(id)).filter(({ kind, state }) => kind === "tool" && state === "failed")).toHaveLength(3);
+  expect(textsOf(world.tracker, repo, 51)).toEqual(["Done."]);
+});
+
+test("TRACKER_UPDATES_ENABLED=false is a dry run: no write reaches the tracker, the transcript says so", async () => {
+  await world.service.restart({ TRACKER_UPDATES_ENABLED: "false" });
+  const before = world.tracker.requests.length;
+  script = (request) =>
+    request.messages.some(({ role }) => role === "tool")
+      ? { content: "Done." }
+      : {
+          tool_calls: ["get_issue", "add_comment", "update_description", "create_label"].flatMap(
+            (tool) => callOf(tool, request, { body: "x", description: "x", name: "x" }).tool_calls ?? [],
+          ),
+        };
+  const { id, event_id } = await open(60);
+  expect(await ended({ event_id })).toMatchObject({ state: "succeeded", result: "Done.", result_url: null });
+  script = plainScript;
+  expect((await transcriptOf(id)).filter(({ kind }) => kind === "tool" || kind === "post")).toMatchObject([
+    { kind: "tool", name: "alpha.get_issue", state: "succeeded" },
+    { kind: "tool", name: "alpha.add_comment", state: "dry_run" },
+    { kind: "tool", name: "alpha.update_description", state: "dry_run" },
+    { kind: "tool", name: "alpha.create_label", state: "dry_run" },
+    { kind: "post", state: "dry_run", name: "alpha" },
+  ]);
+  expect(world.tracker.requests.slice(before).map(({ method }) => method)).not.toContain("POST");
+  expect(world.tracker.requests.slice(before).map(({ method }) => method)).not.toContain("PATCH");
+});
