@@ -23,7 +23,7 @@ export default defineConfig([
     ...shared,
     ...shebang,
     // The second is started by its path, as a process of its own.
-    entry: { signalbox: command, "evaluator-process": "runtime/webhook-mappings/evaluator-process.ts" },
+    entry: { signalbox: command, "evaluator-process": "runtime/platform/evaluator-process.ts" },
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],
   },

@@ -1,5 +1,5 @@
-import { bindAll, type Parts } from "./bind.ts";
-import type { Bound } from "./operations.ts";
+import { bindAll, type Parts } from "./operations.ts";
+import type { Bound } from "./platform/operation.ts";
 
 /** Every operation, for its declaration only: none of what handlers need is there, so no handler may be run. */
 export const declared = (): Bound[] =>

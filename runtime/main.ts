@@ -7,8 +7,8 @@ import memoryRedis from "@signalbox/plugin-memory-redis";
 import moduleUpdate from "@signalbox/plugin-module-update";
 import queueRedis from "@signalbox/plugin-queue-redis";
 import wiki from "@signalbox/plugin-wiki";
-import { ConfigError, readConfig, StartError } from "./config.ts";
-import { createLog, toStandardError } from "./log.ts";
+import { ConfigError, readConfig, StartError } from "./platform/config.ts";
+import { createLog, toStandardError } from "./platform/log.ts";
 import { start } from "./service.ts";
 
 /** A signal to the whole group, such as Ctrl-C, comes twice: npm passes its own on. A later one means: at once. */

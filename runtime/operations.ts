@@ -1,114 +1,91 @@
-import type { Input, Operation, Output, Scope } from "@signalbox/schema/operation";
-import { type Problem, problem } from "@signalbox/schema/problem";
-import type { z } from "zod";
-import type { Sql } from "./database/client.ts";
-import { issueText } from "./issue-text.ts";
-import type { Log } from "./log.ts";
+import type { UseCase } from "@signalbox/sdk";
+import { agentOperations } from "./agents/operations.ts";
+import { auditOperations } from "./audit/operations.ts";
+import { capabilityOperations } from "./capabilities/operations.ts";
+import { eventOperations } from "./events/operations.ts";
+import { executionOperations } from "./executions/operations.ts";
+import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
+import { healthOperation, type Part } from "./health/operations.ts";
+import { type IntegrationDeps, integrationOperations } from "./integrations/operations.ts";
+import { keyOperations } from "./keys/operations.ts";
+import { type KnowledgeDeps, knowledgeOperations } from "./knowledge/operations.ts";
+import type { ChatDeps } from "./llm-chat/chat.ts";
+import { chatOperation } from "./llm-chat/operations.ts";
+import { mappingOperations } from "./mappings/operations.ts";
+import { type McpServerDeps, mcpServerOperations } from "./mcp-servers/operations.ts";
+import type { Memory } from "./memory/open.ts";
+import { memoryOperations } from "./memory/operations.ts";
+import type { Queues } from "./message-queues/open.ts";
+import { queueOperations } from "./message-queues/operations.ts";
+import type { Bus } from "./platform/bus.ts";
+import type { Bound } from "./platform/operation.ts";
+import type { Connections } from "./plugins/connections.ts";
+import { notServing } from "./plugins/not-serving.ts";
+import { type PluginDeps, pluginOperations } from "./plugins/operations.ts";
+import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
+import { projectOperations } from "./projects/operations.ts";
+import { taskOperations } from "./tasks/operations.ts";
+import { type ToolExecutionDeps, toolExecutionOperations } from "./tool-executions/operations.ts";
+import { type ToolDeps, toolOperations } from "./tools/operations.ts";
+import { usageOperation } from "./usage/operations.ts";
+import { useCaseOperations } from "./use-cases/operations.ts";
+import { watchdogOperation } from "./watchdog/operations.ts";
+import { type WebhookMappingDeps, webhookMappingOperations } from "./webhook-mappings/operations.ts";
+import type { DeferredWebhooks } from "./webhooks/deferred/defer.ts";
+import type { Receiver } from "./webhooks/receive.ts";
+import type { Routing } from "./webhooks/routing.ts";
 
-/** Who calls: the holder of an API key, or, while no keys are configured, whoever can reach the loopback address. */
-export interface Actor {
-  readonly kind: "key" | "anonymous";
-  readonly name: string;
-  readonly scopes: readonly Exclude<Scope, "open">[];
+/** What operations need beside the database. */
+export interface Parts {
+  readonly bus: Bus;
+  readonly routing: Routing;
+  readonly inbox: Receiver;
+  readonly connections: Connections;
+  /** Names of the sources that the loaded plugins bring. */
+  readonly sources: () => Iterable<string>;
+  readonly webhookMappings: WebhookMappingDeps;
+  readonly integrations: IntegrationDeps;
+  readonly tools: ToolDeps;
+  readonly toolExecutions: ToolExecutionDeps;
+  readonly mcpServers: McpServerDeps;
+  readonly chat: ChatDeps;
+  readonly gateway: GatewayParts;
+  readonly memory: Memory;
+  readonly knowledge: KnowledgeDeps;
+  readonly health: readonly Part[];
+  readonly unread: DeferredWebhooks["waiting"];
+  readonly watchdogEnabled: boolean;
+  readonly plugins: PluginDeps;
+  readonly polls: Omit<PollParts, "inbox">;
+  readonly queues: Queues;
+  readonly useCases: ReadonlyMap<string, UseCase>;
 }
 
-export interface Context {
-  readonly sql: Sql;
-  readonly log: Log;
-  readonly actor: Actor;
-  /** Aborted when the caller goes away or its deadline passes. */
-  readonly signal: AbortSignal;
-}
-
-type Handler<O extends Operation> = (
-  input: Input<O>,
-  context: Context,
-) => O["stream"] extends true ? AsyncIterable<Output<O>> : Promise<Output<O> | Events>;
-
-/** One server-sent event. */
-export interface ServerEvent {
-  readonly event: string;
-  readonly data: unknown;
-}
-
-/** What a handler of an operation with `events` may answer with. */
-export class Events {
-  readonly all: AsyncIterable<ServerEvent>;
-  constructor(all: AsyncIterable<ServerEvent>) {
-    this.all = all;
-  }
-}
-
-/** An operation with what does it. It knows no transport. */
-export interface Bound {
-  readonly op: Operation;
-  // biome-ignore lint/suspicious/noExplicitAny: a list of operations mixes input types; `handle` checks each pair
-  readonly run: (input: any, context: Context) => Promise<unknown> | AsyncIterable<unknown>;
-}
-
-export const handle = <O extends Operation>(op: O, run: Handler<O>): Bound => Object.freeze({ op, run });
-
-/** Parses the input, runs the operation and parses its output, so that nothing undeclared leaves. */
-export async function invoke(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
-  const answer = await invokeWithEvents(bound, raw, context);
-  if (!(answer instanceof Events)) return answer;
-  let last: unknown;
-  for await (const { data } of answer.all) last = data;
-  return bound.op.output.parse(last);
-}
-
-/** The same for a transport that can send events. */
-export async function invokeWithEvents(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
-  const answer = await bound.run(parseInput(bound.op, raw), context);
-  if (!(answer instanceof Events)) return bound.op.output.parse(answer);
-  const { events } = bound.op;
-  if (!events) throw new Error(`${bound.op.id} answers with events that it does not declare`);
-  return new Events(parsed(answer.all, events));
-}
-
-async function* parsed(all: AsyncIterable<ServerEvent>, data: z.ZodType): AsyncGenerator<ServerEvent> {
-  for await (const one of all) yield { event: one.event, data: data.parse(one.data) };
-}
-
-/** The same for a server stream: one parsed output after the other. */
-export async function* invokeStream(bound: Bound, raw: unknown, context: Context): AsyncIterable<unknown> {
-  const input = parseInput(bound.op, raw);
-  for await (const output of bound.run(input, context) as AsyncIterable<unknown>) yield bound.op.output.parse(output);
-}
-
-function parseInput(op: Operation, raw: unknown): unknown {
-  refuseUnstorable(raw, []);
-  const parsed = op.input.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  // Who names no session is unknown, whatever else is wrong.
-  if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
-    throw problem("unauthenticated", "session_id: no session is named. Call RegisterAgent for one.", { field: "session_id" });
-  throw invalid(parsed.error);
-}
-
-/** The first thing wrong with an input, as the caller reads it: `messages[0].role: Invalid option: …`. */
-export function invalid(error: z.ZodError): Problem {
-  const [first] = error.issues;
-  if (!first) return problem("bad_request", "The request is not valid.");
-  const field = pathText(first.path);
-  const more = error.issues.length > 1 ? ` (and ${error.issues.length - 1} more)` : "";
-  const what = issueText(first);
-  return problem("bad_request", field ? `${field}: ${what}${more}` : `${what}${more}`, field ? { field } : {});
-}
-
-const pathText = (path: readonly PropertyKey[]): string =>
-  path.map((part, i) => (typeof part === "number" ? `[${part}]` : `${i ? "." : ""}${String(part)}`)).join("");
-
-/** PostgreSQL stores neither NUL characters nor halves of surrogate pairs: refused by name before anything runs. */
-export function refuseUnstorable(value: unknown, path: PropertyKey[]): void {
-  if (typeof value === "string") {
-    const fault = value.includes("\0") ? "a NUL character" : value.isWellFormed() ? null : "half of a surrogate pair";
-    if (fault) throw problem("bad_request", `${pathText(path) || "input"}: must not contain ${fault}`, { field: pathText(path) });
-  } else if (typeof value === "object" && value !== null) {
-    for (const [key, member] of Object.entries(value)) {
-      const here = [...path, Array.isArray(value) ? Number(key) : key];
-      if (!Array.isArray(value)) refuseUnstorable(key, path);
-      refuseUnstorable(member, here);
-    }
-  }
-}
+/** Every operation there is: what HTTP, gRPC and the generated files are made from. */
+export const bindAll = (parts: Parts): Bound[] => [
+  ...agentOperations,
+  ...capabilityOperations,
+  ...auditOperations,
+  ...projectOperations(async (_, project_id, limit) => (await parts.memory.list([{ project_id }], { limit, offset: 0 })).items),
+  ...taskOperations(parts.bus, parts.routing),
+  ...mappingOperations(parts.bus, parts.sources),
+  ...executionOperations(parts.bus),
+  ...eventOperations(parts.inbox),
+  ...webhookMappingOperations(parts.webhookMappings),
+  ...integrationOperations(parts.integrations),
+  ...toolOperations(parts.tools),
+  ...toolExecutionOperations(parts.toolExecutions),
+  ...mcpServerOperations(parts.mcpServers),
+  chatOperation(parts.chat),
+  ...memoryOperations(parts.memory),
+  ...knowledgeOperations(parts.knowledge),
+  ...keyOperations(parts.bus),
+  usageOperation,
+  watchdogOperation(parts.watchdogEnabled),
+  ...gatewayOperations(parts.gateway),
+  ...pluginOperations(parts.plugins),
+  ...pollSourceOperations({ inbox: parts.inbox, ...parts.polls }),
+  ...queueOperations(parts.queues),
+  ...useCaseOperations(parts.useCases),
+  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.fleet), unread: parts.unread }),
+];

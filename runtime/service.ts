@@ -1,15 +1,15 @@
 import type { Plugin } from "@signalbox/sdk";
-import type { Config } from "./config.ts";
 import { partsDown } from "./health/operations.ts";
-import { createAuthenticate } from "./http/authenticate.ts";
-import type { Log } from "./log.ts";
-import { serve } from "./serve.ts";
+import type { Config } from "./platform/config.ts";
+import type { Log } from "./platform/log.ts";
 import { openAgents } from "./start/agents.ts";
 import { type Closing, createClosing } from "./start/closing.ts";
 import { openFoundations } from "./start/foundations.ts";
 import { bindOperations } from "./start/operations.ts";
 import { openPlugins } from "./start/plugins.ts";
 import { startWork } from "./start/work.ts";
+import { createAuthenticate } from "./transports/http/authenticate.ts";
+import { serve } from "./transports/serve.ts";
 
 export interface Service {
   readonly port: number;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { floorsOf, roomCycles } from "./architecture/rooms.ts";
 import { readSource, type Source } from "./architecture/source.ts";
 import { cycles, files, isGenerated, isTest, sources, textOf } from "./architecture/tree.ts";
 
@@ -16,7 +17,7 @@ const topLevel = [
   ...["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"],
   ...["Dockerfile", "compose.yaml", ".dockerignore", ".gitignore", ".env.example"],
 ];
-const transports = ["http", "grpc", "mcp", "cli"];
+const transports = ["transports", "cli"];
 /** The packages that one file of the runtime stands for. */
 const wrapped = ["postgres", "ioredis", "openai"];
 
@@ -80,21 +81,34 @@ describe("who may import whom", () => {
     const users = within("runtime").filter(({ imports }) => imports.some(({ from }) => packageOf(from) === name));
     expect(users.map(({ path }) => path).slice(1)).toEqual([]);
   });
-  test("no circles", () => {
+  test("no import cycle between files; imports of types load nothing and do not count", () => {
     expect(cycles(sources)).toEqual([]);
+  });
+  test("no import cycle between rooms, imports of types counted", () => {
+    expect(roomCycles(code)).toEqual([]);
+  });
+  test("a room imports only rooms on lower floors, and there are at most nine floors", () => {
+    const floors = floorsOf(code);
+    console.log(
+      [...floors]
+        .sort(([, a], [, b]) => a - b)
+        .map(([room, floor]) => `${floor} ${room}`)
+        .join(", "),
+    );
+    expect([...floors].filter(([, floor]) => floor > 8)).toEqual([]);
   });
 });
 
 describe("what stands where", () => {
   test("SQL only in queries.ts and database/", () => {
     const elsewhere = within("runtime").filter(
-      ({ path }) => !/\/queries\.ts$|\/[a-z-]+-queries\.ts$|^runtime\/database\//.test(path) && !lentSql[path],
+      ({ path }) => !/\/queries\.ts$|\/[a-z-]+-queries\.ts$|^runtime\/platform\/database\//.test(path) && !lentSql[path],
     );
     expect(elsewhere.flatMap(({ path, sql }) => sql.map((line) => `${path}:${line}`))).toEqual([]);
   });
   test("only config.ts reads the environment", () => {
     const others = [...within("runtime"), ...within("sdk"), ...within("schema"), ...within("plugins")];
-    const readers = others.filter(({ path }) => path !== "runtime/config.ts");
+    const readers = others.filter(({ path }) => path !== "runtime/platform/config.ts");
     expect(readers.flatMap(({ path, environment }) => environment.map((line) => `${path}:${line}`))).toEqual([]);
   });
   test("the top level", () => {
@@ -118,7 +132,7 @@ describe("what stands where", () => {
   });
   test("one version", () => {
     const { version } = JSON.parse(textOf("package.json")) as { version: string };
-    expect(textOf("runtime/version.ts")).toContain(`version = "${version}"`);
+    expect(textOf("runtime/platform/version.ts")).toContain(`version = "${version}"`);
     const sdk = JSON.parse(textOf("sdk/package.json")) as { version: string };
     expect(textOf("sdk/plugin.ts")).toContain(`SDK_VERSION = "${sdk.version}"`);
   });

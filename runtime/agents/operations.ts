@@ -1,6 +1,6 @@
 import * as agents from "@signalbox/schema/agents";
 import { problem } from "@signalbox/schema/problem";
-import { handle } from "../operations.ts";
+import { handle } from "../platform/operation.ts";
 import { defaultAgents } from "./defaults.ts";
 import { deleteAgent, findAgent, insertAgent, listAgents, updateAgent } from "./queries.ts";
 import { hashSecret } from "./secret.ts";

@@ -1,7 +1,7 @@
 import type { agentChange, create, get } from "@signalbox/schema/agents";
 import type { Output } from "@signalbox/schema/operation";
 import type { z } from "zod";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type Agent = Output<typeof get>;
 type Stored = Omit<z.output<(typeof create)["input"]>, "auth_secret"> & { auth_secret_hash?: string };

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { claimExecutions, giveBack, releaseExpired } from "../agent/queries.ts";
-import { type Patch, type StepRow, writeChanges } from "../agent/transcript/queries.ts";
 import { agentOperations } from "../agents/operations.ts";
+import { claimExecutions, giveBack, releaseExpired } from "../execution/queries.ts";
+import { type Patch, type StepRow, writeChanges } from "../execution/steps/queries.ts";
 import { cancelExecution, findExecution, requeueFailed } from "../executions/queries.ts";
-import { type Door, openDoor } from "../http/testing/door.ts";
-import { newId } from "../ids.ts";
+import { newId } from "../platform/ids.ts";
+import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import { usageOperation } from "../usage/operations.ts";
 import { auditOperations } from "./operations.ts";
 

@@ -1,8 +1,8 @@
 import * as audit from "@signalbox/schema/audit";
 import { problem } from "@signalbox/schema/problem";
 import { hasAgent } from "../capabilities/queries.ts";
-import type { Queryable } from "../database/client.ts";
-import { handle } from "../operations.ts";
+import type { Queryable } from "../platform/database/client.ts";
+import { handle } from "../platform/operation.ts";
 import { listAuditEntries, listAuditTrails, sumAgent } from "./queries.ts";
 
 async function demandAgent(sql: Queryable, id: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { listEntries, listTrails, usageStats } from "@signalbox/schema/audit";
 import type { Output } from "@signalbox/schema/operation";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type AuditEntry = Output<typeof listEntries>["items"][number];
 export type AuditTrail = Output<typeof listTrails>["items"][number];

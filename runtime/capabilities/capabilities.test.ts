@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
-import { type Door, openDoor } from "../http/testing/door.ts";
+import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import { capabilityOperations } from "./operations.ts";
 
 let door: Door;

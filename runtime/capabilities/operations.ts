@@ -1,8 +1,8 @@
 import * as capabilities from "@signalbox/schema/capabilities";
 import { problem } from "@signalbox/schema/problem";
 import { defaultCapabilities } from "../agents/defaults.ts";
-import type { Queryable } from "../database/client.ts";
-import { handle } from "../operations.ts";
+import type { Queryable } from "../platform/database/client.ts";
+import { handle } from "../platform/operation.ts";
 import { deleteCapability, hasAgent, insertCapability, listCapabilities } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no agent "${id}".`);

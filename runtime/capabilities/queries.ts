@@ -1,6 +1,6 @@
 import type { add } from "@signalbox/schema/capabilities";
 import type { Output } from "@signalbox/schema/operation";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type Capability = Output<typeof add>;
 

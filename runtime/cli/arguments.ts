@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import type { z } from "zod";
-import { invalid } from "../operations.ts";
+import { invalid } from "../platform/operation.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
 /** Something is wrong with how the command was written: exit code 2. */

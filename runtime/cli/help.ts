@@ -1,4 +1,4 @@
-import { version } from "../version.ts";
+import { version } from "../platform/version.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
 /** Commands that are no operation of the service. */

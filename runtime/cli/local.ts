@@ -1,12 +1,12 @@
 import type { Operation } from "@signalbox/schema/operation";
-import { readConfig } from "../config.ts";
-import type { Database } from "../database/client.ts";
-import { FolderInUse } from "../database/embedded.ts";
-import { migrate } from "../database/migrate.ts";
-import { openDatabase } from "../database/open.ts";
 import { offlineKeyOperations } from "../keys/offline.ts";
-import { createLog, type Log } from "../log.ts";
-import { invoke } from "../operations.ts";
+import { readConfig } from "../platform/config.ts";
+import type { Database } from "../platform/database/client.ts";
+import { FolderInUse } from "../platform/database/embedded.ts";
+import { migrate } from "../platform/database/migrate.ts";
+import { openDatabase } from "../platform/database/open.ts";
+import { createLog, type Log } from "../platform/log.ts";
+import { invoke } from "../platform/operation.ts";
 import { type Answer, RequestError } from "./request.ts";
 
 /** Whoever may open the database may do everything in it. */

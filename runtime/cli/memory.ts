@@ -1,13 +1,13 @@
 import { createReadStream } from "node:fs";
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import memoryRedis from "@signalbox/plugin-memory-redis";
-import { readConfig } from "../config.ts";
-import { migrate } from "../database/migrate.ts";
-import { createKeep } from "../memory/keep.ts";
 import { prepareMemory } from "../memory/prepare.ts";
 import { reembed } from "../memory/reembed.ts";
+import { createKeep } from "../memory/repository.ts";
 import { openStores } from "../memory/stand-alone.ts";
 import { exportMemories, importMemories, linesOf } from "../memory/transfer.ts";
+import { readConfig } from "../platform/config.ts";
+import { migrate } from "../platform/database/migrate.ts";
 import { onDatabase } from "./local.ts";
 import { RequestError } from "./request.ts";
 

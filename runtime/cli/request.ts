@@ -1,5 +1,5 @@
 import { type Operation, route } from "@signalbox/schema/operation";
-import { placesOf } from "../http/request.ts";
+import { placesOf } from "../transports/http/request.ts";
 
 export interface Service {
   readonly url: string;

@@ -1,7 +1,7 @@
 import { Problem } from "@signalbox/schema/problem";
-import { ConfigError, readClientConfig, StartError } from "../config.ts";
 import { declared } from "../declared.ts";
-import { version } from "../version.ts";
+import { ConfigError, readClientConfig, StartError } from "../platform/config.ts";
+import { version } from "../platform/version.ts";
 import { type ReadText, readArguments, UsageError } from "./arguments.ts";
 import { helpOf, overview, usageOf } from "./help.ts";
 import { runMigrate, runOnKeys } from "./local.ts";

@@ -1,9 +1,9 @@
 import { problem } from "@signalbox/schema/problem";
 import * as webhooks from "@signalbox/schema/webhooks";
 import type { Json } from "@signalbox/sdk";
-import type { Inbox } from "../dispatch/inbox.ts";
-import { depthOf, maxDepth, storable } from "../json.ts";
-import { type Bound, handle } from "../operations.ts";
+import { depthOf, maxDepth, storable } from "../platform/json.ts";
+import { type Bound, handle } from "../platform/operation.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import { findEvent, listEvents, listExecutionsOfEvent } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
@@ -14,7 +14,7 @@ const shown = (body: Uint8Array) => {
   return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);
 };
 
-export function eventOperations(inbox: Inbox): Bound[] {
+export function eventOperations(inbox: Receiver): Bound[] {
   return [
     handle(webhooks.list, (filter, { sql }) => listEvents(sql, filter)),
     handle(webhooks.get, async ({ id }, { sql }) => {
@@ -28,7 +28,7 @@ export function eventOperations(inbox: Inbox): Bound[] {
       if (!event) throw absent(id);
       const entry = await inbox.entry(event.slug);
       if (!entry) throw problem("not_found", `The webhook "${event.slug}" that it came in by is gone.`);
-      return inbox.take(entry, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {
+      return inbox.accept(entry, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {
         replayOf: id,
       });
     }),

@@ -1,6 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { list } from "@signalbox/schema/webhooks";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type WebhookEvent = Output<typeof list>["items"][number];
 export interface EventFilter {

@@ -1,10 +1,22 @@
 import * as executions from "@signalbox/schema/executions";
 import { problem } from "@signalbox/schema/problem";
-import type { Bus } from "../bus.ts";
-import { type Bound, handle } from "../operations.ts";
-import { cancelExecution, findExecution, listExecutions, listSteps } from "./queries.ts";
+import { restart } from "@signalbox/schema/tasks";
+import type { Bus } from "../platform/bus.ts";
+import { type Bound, handle } from "../platform/operation.ts";
+import { findTask } from "../tasks/queries.ts";
+import {
+  cancelExecution,
+  findExecution,
+  findFailedOfTask,
+  hasExecutionsOfTask,
+  listExecutions,
+  listSteps,
+  requeueFailed,
+} from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no task execution ${id}.`);
+
+const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
 
 export function executionOperations(bus: Bus): Bound[] {
   return [
@@ -25,6 +37,20 @@ export function executionOperations(bus: Bus): Bound[] {
       const execution = await findExecution(sql, id);
       if (!execution) throw absent(id);
       throw problem("conflict", `The execution is ${execution.state}; only a queued or running one can be cancelled.`);
+    }),
+    handle(restart, async ({ id }, { sql }) => {
+      const execution = isUuid(id) ? await findExecution(sql, id) : undefined;
+      const failed = execution ? execution.id : await findFailedOfTask(sql, id);
+      const restarted = failed && (await requeueFailed(sql, failed));
+      if (restarted) {
+        await bus.publish("queue");
+        return restarted;
+      }
+      if (execution) throw problem("conflict", `The execution is ${execution.state}; only a failed one can be restarted.`);
+      if ((await findTask(sql, id)) || (await hasExecutionsOfTask(sql, id))) {
+        throw problem("conflict", `The task "${id}" has no failed execution to restart.`);
+      }
+      throw problem("not_found", `There is no execution or task "${id}".`);
     }),
   ];
 }

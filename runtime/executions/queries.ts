@@ -1,6 +1,6 @@
 import type { cancel, get } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type Execution = Output<typeof cancel>;
 export type Step = Output<typeof get>["transcript"][number];

@@ -1,7 +1,7 @@
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
-import { keepFresh } from "../keep-fresh.ts";
-import type { Log } from "../log.ts";
+import type { Bus } from "../platform/bus.ts";
+import { openCachedValue } from "../platform/cached-value.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
 import { connectedAgents } from "./queries.ts";
 
 export interface ConnectedAgents {
@@ -18,6 +18,6 @@ export async function watchConnected(sql: Sql, bus: Bus, log: Log): Promise<Conn
   const read = async () => {
     connected = await connectedAgents(sql);
   };
-  const { close } = await keepFresh({ name: "connected agents", topic: "streams", read, bus, log, sweepMs });
+  const { close } = await openCachedValue({ name: "connected agents", topic: "streams", read, bus, log, sweepMs });
   return { has: (agentId) => connected.has(agentId), close };
 }

@@ -1,6 +1,6 @@
 import { type RateLimiterAbstract, RateLimiterPostgres, RateLimiterRedis } from "rate-limiter-flexible";
-import type { Sql } from "../database/client.ts";
-import type { Redis } from "../redis/client.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Redis } from "../platform/redis/client.ts";
 
 export type MakeCounter = (prefix: string, points: number, seconds: number) => RateLimiterAbstract;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
-import { openBus } from "../bus.ts";
-import { type Door, openDoor, quiet } from "../http/testing/door.ts";
+import { openBus } from "../platform/bus.ts";
+import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { openStreams } from "./open-streams.ts";
 import { findSession, insertSession, type Session } from "./queries.ts";
 

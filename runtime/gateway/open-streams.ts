@@ -1,9 +1,9 @@
 import { problem } from "@signalbox/schema/problem";
-import { offerSeconds } from "../agent/run.ts";
-import type { Bus } from "../bus.ts";
-import { isUniqueViolation, type Sql } from "../database/client.ts";
-import { newId } from "../ids.ts";
-import type { Log } from "../log.ts";
+import { offerSeconds } from "../execution/run.ts";
+import type { Bus } from "../platform/bus.ts";
+import { isUniqueViolation, type Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import type { Log } from "../platform/log.ts";
 import * as queries from "./queries.ts";
 import { TaskStream } from "./task-stream.ts";
 

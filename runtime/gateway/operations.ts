@@ -1,6 +1,6 @@
 import * as gateway from "@signalbox/schema/gateway";
 import type { Memory } from "../memory/open.ts";
-import { type Bound, handle } from "../operations.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import type { Limits } from "./limits.ts";
 import { gatewayMemoryOperations } from "./memory.ts";
 import type { OpenStreams } from "./open-streams.ts";

@@ -1,5 +1,5 @@
-import type { Queryable, Sql } from "../database/client.ts";
-import { lazily } from "../database/lazily.ts";
+import { asyncCommit } from "../platform/database/async-commit.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
 
 export interface GatewayAgent {
   readonly id: string;
@@ -60,7 +60,7 @@ export async function renew(
   const [row] = await sql<{ expires_at: string }[]>`
     with renewed as (
       update agent_sessions set expires_at = now() + make_interval(secs => ${sessionSeconds})
-      where id_hash = ${idHash} and ${lazily(sql)} returning expires_at
+      where id_hash = ${idHash} and ${asyncCommit(sql)} returning expires_at
     ), held as (
       select id from task_executions
       where state = 'running' and stream_id in (select id from agent_streams where session_hash = ${idHash} and expires_at > now())
@@ -86,7 +86,7 @@ export async function renewStreams(sql: Queryable, ids: readonly string[], secon
   const rows = await sql<{ id: string }[]>`
     update agent_streams t set expires_at = now() + make_interval(secs => ${seconds})
     from agent_sessions s join agents a on a.id = s.agent_id
-    where t.id = any(${ids as string[]}::uuid[]) and s.id_hash = t.session_hash and ${isValid(sql)} and ${lazily(sql)}
+    where t.id = any(${ids as string[]}::uuid[]) and s.id_hash = t.session_hash and ${isValid(sql)} and ${asyncCommit(sql)}
     returning t.id`;
   return new Set(rows.map((row) => row.id));
 }
@@ -145,7 +145,7 @@ export const keepOffers = (sql: Queryable, agentIds: readonly string[], seconds:
     where id in (
       select id from task_executions
       where state = 'queued' and offered_to = any(${agentIds as string[]}::text[]) and offered_until > now()
-      order by id for update) and ${lazily(sql)}`;
+      order by id for update) and ${asyncCommit(sql)}`;
 
 /** Forgets a stream and gives back what it held; where it was the agent's last one, also what was offered to the agent. */
 export async function releaseStream(sql: Sql, streamId: string, agentId: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import { matchesSecret } from "../agents/secret.ts";
-import type { Sql } from "../database/client.ts";
+import type { Sql } from "../platform/database/client.ts";
 import type { Limits } from "./limits.ts";
 import { addCapabilities, findGatewayAgent, findSession, insertSession, type Session } from "./queries.ts";
 

@@ -1,8 +1,8 @@
 import { problem } from "@signalbox/schema/problem";
-import { writeChanges } from "../agent/transcript/queries.ts";
-import { LeaseLost, Transcript } from "../agent/transcript/transcript.ts";
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
+import { writeChanges } from "../execution/steps/queries.ts";
+import { LeaseLost, Transcript } from "../execution/steps/transcript.ts";
+import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
 import { findHeld, type Session } from "./queries.ts";
 
 /** What becomes of the executions that connected agents hold. */

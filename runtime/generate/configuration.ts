@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { clientVariables, variables } from "../config.ts";
+import { clientVariables, variables } from "../platform/config.ts";
 
 /** The table of all environment variables, from their schemas. */
 export function configurationPage(): string {

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { fileURLToPath } from "node:url";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { declared } from "../declared.ts";
-import { describe, info } from "../http/openapi.ts";
-import { version } from "../version.ts";
+import { version } from "../platform/version.ts";
+import { describe, info } from "../transports/http/openapi.ts";
 import { configurationPage } from "./configuration.ts";
 import { generateProto } from "./proto.ts";
 import { schemaSql } from "./schema-sql.ts";

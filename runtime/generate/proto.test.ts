@@ -8,11 +8,11 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/pr
 import { type Operation, operation } from "@signalbox/schema/operation";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { buildModel } from "../grpc/build-model.ts";
-import { buildFile } from "../grpc/descriptors.ts";
-import { type FieldNumbers, lockedNumbers } from "../grpc/field-numbers.ts";
-import { project } from "../grpc/projection.ts";
-import { operations } from "../grpc/testing/widgets.ts";
+import { buildModel } from "../transports/grpc/build-model.ts";
+import { buildFile } from "../transports/grpc/descriptors.ts";
+import { type FieldNumbers, lockedNumbers } from "../transports/grpc/field-numbers.ts";
+import { project } from "../transports/grpc/projection.ts";
+import { operations } from "../transports/grpc/testing/widgets.ts";
 import { generateProto } from "./proto.ts";
 
 const empty: FieldNumbers = { messages: {}, enums: {} };

@@ -1,9 +1,9 @@
 import type { Operation } from "@signalbox/schema/operation";
-import { buildModel } from "../grpc/build-model.ts";
-import { usesValue } from "../grpc/descriptors.ts";
-import { type FieldNumbers, fieldNumbers, growingNumbers } from "../grpc/field-numbers.ts";
-import type { EnumModel, FieldModel, FieldType, MessageModel, Numbered, PackageModel } from "../grpc/model.ts";
-import { isProtoOptional, shortName, zeroValue } from "../grpc/model.ts";
+import { buildModel } from "../transports/grpc/build-model.ts";
+import { usesValue } from "../transports/grpc/descriptors.ts";
+import { type FieldNumbers, fieldNumbers, growingNumbers } from "../transports/grpc/field-numbers.ts";
+import type { EnumModel, FieldModel, FieldType, MessageModel, Numbered, PackageModel } from "../transports/grpc/model.ts";
+import { isProtoOptional, shortName, zeroValue } from "../transports/grpc/model.ts";
 
 export interface GeneratedProto {
   /** File name below `schema/gen` → text. Only packages that have a service. */

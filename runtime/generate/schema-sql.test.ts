@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connectEmbedded, type Database } from "../database/client.ts";
-import { openEmbedded } from "../database/embedded.ts";
-import { schemaText } from "../database/schema-text.ts";
+import { connectEmbedded, type Database } from "../platform/database/client.ts";
+import { openEmbedded } from "../platform/database/embedded.ts";
+import { schemaText } from "../platform/database/schema-text.ts";
 import { schemaSql } from "./schema-sql.ts";
 
 describe("schema.sql", () => {

@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { connectEmbedded } from "../database/client.ts";
-import { openEmbedded } from "../database/embedded.ts";
-import { migrate } from "../database/migrate.ts";
-import { schemaText } from "../database/schema-text.ts";
-import type { Log } from "../log.ts";
+import { connectEmbedded } from "../platform/database/client.ts";
+import { openEmbedded } from "../platform/database/embedded.ts";
+import { migrate } from "../platform/database/migrate.ts";
+import { schemaText } from "../platform/database/schema-text.ts";
+import type { Log } from "../platform/log.ts";
 
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 
@@ -32,7 +32,7 @@ export async function schemaSql(previous: string, afresh = false): Promise<strin
 /** Of the migrations, and of what prints them. */
 function fingerprint(): string {
   const folder = fileURLToPath(new URL("../../migrations/", import.meta.url));
-  const printer = fileURLToPath(new URL("../database/schema-text.ts", import.meta.url));
+  const printer = fileURLToPath(new URL("../platform/database/schema-text.ts", import.meta.url));
   const hash = createHash("sha256");
   for (const file of [
     ...readdirSync(folder)

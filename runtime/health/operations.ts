@@ -1,6 +1,6 @@
 import * as health from "@signalbox/schema/health";
 import type { Output } from "@signalbox/schema/operation";
-import { handle } from "../operations.ts";
+import { handle } from "../platform/operation.ts";
 
 /** A part that the service needs to serve. `probe` rejects while it does not answer. */
 export interface Part {

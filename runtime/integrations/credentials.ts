@@ -1,12 +1,12 @@
 import type * as integrations from "@signalbox/schema/integrations";
 import type { Input } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
-import type { Guard } from "../network/guard.ts";
+import type { Guard } from "../platform/network/guard.ts";
+import type { Vault } from "../platform/vault.ts";
 import { checkSettings } from "../plugins/check-settings.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import { addressesIn, movedAddress } from "../plugins/settings-hosts.ts";
-import type { Vault } from "../vault.ts";
 import type { StoredIntegration } from "./queries.ts";
 import { purposeOf } from "./store.ts";
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { openBus } from "../bus.ts";
-import { type Door, openDoor, quiet } from "../http/testing/door.ts";
-import { newId } from "../ids.ts";
+import { openBus } from "../platform/bus.ts";
+import { newId } from "../platform/ids.ts";
+import { createVault } from "../platform/vault.ts";
 import type { SourceEntry } from "../plugins/host.ts";
-import { createVault } from "../vault.ts";
+import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { insertIntegration } from "./queries.ts";
 import { openIntegrations, purposeOf } from "./store.ts";
 

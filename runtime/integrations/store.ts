@@ -1,16 +1,16 @@
 import { problem } from "@signalbox/schema/problem";
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
-import { type Fresh, keepFresh } from "../keep-fresh.ts";
-import type { Log } from "../log.ts";
+import type { Bus } from "../platform/bus.ts";
+import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import type { Vault } from "../platform/vault.ts";
 import { type Connection, connection, type StoredConnections } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import { addressesIn } from "../plugins/settings-hosts.ts";
-import type { Vault } from "../vault.ts";
 import { allIntegrations, findIntegration, type StoredIntegration } from "./queries.ts";
 
 /** The integrations in memory, each with its connection. */
-export interface IntegrationStore extends StoredConnections, Fresh {}
+export interface IntegrationStore extends StoredConnections, CachedValue {}
 
 export interface StoreOptions {
   readonly sql: Sql;
@@ -70,7 +70,7 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
     entries = await Promise.all(rows.map(entryOf));
     byId = new Map(entries.map((entry) => [entry.row.id, entry]));
   };
-  const fresh = await keepFresh({ name: "integrations", topic: "integrations", read, bus, log, sweepMs });
+  const fresh = await openCachedValue({ name: "integrations", topic: "integrations", read, bus, log, sweepMs });
   return {
     ...fresh,
     find: async (id) => {

@@ -1,7 +1,7 @@
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
-import type { Log } from "../log.ts";
-import type { Actor } from "../operations.ts";
+import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import type { Actor } from "../platform/operation.ts";
 import { hashOf } from "./key.ts";
 import { allKeys, type KeyScope, markUsed, type StoredKey } from "./queries.ts";
 

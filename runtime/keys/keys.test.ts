@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
-import { type Bus, openBus } from "../bus.ts";
-import { createAuthenticate } from "../http/authenticate.ts";
-import { type Door, openDoor, quiet } from "../http/testing/door.ts";
+import { type Bus, openBus } from "../platform/bus.ts";
+import { createAuthenticate } from "../transports/http/authenticate.ts";
+import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { type Keyring, openKeyring } from "./keyring.ts";
 import { keyOperations } from "./operations.ts";
 

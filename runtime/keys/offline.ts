@@ -1,4 +1,4 @@
-import type { Bound } from "../operations.ts";
+import type { Bound } from "../platform/operation.ts";
 import { keyOperations } from "./operations.ts";
 
 /** The operations on keys for a command that has the database and no service around it. */

@@ -1,7 +1,7 @@
 import * as keys from "@signalbox/schema/keys";
 import { problem } from "@signalbox/schema/problem";
-import type { Bus } from "../bus.ts";
-import { type Bound, handle } from "../operations.ts";
+import type { Bus } from "../platform/bus.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import { hashOf, hintOf, newKey } from "./key.ts";
 import { insertKey, listKeys, revokeKey } from "./queries.ts";
 

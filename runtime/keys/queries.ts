@@ -1,6 +1,6 @@
 import type { list } from "@signalbox/schema/keys";
 import type { Output } from "@signalbox/schema/operation";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type ApiKey = Output<typeof list>["items"][number];
 export type KeyScope = ApiKey["scopes"][number];

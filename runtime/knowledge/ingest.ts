@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { type Call, type Knowledge, type KnowledgePage, PluginError } from "@signalbox/sdk";
-import type { Queryable, Sql } from "../database/client.ts";
-import { newId } from "../ids.ts";
-import { storableText } from "../json.ts";
-import { orAborted } from "../or-aborted.ts";
+import { abortable } from "../platform/abortable.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import { storableText } from "../platform/json.ts";
 import { chunkMarkdown } from "./chunk.ts";
 import { advanceJob, type ClaimedJob, type JobChange } from "./job-queries.ts";
 import {
@@ -50,7 +50,7 @@ export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected
   const ask = async <T>(run: (call: Call) => Promise<T>): Promise<T> => {
     const within = AbortSignal.any([signal, AbortSignal.timeout(callMs)]);
     within.throwIfAborted();
-    return orAborted(run({ connection: settings, key: `knowledge-${job.id}`, signal: within }), within);
+    return abortable(run({ connection: settings, key: `knowledge-${job.id}`, signal: within }), within);
   };
   const read = async (ids: readonly string[]) => checkedPages(await ask((call) => knowledge.read(ids, call)), ids);
   if (!job.listed) await listAll(job, (cursor) => ask((call) => knowledge.list({ cursor }, call)), deps);

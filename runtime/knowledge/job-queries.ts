@@ -1,6 +1,6 @@
 import type { jobs } from "@signalbox/schema/knowledge";
 import type { Output } from "@signalbox/schema/operation";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type Job = Output<typeof jobs>["items"][number];
 

@@ -2,13 +2,13 @@ import type { Knowledge, KnowledgePage } from "@signalbox/sdk";
 import { PluginError } from "@signalbox/sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { openBus } from "../bus.ts";
-import { type Door, openDoor, quiet } from "../http/testing/door.ts";
-import { newId } from "../ids.ts";
-import { createVault } from "../vault.ts";
+import { openBus } from "../platform/bus.ts";
+import { newId } from "../platform/ids.ts";
+import { createVault } from "../platform/vault.ts";
+import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
+import { openEgressAllowlist } from "./egress-allowlist.ts";
 import { changeOf } from "./ingest.ts";
 import { claimJob, type Job, listJobs, openDueJobs, openJob, postponeJob, renewJob } from "./job-queries.ts";
-import { openReach } from "./reach.ts";
 import { startRunner } from "./runner.ts";
 
 /** A connector to a map of pages. */
@@ -62,7 +62,15 @@ beforeEach(async () => {
 async function run(until: (job: Job) => boolean = ({ status }) => status === "succeeded" || status === "failed"): Promise<Job> {
   const bus = await openBus(door.database, quiet);
   const runner = startRunner({
-    ...{ sql: door.sql, bus, log: quiet, vault: createVault([]), knowledge: connectors, reach: openReach(), written: () => {} },
+    ...{
+      sql: door.sql,
+      bus,
+      log: quiet,
+      vault: createVault([]),
+      knowledge: connectors,
+      reach: openEgressAllowlist(),
+      written: () => {},
+    },
     ...{ watchdog: (message) => void warnings.push(message), leaseSeconds: 30, everyMinutes: 0, sweepMs: 20 },
   });
   try {

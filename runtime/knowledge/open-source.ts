@@ -1,5 +1,5 @@
+import type { Vault } from "../platform/vault.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
-import type { Vault } from "../vault.ts";
 import type { Connected } from "./ingest.ts";
 import type { StoredSource } from "./queries.ts";
 

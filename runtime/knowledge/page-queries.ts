@@ -1,4 +1,4 @@
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 /** Notes what a portion of the listing says; answers how many pages this job had not seen before. */
 export async function notePages(

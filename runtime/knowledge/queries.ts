@@ -1,5 +1,5 @@
-import type { Queryable } from "../database/client.ts";
-import { undeadlocked } from "../database/undeadlocked.ts";
+import type { Queryable } from "../platform/database/client.ts";
+import { retryOnDeadlock } from "../platform/database/retry-on-deadlock.ts";
 
 export interface StoredSource {
   readonly id: string;
@@ -56,7 +56,7 @@ export const holdSource = async (sql: Queryable, id: string): Promise<boolean> =
 
 /** Where vectors are written to its chunks in another order meanwhile, one of the two is undone, and made again. */
 export const deleteSource = async (sql: Queryable, id: string): Promise<boolean> =>
-  (await undeadlocked(async () => sql`delete from knowledge_sources where id = ${id}`)).count > 0;
+  (await retryOnDeadlock(async () => sql`delete from knowledge_sources where id = ${id}`)).count > 0;
 
 /** Those with something encrypted. */
 export const listSecrets = (sql: Queryable): Promise<{ id: string; secrets: string }[]> =>

@@ -1,19 +1,19 @@
 import { redact } from "@signalbox/sdk";
-import { toFailure } from "../agent/settle.ts";
-import type { Bus } from "../bus.ts";
-import { isUnavailable } from "../database/client.ts";
-import { newId } from "../ids.ts";
-import { storableText } from "../json.ts";
-import { startLeasedWork } from "../leased-work.ts";
-import type { Log } from "../log.ts";
+import type { Bus } from "../platform/bus.ts";
+import { isUnavailable } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import { storableText } from "../platform/json.ts";
+import { startLeasedWork } from "../platform/leases.ts";
+import type { Log } from "../platform/log.ts";
+import { toFailure } from "../platform/reconcile.ts";
+import type { Vault } from "../platform/vault.ts";
 import type { KnowledgeEntry } from "../plugins/host.ts";
 import { hostsIn } from "../plugins/settings-hosts.ts";
-import type { Vault } from "../vault.ts";
+import type { Reach } from "./egress-allowlist.ts";
 import { type IngestDeps, ingest, LostJob } from "./ingest.ts";
 import * as jobs from "./job-queries.ts";
 import { openSource } from "./open-source.ts";
 import { findSource } from "./queries.ts";
-import type { Reach } from "./reach.ts";
 
 export interface RunnerOptions extends IngestDeps {
   readonly bus: Bus;

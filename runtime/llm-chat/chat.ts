@@ -1,15 +1,15 @@
 import type { chat } from "@signalbox/schema/llm";
 import type { Input, Output } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
-import { Failure } from "../agent/attempts.ts";
-import { type Conversation, type ConversationDeps, converse, modelSteps, type Plan } from "../agent/conversation.ts";
-import { systemPrompt } from "../agent/prompt.ts";
-import { LooseLog } from "../agent/transcript/loose-log.ts";
-import type { StepRow } from "../agent/transcript/queries.ts";
 import type { Agent } from "../agents/queries.ts";
-import type { Sql } from "../database/client.ts";
-import { newId } from "../ids.ts";
+import { type Conversation, type ConversationDeps, converse, modelSteps, type Plan } from "../execution/conversation.ts";
+import { systemPrompt } from "../execution/prompt.ts";
+import type { StepRow } from "../execution/steps/queries.ts";
+import { UnattachedSteps } from "../execution/steps/unattached-steps.ts";
 import type { Recall } from "../memory/recall.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 
@@ -38,7 +38,7 @@ export async function runChat(
   listeners: Listeners = {},
 ): Promise<ChatAnswer> {
   const id = newId();
-  const log = new LooseLog(sql, id);
+  const log = new UnattachedSteps(sql, id);
   const plan = await makePlan(agent, messages, deps);
   const connectionOf = (source: string) => deps.connectionOf(source, agent.id);
   try {
@@ -80,7 +80,7 @@ async function offered(agent: Agent, deps: ChatDeps): Promise<string[]> {
   return all.filter((tool) => !tool.source || configured.has(tool.source.name)).map((tool) => tool.qualifiedName);
 }
 
-function answerOf(agent_id: string, content: string, log: LooseLog): ChatAnswer {
+function answerOf(agent_id: string, content: string, log: UnattachedSteps): ChatAnswer {
   const rounds = modelSteps(log);
   const sum = (name: "prompt_tokens" | "completion_tokens") => rounds.reduce((total, step) => total + step[name], 0);
   const [prompt_tokens, completion_tokens] = [sum("prompt_tokens"), sum("completion_tokens")];

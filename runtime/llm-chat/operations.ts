@@ -1,7 +1,7 @@
 import { chat } from "@signalbox/schema/llm";
 import { problem } from "@signalbox/schema/problem";
 import { findAgent } from "../agents/queries.ts";
-import { Events, handle, type ServerEvent } from "../operations.ts";
+import { Events, handle, type ServerEvent } from "../platform/operation.ts";
 import { type ChatDeps, type Listeners, runChat, toolCallOf } from "./chat.ts";
 
 export const chatOperation = (deps: ChatDeps) =>

@@ -1,8 +1,8 @@
 import { sources } from "@signalbox/schema/common";
 import * as mappings from "@signalbox/schema/mappings";
 import { problem } from "@signalbox/schema/problem";
-import type { Bus } from "../bus.ts";
-import { type Bound, handle } from "../operations.ts";
+import type { Bus } from "../platform/bus.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import { findTask } from "../tasks/queries.ts";
 import { hasMappingOfSource } from "../webhook-mappings/queries.ts";
 import { defaultSourceMappings, defaultTriggerMappings } from "./defaults.ts";

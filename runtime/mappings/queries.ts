@@ -1,6 +1,6 @@
 import type { createSource, createTrigger } from "@signalbox/schema/mappings";
 import type { Input, Output } from "@signalbox/schema/operation";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type SourceMapping = Output<typeof createSource>;
 export type TriggerMapping = Output<typeof createTrigger>;

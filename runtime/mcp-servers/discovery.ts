@@ -1,9 +1,9 @@
 import type { mcpServer } from "@signalbox/schema/mcp-servers";
 import type { z } from "zod";
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
-import type { Log } from "../log.ts";
-import { listTools } from "../mcp-client/list-tools.ts";
+import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import { listTools } from "./client/list-tools.ts";
 import { allServers, claimDue, type ServerRow, saveAnswer } from "./queries.ts";
 
 export type McpServer = z.output<typeof mcpServer>;

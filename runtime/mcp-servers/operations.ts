@@ -1,9 +1,9 @@
 import * as servers from "@signalbox/schema/mcp-servers";
 import { Problem, problem } from "@signalbox/schema/problem";
 import { findAgent } from "../agents/queries.ts";
-import type { Bus } from "../bus.ts";
-import { isMissingReference } from "../database/client.ts";
-import { type Bound, handle } from "../operations.ts";
+import type { Bus } from "../platform/bus.ts";
+import { isMissingReference } from "../platform/database/client.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import type { Discovery, McpServer } from "./discovery.ts";
 import { deleteServer, insertServer, listServers, type ServerRow } from "./queries.ts";
 import { qualifiedName } from "./tools.ts";

@@ -1,5 +1,5 @@
-import type { Queryable, Sql } from "../database/client.ts";
-import type { McpTool } from "../mcp-client/list-tools.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
+import type { McpTool } from "./client/list-tools.ts";
 
 export interface ServerRow {
   readonly id: number;

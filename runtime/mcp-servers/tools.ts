@@ -1,11 +1,11 @@
-import { Failure } from "../agent/attempts.ts";
-import type { Sql } from "../database/client.ts";
-import { storable } from "../json.ts";
-import { callMcpTool } from "../mcp-client/call-tool.ts";
-import type { McpTool } from "../mcp-client/list-tools.ts";
-import { ServerFault } from "../mcp-client/server-fault.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { storable } from "../platform/json.ts";
+import { Failure } from "../platform/retry.ts";
 import { checkParameters } from "../tools/parameters.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "../tools/registered-tool.ts";
+import { callMcpTool } from "./client/call-tool.ts";
+import type { McpTool } from "./client/list-tools.ts";
+import { ServerFault } from "./client/server-fault.ts";
 import { allServers, type ServerRow } from "./queries.ts";
 
 /** Deadline of one call, and the most that is read of its answer. */

@@ -1,6 +1,6 @@
 import type { Vectors, WordQuery } from "@signalbox/sdk";
-import type { Queryable } from "../database/client.ts";
-import { type FindNearest, vectorText } from "../database/nearest.ts";
+import type { Queryable } from "../platform/database/client.ts";
+import { type FindNearest, vectorText } from "../platform/database/nearest.ts";
 
 export interface Chunk {
   readonly id: string;

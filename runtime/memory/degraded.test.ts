@@ -1,6 +1,6 @@
 import { type MemoryBackend, PluginError } from "@signalbox/sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Failure } from "../agent/attempts.ts";
+import { Failure } from "../platform/retry.ts";
 import { hashEmbedding } from "./local-embedding.ts";
 import { visibleTo } from "./recall.ts";
 import { type MemoryDoor, openMemoryDoor } from "./testing/memory-door.ts";

@@ -1,6 +1,6 @@
 import type { MemoryBackend, Vectors } from "@signalbox/sdk";
-import { Failure } from "../agent/attempts.ts";
-import type { Sql } from "../database/client.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { Failure } from "../platform/retry.ts";
 import { embedChunks, listUnembeddedChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
 

@@ -1,6 +1,6 @@
-import { Failure } from "../agent/attempts.ts";
-import type { Embed } from "../agent/llm.ts";
-import { batch } from "../database/batch.ts";
+import type { Embed } from "../llm/embeddings.ts";
+import { batch } from "../platform/database/batch.ts";
+import { Failure } from "../platform/retry.ts";
 import { hashEmbedding, localModel } from "./local-embedding.ts";
 
 export interface Embedder {

@@ -8,10 +8,10 @@ import {
   type Vectors,
   type WordQuery,
 } from "@signalbox/sdk";
-import { Failure } from "../agent/attempts.ts";
-import type { Sql } from "../database/client.ts";
-import type { OpenVectors } from "../database/vectors.ts";
-import type { Log } from "../log.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { OpenVectors } from "../platform/database/vectors.ts";
+import type { Log } from "../platform/log.ts";
+import { Failure } from "../platform/retry.ts";
 import { type Chunk, type ChunkFilter, matchChunks, nearestChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
 import { fuse } from "./fuse.ts";

@@ -1,5 +1,5 @@
 import type { MemoryFilter, StoredMemory } from "@signalbox/sdk";
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 import { type Stores, using } from "./stores.ts";
 
 export interface Page {

@@ -1,8 +1,8 @@
 import type { Vectors } from "@signalbox/sdk";
-import { Failure, pause } from "../agent/attempts.ts";
-import type { Sql } from "../database/client.ts";
-import { newId } from "../ids.ts";
-import type { Log } from "../log.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import type { Log } from "../platform/log.ts";
+import { Failure, sleep } from "../platform/retry.ts";
 import { batchSize, embedBatch, SetAside, waitingChunks } from "./embed-waiting.ts";
 import type { Embedder } from "./embedder.ts";
 import { dropLease, holdLease, sweepKeys } from "./queries.ts";
@@ -58,7 +58,7 @@ export function startMaintenance(deps: MaintainDeps): Maintenance {
       const roused = new Promise<void>((done) => {
         rouse = done;
       });
-      await Promise.race([pause(intervalMs, stopping.signal).catch(() => {}), roused]);
+      await Promise.race([sleep(intervalMs, stopping.signal).catch(() => {}), roused]);
     }
   };
   const done = loop();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newId } from "../ids.ts";
+import { newId } from "../platform/ids.ts";
 import { type MemoryDoor, openMemoryDoor } from "./testing/memory-door.ts";
 
 let opened: MemoryDoor;

@@ -1,14 +1,14 @@
 import type { MemoryFilter, StoredMemory } from "@signalbox/sdk";
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
-import type { OpenVectors } from "../database/vectors.ts";
-import type { Log } from "../log.ts";
+import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { OpenVectors } from "../platform/database/vectors.ts";
+import type { Log } from "../platform/log.ts";
 import type { Embedder } from "./embedder.ts";
 import { type Found, find, type Query } from "./find.ts";
-import { createKeep, type Keep } from "./keep.ts";
 import { listMemories, type Page } from "./list.ts";
 import { startMaintenance } from "./maintain.ts";
 import { createRecall, type Recall, watchOccupied } from "./recall.ts";
+import { createKeep, type Keep } from "./repository.ts";
 import type { Stores } from "./stores.ts";
 
 export interface MemoryOptions {

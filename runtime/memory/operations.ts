@@ -1,6 +1,6 @@
 import * as memory from "@signalbox/schema/memory";
 import type { MemoryMatch } from "@signalbox/sdk";
-import { type Bound, handle } from "../operations.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import type { Memory } from "./open.ts";
 
 type Filter = { [Name in "scope" | "agent_id" | "project_id"]?: MemoryMatch[Name] | undefined };

@@ -1,5 +1,5 @@
 import type { Json, Statement } from "@signalbox/sdk";
-import type { Queryable, Sql } from "../database/client.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
 
 /** Who holds a key. */
 export interface KeyRow {

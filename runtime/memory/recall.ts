@@ -1,6 +1,6 @@
 import type { MemoryMatch } from "@signalbox/sdk";
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
+import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
 import { type FindDeps, type Found, find } from "./find.ts";
 import { anythingStored } from "./queries.ts";
 

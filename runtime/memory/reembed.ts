@@ -1,7 +1,7 @@
 import type { Plugin } from "@signalbox/sdk";
-import type { Config } from "../config.ts";
-import type { Database } from "../database/client.ts";
-import type { Log } from "../log.ts";
+import type { Config } from "../platform/config.ts";
+import type { Database } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
 import { embedBatch, SetAside, type Waiting, waitingChunks } from "./embed-waiting.ts";
 import { embedderOf, prepareMemory, vectorTables } from "./prepare.ts";
 import { changeModel, countUnembedded, findSettings } from "./queries.ts";

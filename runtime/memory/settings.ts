@@ -1,5 +1,5 @@
-import { ConfigError } from "../config.ts";
-import type { Sql } from "../database/client.ts";
+import { ConfigError } from "../platform/config.ts";
+import type { Sql } from "../platform/database/client.ts";
 import { adoptModel, findSettings, replaceModel } from "./queries.ts";
 
 /** What the stored vectors were made by, and this installation's name in services that it shares with others. */

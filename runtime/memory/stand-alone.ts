@@ -1,7 +1,7 @@
 import type { Plugin } from "@signalbox/sdk";
-import type { Config } from "../config.ts";
-import type { Log } from "../log.ts";
-import { leanFetch } from "../network/lean-fetch.ts";
+import type { Config } from "../platform/config.ts";
+import type { Log } from "../platform/log.ts";
+import { leanFetch } from "../platform/network/lean-fetch.ts";
 import { createHost } from "../plugins/host.ts";
 import { loadBuiltIns } from "../plugins/load.ts";
 import { type Ground, storesFrom } from "./prepare.ts";

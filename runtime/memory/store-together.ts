@@ -1,7 +1,7 @@
 import { type Problem, problem } from "@signalbox/schema/problem";
 import type { NewMemory, StoredMemory } from "@signalbox/sdk";
-import { batch } from "../database/batch.ts";
-import type { Sql } from "../database/client.ts";
+import { batch } from "../platform/database/batch.ts";
+import type { Sql } from "../platform/database/client.ts";
 import type { Embedder } from "./embedder.ts";
 import { lookAhead, type Outcome, type References, storeWithKeys } from "./queries.ts";
 import { asStoreProblem, type Store } from "./stores.ts";

@@ -1,10 +1,10 @@
 import { create } from "@signalbox/schema/memory";
 import { Problem } from "@signalbox/schema/problem";
 import { z } from "zod";
-import type { Sql } from "../database/client.ts";
-import { invalid, refuseUnstorable } from "../operations.ts";
-import type { Keep } from "./keep.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { invalid, refuseUnstorable } from "../platform/operation.ts";
 import { listKeys } from "./queries.ts";
+import type { Keep } from "./repository.ts";
 import { type Stores, using } from "./stores.ts";
 
 const pageSize = 200;

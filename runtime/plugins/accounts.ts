@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 import type { Connection } from "./connections.ts";
 
 /** Which account each connection posts as: how events that we caused ourselves are recognised. */

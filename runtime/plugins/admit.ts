@@ -1,6 +1,6 @@
 import { CONTRACT, PLUGIN, type Plugin, SDK_VERSION } from "@signalbox/sdk";
 import semver from "semver";
-import { CodedError } from "../coded-error.ts";
+import { CodedError } from "../platform/coded-error.ts";
 
 export type RefusalCode =
   | "NOT_A_PLUGIN"

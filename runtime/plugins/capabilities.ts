@@ -1,7 +1,7 @@
 import { Problem } from "@signalbox/schema/problem";
 import type { Capabilities, PaceAccess, Plugin } from "@signalbox/sdk";
 import { memoryPace, PluginError } from "@signalbox/sdk";
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 
 /** What the host has beside the capabilities that are made for each plugin. */
 export type Grants = Partial<

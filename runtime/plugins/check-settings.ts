@@ -1,6 +1,6 @@
 import { problem } from "@signalbox/schema/problem";
 import type { z } from "zod";
-import type { Guard } from "../network/guard.ts";
+import type { Guard } from "../platform/network/guard.ts";
 
 export interface SettingsCheck {
   /** Member of the request that holds the settings, for example `credentials`. */

@@ -1,5 +1,5 @@
-import type { Config } from "../config.ts";
-import type { Log } from "../log.ts";
+import type { Config } from "../platform/config.ts";
+import type { Log } from "../platform/log.ts";
 import type { Host, SourceEntry } from "./host.ts";
 import { hostsIn } from "./settings-hosts.ts";
 

@@ -2,9 +2,9 @@ import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/plugins";
 import { type BuiltManifest, widened } from "@signalbox/sdk/manifest";
 import { breaks } from "./breaks.ts";
-import type { Fleet } from "./fleet.ts";
-import { narrowed } from "./narrowed.ts";
+import type { Fleet } from "./plugin-manager.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
+import { narrowed } from "./restrict-permissions.ts";
 import type { Running } from "./running.ts";
 import { settingNames } from "./setting-names.ts";
 

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { problem } from "@signalbox/schema/problem";
 import { type BuiltManifest, builtManifest, widened } from "@signalbox/sdk/manifest";
-import type { Sql } from "../database/client.ts";
+import type { Sql } from "../platform/database/client.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
-import type { Fleet } from "./fleet.ts";
-import { checkBundle, readManifest } from "./foreign.ts";
+import type { Fleet } from "./plugin-manager.ts";
 import { findPlugin, findVersions, forgetDevVersions, insertVersion, useVersion } from "./queries.ts";
+import { checkBundle, readManifest } from "./third-party.ts";
 
 const maxBundle = 16 * 1024 * 1024;
 

@@ -1,9 +1,11 @@
 import type { Contributions, Plugin } from "@signalbox/sdk";
 import { kinds } from "@signalbox/sdk/manifest";
-import type { Log } from "../log.ts";
-import { ownQueue } from "../queues/own-queue.ts";
+import type { Log } from "../platform/log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
 import { capabilitiesFor, type Grants, type Reach } from "./capabilities.ts";
+
+/** Name of the message queue that the database itself is; no plugin's can have it. */
+export const ownQueue = "postgres";
 
 export interface Loaded {
   readonly plugin: { readonly id: string; readonly version: string };

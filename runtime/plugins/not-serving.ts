@@ -1,4 +1,4 @@
-import type { Fleet } from "./fleet.ts";
+import type { Fleet } from "./plugin-manager.ts";
 
 /** Plugins whose process does not serve on this replica, and what it is at. */
 export function notServing(fleet: Fleet): { id: string; state: "backoff" | "quarantined" }[] {

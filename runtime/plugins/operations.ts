@@ -1,16 +1,14 @@
 import * as plugins from "@signalbox/schema/plugins";
 import { problem } from "@signalbox/schema/problem";
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
-import { type Bound, handle } from "../operations.ts";
-import type { Vault } from "../vault.ts";
+import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { type Bound, handle } from "../platform/operation.ts";
+import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
 import { describeInstalled, describeOwn, type PluginEntity } from "./describe.ts";
-import { type Fleet, settingsPurpose } from "./fleet.ts";
-import { checkBundle } from "./foreign.ts";
 import { installVersion } from "./install-version.ts";
 import type { LogTail } from "./log-tail.ts";
-import { deniedBut, narrowed } from "./narrowed.ts";
+import { type Fleet, settingsPurpose } from "./plugin-manager.ts";
 import {
   allPlugins,
   allVersions,
@@ -24,7 +22,9 @@ import {
   useVersion,
   type VersionRow,
 } from "./queries.ts";
+import { deniedBut, narrowed } from "./restrict-permissions.ts";
 import { settingNames } from "./setting-names.ts";
+import { checkBundle } from "./third-party.ts";
 
 export interface PluginDeps {
   readonly fleet: Fleet;

@@ -1,6 +1,6 @@
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
-import type { Queryable } from "../database/client.ts";
-import type { Denied } from "./narrowed.ts";
+import type { Queryable } from "../platform/database/client.ts";
+import type { Denied } from "./restrict-permissions.ts";
 
 export interface PluginRow {
   readonly id: string;

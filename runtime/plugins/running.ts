@@ -3,12 +3,12 @@ import type { Plugin } from "@signalbox/sdk";
 import { type BuiltManifest, contributes } from "@signalbox/sdk/manifest";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle, sha256Of } from "./bundle-cache.ts";
-import type { Foreign } from "./foreign.ts";
 import { manifestOf } from "./identify.ts";
 import { checkContributions, type Loaded, type LoadOptions, setUp } from "./load.ts";
 import { openSandbox } from "./sandbox/open.ts";
 import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 import { type ForeignGround, sandboxed } from "./sandboxed.ts";
+import type { Foreign } from "./third-party.ts";
 
 /** A plugin of others that was taken in. */
 export interface Running {

@@ -1,6 +1,6 @@
 import type { Contributions, OperationsAccess, PaceAccess, TrackersAccess, Vectors } from "@signalbox/sdk";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle } from "./bundle-cache.ts";
 import type { LogTail } from "./log-tail.ts";
@@ -8,8 +8,8 @@ import { contributionsOf } from "./sandbox/contributions.ts";
 import { createHostFetch } from "./sandbox/host-fetch.ts";
 import type { Walls } from "./sandbox/launch.ts";
 import { openSandbox, type Sandbox } from "./sandbox/open.ts";
+import { createStandIns } from "./sandbox/placeholders.ts";
 import { logLines, serveCapabilities } from "./sandbox/serve-capabilities.ts";
-import { createStandIns } from "./sandbox/stand-ins.ts";
 import { type ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 import { settingNames } from "./setting-names.ts";
 import { hostsIn } from "./settings-hosts.ts";

@@ -1,6 +1,6 @@
 import * as pollSources from "@signalbox/schema/poll-sources";
 import { problem } from "@signalbox/schema/problem";
-import { type Bound, handle } from "../operations.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import type { Host } from "../plugins/host.ts";
 import { type PollDeps, pollOnce } from "./poll.ts";
 import { deletePollSource, findPollSource, insertPollSource, listPollSources, updatePollSource } from "./queries.ts";

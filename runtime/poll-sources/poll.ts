@@ -1,11 +1,11 @@
 import { problem } from "@signalbox/schema/problem";
 import type { Json, Polled } from "@signalbox/sdk";
-import { toFailure } from "../agent/settle.ts";
-import type { Sql } from "../database/client.ts";
-import type { Inbox } from "../dispatch/inbox.ts";
-import { storableText } from "../json.ts";
-import { orAborted } from "../or-aborted.ts";
+import { abortable } from "../platform/abortable.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { storableText } from "../platform/json.ts";
+import { toFailure } from "../platform/reconcile.ts";
 import type { Connection } from "../plugins/connections.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 import { type Claimed, finishPoll, type PollSource } from "./queries.ts";
 
 /** Longest that a source may take over one poll; it reads in portions, the next poll goes on. */
@@ -13,7 +13,7 @@ const pollMs = 300_000;
 
 export interface PollDeps {
   readonly sql: Sql;
-  readonly inbox: Inbox;
+  readonly inbox: Receiver;
   /** The account in whose name a source is polled; by the source's own slug its webhooks come in too. */
   readonly connectionOf: (source: string) => Promise<Connection | undefined>;
 }
@@ -41,7 +41,7 @@ export async function pollOnce(from: PollSource, lease: string | null, signal: A
   };
   let polled: Polled;
   try {
-    polled = await orAborted(poll(ask, call), call.signal);
+    polled = await abortable(poll(ask, call), call.signal);
   } catch (error) {
     // The caller went away or this replica stops: that is no fault of the source.
     signal.throwIfAborted();
@@ -73,8 +73,8 @@ async function sourceOf(from: Pick<PollSource, "source">, { connectionOf }: Poll
   return { connection, poll: source.poll.bind(source) };
 }
 
-const takeIn = (connection: Connection, slug: string, event: Polled["events"][number], inbox: Inbox) =>
-  inbox.take(
+const takeIn = (connection: Connection, slug: string, event: Polled["events"][number], inbox: Receiver) =>
+  inbox.accept(
     connection,
     slug,
     { headers: event.headers, body: new TextEncoder().encode(JSON.stringify(event.payload)) },

@@ -1,7 +1,7 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { create, get } from "@signalbox/schema/poll-sources";
 import type { z } from "zod";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type PollSource = Output<typeof get>;
 type Settings = z.output<(typeof create)["input"]>;

@@ -1,7 +1,7 @@
 import { Problem } from "@signalbox/schema/problem";
-import { isUnavailable } from "../database/client.ts";
-import { startLeasedWork, type Worker } from "../leased-work.ts";
-import type { Log } from "../log.ts";
+import { isUnavailable } from "../platform/database/client.ts";
+import { startLeasedWork, type Worker } from "../platform/leases.ts";
+import type { Log } from "../platform/log.ts";
 import { type PollDeps, pollOnce, refusePoll } from "./poll.ts";
 import { type Claimed, claimDue, nextDue, releaseLease, renewLease } from "./queries.ts";
 

@@ -1,9 +1,9 @@
 import { problem } from "@signalbox/schema/problem";
 import * as projects from "@signalbox/schema/projects";
 import { findAgent } from "../agents/queries.ts";
-import { isUniqueViolation, type Queryable } from "../database/client.ts";
 import { listExecutions } from "../executions/queries.ts";
-import { type Bound, handle } from "../operations.ts";
+import { isUniqueViolation, type Queryable } from "../platform/database/client.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import { findTasks } from "../tasks/queries.ts";
 import type { Project, WorkflowContext } from "./queries.ts";
 import * as queries from "./queries.ts";

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { capabilityOperations } from "../capabilities/operations.ts";
-import { insertArrivals } from "../dispatch/queries.ts";
-import { type Door, openDoor } from "../http/testing/door.ts";
-import { newId } from "../ids.ts";
 import { insertSourceMapping, insertTriggerMapping } from "../mappings/queries.ts";
+import { newId } from "../platform/ids.ts";
 import { insertTask } from "../tasks/queries.ts";
+import { type Door, openDoor } from "../transports/http/testing/door.ts";
 import { insertWebhookMapping } from "../webhook-mappings/queries.ts";
+import { insertArrivals } from "../webhooks/queries.ts";
 import { projectOperations } from "./operations.ts";
 
 let door: Door;

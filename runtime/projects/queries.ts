@@ -1,6 +1,6 @@
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { create, getWorkflowContext, update } from "@signalbox/schema/projects";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type WorkflowContext = Output<typeof getWorkflowContext>;
 export type Project = Output<typeof create>;

@@ -1,9 +1,9 @@
-import { createLlm } from "../agent/llm.ts";
+import { createLlm } from "../llm/client.ts";
 import { startDiscovery } from "../mcp-servers/discovery.ts";
 import { mcpTools } from "../mcp-servers/tools.ts";
 import { openMemory } from "../memory/open.ts";
 import { storesFrom } from "../memory/prepare.ts";
-import { isBuiltInSource } from "../tools/offer.ts";
+import { isBuiltInSource } from "../tools/eligible.ts";
 import { openRegistry } from "../tools/registry.ts";
 import type { Closing } from "./closing.ts";
 import type { Foundations } from "./foundations.ts";

@@ -1,15 +1,15 @@
-import { openBus } from "../bus.ts";
-import type { Config } from "../config.ts";
-import { migrate } from "../database/migrate.ts";
-import { openDatabase } from "../database/open.ts";
 import { openKeyring } from "../keys/keyring.ts";
-import type { Log } from "../log.ts";
 import { prepareMemory } from "../memory/prepare.ts";
-import { exposureOf } from "../network/exposure.ts";
-import { createGuard } from "../network/guard.ts";
-import { leanFetch } from "../network/lean-fetch.ts";
-import { openPace } from "../pace/open.ts";
-import { createVault } from "../vault.ts";
+import { openBus } from "../platform/bus.ts";
+import type { Config } from "../platform/config.ts";
+import { migrate } from "../platform/database/migrate.ts";
+import { openDatabase } from "../platform/database/open.ts";
+import type { Log } from "../platform/log.ts";
+import { exposureOf } from "../platform/network/exposure.ts";
+import { createGuard } from "../platform/network/guard.ts";
+import { leanFetch } from "../platform/network/lean-fetch.ts";
+import { openPace } from "../platform/throttle/open.ts";
+import { createVault } from "../platform/vault.ts";
 import { createWatchdog } from "../watchdog/watchdog.ts";
 import type { Closing } from "./closing.ts";
 

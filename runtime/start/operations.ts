@@ -1,11 +1,11 @@
-import { bindAll } from "../bind.ts";
-import { ping } from "../database/client.ts";
 import { countersOf } from "../gateway/counters.ts";
 import { createLimits } from "../gateway/limits.ts";
 import { openStreams } from "../gateway/open-streams.ts";
 import { taskResults } from "../gateway/task-results.ts";
 import type { Part } from "../health/operations.ts";
-import { openQueues } from "../queues/open.ts";
+import { openQueues } from "../message-queues/open.ts";
+import { bindAll } from "../operations.ts";
+import { ping } from "../platform/database/client.ts";
 import type { Agents } from "./agents.ts";
 import type { Closing } from "./closing.ts";
 import type { Foundations } from "./foundations.ts";
@@ -38,8 +38,9 @@ export function bindOperations(foundations: Foundations, plugins: Plugins, agent
     webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },
     knowledge: { ...{ bus, vault, guard }, connectors: () => host.knowledge },
     integrations: { ...{ bus, vault, guard, log }, sources: () => host.sources, environment: connections.environment },
-    tools: {
-      ...{ registry: tools, bus, checkAddress: guard.check },
+    tools: { registry: tools, bus, checkAddress: guard.check },
+    toolExecutions: {
+      registry: tools,
       connectionOf: connections.forExecution,
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },

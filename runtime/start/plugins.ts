@@ -1,12 +1,12 @@
 import type { Plugin } from "@signalbox/sdk";
 import { openIntegrations } from "../integrations/store.ts";
-import { openReach } from "../knowledge/reach.ts";
+import { openEgressAllowlist } from "../knowledge/egress-allowlist.ts";
 import { createAccounts } from "../plugins/accounts.ts";
 import { connectionsOf } from "../plugins/connections.ts";
-import { openFleet } from "../plugins/fleet.ts";
 import { createHost } from "../plugins/host.ts";
 import { loadBuiltIns } from "../plugins/load.ts";
 import { createLogTail } from "../plugins/log-tail.ts";
+import { openFleet } from "../plugins/plugin-manager.ts";
 import { openAccess } from "../use-cases/access.ts";
 import type { Closing } from "./closing.ts";
 import type { Foundations } from "./foundations.ts";
@@ -23,7 +23,7 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
   // Use cases call what is only bound once their plugins are there.
   const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
   const { operations, trackers } = access;
-  const reach = openReach();
+  const reach = openEgressAllowlist();
   const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
   /** What the host lends, whoever wrote the plugin and wherever it runs. */
   const lent = { embed, pace, operations, trackers };

@@ -1,16 +1,16 @@
-import { createLookup } from "../agent/lookup.ts";
-import { startWorker } from "../agent/worker.ts";
-import { createDispatcher } from "../dispatch/dispatcher.ts";
-import { createInbox } from "../dispatch/inbox.ts";
-import { readUnread } from "../dispatch/read-unread.ts";
-import { openRouting } from "../dispatch/routing.ts";
-import { createUnread } from "../dispatch/unread.ts";
+import { createLookup } from "../execution/lookup.ts";
+import { startQueue } from "../execution/queue.ts";
 import { watchConnected } from "../gateway/connected.ts";
 import { startRunner } from "../knowledge/runner.ts";
+import { startRelay } from "../message-queues/relay.ts";
+import { createEvaluator } from "../platform/evaluator.ts";
 import { startScheduler } from "../poll-sources/scheduler.ts";
-import { keepQueues } from "../queues/keep.ts";
-import { createEvaluator } from "../webhook-mappings/evaluator.ts";
-import { openHooks } from "../webhook-mappings/hooks.ts";
+import { createDeferred } from "../webhooks/deferred/defer.ts";
+import { readDeferred } from "../webhooks/deferred/read.ts";
+import { createDispatcher } from "../webhooks/dispatch.ts";
+import { openMappingRules } from "../webhooks/mapping-rules.ts";
+import { createReceiver } from "../webhooks/receive.ts";
+import { openRouting } from "../webhooks/routing.ts";
 import type { Agents } from "./agents.ts";
 import type { Closing } from "./closing.ts";
 import type { Foundations } from "./foundations.ts";
@@ -27,7 +27,7 @@ export async function startWork(foundations: Foundations, plugins: Plugins, agen
   closing.add(() => routing.close());
   const evaluator = createEvaluator();
   closing.add(() => evaluator.close());
-  const hooks = await openHooks({ sql, bus, log, vault, evaluator, warn, alarm });
+  const hooks = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   closing.add(() => hooks.close());
   const works = config.SIGNALBOX_ROLE !== "api";
   const worker = works ? await openWorker(foundations, plugins, agents, closing) : null;
@@ -37,13 +37,13 @@ export async function startWork(foundations: Foundations, plugins: Plugins, agen
     else bus.publish("queue").catch((error) => log.warn("other replicas were not told", { error }));
   };
   const dispatcher = createDispatcher({ sql, routing, wake, warn, note: log.info, concurrency: parallel(4) });
-  const unread = createUnread(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
+  const unread = createDeferred(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
   closing.add(() => unread.close());
-  const inbox = createInbox({
+  const inbox = createReceiver({
     ...{ accounts, hooks, evaluator, dispatcher, unread, log, watchdog: warn },
     connectionBySlug: connections.bySlug,
   });
-  readUnread(unread, inbox, fleet);
+  readDeferred(unread, inbox, fleet);
   const scheduler = works ? startBackground(foundations, plugins, agents, inbox, closing) : null;
   return { routing, evaluator, inbox, scheduler, unread };
 }
@@ -58,7 +58,7 @@ async function openWorker(foundations: Foundations, { connections }: Plugins, { 
   const { config, log, database, sql, bus, alarm, parallel } = foundations;
   const connected = await watchConnected(sql, bus, log);
   closing.add(() => connected.close());
-  const worker = await startWorker({
+  const worker = await startQueue({
     ...{ sql, log, bus, ...talk, ...retriesOf(foundations), watchdog: alarm },
     connectionFor: connections.forExecution,
     concurrency: config.WORKER_CONCURRENCY,
@@ -76,7 +76,7 @@ function startBackground(
   { config, log, sql, bus, vault, warn }: Foundations,
   { host, connections, reach, changed }: Plugins,
   { memory }: Agents,
-  inbox: ReturnType<typeof createInbox>,
+  inbox: ReturnType<typeof createReceiver>,
   closing: Closing,
 ) {
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
@@ -86,7 +86,7 @@ function startBackground(
     ...{ sql, bus, log, vault, reach, leaseSeconds, watchdog: warn, knowledge: host.knowledge, written: memory.written },
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
   });
-  const queueKeeper = keepQueues({ sql, queues: host.queues, log });
+  const queueKeeper = startRelay({ sql, queues: host.queues, log });
   changed.push(queueKeeper.changed);
   closing.add(() => Promise.all([scheduler.stop(), librarian.stop(), queueKeeper.stop()]));
   return scheduler;

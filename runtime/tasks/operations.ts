@@ -1,18 +1,21 @@
 import { problem } from "@signalbox/schema/problem";
 import * as tasks from "@signalbox/schema/tasks";
-import type { Bus } from "../bus.ts";
-import type { Routing } from "../dispatch/routing.ts";
-import { findExecution, findFailedOfTask, hasExecutionsOfTask, requeueFailed } from "../executions/queries.ts";
-import { type Bound, handle } from "../operations.ts";
+import type { Bus } from "../platform/bus.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import { defaultTasks } from "./defaults.ts";
 import { deleteTask, findTask, findTasks, insertTask, listTasks, updateTask } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no task "${id}".`);
-const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
 /** Segments of paths below /api/tasks: a task of that name could not be reached. */
 const reserved = ["triggers", "sources", "seed", "resolve"];
 
-export function taskOperations(bus: Bus, routing: Routing): Bound[] {
+/** Looks up what an event fires, as `webhooks/routing.ts` does. */
+export interface TriggerLookup {
+  find(source: string, event: string, action: string | null): { readonly canonical_trigger: string } | undefined;
+  tasksOf(trigger: string): { readonly tasks: readonly string[] };
+}
+
+export function taskOperations(bus: Bus, routing: TriggerLookup): Bound[] {
   return [
     handle(tasks.list, (page, { sql }) => listTasks(sql, page)),
     handle(tasks.get, async ({ id }, { sql }) => (await findTask(sql, id)) ?? Promise.reject(absent(id))),
@@ -43,20 +46,6 @@ export function taskOperations(bus: Bus, routing: Routing): Bound[] {
       const mapping = routing.find(source, event, action ?? null);
       const fired = mapping ? await findTasks(sql, routing.tasksOf(mapping.canonical_trigger).tasks) : [];
       return { source, event, action: action ?? null, canonical_trigger: mapping?.canonical_trigger ?? null, tasks: fired };
-    }),
-    handle(tasks.restart, async ({ id }, { sql }) => {
-      const execution = isUuid(id) ? await findExecution(sql, id) : undefined;
-      const failed = execution ? execution.id : await findFailedOfTask(sql, id);
-      const restarted = failed && (await requeueFailed(sql, failed));
-      if (restarted) {
-        await bus.publish("queue");
-        return restarted;
-      }
-      if (execution) throw problem("conflict", `The execution is ${execution.state}; only a failed one can be restarted.`);
-      if ((await findTask(sql, id)) || (await hasExecutionsOfTask(sql, id))) {
-        throw problem("conflict", `The task "${id}" has no failed execution to restart.`);
-      }
-      throw problem("not_found", `There is no execution or task "${id}".`);
     }),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { create, get, update } from "@signalbox/schema/tasks";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type Task = Output<typeof get>;
 

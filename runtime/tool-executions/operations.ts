@@ -1,5 +1,24 @@
-import { listExecutions } from "@signalbox/schema/tools";
-import { handle } from "../operations.ts";
+import { problem } from "@signalbox/schema/problem";
+import { execute, listExecutions } from "@signalbox/schema/tools";
+import { type Bound, handle } from "../platform/operation.ts";
+import type { ToolRegistry } from "../tools/registry.ts";
+import { type ExecuteDeps, executeTool } from "./execute.ts";
 import { listToolExecutions } from "./queries.ts";
 
-export const toolExecutionOperations = [handle(listExecutions, (filter, { sql }) => listToolExecutions(sql, filter))];
+export interface ToolExecutionDeps extends ExecuteDeps {
+  readonly registry: ToolRegistry;
+}
+
+/** Runs a tool once at an operator's request, and lists what ran. */
+export function toolExecutionOperations({ registry, ...deps }: ToolExecutionDeps): Bound[] {
+  const isListed = (name: string) => registry.listed().some((one) => one.qualified_name === name);
+  return [
+    handle(listExecutions, (filter, { sql }) => listToolExecutions(sql, filter)),
+    handle(execute, async ({ qualified_name, parameters }, context) => {
+      const tool = registry.get(qualified_name);
+      if (tool) return executeTool(tool, parameters, context, deps);
+      if (!isListed(qualified_name)) throw problem("not_found", `There is no tool "${qualified_name}".`);
+      throw problem("unavailable", `${qualified_name} has no endpoint, and no loaded plugin or MCP server provides it.`);
+    }),
+  ];
+}

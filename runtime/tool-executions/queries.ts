@@ -1,6 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { execute } from "@signalbox/schema/tools";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type ToolExecution = Output<typeof execute>;
 

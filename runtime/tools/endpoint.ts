@@ -1,6 +1,6 @@
-import { Failure } from "../agent/attempts.ts";
-import { depthOf, maxDepth } from "../json.ts";
-import { readText } from "../network/read-text.ts";
+import { depthOf, maxDepth } from "../platform/json.ts";
+import { readText } from "../platform/network/read-text.ts";
+import { Failure } from "../platform/retry.ts";
 import type { Parameters, ToolUse } from "./registered-tool.ts";
 
 /** Deadline of one call, its answer included. */

@@ -1,5 +1,5 @@
-import { issueText } from "../issue-text.ts";
-import { storable } from "../json.ts";
+import { issueText } from "../platform/issue-text.ts";
+import { storable } from "../platform/json.ts";
 import type { Host, ToolEntry } from "../plugins/host.ts";
 import { checkParameters } from "./parameters.ts";
 import { BadParameter, type RegisteredTool } from "./registered-tool.ts";

@@ -1,13 +1,12 @@
 import { Problem, problem } from "@signalbox/schema/problem";
 import * as tools from "@signalbox/schema/tools";
-import type { Bus } from "../bus.ts";
-import { type Bound, handle } from "../operations.ts";
+import type { Bus } from "../platform/bus.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import { defaultTools } from "./defaults.ts";
-import { type ExecuteDeps, executeTool } from "./execute.ts";
 import { deleteTool, insertTools, type ToolChange, updateTool } from "./queries.ts";
 import type { ListedTool, ToolRegistry } from "./registry.ts";
 
-export interface ToolDeps extends ExecuteDeps {
+export interface ToolDeps {
   readonly registry: ToolRegistry;
   readonly bus: Bus;
   /** Throws the problem `bad_request` for an address that would not be contacted. */
@@ -17,7 +16,7 @@ export interface ToolDeps extends ExecuteDeps {
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** The operations on tools. Every change is published before it is answered, so the next run sees it. */
-export function toolOperations({ registry, bus, checkAddress, ...deps }: ToolDeps): Bound[] {
+export function toolOperations({ registry, bus, checkAddress }: ToolDeps): Bound[] {
   const changed = () => bus.publish("tools");
   const find = (name: string) => registry.listed().find((one) => one.qualified_name === name);
   const stored = (name: string): ListedTool => {
@@ -76,12 +75,6 @@ export function toolOperations({ registry, bus, checkAddress, ...deps }: ToolDep
       if (!(await deleteTool(sql, stored(qualified_name)))) throw problem("not_found", `There is no tool "${qualified_name}".`);
       await changed();
       return {};
-    }),
-    handle(tools.execute, async ({ qualified_name, parameters }, context) => {
-      const tool = registry.get(qualified_name);
-      if (tool) return executeTool(tool, parameters, context, deps);
-      if (!find(qualified_name)) throw problem("not_found", `There is no tool "${qualified_name}".`);
-      throw problem("unavailable", `${qualified_name} has no endpoint, and no loaded plugin or MCP server provides it.`);
     }),
   ];
 }

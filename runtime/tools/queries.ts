@@ -1,4 +1,4 @@
-import type { Queryable, Sql } from "../database/client.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
 import type { ParameterMap } from "./parameters.ts";
 
 /** A stored tool. A null member is the provider's own. */

@@ -1,13 +1,13 @@
 import type { tool as toolEntity } from "@signalbox/schema/tools";
 import type { z } from "zod";
-import type { Bus } from "../bus.ts";
-import type { Sql } from "../database/client.ts";
-import { type Fresh, keepFresh } from "../keep-fresh.ts";
-import type { Log } from "../log.ts";
+import type { Bus } from "../platform/bus.ts";
+import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
 import type { Host } from "../plugins/host.ts";
+import { isBuiltInSource, type Offer, offeredTools } from "./eligible.ts";
 import { callEndpoint } from "./endpoint.ts";
 import { hostTools } from "./host-tools.ts";
-import { isBuiltInSource, type Offer, offeredTools } from "./offer.ts";
 import { checkParameters, parametersOf, schemaOf } from "./parameters.ts";
 import { allTools, type ToolRow } from "./queries.ts";
 import type { RegisteredTool } from "./registered-tool.ts";
@@ -15,7 +15,7 @@ import type { RegisteredTool } from "./registered-tool.ts";
 export type ListedTool = z.output<typeof toolEntity>;
 
 /** Every tool there is, answered from memory. */
-export interface ToolRegistry extends Fresh {
+export interface ToolRegistry extends CachedValue {
   /** One that can be run. */
   get(qualifiedName: string): RegisteredTool | undefined;
   /** What an agent is offered. */
@@ -50,7 +50,7 @@ export async function openRegistry(options: RegistryOptions): Promise<ToolRegist
     listed = listing(found, rows);
     tools = found;
   };
-  const fresh = await keepFresh({ name: "tools", topic: "tools", read, bus, log, sweepMs: options.sweepMs });
+  const fresh = await openCachedValue({ name: "tools", topic: "tools", read, bus, log, sweepMs: options.sweepMs });
   return {
     ...fresh,
     get: (qualifiedName) => tools.get(qualifiedName),

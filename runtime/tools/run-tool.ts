@@ -1,4 +1,4 @@
-import { settle } from "../agent/settle.ts";
+import { reconcile } from "../platform/reconcile.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "./registered-tool.ts";
 
 /** Deadline of one call, a plugin's own waiting for a tracker's Retry-After included. */
@@ -15,5 +15,5 @@ export function runTool(tool: RegisteredTool, input: Parameters, use: ToolUse, a
   const within = (): ToolUse => ({ ...use, signal: AbortSignal.any([use.signal, AbortSignal.timeout(callMs)]) });
   const { find } = tool;
   const look = find && !tool.idempotent ? () => find(input, within()) : undefined;
-  return settle(look, () => tool.run(input, within()), use.signal, again);
+  return reconcile(look, () => tool.run(input, within()), use.signal, again);
 }

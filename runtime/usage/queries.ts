@@ -1,6 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/usage";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export async function sumAll(sql: Queryable): Promise<Output<typeof get>> {
   const [tasks] = await sql<[{ total: number; succeeded: number; failed: number; running: number; queued: number }]>`

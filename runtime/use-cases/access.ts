@@ -1,10 +1,10 @@
 import { Problem, type ProblemCode } from "@signalbox/schema/problem";
 import { type Json, type OperationsAccess, PluginError, type PluginErrorCode, type TrackersAccess } from "@signalbox/sdk";
-import type { Sql } from "../database/client.ts";
-import type { Inbox } from "../dispatch/inbox.ts";
-import type { Log } from "../log.ts";
-import { type Actor, type Bound, invoke } from "../operations.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import { type Actor, type Bound, invoke } from "../platform/operation.ts";
 import type { Connection, Connections } from "../plugins/connections.ts";
+import type { Receiver } from "../webhooks/receive.ts";
 
 interface AccessOptions {
   readonly sql: Sql;
@@ -14,7 +14,7 @@ interface AccessOptions {
 }
 interface Later {
   readonly bound: readonly Bound[];
-  readonly inbox: Inbox;
+  readonly inbox: Receiver;
 }
 
 /** Longest that a tracker may take over one call. */
@@ -63,7 +63,7 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
       const { event, key, url } = await source.createIssue(issue, callOf(connection, call));
       if (event) {
         const body = new TextEncoder().encode(JSON.stringify(event.payload));
-        await ready().inbox.take(connection, name, { headers: event.headers, body }, event.payload, { own: true });
+        await ready().inbox.accept(connection, name, { headers: event.headers, body }, event.payload, { own: true });
       }
       return { key, url };
     },

@@ -1,8 +1,8 @@
 import { type ProblemCode, problem } from "@signalbox/schema/problem";
 import * as useCases from "@signalbox/schema/use-cases";
 import type { PluginErrorCode, PluginErrorShape, UseCase, UseCaseResult } from "@signalbox/sdk";
-import type { Sql } from "../database/client.ts";
-import { type Bound, handle } from "../operations.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { type Bound, handle } from "../platform/operation.ts";
 import { deleteState, findState, saveState } from "./queries.ts";
 
 /** The operations on use cases. Those on one use case run one after the other on this replica. */

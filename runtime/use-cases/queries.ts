@@ -1,5 +1,5 @@
 import type { Json } from "@signalbox/sdk";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 /** What a use case has saved; `null` where it has not been set up. */
 export async function findState(sql: Queryable, name: string): Promise<Json> {

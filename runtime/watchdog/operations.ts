@@ -1,6 +1,6 @@
 import { problem } from "@signalbox/schema/problem";
 import * as watchdog from "@signalbox/schema/watchdog";
-import { handle } from "../operations.ts";
+import { handle } from "../platform/operation.ts";
 import { listEntries } from "./queries.ts";
 
 /** Disabled, an empty list would say that all is well. */

@@ -1,6 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { list } from "@signalbox/schema/watchdog";
-import type { Queryable, Sql } from "../database/client.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
 
 export type WatchdogLevel = "info" | "warn" | "error";
 

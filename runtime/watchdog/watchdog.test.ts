@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Door, openDoor, quiet } from "../http/testing/door.ts";
+import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { watchdogOperation } from "./operations.ts";
 import { insertEntry } from "./queries.ts";
 import { createWatchdog } from "./watchdog.ts";

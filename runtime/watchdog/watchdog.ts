@@ -1,6 +1,6 @@
-import type { Sql } from "../database/client.ts";
-import { storable } from "../json.ts";
-import type { Log } from "../log.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { storable } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
 import { insertEntry, type WatchdogLevel } from "./queries.ts";
 
 /** What an operator should hear of. Always logged; kept where `WATCHDOG_ENABLED`. Never throws, never delays its caller. */

@@ -2,9 +2,9 @@ import { problem } from "@signalbox/schema/problem";
 import { type changedAuth, extracted } from "@signalbox/schema/webhook-mappings";
 import { JSONPathEnvironment } from "json-p3";
 import type { z } from "zod";
-import { parseNetworks } from "../network/networks.ts";
-import type { Evaluator } from "./evaluator.ts";
-import { compilePath } from "./path-pattern.ts";
+import type { Evaluator } from "../platform/evaluator.ts";
+import { parseNetworks } from "../platform/network/networks.ts";
+import { compilePath } from "../platform/path-pattern.ts";
 
 /** What a caller sends, with what stays of the mapping before. */
 export interface Draft {

@@ -2,13 +2,13 @@ import { sources } from "@signalbox/schema/common";
 import type { Input } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import * as mappings from "@signalbox/schema/webhook-mappings";
-import type { Bus } from "../bus.ts";
-import { isUniqueViolation } from "../database/client.ts";
-import { type Bound, handle } from "../operations.ts";
-import type { Vault } from "../vault.ts";
+import type { Bus } from "../platform/bus.ts";
+import { isUniqueViolation } from "../platform/database/client.ts";
+import type { Evaluator } from "../platform/evaluator.ts";
+import { type Bound, handle } from "../platform/operation.ts";
+import type { Vault } from "../platform/vault.ts";
 import { checkAuth, checkMapping, type Draft } from "./check.ts";
 import { defaultWebhookMappings } from "./defaults.ts";
-import type { Evaluator } from "./evaluator.ts";
 import * as queries from "./queries.ts";
 
 export interface WebhookMappingDeps {

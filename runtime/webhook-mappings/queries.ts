@@ -1,6 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { create } from "@signalbox/schema/webhook-mappings";
-import type { Queryable } from "../database/client.ts";
+import type { Queryable } from "../platform/database/client.ts";
 
 export type WebhookMapping = Output<typeof create>;
 /** What is stored: a mapping, and its secret encrypted. */

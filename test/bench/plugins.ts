@@ -5,8 +5,8 @@ import { PluginError } from "@signalbox/sdk";
 import { cachedBundle } from "../../runtime/plugins/bundle-cache.ts";
 import { createHostFetch } from "../../runtime/plugins/sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "../../runtime/plugins/sandbox/open.ts";
+import { createStandIns } from "../../runtime/plugins/sandbox/placeholders.ts";
 import { serveCapabilities } from "../../runtime/plugins/sandbox/serve-capabilities.ts";
-import { createStandIns } from "../../runtime/plugins/sandbox/stand-ins.ts";
 import { buildPlugin } from "../harness/plugin-bundle.ts";
 import { type Cell, median, report } from "./report.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { copyCluster } from "../../runtime/database/test-folder.ts";
+import { copyCluster } from "../../runtime/platform/database/test-folder.ts";
 import { type Flavour, freshDatabase } from "./databases.ts";
 import { type JsonAnswer, type JsonClient, jsonClient } from "./json-client.ts";
 import { freePorts } from "./ports.ts";

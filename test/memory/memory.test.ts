@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { sha256Of } from "../../runtime/plugins/bundle-cache.ts";
-import { readForeign } from "../../runtime/plugins/foreign.ts";
+import { readForeign } from "../../runtime/plugins/third-party.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { databases, freshDatabase } from "../harness/databases.ts";
 import { ownRedis, redisServer } from "../harness/redis.ts";

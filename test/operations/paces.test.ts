@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { memoryPace, type PaceAccess } from "@signalbox/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connectPostgres, type Database } from "../../runtime/database/client.ts";
-import { migrate } from "../../runtime/database/migrate.ts";
-import { createLog } from "../../runtime/log.ts";
-import { openPace } from "../../runtime/pace/open.ts";
-import { openRedis } from "../../runtime/redis/client.ts";
+import { connectPostgres, type Database } from "../../runtime/platform/database/client.ts";
+import { migrate } from "../../runtime/platform/database/migrate.ts";
+import { createLog } from "../../runtime/platform/log.ts";
+import { openRedis } from "../../runtime/platform/redis/client.ts";
+import { openPace } from "../../runtime/platform/throttle/open.ts";
 import { realDatabase } from "../harness/databases.ts";
 
 const url = process.env.TEST_REDIS_URL;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clientVariables, readConfig, variables } from "../../runtime/config.ts";
+import { clientVariables, readConfig, variables } from "../../runtime/platform/config.ts";
 import { root } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 

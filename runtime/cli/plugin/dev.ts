@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { isServiceNamed, readClientConfig } from "../../config.ts";
+import { isServiceNamed, readClientConfig } from "../../platform/config.ts";
 import { UsageError } from "../arguments.ts";
 import { request } from "../request.ts";
 import type { Terminal } from "../run.ts";

@@ -1,4 +1,4 @@
-import { CodedError } from "../../coded-error.ts";
+import { CodedError } from "../../platform/coded-error.ts";
 
 /** Why a package is not taken: a code to look up, and what was expected and what came. */
 export class PackageFault extends CodedError<FaultCode> {

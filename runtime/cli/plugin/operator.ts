@@ -5,7 +5,7 @@ import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import semver from "semver";
 import type { z } from "zod";
-import { readClientConfig } from "../../config.ts";
+import { readClientConfig } from "../../platform/config.ts";
 import { UsageError } from "../arguments.ts";
 import { asJson, asTable, onOneLine } from "../output.ts";
 import { request } from "../request.ts";

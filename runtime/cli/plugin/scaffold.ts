@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
-import { version } from "../../version.ts";
+import { version } from "../../platform/version.ts";
 import { UsageError } from "../arguments.ts";
 import { PackageFault } from "./fault.ts";
 import { kinds, listOfKinds } from "./kinds.ts";

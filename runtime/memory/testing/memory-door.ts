@@ -1,12 +1,12 @@
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import type { MemoryBackend } from "@signalbox/sdk";
-import type { Embed } from "../../agent/llm.ts";
 import { agentOperations } from "../../agents/operations.ts";
-import { openBus } from "../../bus.ts";
-import { sqlAccess } from "../../database/access.ts";
-import { openVectors } from "../../database/vectors.ts";
-import { type Door, openDoor, quiet } from "../../http/testing/door.ts";
+import type { Embed } from "../../llm/embeddings.ts";
+import { openBus } from "../../platform/bus.ts";
+import { sqlAccess } from "../../platform/database/access.ts";
+import { openVectors } from "../../platform/database/vectors.ts";
 import { projectOperations } from "../../projects/operations.ts";
+import { type Door, openDoor, quiet } from "../../transports/http/testing/door.ts";
 import { createEmbedder, localEmbedder } from "../embedder.ts";
 import { type Memory, openMemory } from "../open.ts";
 import { memoryOperations } from "../operations.ts";

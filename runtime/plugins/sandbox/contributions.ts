@@ -15,7 +15,7 @@ import {
 } from "@signalbox/sdk";
 import type { Contributes } from "@signalbox/sdk/manifest";
 import { z } from "zod";
-import { authCheck } from "../../webhook-mappings/auth.ts";
+import { authCheck } from "../../platform/webhook-auth.ts";
 import { connectionSchema } from "./connection-schema.ts";
 import * as shapes from "./shapes.ts";
 

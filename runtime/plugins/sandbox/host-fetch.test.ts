@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createHostFetch, type Ways } from "./host-fetch.ts";
 import { limits } from "./limits.ts";
-import { createStandIns } from "./stand-ins.ts";
+import { createStandIns } from "./placeholders.ts";
 
 const reached = async () => new Response("{}");
 const ways = (methods: Ways["permissions"][0]["methods"]): Ways => ({

@@ -3,7 +3,7 @@ import { fetchOnce, PluginError } from "@signalbox/sdk";
 import type { Manifest } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { limits } from "./limits.ts";
-import type { StandIns } from "./stand-ins.ts";
+import type { StandIns } from "./placeholders.ts";
 
 type Fetch = typeof globalThis.fetch;
 

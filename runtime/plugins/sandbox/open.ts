@@ -5,11 +5,11 @@ import { z } from "zod";
 import { Refusal, type RefusalCode } from "../admit.ts";
 import { type Child, type Exit, startChild } from "./child.ts";
 import { type Caller, contributionsOf, type Mask } from "./contributions.ts";
+import { walls as wallsThatWork } from "./isolation.ts";
 import { launchOf, type Walls } from "./launch.ts";
 import { limits } from "./limits.ts";
 import { stillThere, watchDeadline } from "./liveness.ts";
 import { createPeer, gone, Remote, type Serve } from "./peer.ts";
-import { walls as wallsThatWork } from "./walls.ts";
 
 /** Majors of the messages that this host speaks; the process picks the highest that it knows too. */
 export const protocols: readonly number[] = [1];

@@ -1,8 +1,8 @@
 import { type Capabilities, type Json, PluginError } from "@signalbox/sdk";
 import type { Manifest } from "@signalbox/sdk/manifest";
 import { z } from "zod";
-import { storable, storableText } from "../../json.ts";
-import type { Log } from "../../log.ts";
+import { storable, storableText } from "../../platform/json.ts";
+import type { Log } from "../../platform/log.ts";
 import type { LogTail } from "../log-tail.ts";
 import { Allowance } from "./limits.ts";
 import type { Serve } from "./peer.ts";

@@ -1,9 +1,9 @@
 import { PluginError } from "@signalbox/sdk";
-import { orAborted } from "../../or-aborted.ts";
+import { abortable } from "../../platform/abortable.ts";
 import { Refusal } from "../admit.ts";
 import type { Caller, CallOptions, Target } from "./contributions.ts";
 import type { Sandbox } from "./open.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "./semaphore.ts";
 
 /**
  * What a plugin's process is at. `degraded`: it serves, and crashed a short time ago. `backoff`: it waits for its next start.
@@ -114,7 +114,7 @@ export class Supervised {
   /** Runs one function in the process; waits while it starts, fails at once while it cannot serve. */
   readonly call: Caller = async (target, args, options) => {
     const signal = options?.signal;
-    if (this.#starting) await (signal ? orAborted(this.#starting, signal) : this.#starting);
+    if (this.#starting) await (signal ? abortable(this.#starting, signal) : this.#starting);
     return this.#turns.run(() => this.#serving().call(target as Target, args, options as CallOptions), signal);
   };
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { createServer as createUnixServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createGuard } from "../../../runtime/network/guard.ts";
+import { createGuard } from "../../../runtime/platform/network/guard.ts";
 import { cachedBundle } from "../../../runtime/plugins/bundle-cache.ts";
 import { type ForeignGround, sandboxed } from "../../../runtime/plugins/sandboxed.ts";
 import { builtManifest } from "../../../sdk/manifest.ts";
@@ -57,7 +57,7 @@ export async function makePlace(built: Built): Promise<Place> {
     secretFile: file("secret.txt"),
     link: file("link"),
     boot: join(root, "runtime/plugins/sandbox/boot/main.ts"),
-    module: join(root, "runtime/version.ts"),
+    module: join(root, "runtime/platform/version.ts"),
     packageJson: join(root, "package.json"),
     socket: file("socket"),
     port: (server.address() as { port: number }).port,

@@ -3,8 +3,8 @@ import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { createHostFetch } from "../../../plugins/sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "../../../plugins/sandbox/open.ts";
+import { createStandIns } from "../../../plugins/sandbox/placeholders.ts";
 import { serveCapabilities } from "../../../plugins/sandbox/serve-capabilities.ts";
-import { createStandIns } from "../../../plugins/sandbox/stand-ins.ts";
 import { hostsIn } from "../../../plugins/settings-hosts.ts";
 import type { Built } from "../build.ts";
 

@@ -1,0 +1,54 @@
+import type { Posted } from "@signalbox/sdk";
+import { reconcile } from "../platform/reconcile.ts";
+import type { Run, RunDeps } from "./run.ts";
+
+/** Deadline of one call of a source's `deliver` or `find`. */
+const callMs = 90_000;
+
+/**
+ * Posts the final answer at the issue, once. Returns where it stands, or `null` where nothing was to be posted.
+ * Like a tool's write it is stored as started before it goes out, and looked for before it is repeated.
+ */
+export async function postAnswer(
+  { execution, transcript, signal }: Run,
+  agentId: string | null,
+  body: string,
+  deps: RunDeps,
+): Promise<string | null> {
+  const { project, issue } = execution;
+  if (project === null || issue === null) return null;
+  const before = transcript.steps.find((step) => step.kind === "post" && step.state !== "failed");
+  if (before && before.state !== "started") return (before.output as Posted | null)?.url ?? null;
+  const connection = await deps.connectionFor(execution.source, execution, agentId);
+  if (!connection && !before) {
+    // A source that is made by a webhook mapping: there is no tracker behind it.
+    deps.log.info("no plugin posts for this source; the answer is kept as the result", {
+      execution: execution.id,
+      source: execution.source,
+    });
+    return null;
+  }
+  const step =
+    before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input: { body } });
+  if (!deps.trackerUpdates || !connection || connection.missing.length > 0) {
+    const lacks = `${execution.source} is not configured, so nothing was posted; it lacks: ${connection?.missing.join(", ") ?? "a plugin"}`;
+    if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution: execution.id, reason: lacks });
+    transcript.complete(step, deps.trackerUpdates ? { state: "failed", error: lacks } : { state: "dry_run" });
+    return null;
+  }
+  const key = `${execution.id}.${step.seq}`;
+  step.key = key;
+  if (!before) await transcript.flush({ agent_id: agentId });
+  const { source } = connection.source;
+  const began = performance.now();
+  const post = { subject: { project, issue }, body };
+  const call = () => ({ signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
+  const posted = await reconcile<Posted>(
+    () => source.find(post, call()),
+    () => source.deliver(post, call()),
+    signal,
+    before !== undefined,
+  );
+  transcript.complete(step, { state: "succeeded", output: posted, duration_ms: Math.round(performance.now() - began) });
+  return posted.url;
+}

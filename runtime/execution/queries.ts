@@ -1,0 +1,120 @@
+import { asyncCommit } from "../platform/database/async-commit.ts";
+import type { Sql } from "../platform/database/client.ts";
+
+/** An execution in the hands of a worker. */
+export interface Claimed {
+  readonly id: string;
+  readonly event_id: string | null;
+  readonly task_id: string;
+  readonly agent_id: string | null;
+  readonly project_id: number | null;
+  readonly source: string;
+  readonly slug: string;
+  readonly canonical_trigger: string;
+  readonly subject: string | null;
+  readonly project: string | null;
+  readonly issue: string | null;
+  readonly content: string;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly deaths: number;
+  /** How often a connected agent had it without finishing it. */
+  readonly handovers: number;
+  readonly lease: string;
+  /** Name the rows of its task and its agent as they were when it was claimed; another change, another version. */
+  readonly task_version: string | null;
+  readonly agent_version: string | null;
+}
+
+/**
+ * Takes up to `limit` executions that are due, oldest first. Of several on one subject the oldest only, and none while
+ * one of that subject runs. How, and why it is a function: `0013_claim.sql`.
+ */
+export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSeconds: number): Promise<Claimed[]> =>
+  sql<Claimed[]>`
+    select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, attempts,
+      failures, deaths, handovers, lease, (select t.xmin::text from tasks t where t.id = task_id) as task_version,
+      (select a.xmin::text from agents a where a.id = agent_id) as agent_version
+    from claim_executions(${worker}, ${limit}, ${leaseSeconds})`;
+
+/** Milliseconds until the next queued execution is due; `null` while none waits. */
+export async function nextDue(sql: Sql): Promise<number | null> {
+  const [row] = await sql<{ wait: number | null }[]>`
+    select (extract(epoch from min(greatest(run_after, offered_until)) - now()) * 1000)::float8 as wait
+    from task_executions where state = 'queued'`;
+  return row?.wait ?? null;
+}
+
+/** Keeps the executions of this worker; returns the ids that are still its own. Locks in the order of the ids, as all do that wait for several. */
+export async function renewLeases(
+  sql: Sql,
+  leases: readonly { id: string; lease: string }[],
+  leaseSeconds: number,
+): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`
+    with mine as (
+      select e.id from task_executions e
+      join unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]) as given (id, lease)
+        on given.id = e.id and given.lease = e.lease
+      where e.id = any(${leases.map((one) => one.id)}::uuid[]) and e.state = 'running' and ${asyncCommit(sql)} order by e.id for update of e
+    )
+    update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    from mine where e.id = mine.id returning e.id`;
+  return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * Puts back what a dead worker or a silent agent held; the agent's stream ends with that, so that it is given nothing more.
+ * `all`: also what has a lease left; right at the start of the only process.
+ */
+export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
+  const result = await sql`
+    with lost as (
+      select id, stream_id from task_executions where state = 'running' and (${all} or lease_expires_at < now())
+      order by id for update skip locked
+    ), silent as (
+      delete from agent_streams where ${all} or id in (select stream_id from lost)
+    )
+    update task_executions e
+    set state = 'queued', deaths = deaths + case when e.stream_id is null then 1 else 0 end,
+      run_after = now(), lease = null, lease_expires_at = null, stream_id = null
+    from lost where e.id = lost.id`;
+  return result.count;
+}
+
+/** Gives an execution back untouched, for a clean stop. */
+export const giveBack = (sql: Sql, one: { id: string; lease: string }): Promise<unknown> =>
+  sql`update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null
+    where id = ${one.id} and lease = ${one.lease}`;
+
+/** Any number will do, as long as every replica takes the same one. */
+const selection = 7_160_414;
+
+/**
+ * Chooses the agent with the highest share of the capabilities for an execution; equals by fewest running executions, those
+ * that wait for a connected agent included, then least recently used. The choice is marked at once, and one is made at a
+ * time, so that equals share also what comes in together. `undefined` where nobody has any of them.
+ */
+export const chooseAgent = (sql: Sql, execution: Claimed, required: readonly string[]): Promise<string | undefined> =>
+  sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${selection})`;
+    const [row] = await tx<{ id: string }[]>`
+      with able as (
+        select agent_id as id, count(*) as score from agent_capabilities where capability = any(${required as string[]}) group by agent_id
+      ), busy as (
+        select agent_id as id, count(*) as running from task_executions
+        where agent_id is not null and id <> ${execution.id} and (state = 'running' or (state = 'queued' and offered_to is not null))
+        group by agent_id
+      ), chosen as (
+        select a.id from agents a join able using (id) left join busy using (id)
+        order by able.score desc, coalesce(busy.running, 0), a.last_used_at nulls first, a.id
+        limit 1
+      ), used as (
+        update agents set last_used_at = clock_timestamp() where id in (select id from chosen)
+      ), assigned as (
+        update task_executions set agent_id = (select id from chosen)
+        where id = ${execution.id} and lease = ${execution.lease} and exists (select 1 from chosen)
+      )
+      select id from chosen`;
+    return row?.id;
+  });

@@ -1,0 +1,101 @@
+import type { Recall } from "../memory/recall.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import { Failure } from "../platform/retry.ts";
+import type { Connection } from "../plugins/connections.ts";
+import type { ToolRegistry } from "../tools/registry.ts";
+import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
+import type { Lookup } from "./lookup.ts";
+import { postAnswer } from "./post.ts";
+import { systemPrompt, taskPrompt } from "./prompt.ts";
+import { type Claimed, chooseAgent } from "./queries.ts";
+import type { Transcript } from "./steps/transcript.ts";
+
+/** What a run needs. */
+export interface RunDeps extends ConversationDeps {
+  readonly lookup: Lookup;
+  readonly sql: Sql;
+  readonly tools: ToolRegistry;
+  /** The memories that a prompt is told. */
+  readonly recall: Recall;
+  readonly defaultModel: string;
+  /** The connection in whose name an execution writes. */
+  readonly connectionFor: (source: string, execution: Claimed, agentId: string | null) => Promise<Connection | null>;
+  /** Whether an external agent of this id is connected and receives tasks. */
+  readonly connected: (agentId: string) => boolean;
+  readonly log: Log;
+}
+
+/** How long an offer to a connected agent lasts. The replicas that serve its streams keep it going. */
+export const offerSeconds = 10;
+/** After so many connected agents that did not finish it, an execution goes to the LLM. */
+const mostHandovers = 2;
+
+export interface Run {
+  readonly execution: Claimed;
+  readonly transcript: Transcript;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs an execution to its end: select the agent, compose the prompt, ask the model and run the tools it calls, post the
+ * answer. Continues behind the last step of the transcript.
+ */
+export async function runExecution(run: Run, deps: RunDeps): Promise<{ offeredTo: string } | "done"> {
+  const { transcript } = run;
+  const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(run, deps));
+  if (isForConnected(run, plan, deps)) {
+    const offered_to = plan.agent_id as string;
+    await transcript.flush({ state: "queued", agent_id: offered_to, offered_to, offered_seconds: offerSeconds });
+    return { offeredTo: offered_to };
+  }
+  const { execution, signal } = run;
+  const talk = {
+    ...{ id: execution.id, plan, log: transcript, signal, project: execution.project, resumable: true },
+    connectionOf: (source: string) => deps.connectionFor(source, execution, plan.agent_id),
+  };
+  const answer = (await converse(talk, deps)).trim();
+  const url = answer === "" ? null : await postAnswer(run, plan.agent_id, answer, deps);
+  await transcript.flush({ ...transcript.totals(), state: "succeeded", result: answer, result_url: url, error: null });
+  return "done";
+}
+
+/** Nobody has begun to answer, and the agent is connected. */
+function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDeps): boolean {
+  const untouched = transcript.steps.every((step) => step.kind === "prompt");
+  return untouched && plan.agent_id !== null && execution.handovers < mostHandovers && deps.connected(plan.agent_id);
+}
+
+async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
+  const { agent: find } = deps.lookup;
+  // Most often the agent that the claim named is the one that runs: asked for together with the task.
+  const [task, named] = await Promise.all([
+    deps.lookup.task(execution.task_id, execution.task_version),
+    execution.agent_id && find(execution.agent_id, execution.agent_version),
+  ]);
+  if (!task) throw new Failure(`The task "${execution.task_id}" does not exist any more.`, { retryable: false });
+  const required = task.required_capabilities;
+  const matched = required.length > 0 ? await chooseAgent(deps.sql, execution, required) : undefined;
+  const chosen = matched ?? task.actor_id;
+  const agent = (named && named.id === chosen ? named : await find(chosen, null)) ?? null;
+  if (!agent && !task.actor_fallback?.trim()) {
+    throw new Failure(`The agent "${task.actor_id}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
+      retryable: false,
+    });
+  }
+  const { id: execution_id, project_id } = execution;
+  const memories = await deps.recall(execution.content, { execution_id, agent_id: agent?.id ?? null, project_id });
+  const plan: Plan = {
+    agent_id: agent?.id ?? null,
+    model: agent?.model ?? deps.defaultModel,
+    temperature: agent?.temperature ?? null,
+    messages: [{ role: "system", content: systemPrompt(agent, task, memories) }, taskPrompt(task, execution)],
+    tools: deps.tools
+      .offered({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })
+      .map(nameOf),
+  };
+  transcript.add({ kind: "prompt", state: "succeeded", agent_id: plan.agent_id, input: plan });
+  return plan;
+}
+
+const nameOf = (tool: { qualifiedName: string }): string => tool.qualifiedName;

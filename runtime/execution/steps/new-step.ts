@@ -1,0 +1,13 @@
+import { newId } from "../../platform/ids.ts";
+import { storable } from "../../platform/json.ts";
+import type { NewStep } from "../conversation.ts";
+import type { StepRow } from "./queries.ts";
+
+/** The row of a step, with nothing in the members that it does not name. */
+export const newStep = (step: NewStep, seq: number): StepRow => ({
+  ...{ name: null, key: null, input: null, output: null, error: null, agent_id: null, cost_usd: null },
+  ...{ prompt_tokens: 0, completion_tokens: 0, duration_ms: 0 },
+  ...storable(step),
+  id: newId(),
+  seq,
+});

@@ -1,0 +1,121 @@
+import type { Queryable, Sql } from "../../platform/database/client.ts";
+
+export interface StepRow {
+  readonly id: string;
+  readonly seq: number;
+  readonly kind: "prompt" | "model" | "tool" | "post";
+  state: "started" | "succeeded" | "failed" | "dry_run";
+  name: string | null;
+  /** Identifies a write at the tracker over all its repetitions. */
+  key: string | null;
+  input: unknown;
+  output: unknown;
+  error: string | null;
+  agent_id: string | null;
+  prompt_tokens: number;
+  completion_tokens: number;
+  cost_usd: number | null;
+  duration_ms: number;
+}
+
+/** Members of an execution to change; absent ones stay. */
+export interface Patch {
+  readonly state?: "queued" | "succeeded" | "failed";
+  readonly agent_id?: string | null;
+  readonly result?: string | null;
+  readonly result_url?: string | null;
+  readonly error?: string | null;
+  readonly failures?: number;
+  /** With the state `queued`: milliseconds until the next attempt. */
+  readonly delay_ms?: number;
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly tool_calls?: number;
+  /** With the state `queued`: the connected agent that may take it up, for so many seconds, before the LLM does. */
+  readonly offered_to?: string;
+  readonly offered_seconds?: number;
+}
+export interface Change {
+  readonly id: string;
+  readonly lease: string;
+  readonly steps: readonly StepRow[];
+  readonly settled: readonly StepRow[];
+  readonly patch: Patch;
+}
+
+const stepTypes =
+  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int";
+const patchTypes =
+  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, offered_to text, offered_seconds float8";
+
+/**
+ * Writes the changes of many executions in one statement and says which of them were still held by their lease.
+ * Of one that is not, nothing is written; of one that only got further steps, no new version of its row. Rows are locked in
+ * the order of their ids, as by all that wait for several.
+ */
+export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
+  const flat = (pick: "steps" | "settled") =>
+    JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...step, execution_id: one.id }))));
+  const patches = changes.map(({ id, lease, patch }) => ({
+    ...patch,
+    id,
+    lease,
+    has_agent: "agent_id" in patch,
+    has_error: "error" in patch,
+  }));
+  // Named once more as an array: of a set in JSON the planner thinks so large that it reads the whole table. And locked before
+  // their state is looked at, or it reads the index on all that run, which is full of what has ended since the last vacuum.
+  const ids = changes.map(({ id }) => id);
+  const rows = await sql<{ id: string }[]>`
+    with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
+    held as (
+      select e.id from (select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
+      join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
+    ), added as (
+      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
+      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms
+      from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
+      where s.execution_id in (select id from held)
+    ), settled as (
+      update execution_steps t
+      set state = s.state, input = s.input, output = s.output, error = s.error, duration_ms = s.duration_ms
+      from json_to_recordset(${flat("settled")}::text::json) as s (${sql.unsafe(stepTypes)})
+      where t.id = s.id and s.execution_id in (select id from held)
+    ), patched as (
+      update task_executions e
+      set state = coalesce(g.state, e.state),
+        agent_id = case when g.has_agent then g.agent_id else e.agent_id end,
+        result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url),
+        error = case when g.has_error then g.error else e.error end,
+        failures = coalesce(g.failures, e.failures),
+        run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
+        prompt_tokens = coalesce(g.prompt_tokens, e.prompt_tokens), completion_tokens = coalesce(g.completion_tokens, e.completion_tokens),
+        tool_calls = coalesce(g.tool_calls, e.tool_calls),
+        finished_at = case when g.state in ('succeeded', 'failed') then now() else e.finished_at end,
+        offered_to = g.offered_to, offered_until = now() + make_interval(secs => g.offered_seconds),
+        stream_id = case when g.state is null then e.stream_id end,
+        lease = case when g.state is null then e.lease end,
+        lease_expires_at = case when g.state is null then e.lease_expires_at end
+      from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from held)
+        and (num_nonnulls(g.state, g.result, g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
+          or g.has_error or (g.has_agent and g.agent_id is distinct from e.agent_id))
+    )
+    select id from held`;
+  const held = new Set(rows.map((row) => row.id));
+  return changes.map(({ id }) => held.has(id));
+}
+
+export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[]> =>
+  sql<StepRow[]>`
+    select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms
+    from execution_steps where execution_id = ${executionId} order by seq`;
+
+/** Stores steps that belong to no execution, or what changed of them. */
+export async function saveSteps(sql: Queryable, chatId: string | null, steps: readonly StepRow[]): Promise<void> {
+  await sql`
+    insert into execution_steps (id, chat_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
+    select s.id, ${chatId}::uuid, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms
+    from json_to_recordset(${JSON.stringify(steps)}::text::json) as s (${sql.unsafe(stepTypes)})
+    on conflict (id) do update set state = excluded.state, key = excluded.key, input = excluded.input, output = excluded.output,
+      error = excluded.error, duration_ms = excluded.duration_ms`;
+}

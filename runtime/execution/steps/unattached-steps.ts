@@ -1,0 +1,36 @@
+import type { Queryable } from "../../platform/database/client.ts";
+import { storable } from "../../platform/json.ts";
+import type { NewStep, StepLog } from "../conversation.ts";
+import { newStep } from "./new-step.ts";
+import { type StepRow, saveSteps } from "./queries.ts";
+
+/** Steps outside of any execution: of a chat, or one direct call of a tool. Nobody continues them; they are kept as a record. */
+export class UnattachedSteps implements StepLog {
+  readonly steps: StepRow[] = [];
+  readonly #sql: Queryable;
+  readonly #chatId: string | null;
+  readonly #unsaved = new Set<StepRow>();
+
+  constructor(sql: Queryable, chatId: string | null) {
+    this.#sql = sql;
+    this.#chatId = chatId;
+  }
+
+  add(step: NewStep): StepRow {
+    const row = newStep(step, this.steps.length);
+    this.steps.push(row);
+    this.#unsaved.add(row);
+    return row;
+  }
+
+  complete(step: StepRow, change: Partial<StepRow>): void {
+    Object.assign(step, storable(change));
+    this.#unsaved.add(step);
+  }
+
+  async flush(): Promise<void> {
+    const steps = [...this.#unsaved];
+    this.#unsaved.clear();
+    if (steps.length > 0) await saveSteps(this.#sql, this.#chatId, steps);
+  }
+}

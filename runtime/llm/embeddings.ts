@@ -1,0 +1,56 @@
+import { Failure } from "../platform/retry.ts";
+import { classify, type Endpoint, openAiClient } from "./client.ts";
+
+/** Vectors of texts, in their order. Throws a `Failure` that says whether another try may work. */
+export type Embed = (texts: readonly string[], signal: AbortSignal) => Promise<number[][]>;
+
+/** An embedding model behind an OpenAI-compatible API. */
+export function createEmbed(options: Endpoint & { model: string; dimension: number }): Embed {
+  const client = openAiClient(options);
+  // Asked for only where the model's own length is another one: many models and proxies refuse the parameter.
+  let shorten = false;
+  const call = async (texts: readonly string[], signal: AbortSignal, shortened: boolean): Promise<number[][]> => {
+    try {
+      const { model, dimension } = options;
+      const answer = await client.embeddings.create(
+        { model, input: [...texts], encoding_format: "float", ...(shortened && { dimensions: dimension }) },
+        { signal },
+      );
+      return readVectors(answer as unknown as { data?: unknown }, texts.length);
+    } catch (error) {
+      throw classify(error, options.apiKey);
+    }
+  };
+  return async (texts, signal) => {
+    const fits = (vectors: number[][]) => vectors.every((vector) => vector.length === options.dimension);
+    const asked = shorten;
+    const vectors = await call(texts, signal, asked);
+    if (fits(vectors)) return vectors;
+    // The other way than this call was asked: others under way may have found it out already.
+    const again = await call(texts, signal, !asked).catch(() => vectors);
+    if (fits(again)) {
+      shorten = !asked;
+      return again;
+    }
+    const length = vectors[0]?.length;
+    const message = `EMBEDDING_DIMENSION is ${options.dimension}, but ${options.model} makes vectors of ${length}: set EMBEDDING_DIMENSION=${length}.`;
+    throw new Failure(message, { retryable: true });
+  };
+}
+
+/** The largest number of a `halfvec`; what a model makes is about 1. */
+const largest = 65_504;
+const isNumber = (value: unknown): boolean => Number.isFinite(value) && Math.abs(value as number) <= largest;
+
+function readVectors(answer: { data?: unknown }, count: number): number[][] {
+  const data = Array.isArray(answer?.data) ? (answer.data as { index?: unknown; embedding?: unknown }[]) : [];
+  const vectors = new Array<number[] | undefined>(count);
+  for (const [i, one] of data.entries()) {
+    const { embedding } = one ?? {};
+    const valid = Array.isArray(embedding) && embedding.length > 0 && embedding.every(isNumber);
+    if (valid) vectors[typeof one.index === "number" ? one.index : i] = embedding as number[];
+  }
+  const whole = vectors.filter((vector) => vector !== undefined);
+  if (whole.length === count && vectors.length === count) return whole;
+  throw new Failure(`The embedding model answered ${whole.length} vectors for ${count} texts.`, { retryable: true });
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { gather } from "./streaming.ts";
+
+type Call = { index?: number; id?: string; function: { name?: string; arguments?: string } };
+
+async function callsOf(...deltas: Call[][]) {
+  const chunks = async function* () {
+    for (const tool_calls of deltas) yield { choices: [{ delta: { tool_calls } }] };
+    yield { choices: [{ delta: {}, finish_reason: "tool_calls" }] };
+  };
+  return (await gather(chunks(), "m", () => {})).toolCalls;
+}
+const two = [
+  { id: "a", name: "get_issue", arguments: '{"issue":1}' },
+  { id: "b", name: "add_comment", arguments: '{"body":"x"}' },
+];
+
+test("calls in pieces, one after the other and by turns", async () => {
+  const pieces: Call[] = [
+    { index: 0, id: "a", function: { name: "get_issue", arguments: "" } },
+    { index: 0, function: { arguments: '{"issue"' } },
+    { index: 1, id: "b", function: { name: "add_comment", arguments: '{"body":' } },
+    { index: 0, function: { arguments: ":1}" } },
+    { index: 1, function: { arguments: '"x"}' } },
+  ];
+  expect(await callsOf(...pieces.map((piece) => [piece]))).toEqual(two);
+  expect(await callsOf(pieces)).toEqual(two);
+});
+
+test.each([
+  ["that all have the number 0", { index: 0 }],
+  ["without a number", {}],
+])("whole calls %s: each is one of its own", async (_, number) => {
+  const whole = two.map(({ id, ...rest }): Call => ({ ...number, id, function: rest }));
+  expect(await callsOf(...whole.map((call) => [call]))).toEqual(two);
+  expect(await callsOf(whole)).toEqual(two);
+});
+
+test("calls without ids get some", async () => {
+  const calls = await callsOf([{ index: 0, function: { name: "one" } }], [{ index: 1, function: { name: "other" } }]);
+  expect(calls.map(({ id, name }) => [id, name])).toEqual([
+    ["call_0", "one"],
+    ["call_1", "other"],
+  ]);
+});

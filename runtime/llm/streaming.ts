@@ -1,0 +1,82 @@
+import { Failure } from "../platform/retry.ts";
+import type { ChatAnswer, ToolCall } from "./client.ts";
+
+/** A piece of an answer of which nothing is certain: proxies and models differ. */
+interface Chunk {
+  model?: unknown;
+  choices?: {
+    delta?: {
+      content?: unknown;
+      tool_calls?: { index?: unknown; id?: unknown; function?: { name?: unknown; arguments?: unknown } }[];
+    };
+    finish_reason?: unknown;
+  }[];
+  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown } | null;
+}
+
+/** Puts a streamed answer together. Throws a `Failure` where it ends before the model said that it is finished. */
+export async function gather(
+  chunks: AsyncIterable<unknown>,
+  asked: string,
+  onDelta: (text: string) => void,
+): Promise<ChatAnswer> {
+  let content = "";
+  let model = asked;
+  let finished = false;
+  let usage: Chunk["usage"] = null;
+  const calls: PartialCall[] = [];
+  for await (const one of chunks) {
+    const chunk = (one ?? {}) as Chunk;
+    if (typeof chunk.model === "string" && chunk.model) model = chunk.model;
+    if (chunk.usage) usage = chunk.usage;
+    const choice = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
+    if (!choice) continue;
+    if (choice.finish_reason) finished = true;
+    const { delta } = choice;
+    if (typeof delta?.content === "string" && delta.content !== "") {
+      content += delta.content;
+      onDelta(delta.content);
+    }
+    for (const [at, call] of (Array.isArray(delta?.tool_calls) ? delta.tool_calls : []).entries()) {
+      const index = typeof call?.index === "number" ? call.index : at;
+      addTo(calls, {
+        index,
+        id: textOf(call?.id),
+        name: textOf(call?.function?.name),
+        arguments: textOf(call?.function?.arguments),
+      });
+    }
+  }
+  if (!finished) throw new Failure("The LLM's answer was cut off.", { retryable: true });
+  const toolCalls = calls
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ index: _, id, ...rest }, n): ToolCall => ({ id: id || `call_${n}`, ...rest }));
+  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
+  return {
+    model,
+    content,
+    toolCalls,
+    promptTokens: count(usage?.prompt_tokens),
+    completionTokens: count(usage?.completion_tokens),
+    costUsd: typeof usage?.cost === "number" ? usage.cost : null,
+  };
+}
+
+interface PartialCall {
+  readonly index: number;
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** A piece belongs to the call of its number; where that has another id and the piece a name, it begins one: some proxies number all 0. */
+function addTo(calls: PartialCall[], piece: PartialCall): void {
+  const known = calls.findLast(({ index }) => index === piece.index);
+  const isNew = !known || (piece.name !== "" && piece.id !== "" && known.id !== "" && known.id !== piece.id);
+  if (isNew) return void calls.push({ ...piece });
+  known.id ||= piece.id;
+  known.name += piece.name;
+  known.arguments += piece.arguments;
+}

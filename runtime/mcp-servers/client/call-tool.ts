@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { maxDepth } from "../../platform/json.ts";
+import { ServerFault } from "./server-fault.ts";
+import { type SessionOptions, withSession } from "./session.ts";
+
+const anything = z.looseObject({});
+
+/**
+ * Calls a tool and gives its answer: the structured content where there is some, else its texts. Pictures, sounds and files
+ * are named, not carried: a model that reads text has no use for their bytes. Throws a `ServerFault`, also for an answer
+ * that says itself that it is an error.
+ */
+export async function callMcpTool(
+  options: SessionOptions,
+  name: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const answer = await withSession(options, (client) =>
+    client.request({ method: "tools/call", params: { name, arguments: parameters } }, anything, { timeout: options.timeoutMs }),
+  );
+  return readResult(answer);
+}
+
+export function readResult(answer: Readonly<Record<string, unknown>>): unknown {
+  const { content, structuredContent, isError } = answer;
+  const texts = Array.isArray(content) ? content.map(asText) : [];
+  if (isError === true) throw new ServerFault(`answered with an error: ${texts.join("\n") || "it does not say which"}`);
+  if (typeof structuredContent === "object" && structuredContent !== null) {
+    if (tooDeep(structuredContent, maxDepth))
+      throw new ServerFault(`answered with content nested more than ${maxDepth} levels deep`);
+    return structuredContent;
+  }
+  if (!Array.isArray(content)) throw new ServerFault("answered tools/call with something that is not a tool's result");
+  return texts.join("\n");
+}
+
+function asText(part: unknown): string {
+  const { type, text, mimeType, resource, uri, name } = (part ?? {}) as Record<string, unknown>;
+  if (type === "text" && typeof text === "string") return text;
+  const inner = (typeof resource === "object" && resource !== null ? resource : {}) as Record<string, unknown>;
+  if (type === "resource" && typeof inner.text === "string") return inner.text;
+  const kind = typeof type === "string" ? type.slice(0, 50) : "content of an unknown kind";
+  const about = [name, uri ?? inner.uri, mimeType ?? inner.mimeType]
+    .filter((one) => typeof one === "string")
+    .map((one) => String(one).slice(0, 500));
+  return `[${[kind, ...about].join(" ")}]`;
+}
+
+/** Without recursion: that is what deep nesting would break. */
+function tooDeep(value: unknown, max: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > max) return true;
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return false;
+}

@@ -1,0 +1,109 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
+import { version } from "../../platform/version.ts";
+import { ServerFault } from "./server-fault.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+export interface SessionOptions {
+  readonly url: string;
+  /** Reaches only what user-given addresses may reach. */
+  readonly fetch: Fetch;
+  readonly signal: AbortSignal;
+  /** For the whole session, milliseconds. */
+  readonly timeoutMs: number;
+  /** Most that is read in the whole session, bytes. */
+  readonly maxBytes: number;
+}
+
+/** A server that asks back again and again must not make us send without end. */
+const mostRequests = 64;
+/** How long a finished session may take to be told so. */
+const farewellMs = 2_000;
+
+/**
+ * Opens a session at an MCP server, uses it and ends it. Each use has its own: nothing is kept that could go stale, and
+ * what one server does stays within one deadline. Throws a `ServerFault`, or the signal's reason when that is aborted.
+ */
+export async function withSession<T>(options: SessionOptions, use: (client: Client) => Promise<T>): Promise<T> {
+  const late = AbortSignal.timeout(options.timeoutMs);
+  const over = AbortSignal.any([options.signal, late]);
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => {});
+  const stop = () =>
+    broken.reject(late.aborted ? new ServerFault(`did not answer within ${options.timeoutMs / 1000} s`) : over.reason);
+  over.addEventListener("abort", stop, { once: true });
+
+  const transport = new StreamableHTTPClientTransport(new URL(options.url), {
+    fetch: limitedFetch(options, over, broken.reject),
+    reconnectionOptions: { maxRetries: 0, initialReconnectionDelay: 1, maxReconnectionDelay: 1, reconnectionDelayGrowFactor: 1 },
+  });
+  const client = new Client({ name: "signalbox", version }, { capabilities: {}, jsonSchemaValidator: trusting });
+  try {
+    options.signal.throwIfAborted();
+    const run = client.connect(transport, { timeout: options.timeoutMs }).then(() => use(client));
+    return await Promise.race([run, broken.promise]);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw error instanceof ServerFault ? error : new ServerFault(reason(error), error);
+  } finally {
+    over.removeEventListener("abort", stop);
+    void endSession(transport, client);
+  }
+}
+
+/** Schemas that a server sends are read by our own rules (see `safeSchema`), not compiled. */
+const trusting: jsonSchemaValidator = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+};
+
+/** Not waited for: whether the server hears of it changes nothing for us. */
+async function endSession(transport: StreamableHTTPClientTransport, client: Client): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise((done) => {
+    timer = setTimeout(done, farewellMs);
+  });
+  await Promise.race([transport.terminateSession().catch(() => {}), late]);
+  clearTimeout(timer);
+  await client.close().catch(() => {});
+}
+
+function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault: ServerFault) => void): Fetch {
+  let left = options.maxBytes;
+  let requests = 0;
+  return async (input, init = {}) => {
+    // The stream for what a server says of its own accord. We listen to nothing of that, so it is never opened.
+    if ((init.method ?? "GET") === "GET") return new Response(null, { status: 405 });
+    if (++requests > mostRequests) throw fail(new ServerFault(`made us send more than ${mostRequests} requests`));
+    const signal = init.method === "DELETE" ? init.signal : AbortSignal.any([over, ...(init.signal ? [init.signal] : [])]);
+    const response = await options.fetch(input, { ...init, headers: plain(init.headers), ...(signal && { signal }) });
+    const count = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        left -= chunk.byteLength;
+        if (left < 0) controller.error(fail(new ServerFault(`answered more than ${options.maxBytes} bytes`)));
+        else controller.enqueue(chunk);
+      },
+    });
+    const body = [101, 204, 205, 304].includes(response.status) ? null : (response.body?.pipeThrough(count) ?? null);
+    return new Response(body, { status: response.status, statusText: response.statusText, headers: plain(response.headers) });
+  };
+  function fail(fault: ServerFault): ServerFault {
+    broken(fault);
+    return fault;
+  }
+}
+
+/** The guard's `fetch` has classes of its own. */
+const plain = (headers: RequestInit["headers"]): Record<string, string> => Object.fromEntries(new Headers(headers ?? {}));
+
+function reason(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if (!(one.cause instanceof Error)) {
+      const text = one.message.replace(/^(Streamable HTTP error|MCP error -?\d+): (Error POSTing to endpoint: )?/, "");
+      return typeof code === "number" && code >= 100 && code < 600 ? `answered ${code}: ${text}` : text;
+    }
+  }
+  return String(error);
+}

@@ -1,0 +1,182 @@
+import { problem } from "@signalbox/schema/problem";
+import type { MemoryScope, StoredMemory } from "@signalbox/sdk";
+import { batch } from "../platform/database/batch.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import type { Log } from "../platform/log.ts";
+import type { Embedder } from "./embedder.ts";
+import {
+  confirmKeys,
+  findKey,
+  pendingMs,
+  type References,
+  type Reservation,
+  releaseKey,
+  reserveKey,
+  suspectKey,
+  takeKey,
+} from "./queries.ts";
+import { inDatabase, quoted, requireThere, type StoreTogether, storeTogether, taken } from "./store-together.ts";
+import { type Store, type Stores, storeFor, using } from "./stores.ts";
+
+export interface KeepDeps {
+  readonly sql: Sql;
+  readonly stores: Stores;
+  readonly embedder: Embedder;
+  /** Lifetime of a short-term memory that names none, seconds. */
+  readonly shortTtlSeconds: number;
+  readonly log: Log;
+  /** Something was stored; `waits`: without a vector, for now. */
+  readonly stored: (waits: boolean) => void;
+}
+
+export interface MemoryInput {
+  readonly key: string;
+  readonly content: string;
+  readonly scope: MemoryScope;
+  readonly agent_id?: string | null | undefined;
+  readonly project_id?: number | null | undefined;
+  readonly task_id?: string | null | undefined;
+  readonly ttl_seconds?: number | null | undefined;
+  /** When it was first stored, where it comes from elsewhere; ISO 8601. */
+  readonly created_at?: string | undefined;
+}
+
+/** Creating, reading and deleting one memory by its key. */
+export interface Keep {
+  create(input: MemoryInput): Promise<StoredMemory>;
+  get(key: string): Promise<StoredMemory>;
+  remove(key: string): Promise<void>;
+}
+
+const absent = (key: string) => problem("not_found", `There is no memory with the key ${quoted(key)}.`);
+
+export function createKeep(deps: KeepDeps): Keep {
+  const { sql, log } = deps;
+  const ways = { confirm: confirmLater(sql), together: storeTogether(deps) };
+  return {
+    create: (input) => create(deps, input, ways),
+    get: async (key) => {
+      const store = await storeOf(deps, key);
+      const memory = store && (await using(store, (backend) => backend.get(key)));
+      if (!memory) throw absent(key);
+      return memory;
+    },
+    remove: async (key) => {
+      const row = await findKey(sql, key);
+      const store = await storeOf(deps, key, row);
+      const gone = store && (await using(store, (backend) => backend.delete(key)));
+      if (row) await releaseKey(sql, key, row.id).catch((error) => log.warn("a key was not released", { error }));
+      if (!gone) throw absent(key);
+    },
+  };
+}
+
+type Confirm = (one: Reservation) => Promise<boolean>;
+
+/** What the answer need not wait for: an unconfirmed key is looked into when somebody else asks for it. */
+const confirmLater = (sql: Sql): Confirm =>
+  batch(
+    async (all: Reservation[]) => {
+      const rows = await confirmKeys(
+        sql,
+        all.map(({ id, ttl_ms }) => ({ id, ttl_ms })),
+      );
+      const held = new Set(rows.map(({ id }) => id));
+      return all.map(({ id }) => held.has(id));
+    },
+    { maxItems: 500, concurrency: 1 },
+  );
+
+/** The store that holds a key; `undefined` where nobody does. */
+async function storeOf(
+  { sql, stores }: KeepDeps,
+  key: string,
+  known?: Awaited<ReturnType<typeof findKey>>,
+): Promise<Store | undefined> {
+  const row = known ?? (await findKey(sql, key));
+  if (!row || row.free) return undefined;
+  const store = stores.named(row.store);
+  if (!store) throw problem("unavailable", `The memory is kept in the store ${row.store}, which is not configured.`);
+  return store;
+}
+
+async function create(
+  deps: KeepDeps,
+  input: MemoryInput,
+  ways: { readonly confirm: Confirm; readonly together: StoreTogether },
+): Promise<StoredMemory> {
+  const { key, content, scope, agent_id = null, project_id = null, task_id = null } = input;
+  const store = storeFor(deps.stores, scope);
+  const seconds = input.ttl_seconds ?? (scope === "task" ? deps.shortTtlSeconds : null);
+  const one = { key, id: newId(), store: store.name, ttl_ms: seconds === null ? null : seconds * 1000 };
+  const now = new Date().toISOString();
+  const created_at = input.created_at ? new Date(input.created_at).toISOString() : now;
+  const memory = { id: one.id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at: now };
+  const embed = () => deps.embedder.embedSoon(content);
+  const waits =
+    (await ways.together(store, memory, one.ttl_ms, embed)) ?? (await apart(deps, store, memory, one, embed, ways.confirm));
+  deps.stored(waits);
+  return memory;
+}
+
+/** In three steps, for a store that is elsewhere: the key, the memory, and that it is there. Answers whether it waits for its vector. */
+async function apart(
+  deps: KeepDeps,
+  store: Store,
+  memory: StoredMemory,
+  one: Reservation,
+  embed: () => Promise<number[] | null>,
+  confirm: Confirm,
+): Promise<boolean> {
+  const { key } = memory;
+  // A key that is taken is refused before anybody pays for a vector.
+  await holdKey(deps, one, memory);
+  const began = performance.now();
+  const embedding = await embed();
+  let stored: boolean;
+  try {
+    stored = await using(store, (backend) => backend.put({ ...memory, ttl_ms: one.ttl_ms, embedding }));
+  } catch (error) {
+    await suspectKey(deps.sql, key, one.id).catch(() => {});
+    throw error;
+  }
+  const confirmed = confirm(one);
+  // The memory that a lost answer left behind has the key after all.
+  if (!stored) {
+    confirmed.catch(() => {});
+    throw taken(key);
+  }
+  if (performance.now() - began > pendingMs / 2) await keepOrGiveUp(store, key, confirmed);
+  else confirmed.catch((error) => deps.log.warn("a key was not confirmed", { error }));
+  return embedding === null;
+}
+
+/** It took so long that another creation may have had the key: then this one never was. */
+async function keepOrGiveUp(store: Store, key: string, confirmed: Promise<boolean>): Promise<void> {
+  if (await confirmed) return;
+  await using(store, (backend) => backend.delete(key));
+  throw taken(key);
+}
+
+/**
+ * Reserves a key; throws a `bad_request` where what the memory refers to is not there, and a `conflict` where it is taken. A key whose memory is gone, because its creation died or its
+ * store lost it, is taken over.
+ */
+async function holdKey({ sql, stores }: KeepDeps, one: Reservation, refers: References): Promise<void> {
+  const reserve = async () => {
+    const { held, agent, project } = await reserveKey(sql, one, refers, one.store === inDatabase);
+    requireThere({ agent, project }, refers);
+    return held;
+  };
+  if (await reserve()) return;
+  const holder = await findKey(sql, one.key);
+  if (!holder || holder.free) {
+    if (await reserve()) return;
+    throw taken(one.key);
+  }
+  if (holder.pending) throw taken(one.key);
+  const store = stores.named(holder.store);
+  const there = store ? await using(store, (backend) => backend.get(one.key)) : null;
+  if (there || !(await takeKey(sql, holder.id, one))) throw taken(one.key);
+}

@@ -1,0 +1,33 @@
+import type { Queue } from "@signalbox/sdk";
+import type { Sql } from "../platform/database/client.ts";
+import { ownQueue } from "../plugins/load.ts";
+import { toCloudEvent } from "./messages.ts";
+import { ackMessages, listPending, takeMessages } from "./queries.ts";
+
+/** A queue as the operations see it. */
+export type OpenQueue = Pick<Queue, "pending" | "take" | "ack">;
+
+/** The queue that the database itself is: its rows are the messages. */
+const databaseQueue = (sql: Sql, name: string = ownQueue): OpenQueue => ({
+  pending: async (page) => {
+    const { items, total } = await listPending(sql, name, page);
+    return { items: items.map(toCloudEvent), total };
+  },
+  take: async ({ limit, lease_seconds }) => (await takeMessages(sql, name, limit, lease_seconds)).map(toCloudEvent),
+  ack: async (id) => (await ackMessages(sql, name, [id])) > 0,
+});
+
+/** The queues that there are at the moment, by name. */
+export interface Queues {
+  get(name: string): OpenQueue | undefined;
+  names(): string[];
+}
+
+/** The database's, under the name `postgres`, and those of plugins, which come and go. */
+export function openQueues(sql: Sql, plugins: ReadonlyMap<string, Queue>): Queues {
+  const own = databaseQueue(sql);
+  return {
+    get: (name) => (name === ownQueue ? own : plugins.get(name)),
+    names: () => [ownQueue, ...plugins.keys()],
+  };
+}

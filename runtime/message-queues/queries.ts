@@ -1,0 +1,127 @@
+import type { Queryable, Sql } from "../platform/database/client.ts";
+
+/** A row that stands for a message, before it has the form of a CloudEvent. */
+export interface MessageRow {
+  readonly id: string;
+  /** `received`, or the state in which an execution ended. */
+  readonly kind: "received" | "succeeded" | "failed" | "cancelled";
+  readonly time: string;
+  readonly source: string;
+  readonly slug: string;
+  readonly subject: string | null;
+  readonly data: Record<string, unknown>;
+}
+
+/** How long a message waits for somebody to take it, days. */
+export const keptDays = 7;
+/** Rows become visible a little later than their times say; no row comes later than this. */
+const settleSeconds = 60;
+const lock = 7_160_415;
+
+/** Only what happened since is looked at. */
+const startOf = (sql: Queryable, queue: string) =>
+  sql`(select greatest(max(position), now() - make_interval(days => ${keptDays})) from queue_positions where queue = ${queue})`;
+type Fragment = ReturnType<typeof startOf>;
+/** Events since then. Their ids begin with the time in milliseconds, so that the primary key finds the first. */
+const eventsSince = (sql: Queryable, start: Fragment) => sql`e.received_at >= ${start}
+  and e.id >= (lpad(to_hex((extract(epoch from ${start} - make_interval(secs => ${settleSeconds})) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`;
+const executionsSince = (sql: Queryable, start: Fragment) =>
+  sql`x.finished_at >= ${start} and x.state in ('succeeded', 'failed', 'cancelled')`;
+/** An execution that is restarted ends a second time: another message. */
+const executionId = (sql: Queryable) => sql`(x.id || '.' || x.attempts || '.' || x.state)`;
+
+/**
+ * The messages that `queue` has not handed out, oldest first. They are the rows of events and of finished executions
+ * themselves: whatever is stored is a message, whatever is rolled back is none, and ingest writes nothing for it.
+ */
+const pendingOf = (sql: Queryable, queue: string, atMost: number | null) => {
+  const start = startOf(sql, queue);
+  const open = (id: Fragment) => sql`not exists (
+    select 1 from queue_takes t where t.queue = ${queue} and t.message_id = ${id} and (t.acked or t.lease_expires_at > now()))`;
+  return sql`
+    (select e.id::text as id, 'received' as kind, e.received_at as time, e.source, e.slug, e.subject,
+      json_build_object('event_id', e.id, 'source', e.source, 'slug', e.slug, 'delivery_id', e.delivery_id, 'event_name', e.event_name,
+        'action', e.action, 'actor', e.actor, 'subject', e.subject, 'canonical_triggers', e.canonical_triggers, 'outcome', e.outcome,
+        'reason', e.reason, 'replay_of', e.replay_of, 'polled', e.polled) as data
+    from webhook_events e where ${eventsSince(sql, start)} and ${open(sql`e.id::text`)}
+    order by e.id limit ${atMost})
+    union all
+    (select ${executionId(sql)}, x.state, x.finished_at, x.source, x.slug, x.subject,
+      json_build_object('execution_id', x.id, 'task_id', x.task_id, 'event_id', x.event_id, 'agent_id', x.agent_id, 'project_id', x.project_id,
+        'source', x.source, 'canonical_trigger', x.canonical_trigger, 'subject', x.subject, 'state', x.state, 'attempts', x.attempts,
+        'result', x.result, 'result_url', x.result_url, 'error', x.error, 'prompt_tokens', x.prompt_tokens,
+        'completion_tokens', x.completion_tokens, 'tool_calls', x.tool_calls)
+    from task_executions x where ${executionsSince(sql, start)} and ${open(executionId(sql))}
+    order by x.finished_at, x.id limit ${atMost})`;
+};
+
+export async function listPending(
+  sql: Queryable,
+  queue: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ items: MessageRow[]; total: number }> {
+  const items = await sql<MessageRow[]>`
+    select * from (${pendingOf(sql, queue, limit + offset)}) m order by time, id limit ${limit} offset ${offset}`;
+  const [count] = await sql<[{ total: number }]>`select count(*) as total from (${pendingOf(sql, queue, null)}) m`;
+  return { items, total: count.total };
+}
+
+/** Leases the oldest pending messages to one taker; takers of one queue come one after the other. */
+export const takeMessages = (sql: Sql, queue: string, limit: number, leaseSeconds: number): Promise<MessageRow[]> =>
+  sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${lock}, hashtext(${queue}))`;
+    return tx<MessageRow[]>`
+      with picked as materialized (
+        select * from (${pendingOf(tx, queue, limit)}) m order by time, id limit ${limit}
+      ), leased as (
+        insert into queue_takes (queue, message_id, happened_at, lease_expires_at)
+        select ${queue}, id, time, now() + make_interval(secs => ${leaseSeconds}) from picked
+        on conflict (queue, message_id) do update set lease_expires_at = excluded.lease_expires_at
+      )
+      select * from picked order by time, id`;
+  }) as Promise<MessageRow[]>;
+
+/** Gives back what was taken and not acknowledged, before its lease ends. */
+export async function releaseMessages(sql: Queryable, queue: string, ids: readonly string[]): Promise<void> {
+  await sql`
+    update queue_takes set lease_expires_at = now() where queue = ${queue} and message_id = any(${ids as string[]}) and not acked`;
+}
+
+/** How many of the messages had been taken. */
+export async function ackMessages(sql: Queryable, queue: string, ids: readonly string[]): Promise<number> {
+  const result = await sql`
+    update queue_takes set acked = true where queue = ${queue} and message_id = any(${ids as string[]})`;
+  return result.count;
+}
+
+/**
+ * Moves every queue's position up to its oldest message that is not acknowledged, and forgets the takes before it. On one
+ * replica at a time. The position stays behind every open transaction: what that one stores is not passed over.
+ */
+export const sweepQueues = (sql: Sql): Promise<number> =>
+  sql.begin(async (tx) => {
+    const [held] = await tx<[{ held: boolean }]>`select pg_try_advisory_xact_lock(${lock}, 0) as held`;
+    if (!held.held) return 0;
+    await tx`insert into queue_positions (queue) select distinct queue from queue_takes on conflict do nothing`;
+    const queues = await tx<{ queue: string }[]>`select queue from queue_positions order by queue`;
+    let forgotten = 0;
+    for (const { queue } of queues) forgotten += await sweepQueue(tx, queue);
+    return forgotten;
+  }) as Promise<number>;
+
+async function sweepQueue(sql: Queryable, queue: string): Promise<number> {
+  const start = startOf(sql, queue);
+  const acked = (id: Fragment) =>
+    sql`exists (select 1 from queue_takes t where t.queue = ${queue} and t.message_id = ${id} and t.acked)`;
+  await sql`
+    update queue_positions set position = greatest(position, now() - make_interval(days => ${keptDays}), least(now(),
+      (select e.received_at from webhook_events e where ${eventsSince(sql, start)} and not ${acked(sql`e.id::text`)} order by e.id limit 1),
+      (select x.finished_at from task_executions x where ${executionsSince(sql, start)} and not ${acked(executionId(sql))}
+        order by x.finished_at limit 1),
+      (select min(xact_start) from pg_stat_activity where datname = current_database())) - make_interval(secs => ${settleSeconds}))
+    where queue = ${queue}`;
+  const result = await sql`
+    delete from queue_takes t using queue_positions p
+    where p.queue = ${queue} and t.queue = ${queue} and t.happened_at < p.position`;
+  return result.count;
+}

@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { quiet } from "../transports/http/testing/door.ts";
+import { openBus, type Topic } from "./bus.ts";
+import { type TestDatabase, testDatabase, testServer } from "./database/test-database.ts";
+
+let server: TestDatabase | null = null;
+beforeAll(async () => {
+  if (testServer) server = await testDatabase(testServer, { replicas: 2, max: 2 });
+}, 60_000);
+afterAll(() => server?.drop());
+
+test.runIf(testServer)("a listener that fails keeps no other from hearing, here or on another replica", async () => {
+  const buses = await Promise.all((server?.pools ?? []).map((database) => openBus(database, quiet)));
+  const heard: string[] = [];
+  const listen = (bus: number, topic: Topic, name: string) => buses[bus]?.on(topic, (payload) => void heard.push(name + payload));
+  buses[0]?.on("queue", () => {
+    throw new Error("the database went away");
+  });
+  listen(0, "queue", "here ");
+  listen(1, "queue", "there ");
+  await expect(buses[0]?.publish("queue", "it")).rejects.toThrow("the database went away");
+  await expect.poll(() => heard, { timeout: 5_000 }).toEqual(["here it", "there it"]);
+  await Promise.all(buses.map((bus) => bus.close()));
+});

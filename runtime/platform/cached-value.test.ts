@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { quiet } from "../transports/http/testing/door.ts";
+import type { Bus } from "./bus.ts";
+import { openCachedValue } from "./cached-value.ts";
+
+const bus = { on: () => {} } as unknown as Bus;
+
+/** Rows that change while they are read; each read answers what was there when it began, once it is let go. */
+async function open() {
+  const state = { stored: 0, seen: -1, reads: 0 };
+  let held: (() => void)[] = [];
+  let holding = false;
+  const fresh = await openCachedValue({
+    ...{ name: "rows", topic: "mappings", bus, log: quiet, sweepMs: 3_600_000 },
+    read: async () => {
+      state.reads++;
+      const found = state.stored;
+      if (holding) await new Promise<void>((done) => held.push(done));
+      state.seen = found;
+    },
+  });
+  return {
+    ...{ state, fresh },
+    hold: () => {
+      holding = true;
+    },
+    /** The last that began answers first. */
+    letGo: () => {
+      holding = false;
+      for (const done of held.reverse()) done();
+      held = [];
+    },
+  };
+}
+const aMoment = () => new Promise((done) => setTimeout(done, 5));
+
+test("what was read before a change does not replace what was read after it", async () => {
+  const { state, fresh, hold, letGo } = await open();
+  hold();
+  const before = fresh.refresh();
+  await aMoment();
+  state.stored = 1;
+  const after = fresh.refresh();
+  await aMoment();
+  letGo();
+  await Promise.all([before, after]);
+  expect(state.seen).toBe(1);
+  fresh.close();
+});
+
+test("many who ask while a read is under way wait for one more, which sees what all of them changed", async () => {
+  const { state, fresh, hold, letGo } = await open();
+  hold();
+  const first = fresh.refresh();
+  await aMoment();
+  const rest = Array.from({ length: 40 }, () => {
+    state.stored++;
+    return fresh.refresh();
+  });
+  await aMoment();
+  letGo();
+  await first;
+  await Promise.all(rest);
+  expect(state).toEqual({ stored: 40, seen: 40, reads: 3 });
+  fresh.close();
+});
+
+test("after a read that failed the next one is made", async () => {
+  let fails = false;
+  let reads = 0;
+  const fresh = await openCachedValue({
+    ...{ name: "rows", topic: "mappings", bus, log: quiet },
+    read: async () => {
+      reads++;
+      if (fails) throw new Error("the database is away");
+    },
+  });
+  fails = true;
+  const failing = fresh.refresh();
+  await expect(failing).rejects.toThrow("away");
+  fails = false;
+  await fresh.refresh();
+  expect(reads).toBe(3);
+  fresh.close();
+});

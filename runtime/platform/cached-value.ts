@@ -1,0 +1,53 @@
+import type { Bus, Topic } from "./bus.ts";
+import type { Log } from "./log.ts";
+
+export interface CachedValueOptions {
+  /** What is kept, in the log: `routing`. */
+  readonly name: string;
+  /** Tells of a change, on whichever replica it was made. */
+  readonly topic: Topic;
+  /** Reads all of it and puts it in place of what was read before. */
+  read(): Promise<void>;
+  readonly bus: Bus;
+  readonly log: Log;
+  /** Longest time that a notification which got lost goes unnoticed, milliseconds. */
+  readonly sweepMs?: number | undefined;
+}
+
+export interface CachedValue {
+  /** Resolves once what had changed before the call is read. */
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Reads at once, and again whenever there is a change. One read at a time, so that an older answer never replaces a newer
+ * one; one that is under way may have missed the change, so whoever asks meanwhile waits for the next, together with all
+ * others who do.
+ */
+export async function openCachedValue({
+  name,
+  topic,
+  read,
+  bus,
+  log,
+  sweepMs = 30_000,
+}: CachedValueOptions): Promise<CachedValue> {
+  let last: Promise<void> = Promise.resolve();
+  let next: Promise<void> | null = null;
+  const refresh = () => {
+    if (next) return next;
+    next = last
+      .catch(() => {})
+      .then(() => {
+        next = null;
+        return read();
+      });
+    last = next;
+    return next;
+  };
+  bus.on(topic, refresh);
+  await refresh();
+  const timer = setInterval(() => void refresh().catch((error) => log.warn(`${name} not refreshed`, { error })), sweepMs);
+  return { refresh, close: () => clearInterval(timer) };
+}

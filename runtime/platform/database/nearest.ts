@@ -1,0 +1,108 @@
+import type { NearestQuery, Statement } from "@signalbox/sdk";
+import type { Database, Sql } from "./client.ts";
+import { pipelined } from "./pipelined.ts";
+import type { VectorColumn } from "./vectors.ts";
+
+/** Rows that an index on vectors looks at; with fewer its recall among 100,000 rows is under 0.97 (`npm run bench -- memory`). */
+const fewestCandidates = 200;
+const mostCandidates = 1000;
+/**
+ * Up to so many rows are compared, all of them: a filter's own index is quicker then, and in an HNSW graph of few vectors
+ * those that have little in common with the others are in nobody's list of neighbours, so that no search comes to them.
+ */
+const fewestForIndex = 400;
+/** Sessions for searches: each is busy with one, and more than these only wait for the processors. */
+const sessions = 8;
+
+/** Finds what is nearest to a vector. */
+export type FindNearest = <Row>(query: NearestQuery) => Promise<Row[]>;
+
+/**
+ * On a PostgreSQL server searches have sessions of their own, whose settings are made once: a search is one statement.
+ * Elsewhere, and where a pooler refuses such sessions, the settings travel with each search, in its transaction.
+ */
+export async function openNearest(database: Database, column: VectorColumn): Promise<FindNearest> {
+  const settings = settingsOf(column);
+  const session = await openSession(database, settings);
+  const run = session
+    ? (statement: Statement) => prepared(session, statement)
+    : async (statement: Statement) => {
+        const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
+        return (await pipelined(database.sql, (tx) => [prepared(tx as Sql, statement)], `select ${set.join(", ")}`))[0] ?? [];
+      };
+  return async <Row>(query: NearestQuery) => [...(await run(nearestStatement(query, column)))] as Row[];
+}
+
+const prepared = (sql: Sql, { text, parameters }: Statement) => sql.unsafe(text, parameters as never[], { prepare: true });
+
+async function openSession(database: Database, settings: Record<string, string>): Promise<Sql | null> {
+  const session = database.sessions?.(sessions, settings);
+  if (!session) return null;
+  try {
+    await session`select 1`;
+    return session;
+  } catch (error) {
+    // 08P01: a pooler in between does not take the settings.
+    if ((error as { code?: string }).code !== "08P01") throw error;
+    await session.end({ timeout: 1 });
+    return null;
+  }
+}
+
+/**
+ * The statement itself chooses between an index on the vectors and comparing all that a filter lets through, by counting
+ * them. The planner could not: vectors are stored out of line, where it does not see what reading them costs. So it is told
+ * neither to sort nor to read whole tables where there is another way, and one plan serves all values.
+ */
+function settingsOf({ kind, iterative, probes }: VectorColumn): Record<string, string> {
+  const always = { enable_seqscan: "off", enable_sort: "off", jit: "off", plan_cache_mode: "force_generic_plan" };
+  if (!kind) return always;
+  return {
+    ...always,
+    // Without iterative scans a filter starves the index: it gives its candidates before the filter sees them.
+    ...(iterative && { [`${kind}.iterative_scan`]: "relaxed_order" }),
+    ...(kind === "ivfflat" && { "ivfflat.probes": String(probes) }),
+  };
+}
+
+/** Appends to a query's own parameters. */
+function parametersOf(query: NearestQuery) {
+  const values = [...query.parameters];
+  return { values, add: (value: string | number) => `$${values.push(value)}` };
+}
+
+function nearestStatement(query: NearestQuery, column: VectorColumn): Statement {
+  const { table, columns, anyOf } = query;
+  const { values, add } = parametersOf(query);
+  const distance = `embedding ${column.operator} ${add(vectorText(query.vector))}::${column.type}`;
+  const limit = `${add(query.limit)}::int`;
+  const filter = anyOf ? (anyOf.length === 0 ? "false" : `(${anyOf.join(" or ")})`) : "true";
+  const rows = (and: string) =>
+    `select ${columns}, ${distance} as distance from ${table}
+        where ${filter} and ${query.condition ?? "true"} and embedding is not null${and}`;
+  const wide = () => {
+    if (column.kind !== "hnsw") return "";
+    const many = Math.min(mostCandidates, Math.max(fewestCandidates, query.limit * 2));
+    return ` and (select set_config('hnsw.ef_search', ${add(String(many))}, true)) is not null`;
+  };
+  const byIndex = (and: string) => `${rows(`${and}${wide()}`)} order by ${distance} limit ${limit}`;
+  // The fence keeps the planner from taking the index on vectors here after all.
+  const compared = (and: string) => `select * from (${rows(and)} offset 0) every_one order by distance limit ${limit}`;
+  let parts: string;
+  if (!column.kind) parts = `found as materialized (${compared("")})`;
+  else {
+    const ofTable = `greatest(${fewestForIndex}, 1.5 * sqrt(${limit} * greatest(reltuples, 0)))::int as n from pg_class where oid = '${table}'::regclass`;
+    parts = `bound as materialized (select ${anyOf ? ofTable : `${fewestForIndex} as n`}),
+      size as materialized (select ${(anyOf ?? ["true"]).map((one) => counted(table, one)).join(" + ") || "0"} > n as large from bound),
+      near as materialized (${byIndex(" and (select large from size)")}),
+      every as materialized (${compared(` and (select count(*) from near) < ${limit}`)}),
+      found as materialized (select * from near where (select count(*) from near) >= ${limit} union all select * from every)`;
+  }
+  return { text: `with ${parts} ${query.answer ?? "select * from found order by distance, id"}`, parameters: values };
+}
+
+const counted = (table: string, condition: string): string =>
+  `(select count(*) from (select 1 from ${table} where ${condition} limit (select n + 1 from bound)) counted)`;
+
+/** pgvector's text form. */
+export const vectorText = (vector: readonly number[]): string => `[${vector.join(",")}]`;

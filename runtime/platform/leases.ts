@@ -1,0 +1,98 @@
+import { newId } from "./ids.ts";
+import type { Log } from "./log.ts";
+import { sleep } from "./retry.ts";
+
+export interface LeasedWork<Item> {
+  /** What one item is in the log: `a poll`. */
+  readonly name: string;
+  /** Items that one replica works on at the same time. */
+  readonly concurrency: number;
+  /** A replica that gives no sign of life for so long loses the item that it works on. */
+  readonly leaseSeconds: number;
+  /** Longest sleep between two looks, milliseconds. */
+  readonly sweepMs?: number | undefined;
+  readonly log: Log;
+  /** Done at every look, also while this replica has no place for an item more. */
+  prepare?(): Promise<unknown>;
+  /** Takes one item that is due and that no living replica holds. */
+  claim(lease: string): Promise<Item | undefined>;
+  /** Milliseconds until an item is due; `null` where none waits. */
+  untilDue(): Promise<number | null>;
+  /** Keeps an item; `false` where it is this replica's no more. */
+  renew(item: Item): Promise<boolean>;
+  /** Never throws. `lost`: the item is this replica's no more; `stopping`: it is to be given back. */
+  carryOut(item: Item, lost: AbortSignal, stopping: AbortSignal): Promise<void>;
+}
+
+export interface Worker {
+  /** Something is due: look now. */
+  wake(): void;
+  /** Ends what is under way. */
+  stop(): Promise<void>;
+}
+
+/** Works on what is due. An item is in the hands of the replica that holds its lease, and taken over when that one dies. */
+export function startLeasedWork<Item>(work: LeasedWork<Item>): Worker {
+  const { name, concurrency, sweepMs = 15_000, log } = work;
+  const stopping = new AbortController();
+  const held = new Set<Promise<void>>();
+  let rouse = new AbortController();
+  const wake = () => rouse.abort();
+
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      rouse = new AbortController();
+      let wait = sweepMs;
+      try {
+        await work.prepare?.();
+        const item = held.size < concurrency ? await work.claim(newId()) : undefined;
+        if (item) {
+          const run = whileKept(work, item, stopping.signal).finally(() => {
+            held.delete(run);
+            wake();
+          });
+          held.add(run);
+          continue;
+        }
+        if (held.size < concurrency) wait = Math.min(sweepMs, Math.max(50, (await work.untilDue()) ?? sweepMs));
+      } catch (error) {
+        log.warn(`what is due could not be read for ${name}`, { error });
+      }
+      await sleep(wait, AbortSignal.any([rouse.signal, stopping.signal])).catch(() => {});
+    }
+  };
+
+  const running = loop();
+  return {
+    wake,
+    stop: async () => {
+      stopping.abort();
+      await running;
+      await Promise.allSettled(held);
+    },
+  };
+}
+
+async function whileKept<Item>(work: LeasedWork<Item>, item: Item, stopping: AbortSignal): Promise<void> {
+  const ended = new AbortController();
+  const lost = new AbortController();
+  const keeping = keep(work, item, ended.signal, lost);
+  try {
+    await work.carryOut(item, lost.signal, stopping);
+  } finally {
+    ended.abort();
+    await keeping;
+  }
+}
+
+async function keep<Item>(work: LeasedWork<Item>, item: Item, ended: AbortSignal, lost: AbortController): Promise<void> {
+  while (!ended.aborted) {
+    await sleep((work.leaseSeconds * 1000) / 3, ended).catch(() => {});
+    if (ended.aborted) return;
+    try {
+      if (!(await work.renew(item))) return lost.abort();
+    } catch (error) {
+      work.log.warn(`the lease of ${work.name} could not be renewed`, { error });
+    }
+  }
+}

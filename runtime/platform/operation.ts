@@ -1,0 +1,114 @@
+import type { Input, Operation, Output, Scope } from "@signalbox/schema/operation";
+import { type Problem, problem } from "@signalbox/schema/problem";
+import type { z } from "zod";
+import type { Sql } from "./database/client.ts";
+import { issueText } from "./issue-text.ts";
+import type { Log } from "./log.ts";
+
+/** Who calls: the holder of an API key, or, while no keys are configured, whoever can reach the loopback address. */
+export interface Actor {
+  readonly kind: "key" | "anonymous";
+  readonly name: string;
+  readonly scopes: readonly Exclude<Scope, "open">[];
+}
+
+export interface Context {
+  readonly sql: Sql;
+  readonly log: Log;
+  readonly actor: Actor;
+  /** Aborted when the caller goes away or its deadline passes. */
+  readonly signal: AbortSignal;
+}
+
+type Handler<O extends Operation> = (
+  input: Input<O>,
+  context: Context,
+) => O["stream"] extends true ? AsyncIterable<Output<O>> : Promise<Output<O> | Events>;
+
+/** One server-sent event. */
+export interface ServerEvent {
+  readonly event: string;
+  readonly data: unknown;
+}
+
+/** What a handler of an operation with `events` may answer with. */
+export class Events {
+  readonly all: AsyncIterable<ServerEvent>;
+  constructor(all: AsyncIterable<ServerEvent>) {
+    this.all = all;
+  }
+}
+
+/** An operation with what does it. It knows no transport. */
+export interface Bound {
+  readonly op: Operation;
+  // biome-ignore lint/suspicious/noExplicitAny: a list of operations mixes input types; `handle` checks each pair
+  readonly run: (input: any, context: Context) => Promise<unknown> | AsyncIterable<unknown>;
+}
+
+export const handle = <O extends Operation>(op: O, run: Handler<O>): Bound => Object.freeze({ op, run });
+
+/** Parses the input, runs the operation and parses its output, so that nothing undeclared leaves. */
+export async function invoke(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
+  const answer = await invokeWithEvents(bound, raw, context);
+  if (!(answer instanceof Events)) return answer;
+  let last: unknown;
+  for await (const { data } of answer.all) last = data;
+  return bound.op.output.parse(last);
+}
+
+/** The same for a transport that can send events. */
+export async function invokeWithEvents(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
+  const answer = await bound.run(parseInput(bound.op, raw), context);
+  if (!(answer instanceof Events)) return bound.op.output.parse(answer);
+  const { events } = bound.op;
+  if (!events) throw new Error(`${bound.op.id} answers with events that it does not declare`);
+  return new Events(parsed(answer.all, events));
+}
+
+async function* parsed(all: AsyncIterable<ServerEvent>, data: z.ZodType): AsyncGenerator<ServerEvent> {
+  for await (const one of all) yield { event: one.event, data: data.parse(one.data) };
+}
+
+/** The same for a server stream: one parsed output after the other. */
+export async function* invokeStream(bound: Bound, raw: unknown, context: Context): AsyncIterable<unknown> {
+  const input = parseInput(bound.op, raw);
+  for await (const output of bound.run(input, context) as AsyncIterable<unknown>) yield bound.op.output.parse(output);
+}
+
+function parseInput(op: Operation, raw: unknown): unknown {
+  refuseUnstorable(raw, []);
+  const parsed = op.input.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  // Who names no session is unknown, whatever else is wrong.
+  if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
+    throw problem("unauthenticated", "session_id: no session is named. Call RegisterAgent for one.", { field: "session_id" });
+  throw invalid(parsed.error);
+}
+
+/** The first thing wrong with an input, as the caller reads it: `messages[0].role: Invalid option: …`. */
+export function invalid(error: z.ZodError): Problem {
+  const [first] = error.issues;
+  if (!first) return problem("bad_request", "The request is not valid.");
+  const field = pathText(first.path);
+  const more = error.issues.length > 1 ? ` (and ${error.issues.length - 1} more)` : "";
+  const what = issueText(first);
+  return problem("bad_request", field ? `${field}: ${what}${more}` : `${what}${more}`, field ? { field } : {});
+}
+
+const pathText = (path: readonly PropertyKey[]): string =>
+  path.map((part, i) => (typeof part === "number" ? `[${part}]` : `${i ? "." : ""}${String(part)}`)).join("");
+
+/** PostgreSQL stores neither NUL characters nor halves of surrogate pairs: refused by name before anything runs. */
+export function refuseUnstorable(value: unknown, path: PropertyKey[]): void {
+  if (typeof value === "string") {
+    const fault = value.includes("\0") ? "a NUL character" : value.isWellFormed() ? null : "half of a surrogate pair";
+    if (fault) throw problem("bad_request", `${pathText(path) || "input"}: must not contain ${fault}`, { field: pathText(path) });
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      const here = [...path, Array.isArray(value) ? Number(key) : key];
+      if (!Array.isArray(value)) refuseUnstorable(key, path);
+      refuseUnstorable(member, here);
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { PluginErrorShape } from "@signalbox/sdk";
+import { Failure, retry } from "./retry.ts";
+
+/** Looks where an earlier try may have succeeded, then acts; up to three times. */
+export function reconcile<T>(
+  find: (() => Promise<T | null>) | undefined,
+  act: () => Promise<T>,
+  signal: AbortSignal,
+  again: boolean,
+): Promise<T> {
+  return retry(async (made) => {
+    try {
+      if (find && (again || made > 1)) {
+        const found = await find();
+        if (found !== null) return found;
+      }
+      return await act();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw toFailure(error);
+    }
+  }, signal);
+}
+
+/** A plugin's error by its members: an installed plugin has its own copy of the error's class. */
+export function toFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const shape = error as Partial<PluginErrorShape> | null;
+  const message = error instanceof Error ? error.message : String(error);
+  const timedOut = error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
+  return new Failure(message, {
+    retryable: shape?.retryable === true || timedOut,
+    retryAfterMs: typeof shape?.retry_after_ms === "number" ? shape.retry_after_ms : undefined,
+    cause: error,
+  });
+}

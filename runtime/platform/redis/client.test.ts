@@ -1,0 +1,41 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { quiet } from "../../transports/http/testing/door.ts";
+import { openRedis, type Redis } from "./client.ts";
+
+const real = process.env.TEST_REDIS_URL;
+if (!real && process.env.REQUIRE_SERVICES === "1") throw new Error("REQUIRE_SERVICES=1, but TEST_REDIS_URL is not set");
+
+let redis: Redis | null = null;
+let way: Server | null = null;
+const sockets = new Set<Socket>();
+afterEach(async () => {
+  await redis?.close();
+  for (const socket of sockets) socket.destroy();
+  await new Promise((done) => way?.close(done));
+});
+
+/** A way to Redis whose open connections can fall silent, as when a router forgets them; those that are made later work. */
+async function silenceable(url: URL): Promise<{ url: string; silence(): void }> {
+  way = createServer((near) => {
+    const far = connect(Number(url.port || 6379), url.hostname);
+    for (const socket of [near, far]) sockets.add(socket.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((done) => way?.listen(0, "127.0.0.1", done));
+  const through = new URL(url);
+  through.host = `127.0.0.1:${(way.address() as AddressInfo).port}`;
+  const silence = () => {
+    for (const socket of sockets) socket.unpipe().pause();
+  };
+  return { url: through.href, silence };
+}
+
+test.runIf(real)("a connection that falls silent is given up, and another one made", { timeout: 30_000 }, async () => {
+  const { url, silence } = await silenceable(new URL(real as string));
+  redis = await openRedis(url, "test:", quiet);
+  expect(await redis?.call("PING")).toBe("PONG");
+  silence();
+  await expect(redis?.call("PING")).rejects.toMatchObject({ code: "unavailable" });
+  await expect.poll(() => redis?.call("PING").catch(() => "away"), { timeout: 15_000, interval: 200 }).toBe("PONG");
+});

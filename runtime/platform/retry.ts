@@ -1,0 +1,60 @@
+/** A failure, as the one who decides about another try reads it. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  /** Trying again may work. */
+  readonly retryable: boolean;
+  /** Wait that the other side asked for, milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  /** HTTP status that the other side answered with, where it answered. */
+  readonly status: number | undefined;
+  constructor(
+    message: string,
+    options: { retryable: boolean; retryAfterMs?: number | undefined; status?: number; cause?: unknown },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.retryable = options.retryable;
+    this.retryAfterMs = options.retryAfterMs;
+    this.status = options.status;
+  }
+}
+
+/** Longest wait that another side may ask for within one call; more than that is left to the execution's own retries. */
+const usualLongestWaitMs = 60_000;
+
+/**
+ * Calls up to three times while the failure is a passing one: after 1 s and 2 s with jitter, or after what the other side
+ * asked for. Gives up at once when the signal is aborted.
+ */
+export async function retry<T>(
+  call: (attempt: number) => Promise<T>,
+  signal: AbortSignal,
+  { baseMs = 1000, longestWaitMs = usualLongestWaitMs }: { baseMs?: number; longestWaitMs?: number | undefined } = {},
+): Promise<T> {
+  for (let made = 1; ; made++) {
+    try {
+      return await call(made);
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = error instanceof Failure ? error : null;
+      const wait = failure?.retryAfterMs ?? baseMs * 2 ** (made - 1) * (0.75 + Math.random() / 2);
+      if (!failure?.retryable || made >= 3 || wait > longestWaitMs) throw error;
+      await sleep(wait, signal);
+    }
+  }
+}
+
+/** Resolves after `ms`; rejects with the signal's reason when that is aborted first. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done, fail) => {
+    const stop = () => {
+      clearTimeout(timer);
+      fail(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      done();
+    }, ms);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,69 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { shownAuth } from "@signalbox/schema/webhook-mappings";
+import type { Verdict, WebhookRequest } from "@signalbox/sdk";
+import type { z } from "zod";
+import { parseNetworks } from "./network/networks.ts";
+
+type Auth = z.output<typeof shownAuth>;
+/** A webhook at the door; `address` is who sent it, `null` where that cannot be told. */
+export interface SentRequest extends WebhookRequest {
+  readonly address: () => string | null;
+}
+export type AuthCheck = (request: SentRequest) => Verdict;
+
+const refused = (reason: string): Verdict => ({ ok: false, reason });
+const accepted: Verdict = { ok: true };
+
+/** What a mapping's `auth` asks of a webhook. `secret` is that of the methods that have one. All comparisons take constant time. */
+export function authCheck(auth: Auth, secret: string | null): AuthCheck {
+  switch (auth.method) {
+    case "none":
+      return () => accepted;
+    case "hmac_sha256":
+      return hmacCheck(auth.header, auth.prefix ?? "", secret ?? "");
+    case "token":
+      return tokenCheck(auth.header, secret ?? "");
+    case "ip_allowlist": {
+      const networks = parseNetworks(auth.cidrs);
+      return ({ address }) => {
+        const from = address();
+        if (from === null) return refused("the address of the sender is not known");
+        return networks.has(from) ? accepted : refused(`the address ${from} is not on the list`);
+      };
+    }
+  }
+}
+
+const headerOf = (request: WebhookRequest, name: string): string | undefined => {
+  const key = name.toLowerCase();
+  return Object.hasOwn(request.headers, key) ? request.headers[key] : undefined;
+};
+
+function tokenCheck(header: string, secret: string): AuthCheck {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const expected = digest(secret);
+  return (request) => {
+    const sent = headerOf(request, header);
+    if (sent === undefined) return refused(`header ${header} is missing`);
+    return timingSafeEqual(digest(sent), expected) ? accepted : refused(`header ${header} does not hold the secret`);
+  };
+}
+
+function hmacCheck(header: string, prefix: string, secret: string): AuthCheck {
+  return (request) => {
+    const sent = headerOf(request, header)?.trim();
+    if (sent === undefined) return refused(`header ${header} is missing`);
+    if (!sent.toLowerCase().startsWith(prefix.toLowerCase())) return refused(`header ${header} must begin with "${prefix}"`);
+    const bytes = signatureOf(sent.slice(prefix.length).trim());
+    if (!bytes) return refused(`header ${header} must hold an HMAC-SHA256 as 64 hexadecimal digits or base64`);
+    const expected = createHmac("sha256", secret).update(request.body).digest();
+    return timingSafeEqual(bytes, expected)
+      ? accepted
+      : refused(`header ${header} does not match the body: another secret, or the body was changed`);
+  };
+}
+
+function signatureOf(text: string): Buffer | null {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text.replaceAll("-", "+").replaceAll("_", "/"), "base64") : null;
+}

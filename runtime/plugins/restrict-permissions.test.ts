@@ -1,0 +1,51 @@
+import { builtManifest } from "@signalbox/sdk/manifest";
+import { describe, expect, test } from "vitest";
+import { deniedBut, narrowed } from "./restrict-permissions.ts";
+
+const manifest = builtManifest.parse({
+  ...{ manifest: 1, id: "worker", version: "1.0.0", sdk: "^0.1.0", kinds: ["routes"], needs: ["fetch", "operations"] },
+  bundle: { sha256: "0".repeat(64), bytes: 1 },
+  permissions: {
+    http: [
+      { host: "a.example.com", methods: ["GET", "POST"], why: "Reads and writes." },
+      { host: "b.example.com", methods: ["GET"], why: "Reads." },
+    ],
+    operations: [{ id: "projects.list", why: "Finds them." }],
+    open_routes: [{ name: "hook", why: "Is called from outside." }],
+  },
+  contributes: { routes: { hook: { about: "Takes a call.", method: "POST", scope: "open" } } },
+});
+const http = (given: typeof manifest) => given.permissions.http.map(({ host, methods }) => [host, ...methods].join(" "));
+
+describe("what an operator leaves a plugin", () => {
+  test("a method, a host, an operation and an open route are taken away", () => {
+    const wanted = { http: [{ host: "a.example.com", methods: ["GET"] }], operations: [], open_routes: [] };
+    const left = narrowed(manifest, deniedBut(wanted, manifest, null));
+    // Named without a method: no setting with its address gives it back.
+    expect(http(left)).toEqual(["a.example.com GET", "b.example.com"]);
+    expect(left.permissions.operations).toEqual([]);
+    expect(left.contributes.routes.hook?.scope).toBe("write");
+  });
+  test("what is not named stays as it was", () => {
+    const first = deniedBut({ operations: [] }, manifest, null);
+    const second = deniedBut({ http: [] }, manifest, first);
+    expect(second).toMatchObject({ operations: ["projects.list"], open_routes: [] });
+    expect(http(narrowed(manifest, second))).toEqual(["a.example.com", "b.example.com"]);
+  });
+  test("what an older version was denied stays denied when a newer one does not ask for it", () => {
+    const [a, b] = manifest.permissions.http as [(typeof manifest.permissions.http)[0], (typeof manifest.permissions.http)[0]];
+    const newer = { ...manifest, permissions: { ...manifest.permissions, http: [{ ...a, methods: ["GET" as const] }] } };
+    const before = deniedBut({ http: [{ host: a.host, methods: ["GET"] }] }, manifest, null);
+    const after = deniedBut({ http: [{ host: a.host, methods: ["GET"] }] }, newer, before);
+    expect(http(narrowed(manifest, after))).toEqual([`${a.host} GET`, b.host]);
+  });
+  test.each([
+    [{ http: [{ host: "c.example.com", methods: ["GET"] }] }, /^http\[0\]: c\.example\.com is not among .* a\.example\.com, b/],
+    [{ http: [{ host: "b.example.com", methods: ["GET", "POST"] }] }, /^http\[0\]\.methods\[1\]: POST is not among/],
+    [{ operations: ["keys.create"] }, /^operations\[0\]: keys\.create/],
+    [{ open_routes: ["other"] }, /^open_routes\[0\]: other/],
+  ])("more than the manifest asks for is refused: %j", (wanted, message) => {
+    expect(() => deniedBut(wanted, manifest, null)).toThrow(message);
+  });
+  test("nothing denied is the manifest itself", () => expect(narrowed(manifest, null)).toBe(manifest));
+});

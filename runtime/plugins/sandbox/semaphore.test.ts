@@ -1,0 +1,45 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { Turns } from "./semaphore.ts";
+
+const microtasks = async (count: number) => {
+  for (let n = 0; n < count; n++) await null;
+};
+
+test("never more at a time than allowed, and nobody is forgotten, whoever comes, fails or gives up when", async () => {
+  const caller = fc.record({
+    fails: fc.boolean(),
+    /** Steps of the event loop until it gives up. */
+    patience: fc.option(fc.nat(8)),
+    /** Steps of the event loop, from the end of its work, until another one comes. */
+    newcomers: fc.array(fc.nat(8), { maxLength: 2 }),
+  });
+  type Caller = { fails: boolean; patience: number | null; newcomers: readonly number[] };
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(caller, { maxLength: 10 }), async (most, callers) => {
+      const turns = new Turns(most);
+      let running = 0;
+      let highest = 0;
+      const later: Promise<void>[] = [];
+      const come = async ({ fails, patience, newcomers }: Caller): Promise<void> => {
+        const patient = new AbortController();
+        if (patience !== null) void microtasks(patience).then(() => patient.abort(new Error("gave up")));
+        const work = async () => {
+          running += 1;
+          highest = Math.max(highest, running);
+          await microtasks(3);
+          running -= 1;
+          for (const wait of newcomers)
+            later.push(microtasks(wait).then(() => come({ fails: false, patience: null, newcomers: [] })));
+          if (fails) throw new Error("failed");
+        };
+        await turns.run(work, patient.signal).catch(() => {});
+      };
+      await Promise.all(callers.map(come));
+      await Promise.all(later);
+      expect(highest).toBeLessThanOrEqual(most);
+      expect(running).toBe(0);
+    }),
+    { numRuns: 500 },
+  );
+});

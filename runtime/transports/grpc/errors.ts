@@ -1,0 +1,48 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Problem, type ProblemCode, problems } from "@signalbox/schema/problem";
+import type { Log } from "../../platform/log.ts";
+import { BadRequest } from "./well-known.ts";
+
+const codes: Record<(typeof problems)[ProblemCode]["grpc"], Code> = {
+  INVALID_ARGUMENT: Code.InvalidArgument,
+  UNAUTHENTICATED: Code.Unauthenticated,
+  PERMISSION_DENIED: Code.PermissionDenied,
+  NOT_FOUND: Code.NotFound,
+  UNIMPLEMENTED: Code.Unimplemented,
+  ALREADY_EXISTS: Code.AlreadyExists,
+  RESOURCE_EXHAUSTED: Code.ResourceExhausted,
+  INTERNAL: Code.Internal,
+  UNAVAILABLE: Code.Unavailable,
+  FAILED_PRECONDITION: Code.FailedPrecondition,
+};
+
+/**
+ * What a caller is told of an error. A `Problem` keeps its text, names the field in a google.rpc.BadRequest detail and
+ * says in `retry-after` when to try again; a call that was cancelled or ran out of time says so; of the rest no text leaves.
+ */
+export function toConnectError(
+  error: unknown,
+  call: { readonly signal: AbortSignal; readonly log: Log; readonly operation: string },
+): ConnectError {
+  if (error instanceof Problem) return fromProblem(error);
+  if (call.signal.aborted) return fromAbort(call.signal.reason);
+  call.log.error("A gRPC call failed", { operation: call.operation, error });
+  return new ConnectError("Something went wrong on our side", Code.Internal);
+}
+
+function fromProblem({ code, message, field, retryAfter }: Problem): ConnectError {
+  const metadata: Record<string, string> =
+    retryAfter === undefined ? {} : { "retry-after": String(Math.max(0, Math.ceil(retryAfter))) };
+  const value = { fieldViolations: [{ field, description: message }] };
+  return new ConnectError(
+    message,
+    codes[problems[code].grpc],
+    metadata,
+    field === undefined ? [] : [{ desc: BadRequest, value }],
+  );
+}
+
+/** Connect aborts with a ConnectError when the deadline passes or the server stops; a stream that was reset is a cancelled call. */
+export function fromAbort(reason: unknown): ConnectError {
+  return reason instanceof ConnectError ? reason : new ConnectError("The call was cancelled", Code.Canceled);
+}

@@ -1,0 +1,66 @@
+import committed from "../../../schema/field-numbers.json" with { type: "json" };
+import type { Numbered } from "./model.ts";
+
+/**
+ * `schema/field-numbers.json`: which number each field and enum value has on the wire. Append-only: a number that was
+ * once given belongs to that name forever, also after the member is gone from the schema (then it is `reserved`).
+ */
+export interface FieldNumbers {
+  /** Full message name → field name → number. */
+  readonly messages: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Full enum name → value name → number. */
+  readonly enums: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+export const fieldNumbers: FieldNumbers = committed;
+
+export interface Numbers {
+  /** The numbers of `names` in `owner`, in that order, and those that names of the past keep. */
+  of(kind: keyof FieldNumbers, owner: string, names: readonly string[]): { numbered: Numbered[]; reserved: Numbered[] };
+}
+
+/** Numbers as committed; a name without one is an error, because a number made up at run time would differ tomorrow. */
+export const lockedNumbers = (lock: FieldNumbers): Numbers => ({
+  of(kind, owner, names) {
+    const known = lock[kind][owner] ?? {};
+    for (const name of names)
+      if (!Object.hasOwn(known, name))
+        throw new Error(
+          `schema/field-numbers.json: ${owner} has no number for ${name}. Run \`npm run generate\` and commit the result.`,
+        );
+    return split(known, names);
+  },
+});
+
+/** Numbers for the generator: as committed, and the next free one for each new name. `grown()` is the new lock. */
+export function growingNumbers(lock: FieldNumbers): Numbers & { grown(): FieldNumbers } {
+  const all = { messages: copy(lock.messages), enums: copy(lock.enums) };
+  return {
+    of(kind, owner, names) {
+      all[kind][owner] ??= {};
+      const known = all[kind][owner];
+      for (const name of names) if (!Object.hasOwn(known, name)) known[name] = nextFree(known);
+      return split(known, names);
+    },
+    grown: () => ({ messages: sorted(all.messages), enums: sorted(all.enums) }),
+  };
+}
+
+function split(known: Readonly<Record<string, number>>, names: readonly string[]) {
+  const numbered = names.map((name) => ({ name, number: known[name] as number }));
+  const reserved = Object.entries(known)
+    .filter(([name]) => !names.includes(name))
+    .map(([name, number]) => ({ name, number }));
+  return { numbered, reserved };
+}
+
+/** 19,000 to 19,999 belong to the protobuf implementation. */
+function nextFree(known: Readonly<Record<string, number>>): number {
+  const next = Math.max(0, ...Object.values(known)) + 1;
+  return next >= 19_000 && next <= 19_999 ? 20_000 : next;
+}
+
+const copy = (owners: FieldNumbers["messages"]): Record<string, Record<string, number>> =>
+  Object.fromEntries(Object.entries(owners).map(([owner, names]) => [owner, { ...names }]));
+const sorted = (owners: Record<string, Record<string, number>>): Record<string, Record<string, number>> =>
+  Object.fromEntries(Object.entries(owners).sort(([a], [b]) => (a < b ? -1 : 1)));

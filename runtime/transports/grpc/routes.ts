@@ -1,0 +1,101 @@
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Scope } from "@signalbox/schema/operation";
+import { type Actor, type Bound, type Context, invoke, invokeStream } from "../../platform/operation.ts";
+import { fromAbort, toConnectError } from "./errors.ts";
+import type { FieldNumbers } from "./field-numbers.ts";
+import { project, type Rpc } from "./projection.ts";
+
+export interface GrpcContext extends Pick<Context, "sql" | "log"> {
+  /** Throws an `unauthenticated` or `forbidden` problem. */
+  authenticate(headers: { authorization?: string }, scope: Scope): Promise<Actor>;
+}
+
+/** Set by the server for each call: aborted when it begins to stop, so that streams without an end leave in time. */
+export const stoppingKey = createContextKey<AbortSignal | undefined>(undefined, { description: "the server stops" });
+
+/** All operations that have an `rpc`, as Connect services. Made once at start; throws when a field has no committed number. */
+export function grpcRoutes(
+  bound: readonly Bound[],
+  context: GrpcContext,
+  numbers?: FieldNumbers,
+): (router: ConnectRouter) => void {
+  const handlers = new Map(bound.map((one) => [one.op, one]));
+  const services = project(
+    bound.map(({ op }) => op),
+    numbers,
+  );
+  return (router) => {
+    for (const { desc, rpcs } of services) {
+      const methods = rpcs.map((rpc) => [
+        rpc.method,
+        (rpc.op.stream ? stream : unary)(rpc, handlers.get(rpc.op) as Bound, context),
+      ]);
+      router.service(desc, Object.fromEntries(methods));
+    }
+  };
+}
+
+const unary = (rpc: Rpc, bound: Bound, context: GrpcContext) => async (request: Message, call: HandlerContext) => {
+  try {
+    const actor = await authenticate(rpc, context, call);
+    const run = invoke(bound, rpc.read(request), { sql: context.sql, log: context.log, actor, signal: call.signal });
+    return rpc.write(await unlessAborted(run, call.signal));
+  } catch (error) {
+    throw toConnectError(error, { signal: call.signal, log: context.log, operation: rpc.op.id });
+  }
+};
+
+const stream = (rpc: Rpc, bound: Bound, context: GrpcContext) =>
+  async function* (request: Message, call: HandlerContext): AsyncGenerator<Message> {
+    const stopping = call.values.get(stoppingKey);
+    const signal = stopping ? AbortSignal.any([call.signal, stopping]) : call.signal;
+    try {
+      const actor = await authenticate(rpc, context, call);
+      const outputs = invokeStream(bound, rpc.read(request), { sql: context.sql, log: context.log, actor, signal });
+      for await (const output of untilAborted(outputs, signal)) yield rpc.write(output);
+    } catch (error) {
+      throw toConnectError(error, { signal, log: context.log, operation: rpc.op.id });
+    }
+    if (signal.aborted) throw fromAbort(signal.reason);
+  };
+
+/** What the signal of `stoppingKey` is aborted with: a client knows that trying again elsewhere makes sense. */
+export const stopped = (): ConnectError => new ConnectError("The server is stopping; connect again", Code.Unavailable);
+
+function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Promise<Actor> {
+  const authorization = call.requestHeader.get("authorization");
+  return context.authenticate(authorization === null ? {} : { authorization }, rpc.op.scope);
+}
+
+/** A handler that does not heed its signal must not hold a caller whose deadline has passed. */
+async function unlessAborted<T>(run: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([run, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** The same for a stream: waits for the next output or the abort, whichever comes first, and tells the handler to clean up. */
+export async function* untilAborted<T>(outputs: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = outputs[Symbol.asyncIterator]();
+  let open = true;
+  try {
+    for (;;) {
+      const next = await unlessAborted(iterator.next(), signal);
+      if (next.done) {
+        open = false;
+        return;
+      }
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: a generator that is stuck in `next` answers only after it, and heeds its signal at its own pace.
+    if (open) iterator.return?.()?.catch(() => {});
+  }
+}

@@ -1,0 +1,113 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { route } from "@signalbox/schema/operation";
+import { Problem, problem } from "@signalbox/schema/problem";
+import type { Context as HonoContext } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { isUnavailable } from "../../platform/database/client.ts";
+import type { Log } from "../../platform/log.ts";
+import { type Actor, type Bound, type Context, Events, invokeWithEvents } from "../../platform/operation.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { eventStream } from "./event-stream.ts";
+import { describe } from "./openapi.ts";
+import { placesOf, readInput } from "./request.ts";
+
+export interface HttpOptions {
+  readonly bound: readonly Bound[];
+  readonly authenticate: Authenticate;
+  readonly context: (request: Request, actor: Actor) => Context;
+  readonly maxBodyBytes: number;
+  readonly log: Log;
+  readonly version: string;
+}
+
+/** The HTTP projection: every operation a route, plus `/openapi.json`. */
+export function createApp(options: HttpOptions): OpenAPIHono {
+  const app = new OpenAPIHono();
+  app.use(async (c, next) => {
+    if (c.req.raw.url.includes("%")) refuseUndecodable(c);
+    await next();
+  });
+  const bound = options.bound.filter(({ op }) => op.http !== null);
+  for (const [path, group] of byPath(bound)) {
+    for (const one of group) app.on(route(one.op).method, path, endpoint(one, options));
+    // Registered right behind the methods, so that `/api/tasks/seed` is never taken for the task "seed".
+    const beyond = opaqueMethods(path, options.bound);
+    const allowed = [...new Set(group.map(({ op }) => route(op).method))].join(", ");
+    app.all(path, (c, next) => (beyond.has(c.req.method) ? next() : methodNotAllowed(c, allowed)));
+  }
+  describe(app, bound, options.version);
+  app.all("/openapi.json", (c) => methodNotAllowed(c, "GET"));
+  app.notFound((c) =>
+    refuse(c, problem("not_found", `There is no ${c.req.path.slice(0, 200)} here; GET /openapi.json lists what there is.`)),
+  );
+  app.onError((error, c) => refuse(c, asProblem(error, c, options.log)));
+  return app;
+}
+
+function endpoint(bound: Bound, options: HttpOptions) {
+  const { op } = bound;
+  const places = placesOf(op);
+  return async (c: HonoContext): Promise<Response> => {
+    const actor = await options.authenticate({ authorization: c.req.header("authorization") }, op.scope);
+    const input = await readInput(c, op, places, options.maxBodyBytes);
+    const context = options.context(c.req.raw, actor);
+    const output = await invokeWithEvents(bound, input, context);
+    if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message);
+    if (op.status === 204) return c.body(null, 204);
+    const status = (op.alternative?.when(output) ? op.alternative.status : op.status) as ContentfulStatusCode;
+    if (!op.list) return c.json(output as object, status);
+    const page = output as { items: unknown[]; total: number };
+    c.header("X-Total-Count", String(page.total));
+    return c.json(page.items, status);
+  };
+}
+
+/** Operations by path, literal paths before those with parameters in the same place. */
+function byPath(bound: readonly Bound[]): [string, Bound[]][] {
+  const groups = Map.groupBy(bound, ({ op }) => route(op).path);
+  return [...groups].sort(([a], [b]) => (a.replaceAll(":", "~") < b.replaceAll(":", "~") ? -1 : 1));
+}
+
+/** Methods that an operation with an opaque last parameter takes at a literal path: DELETE of the memory called "search". */
+function opaqueMethods(path: string, bound: readonly Bound[]): Set<string> {
+  const routes = bound.filter(({ op }) => op.opaque).map(({ op }) => route(op));
+  const same = (pattern: string) => pattern !== path && pattern.replace(/:\w+$/, "") === path.replace(/[^/:]+$/, "");
+  return new Set(routes.filter((one) => same(one.path)).map((one) => one.method));
+}
+
+/** `allowed`: the methods that the path takes, joined by a comma. */
+export function methodNotAllowed(c: HonoContext, allowed: string): Response {
+  c.header("Allow", allowed);
+  return refuse(c, problem("method_not_allowed", `${c.req.path} takes ${allowed}, not ${c.req.method}.`));
+}
+
+function refuseUndecodable(c: HonoContext): void {
+  let path: string;
+  try {
+    path = decodeURIComponent(new URL(c.req.raw.url).pathname);
+  } catch {
+    throw problem("bad_request", "The path is not valid: a `%` in it must begin a UTF-8 escape such as %20.");
+  }
+  if (path.includes("\0")) throw problem("bad_request", "The path is not valid: it must not contain the character U+0000.");
+}
+
+/** Answers with the one shape that errors have. */
+export function refuse(c: HonoContext, fault: Problem): Response {
+  if (fault.retryAfter !== undefined) c.header("Retry-After", String(Math.max(1, Math.ceil(fault.retryAfter))));
+  if (fault.code === "unauthenticated") c.header("WWW-Authenticate", "Bearer");
+  return c.json({ error: fault.message }, fault.status as ContentfulStatusCode);
+}
+
+/** What an error means for the caller. The text of an unforeseen one stays in the log. */
+export function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
+  if (error instanceof Problem) return error;
+  if (isUnavailable(error))
+    return problem("unavailable", "The database does not answer. Try again in a moment.", { retryAfter: 2 });
+  if (error instanceof HTTPException && error.status < 500)
+    return problem("bad_request", error.message || "The request is not valid.");
+  // Nobody reads this answer, and what ended by it did not fail.
+  if (c.req.raw.signal.aborted) return problem("unavailable", "The caller went away.");
+  log.error("request failed", { method: c.req.method, path: c.req.path, error });
+  return problem("internal", "Something went wrong on our side; the service's log says what.");
+}

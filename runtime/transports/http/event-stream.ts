@@ -1,0 +1,37 @@
+import type { ServerEvent } from "../../platform/operation.ts";
+
+/** A comment is sent after so long without an event: proxies close connections that are silent. */
+const silenceMs = 15_000;
+
+/**
+ * Answers with server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). What goes wrong once
+ * they have begun is told by a last event `error`. When the reader goes away, the source of the events is told to end.
+ */
+export function eventStream(events: AsyncIterable<ServerEvent>, explain: (error: unknown) => string): Response {
+  const iterator = events[Symbol.asyncIterator]();
+  const encoder = new TextEncoder();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      timer = setInterval(() => controller.enqueue(encoder.encode(": still here\n\n")), silenceMs);
+    },
+    pull: async (controller) => {
+      const send = ({ event, data }: ServerEvent) =>
+        controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+      try {
+        const next = await iterator.next();
+        if (!next.done) return send(next.value);
+      } catch (error) {
+        send({ event: "error", data: { error: explain(error) } });
+      }
+      clearInterval(timer);
+      controller.close();
+    },
+    cancel: async () => {
+      clearInterval(timer);
+      await iterator.return?.();
+    },
+  });
+  const headers = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no" };
+  return new Response(body, { headers });
+}

@@ -1,0 +1,104 @@
+import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import { type Operation, route } from "@signalbox/schema/operation";
+import { type ProblemCode, problems } from "@signalbox/schema/problem";
+import { receive } from "@signalbox/schema/webhooks";
+import type { Bound } from "../../platform/operation.ts";
+import { placesOf } from "./request.ts";
+
+const errorBody = z
+  .object({ error: z.string().describe("What is wrong, where, and what would be right.") })
+  .meta({ id: "Error" });
+
+/** Registers every operation with the OpenAPI document and serves it. */
+export function describe(app: OpenAPIHono, bound: readonly Bound[], version: string): void {
+  app.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
+    type: "http",
+    scheme: "bearer",
+    description: "Needed once an API key is configured. The names beside it are the scope that the key must have.",
+  });
+  for (const { op } of bound) app.openAPIRegistry.registerPath(pathOf(op));
+  app.openAPIRegistry.registerPath(doorPath());
+  app.get("/openapi.json", (c) => c.json(app.getOpenAPI31Document(info(version))));
+}
+
+export const info = (version: string) => ({
+  openapi: "3.1.0" as const,
+  info: {
+    title: "Signalbox",
+    version,
+    description: "Turns events from issue trackers and code hosts into AI-agent work, and posts the results back.",
+    license: { name: "MIT", identifier: "MIT" },
+  },
+  servers: [{ url: "/" }],
+});
+
+function pathOf(op: Operation): RouteConfig {
+  const { method, path } = route(op);
+  const places = placesOf(op);
+  const pick = (names: readonly string[]) =>
+    z.object(Object.fromEntries(names.map((name) => [name, op.input.shape[name] as z.ZodType])));
+  const security = op.scope === "open" ? [] : [{ apiKey: [op.scope] }, {}];
+  return {
+    method: method.toLowerCase() as "get",
+    path: path.replace(/:(\w+)/g, "{$1}"),
+    operationId: op.id,
+    tags: [op.id.split(".")[0] as string],
+    summary: op.about,
+    security,
+    ...(op.rpc && { "x-grpc": `signalbox.api.v1.${op.rpc.replace(".", "/")}` }),
+    request: {
+      ...(places.params.length > 0 && { params: pick(places.params) }),
+      ...(places.query.length > 0 && { query: pick(places.query) }),
+      ...(places.body.length > 0 && {
+        body: { required: places.bodyNeeded, content: { "application/json": { schema: pick(places.body) } } },
+      }),
+    },
+    responses: {
+      ...failures(op, places),
+      ...(op.alternative && { [op.alternative.status]: success(op) }),
+      [op.status]: success(op),
+    },
+  };
+}
+
+/** The webhook door: its body as a whole is the payload, whatever Content-Type it is sent with. */
+function doorPath(): RouteConfig {
+  const { payload } = receive.input.shape;
+  const path = pathOf(receive);
+  const { 415: _, ...responses } = path.responses;
+  const body = { required: true, content: { "application/json": { schema: payload } } };
+  return { ...path, request: { ...path.request, body }, responses };
+}
+
+function success(op: Operation): RouteConfig["responses"][string] {
+  if (op.status === 204) return { description: "Done." };
+  if (!op.list) {
+    const events = op.events ? { "text/event-stream": { schema: op.events } } : {};
+    return { description: "Done.", content: { "application/json": { schema: op.output }, ...events } };
+  }
+  const items = (op.output as z.ZodObject).shape.items as z.ZodType;
+  return {
+    description: "One page.",
+    headers: z.object({ "X-Total-Count": z.int().describe("How many there are on all pages.") }),
+    content: { "application/json": { schema: items } },
+  };
+}
+
+/** The problems that an operation may answer with, those that follow from its shape included. */
+export function problemsOf(op: Operation, places = placesOf(op)): ProblemCode[] {
+  const found = new Set<ProblemCode>(op.problems);
+  if (places.params.length + places.query.length + places.body.length > 0) found.add("bad_request");
+  if (places.body.length > 0) found.add("too_large").add("unsupported_media_type");
+  if (op.scope !== "open") found.add("unauthenticated").add("forbidden");
+  return [...found];
+}
+
+function failures(op: Operation, places: ReturnType<typeof placesOf>): RouteConfig["responses"] {
+  const codes = problemsOf(op, places).sort((a, b) => problems[a].status - problems[b].status);
+  return Object.fromEntries(
+    codes.map((code) => [
+      problems[code].status,
+      { description: `${problems[code].title}.`, content: { "application/json": { schema: errorBody } } },
+    ]),
+  );
+}

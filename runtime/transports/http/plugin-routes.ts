@@ -1,0 +1,117 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { type ProblemCode, problem } from "@signalbox/schema/problem";
+import { callRoute, faultOfAnswer, type Json, type PluginErrorShape, type RouteResponse } from "@signalbox/sdk";
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { abortable } from "../../platform/abortable.ts";
+import type { Log } from "../../platform/log.ts";
+import type { RouteEntry } from "../../plugins/host.ts";
+import { type HttpOptions, methodNotAllowed } from "./app.ts";
+import { readJson } from "./request.ts";
+
+/** Longest that a route may take, milliseconds; a sandboxed plugin's own limit may be shorter. */
+const longestMs = 30_000;
+/** Requests of one plugin's routes at the same time, over all of them. */
+const mostAtOnce = 64;
+/** Largest body, whatever MAX_BODY_BYTES allows: a sandboxed plugin is sent lines of at most 8 MiB. */
+const mostBytes = 4 * 1024 * 1024;
+/** Request headers that are the caller's own proof. */
+const credentials = /^(authorization|proxy-authorization|cookie|x-api-key)$/;
+
+type Options = Pick<HttpOptions, "authenticate" | "maxBodyBytes" | "log">;
+
+/** The routes of plugins at `/plugins/<plugin>/<name>`, as far as they are loaded at this moment. */
+export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, RouteEntry>, options: Options): void {
+  const underWay = new Map<string, number>();
+  app.all("/plugins/:plugin/:name", async (c) => {
+    c.header("Cache-Control", "no-store");
+    const { plugin, name } = c.req.param();
+    const entry = routes.get(`${plugin}/${name}`);
+    const proof = { authorization: c.req.header("authorization") };
+    // Whoever may read nothing is not told which plugins there are.
+    const caller = await options.authenticate(proof, entry?.route.scope ?? "read");
+    if (!entry) throw problem("not_found", `There is no route ${name.slice(0, 100)} of a plugin ${plugin.slice(0, 100)} here.`);
+    const { route } = entry;
+    const method = c.req.method === "HEAD" ? "GET" : c.req.method;
+    if (method !== route.method) return methodNotAllowed(c, route.method);
+    const running = underWay.get(plugin) ?? 0;
+    if (running >= mostAtOnce)
+      throw problem("unavailable", `The plugin ${plugin} works on ${running} requests; try again in a moment.`, {
+        retryAfter: 1,
+      });
+    underWay.set(plugin, running + 1);
+    try {
+      const request = await requestOf(c, method, options.maxBodyBytes);
+      return send(c, await answerOf(entry, request, { caller: caller.name, signal: c.req.raw.signal }, options.log));
+    } finally {
+      const left = (underWay.get(plugin) ?? 1) - 1;
+      if (left > 0) underWay.set(plugin, left);
+      else underWay.delete(plugin);
+    }
+  });
+}
+
+type Request = Parameters<typeof callRoute>[1];
+
+async function requestOf(c: Context, method: string, maxBytes: number): Promise<Request> {
+  const query = Object.entries(c.req.queries()).map(([name, values]): [string, string] => {
+    if (values.length > 1)
+      throw problem("bad_request", `${name}: is given ${values.length} times in the query; give it once`, { field: name });
+    return [name, values[0] ?? ""];
+  });
+  const body = method === "POST" ? await readJson(c, Math.min(maxBytes, mostBytes)) : undefined;
+  return {
+    query: Object.fromEntries(query),
+    headers: Object.fromEntries([...c.req.raw.headers].filter(([header]) => !credentials.test(header))),
+    body: (body ?? null) as Json,
+  };
+}
+
+/** Calls the plugin within its time, and believes its answer only where it keeps the contract. Throws a `Problem`. */
+async function answerOf(
+  { plugin, name, route }: RouteEntry,
+  request: Request,
+  { caller, signal }: { caller: string; signal: AbortSignal },
+  log: Log,
+): Promise<RouteResponse> {
+  const broken = (why: string) => {
+    log.warn("a plugin's route failed", { plugin, route: name, error: why });
+    return problem("bad_gateway", `The route ${name} of the plugin ${plugin} failed; the service's log says why.`);
+  };
+  const deadline = AbortSignal.timeout(longestMs);
+  let answer: RouteResponse;
+  try {
+    const any = AbortSignal.any([signal, deadline]);
+    answer = await abortable(callRoute(route, request, { caller, signal: any }), any);
+  } catch (error) {
+    if (signal.aborted) throw problem("unavailable", "The caller went away.");
+    if (deadline.aborted)
+      throw problem("unavailable", `The plugin ${plugin} did not answer within ${longestMs / 1000} seconds.`, { cause: error });
+    const { code, message, retry_after_ms } = error as Partial<PluginErrorShape>;
+    const told = typeof code === "string" && Object.hasOwn(meanings, code) ? meanings[code] : undefined;
+    if (!told) throw broken(String(message ?? error));
+    const wait = retry_after_ms === undefined ? {} : { retryAfter: retry_after_ms / 1000 };
+    throw problem(told, String(message), { ...wait, cause: error });
+  }
+  const fault = faultOfAnswer(answer);
+  if (fault !== null) throw broken(`its answer is not what it must be: ${fault}`);
+  return answer;
+}
+
+/** What a plugin's error means to the caller. The text of all others, which nobody wrote for callers, stays in the log. */
+const meanings: Readonly<Record<string, ProblemCode>> = {
+  invalid_input: "bad_request",
+  not_found: "not_found",
+  conflict: "conflict",
+  rate_limited: "rate_limited",
+  not_configured: "unavailable",
+  unavailable: "unavailable",
+  timeout: "unavailable",
+};
+
+function send(c: Context, { status, headers = {}, body }: RouteResponse): Response {
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  c.header("X-Content-Type-Options", "nosniff");
+  if (status === 204 || status === 205) return c.body(null, status);
+  return c.json(body as object, status as ContentfulStatusCode);
+}

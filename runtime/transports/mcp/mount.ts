@@ -1,0 +1,63 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { problem } from "@signalbox/schema/problem";
+import type { Context as HonoContext } from "hono";
+import type { ToolRegistry } from "../../tools/registry.ts";
+import { type HttpOptions, refuse } from "../http/app.ts";
+import { foreignOrigin } from "../http/cross-site.ts";
+import { parseJson, readBody } from "../http/request.ts";
+import { faultOf } from "./check-message.ts";
+import { operationTools } from "./operation-tools.ts";
+import { registryTools } from "./registry-tools.ts";
+import { serverFor } from "./server.ts";
+import type { McpTool } from "./tool.ts";
+
+const path = "/mcp";
+
+/**
+ * MCP over Streamable HTTP, without sessions: each POST is a request of its own and is answered with JSON, so every replica
+ * answers every client, and there is no stream to keep open. `?only=agents,alpha` leaves only these nouns and providers.
+ */
+export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "offered">, options: HttpOptions): void {
+  const operations = operationTools(options.bound);
+  const execute = options.bound.find(({ op }) => op.id === "tools.execute");
+  if (!execute) throw new Error("there is no operation tools.execute");
+  const taken = new Set(operations.map(({ listed }) => listed.name));
+  const all = () => [...operations, ...registryTools(registry, execute).filter(({ listed }) => !taken.has(listed.name))];
+
+  app.post(path, async (c) => {
+    const origin = foreignOrigin(c.req.header("host"), c.req.header("origin"));
+    if (origin !== null) throw problem("forbidden", origin);
+    const actor = await options.authenticate({ authorization: c.req.header("authorization") }, "read");
+    const parsedBody = parseJson(await readBody(c, options.maxBodyBytes), {
+      "content-encoding": c.req.header("content-encoding"),
+    });
+    const fault = faultOf(parsedBody);
+    if (fault) return c.json(fault.body, fault.status);
+    const server = serverFor(chosen(c, all()), options.context(c.req.raw, actor), options.version);
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+    await server.connect(transport);
+    try {
+      return await transport.handleRequest(c.req.raw, { parsedBody });
+    } finally {
+      await server.close();
+    }
+  });
+  app.all(path, (c) => {
+    c.header("Allow", "POST");
+    return refuse(c, problem("method_not_allowed", `${path} takes POST, not ${c.req.method}: MCP without sessions or streams.`));
+  });
+}
+
+function chosen(c: HonoContext, tools: readonly McpTool[]): readonly McpTool[] {
+  const only = c.req.query("only")?.split(",");
+  if (!only) return tools;
+  const groups = new Set(tools.map(({ group }) => group));
+  const unknown = only.find((one) => !groups.has(one));
+  if (unknown !== undefined)
+    throw problem(
+      "bad_request",
+      `only: there is no noun or provider ${JSON.stringify(unknown)}; there are ${[...groups].join(", ")}`,
+    );
+  return tools.filter(({ group }) => only.includes(group));
+}

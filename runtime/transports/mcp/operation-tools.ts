@@ -1,0 +1,79 @@
+import { type Operation, route, type Scope } from "@signalbox/schema/operation";
+import { problem } from "@signalbox/schema/problem";
+import { z } from "zod";
+import { type Bound, type Context, invoke } from "../../platform/operation.ts";
+import { placesOf } from "../http/request.ts";
+import type { McpTool } from "./tool.ts";
+
+/** Every operation that HTTP offers, as a tool: `agents.list` is `agents_list`. Made once, at start. */
+export const operationTools = (bound: readonly Bound[]): McpTool[] =>
+  bound.filter(({ op }) => op.http !== null && !op.stream).map(toolOf);
+
+function toolOf(bound: Bound): McpTool {
+  const { op } = bound;
+  const output = schemaOf(op.output, "output");
+  // What a client reads as structured content is an object; another answer stands in one.
+  const wrapped = output.type !== "object";
+  const empty = op.status === 204;
+  return {
+    group: op.id.split(".")[0] as string,
+    scope: op.scope,
+    listed: {
+      name: op.id.replaceAll(/[.-]/g, "_"),
+      description: op.about,
+      inputSchema: schemaOf(op.input, "input") as McpTool["listed"]["inputSchema"],
+      ...(!empty && {
+        outputSchema: (wrapped ? inResult(output) : output) as NonNullable<McpTool["listed"]["outputSchema"]>,
+      }),
+      annotations: annotationsOf(op),
+    },
+    call: async (given, context: Context) => {
+      refuseNoChange(op, given);
+      const answer = await invoke(bound, given, context);
+      if (empty) return {};
+      return (wrapped ? { result: answer } : answer) as Record<string, unknown>;
+    },
+  };
+}
+
+/** From the method, and from the scope for a POST that only answers (search). */
+function annotationsOf(op: Operation): McpTool["listed"]["annotations"] {
+  const { method } = route(op);
+  const reads: readonly Scope[] = ["open", "read"];
+  if (method === "GET" || reads.includes(op.scope)) return { readOnlyHint: true };
+  return {
+    readOnlyHint: false,
+    // A PUT replaces what stood there.
+    destructiveHint: method === "DELETE" || method === "PUT",
+    idempotentHint: method === "DELETE" || method === "PUT",
+  };
+}
+
+/** As over HTTP: a change must change something. */
+function refuseNoChange(op: Operation, given: Record<string, unknown>): void {
+  if (route(op).method !== "PUT") return;
+  const { body } = placesOf(op);
+  if (body.some((name) => Object.hasOwn(given, name))) return;
+  throw problem("bad_request", `No known member is given. Send at least one of: ${body.join(", ")}.`);
+}
+
+const inResult = (schema: object) => ({
+  type: "object",
+  properties: { result: schema },
+  required: ["result"],
+  additionalProperties: false,
+});
+
+/** Descriptions without ids: models read schemas better whole than by reference. */
+const inline = Object.assign(z.registry(), {
+  get: (schema: z.ZodType) => {
+    const { id: _, ...rest } = z.globalRegistry.get(schema) ?? {};
+    return rest;
+  },
+  has: (schema: z.ZodType) => z.globalRegistry.has(schema),
+});
+
+function schemaOf(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any", metadata: inline as never });
+  return rest;
+}

@@ -1,0 +1,61 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from "@modelcontextprotocol/sdk/types.js";
+import { Problem } from "@signalbox/schema/problem";
+import { isUnavailable } from "../../platform/database/client.ts";
+import type { Context } from "../../platform/operation.ts";
+import type { McpTool } from "./tool.ts";
+
+const instructions =
+  "Signalbox turns events of issue trackers into work of AI agents. Tools named <noun>_<verb> manage it (agents, tasks, memory, executions, …); tools named <provider>__<tool> act at a tracker or another system, and are recorded.";
+
+/** Never used: nothing is asked of clients. Without it each request would make a validator of its own. */
+const noValidator = {
+  getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
+};
+
+/** The server of one request. It keeps nothing, so any replica may answer the next one. */
+export function serverFor(tools: readonly McpTool[], context: Context, version: string): Server {
+  const { actor } = context;
+  const server = new Server(
+    { name: "signalbox", title: "Signalbox", version },
+    { capabilities: { tools: {} }, instructions, jsonSchemaValidator: noValidator },
+  );
+  const may = ({ scope }: McpTool) => scope === "open" || actor.scopes.includes(scope);
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.filter(may).map(({ listed }) => listed) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const tool = tools.find(({ listed }) => listed.name === params.name);
+    if (!tool)
+      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}; tools/list names them`);
+    if (!may(tool)) {
+      const has = actor.scopes.join(", ");
+      throw new McpError(ErrorCode.InvalidParams, `${params.name} needs the scope ${tool.scope}; the API key has ${has}`);
+    }
+    const until = AbortSignal.any([context.signal, signal]);
+    try {
+      return answer(await tool.call(params.arguments ?? {}, { ...context, signal: until }));
+    } catch (error) {
+      return { isError: true, content: [{ type: "text", text: messageOf(error, params.name, context) }] };
+    }
+  });
+  return server;
+}
+
+/** Structured, and the same as text for clients that read only that. */
+const answer = (structuredContent: Record<string, unknown>): CallToolResult => ({
+  structuredContent,
+  content: [{ type: "text", text: JSON.stringify(structuredContent) }],
+});
+
+/** What the model reads, so that it may call again in another way. The text of an unforeseen error stays in the log. */
+function messageOf(error: unknown, name: string, { log, signal }: Context): string {
+  if (error instanceof Problem) return error.message;
+  if (isUnavailable(error)) return "The database does not answer. Try again in a moment.";
+  if (!signal.aborted) log.error("an MCP call failed", { tool: name, error });
+  return "Something went wrong on our side; the service's log says what.";
+}

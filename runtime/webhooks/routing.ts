@@ -1,0 +1,40 @@
+import { allSourceMappings, allTriggerMappings, type SourceMapping } from "../mappings/queries.ts";
+import type { Bus } from "../platform/bus.ts";
+import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+
+/** Which trigger an event stands for and which tasks it fires, answered from memory. */
+export interface Routing extends CachedValue {
+  /** The mapping of an event: an exact action beats the mapping for any action. */
+  find(source: string, event: string, action: string | null): SourceMapping | undefined;
+  /** Ids of the existing tasks of a trigger, in the order of their mappings; missing ones in `missing`. */
+  tasksOf(trigger: string): { tasks: readonly string[]; missing: readonly string[] };
+}
+
+type Triggers = Map<string, { tasks: string[]; missing: string[] }>;
+const none = { tasks: [], missing: [] } as const;
+
+/** Read once, and again whenever the mappings change on any replica. */
+export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number): Promise<Routing> {
+  let sources = new Map<string, SourceMapping>();
+  let triggers: Triggers = new Map();
+  const read = async () => {
+    const [mappings, tasks] = await Promise.all([allSourceMappings(sql), allTriggerMappings(sql)]);
+    sources = new Map(mappings.map((mapping) => [key(mapping.source, mapping.event_name, mapping.action), mapping]));
+    triggers = new Map();
+    for (const { canonical_trigger, task_id, task_exists } of tasks) {
+      const entry = triggers.get(canonical_trigger) ?? { tasks: [], missing: [] };
+      (task_exists ? entry.tasks : entry.missing).push(task_id);
+      triggers.set(canonical_trigger, entry);
+    }
+  };
+  const fresh = await openCachedValue({ name: "routing", topic: "mappings", read, bus, log, sweepMs });
+  return {
+    ...fresh,
+    find: (source, event, action) => sources.get(key(source, event, action)) ?? sources.get(key(source, event, null)),
+    tasksOf: (trigger) => triggers.get(trigger) ?? none,
+  };
+}
+
+const key = (source: string, event: string, action: string | null): string => JSON.stringify([source, event, action]);

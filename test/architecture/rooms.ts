@@ -1,0 +1,68 @@
+import type { Source } from "./source.ts";
+
+/** What joins everything: the files directly in `runtime/` and the stages of `start/`. */
+const composition = "composition";
+
+/**
+ * The room that a file belongs to: a folder of `runtime/`, or `schema`, `sdk` as a whole. `null` for what is not the service,
+ * and for the plugins, which the composition root alone imports.
+ */
+export function roomOf(path: string): string | null {
+  const [top = "", folder = "", inner] = path.split("/");
+  if (top === "schema" || top === "sdk") return top;
+  if (top !== "runtime") return null;
+  return inner === undefined || folder === "start" ? composition : folder;
+}
+
+/** Package names of rooms, as other rooms import them. */
+const packages: Readonly<Record<string, string>> = { "@signalbox/schema": "schema", "@signalbox/sdk": "sdk" };
+const packageRoom = (from: string): string | undefined => packages[from.split("/").slice(0, 2).join("/")];
+
+function arrows(sources: readonly Source[]): Map<string, Set<string>> {
+  const all = new Map<string, Set<string>>();
+  for (const { path, imports } of sources) {
+    const room = roomOf(path);
+    if (room === null) continue;
+    const targets = all.get(room) ?? new Set();
+    for (const { from, file } of imports) {
+      const target = file === null ? packageRoom(from) : roomOf(file);
+      if (target && target !== room) targets.add(target);
+    }
+    all.set(room, targets);
+  }
+  return all;
+}
+
+/** Cycles between rooms, each as the rooms on it. Imports of types count: a reader has to follow them too. */
+export function roomCycles(sources: readonly Source[]): string[] {
+  const next = arrows(sources);
+  const done = new Set<string>();
+  const found: string[] = [];
+  const walk = (room: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(room);
+    if (start >= 0) found.push([...trail.slice(start), room].join(" → "));
+    if (start >= 0 || done.has(room)) return;
+    for (const one of next.get(room) ?? []) walk(one, [...trail, room]);
+    done.add(room);
+  };
+  for (const room of next.keys()) walk(room, []);
+  return found;
+}
+
+/** The floor of each room: 0 imports no other room, any other room is one above the highest that it imports. */
+export function floorsOf(sources: readonly Source[]): Map<string, number> {
+  const next = arrows(sources);
+  const floors = new Map<string, number>();
+  const floorOf = (room: string): number => {
+    const known = floors.get(room);
+    if (known !== undefined) return known;
+    // A cycle ends here; `roomCycles` reports it.
+    floors.set(room, 0);
+    const below = [...(next.get(room) ?? [])].map(floorOf);
+    const floor = below.length === 0 ? 0 : Math.max(...below) + 1;
+    floors.set(room, floor);
+    return floor;
+  };
+  for (const room of next.keys()) floorOf(room);
+  return floors;
+}
