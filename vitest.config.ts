@@ -2,9 +2,12 @@ import { defineConfig } from "vitest/config";
 import { runtimeUnderTest } from "./test/harness/process.ts";
 import { blackBoxFiles } from "./test/runner/black-box-files.ts";
 import { LongestFirst } from "./test/runner/longest-first.ts";
+import { needs, python, redisServer, requireAll } from "./test/runner/needs.ts";
 import { Totals } from "./test/runner/totals-reporter.ts";
 
 const everywhere = ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`);
+
+requireAll();
 
 export default defineConfig({
   test: {
@@ -15,6 +18,8 @@ export default defineConfig({
     // Most files start real services, each a process with a database, and wait for them as much as they compute.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
+    tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, skip: !found })),
+    provide: { python, redisServer },
     testTimeout: 120_000,
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],

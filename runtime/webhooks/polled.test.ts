@@ -25,54 +25,52 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => own?.drop());
 
-test.runIf(testServer)(
-  "of a poll and a webhook of one change exactly one is stored, however they race",
-  { timeout: 60_000 },
-  async () => {
-    const winners = { webhook: 0, poll: 0 };
-    for (let round = 0; round < 150; round++) {
-      const [webhook, poll] = [arrival(`race/${round}`, false), arrival(`race/${round}`, true)];
-      const tell = (database: Database, one: Arrival) => insertArrivals(database.sql, [one]);
-      const stored = await Promise.all(
-        round % 2 ? [tell(first, webhook), tell(second, poll)] : [tell(second, poll), tell(first, webhook)],
-      );
-      const ids = stored.flatMap((set) => [...set]);
-      expect(ids).toHaveLength(1);
-      winners[ids[0] === poll.event.id ? "poll" : "webhook"]++;
-      const loser = ids[0] === poll.event.id ? webhook : poll;
-      expect(await findEarlier(first.sql, loser.event)).toBe(ids[0]);
-    }
-    expect(Math.min(winners.webhook, winners.poll)).toBeGreaterThan(0);
-  },
-);
+test("of a poll and a webhook of one change exactly one is stored, however they race", {
+  tags: ["postgres"],
+  timeout: 60_000,
+}, async () => {
+  const winners = { webhook: 0, poll: 0 };
+  for (let round = 0; round < 150; round++) {
+    const [webhook, poll] = [arrival(`race/${round}`, false), arrival(`race/${round}`, true)];
+    const tell = (database: Database, one: Arrival) => insertArrivals(database.sql, [one]);
+    const stored = await Promise.all(
+      round % 2 ? [tell(first, webhook), tell(second, poll)] : [tell(second, poll), tell(first, webhook)],
+    );
+    const ids = stored.flatMap((set) => [...set]);
+    expect(ids).toHaveLength(1);
+    winners[ids[0] === poll.event.id ? "poll" : "webhook"]++;
+    const loser = ids[0] === poll.event.id ? webhook : poll;
+    expect(await findEarlier(first.sql, loser.event)).toBe(ids[0]);
+  }
+  expect(Math.min(winners.webhook, winners.poll)).toBeGreaterThan(0);
+});
 
-test.runIf(testServer)(
-  "a poll that has not committed holds up the webhook of its change, which then is a duplicate",
-  async () => {
-    const [poll, webhook] = [arrival("held", true), arrival("held", false)];
-    let told: Promise<Set<string>> | undefined;
-    let done = false;
-    await first.sql.begin(async (sql) => {
-      expect((await insertArrivals(sql, [poll])).size).toBe(1);
-      told = insertArrivals(second.sql, [webhook]).finally(() => {
-        done = true;
-      });
-      await new Promise((go) => setTimeout(go, 200));
-      expect(done).toBe(false);
-      expect((await insertArrivals(second.sql, [arrival("other", false, "beta")])).size).toBe(1);
+test("a poll that has not committed holds up the webhook of its change, which then is a duplicate", {
+  tags: ["postgres"],
+}, async () => {
+  const [poll, webhook] = [arrival("held", true), arrival("held", false)];
+  let told: Promise<Set<string>> | undefined;
+  let done = false;
+  await first.sql.begin(async (sql) => {
+    expect((await insertArrivals(sql, [poll])).size).toBe(1);
+    told = insertArrivals(second.sql, [webhook]).finally(() => {
+      done = true;
     });
-    expect((await told)?.size).toBe(0);
-  },
-);
+    await new Promise((go) => setTimeout(go, 200));
+    expect(done).toBe(false);
+    expect((await insertArrivals(second.sql, [arrival("other", false, "beta")])).size).toBe(1);
+  });
+  expect((await told)?.size).toBe(0);
+});
 
-test.runIf(testServer)("two polls of one change are one event, two webhooks of one change are two", async () => {
+test("two polls of one change are one event, two webhooks of one change are two", { tags: ["postgres"] }, async () => {
   const polls = await Promise.all([first, second].map(({ sql }) => insertArrivals(sql, [arrival("same", true)])));
   expect(polls.map((set) => set.size).sort()).toEqual([0, 1]);
   expect((await insertArrivals(first.sql, [arrival("twice", true), arrival("twice", true)])).size).toBe(1);
   expect((await insertArrivals(first.sql, [arrival("labels", false), arrival("labels", false)])).size).toBe(2);
 });
 
-test.runIf(testServer)("batches of several slugs do not wait for each other in a ring", { timeout: 60_000 }, async () => {
+test("batches of several slugs do not wait for each other in a ring", { tags: ["postgres"], timeout: 60_000 }, async () => {
   const both = (n: number) => [arrival(`ring/${n}`, n % 2 === 0, "beta"), arrival(`ring/${n}`, n % 2 === 1, "alpha")];
   const rounds = Array.from({ length: 100 }, (_, n) =>
     insertArrivals((n % 3 ? first : second).sql, n % 5 ? both(n) : both(n).reverse()),

@@ -1,18 +1,27 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
 import { readSource, type Source } from "./source.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Files of the repository: tracked, or new and not ignored. */
-export const files: readonly string[] = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], {
-  cwd: root,
-  encoding: "utf8",
-  maxBuffer: 1 << 26,
-})
+/** Rules of .gitignore as it is here: `name/` or `*.ext` at any depth, `path/to/folder/` from the top. */
+const ignored = readFileSync(join(root, ".gitignore"), "utf8")
   .split("\n")
-  .filter((path) => path !== "" && existsSync(join(root, path)));
+  .filter((rule) => rule !== "")
+  .map((rule) => rule.replace(/\/$/, ""))
+  .map((rule) => (rule.includes("/") ? rule : `**/${rule}`));
+
+function* filesIn(folder: string): Generator<string> {
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = posix.join(folder, entry.name);
+    if (entry.name === ".git" || ignored.some((rule) => posix.matchesGlob(path, rule))) continue;
+    if (entry.isDirectory()) yield* filesIn(path);
+    else yield path;
+  }
+}
+
+/** Files of the repository: tracked, or new and not ignored. Without git, which not every machine has. */
+export const files: readonly string[] = [...filesIn(".")].sort();
 
 /** What a generator wrote, in its own style. */
 export const isGenerated = (path: string): boolean => /(^|\/)gen\//.test(path);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, type FreshDatabase, realDatabase } from "../harness/databases.ts";
+import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { root, run } from "../harness/process.ts";
 import type { Service } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
@@ -15,47 +15,46 @@ const total = issues * agents.length;
 /** Programs of five connections; each dies with all of its: a tenth of them together. */
 const dying = [0, 5, 10, 15].map((first) => connections.slice(first, first + 5));
 
-test.runIf(databases().includes("postgres"))(
-  "200 connected agents, 2,000 tasks, a tenth of the agents killed: every task is completed once, no comment is there twice",
-  async () => {
-    await using database = await realDatabase();
-    const env = { RATE_LIMIT_PRIVILEGED: "1000000", EXECUTION_LEASE_SECONDS: "20" };
-    await using world = await startWorld({ databaseUrl: database.url, tasks: [], env });
-    const { service, tracker } = world;
-    await prepare(service);
-    const crowd = (delay: number, ids: readonly string[]) =>
-      run("node", "test/harness/crowd.ts", {
-        args: [`http://127.0.0.1:${service.grpcPort}`, String(delay), ...ids],
-        ...{ cwd: root, env: {} },
-      });
-    // So slow that they die over a task.
-    const slow = dying.map((ids) => crowd(60_000, ids));
-    const quick = crowd(10, connections.slice(20));
-    const succeeded = () => count(database, "task_executions where state = 'succeeded'");
-    try {
-      await eventually(async () => (await count(database, "agent_streams")) === connections.length, { timeout: 60_000 });
-      for (let number = 1; number <= issues; number++)
-        expect((await service.webhook(issueOpened({ repo, number }))).status).toBe(202);
-      for (const [i, program] of slow.entries()) {
-        const part = (total / 20) * (i + Math.random());
-        await eventually(async () => (await succeeded()) >= part, { timeout: 60_000, interval: 100 });
-        program.signal("SIGKILL");
-      }
-      await eventually(async () => (await succeeded()) === total, { timeout: 90_000, interval: 250 });
-      expect(await count(database, "task_executions")).toBe(total);
-
-      const texts = Array.from({ length: issues }, (_, i) => textsOf(tracker, repo, i + 1));
-      const tasks = texts.map((all) => all.map((text) => /(?:Done:|Answer of) (\S+)$/.exec(text)?.[1]));
-      expect(tasks).toEqual(texts.map(() => agents.map((id) => `task_of_${id}`).sort()));
-      // What the killed ones held was done by others, and nearly all of it by agents.
-      expect(await count(database, "task_executions where handovers > 1")).toBeGreaterThan(0);
-      expect(texts.flat().filter((text) => text.startsWith("Done:")).length).toBeGreaterThan(total * 0.95);
-      expect(quick.exit).toBeNull();
-    } finally {
-      for (const program of [...slow, quick]) program.signal("SIGKILL");
+test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every task is completed once, no comment is there twice", {
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase();
+  const env = { RATE_LIMIT_PRIVILEGED: "1000000", EXECUTION_LEASE_SECONDS: "20" };
+  await using world = await startWorld({ databaseUrl: database.url, tasks: [], env });
+  const { service, tracker } = world;
+  await prepare(service);
+  const crowd = (delay: number, ids: readonly string[]) =>
+    run("node", "test/harness/crowd.ts", {
+      args: [`http://127.0.0.1:${service.grpcPort}`, String(delay), ...ids],
+      ...{ cwd: root, env: {} },
+    });
+  // So slow that they die over a task.
+  const slow = dying.map((ids) => crowd(60_000, ids));
+  const quick = crowd(10, connections.slice(20));
+  const succeeded = () => count(database, "task_executions where state = 'succeeded'");
+  try {
+    await eventually(async () => (await count(database, "agent_streams")) === connections.length, { timeout: 60_000 });
+    for (let number = 1; number <= issues; number++)
+      expect((await service.webhook(issueOpened({ repo, number }))).status).toBe(202);
+    for (const [i, program] of slow.entries()) {
+      const part = (total / 20) * (i + Math.random());
+      await eventually(async () => (await succeeded()) >= part, { timeout: 60_000, interval: 100 });
+      program.signal("SIGKILL");
     }
-  },
-);
+    await eventually(async () => (await succeeded()) === total, { timeout: 90_000, interval: 250 });
+    expect(await count(database, "task_executions")).toBe(total);
+
+    const texts = Array.from({ length: issues }, (_, i) => textsOf(tracker, repo, i + 1));
+    const tasks = texts.map((all) => all.map((text) => /(?:Done:|Answer of) (\S+)$/.exec(text)?.[1]));
+    expect(tasks).toEqual(texts.map(() => agents.map((id) => `task_of_${id}`).sort()));
+    // What the killed ones held was done by others, and nearly all of it by agents.
+    expect(await count(database, "task_executions where handovers > 1")).toBeGreaterThan(0);
+    expect(texts.flat().filter((text) => text.startsWith("Done:")).length).toBeGreaterThan(total * 0.95);
+    expect(quick.exit).toBeNull();
+  } finally {
+    for (const program of [...slow, quick]) program.signal("SIGKILL");
+  }
+});
 
 async function prepare(service: Service): Promise<void> {
   const agent = { name: "One of many", role_id: "dev", prompt: "Help.", trust_level: "privileged" };

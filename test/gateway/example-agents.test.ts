@@ -4,85 +4,79 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Running, type Runtime, root, run, runProgram } from "../harness/process.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { anyDatabase, startWorld, textsOf, type World } from "../harness/world.ts";
 
-const repo = "octo/app";
 const secret = "a secret of the agents";
-const names = ["python", "typescript"] as const;
-type Name = (typeof names)[number];
+type Name = "python" | "typescript";
+/** What the tests with an example need besides Node. */
+const needsOf: Record<Name, "python"[]> = { typescript: [], python: ["python"] };
+const examples = Object.entries(needsOf) as [Name, "python"[]][];
 const agentOf = (name: Name) => `${name}_agent`;
 
-/** As the READMEs of the examples say. */
-async function prepare({ service }: World): Promise<void> {
-  for (const name of names) {
-    const [id, task_id] = [agentOf(name), `${name}_look`];
-    const made = [
-      await service.post("/api/agents", {
-        ...{ id, name, role_id: "dev", prompt: "Look at the issue." },
-        ...{ auth_enabled: true, auth_secret: secret },
-      }),
-      await service.post("/api/tasks", { id: task_id, name: `A look in ${name}`, description: "Look.", actor_id: id }),
-      await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id }),
-    ];
-    expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
-  }
+/** As the README of the example says. Gives the id of the trigger. */
+async function prepare({ service }: World, name: Name): Promise<string> {
+  const [id, task_id] = [agentOf(name), `${name}_look`];
+  const made = [
+    await service.post("/api/agents", {
+      ...{ id, name, role_id: "dev", prompt: "Look at the issue." },
+      ...{ auth_enabled: true, auth_secret: secret },
+    }),
+    await service.post("/api/tasks", { id: task_id, name: `A look in ${name}`, description: "Look.", actor_id: id }),
+    await service.post<{ id: string }>("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id }),
+  ] as const;
+  expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+  return made[2].body.id;
 }
 
 function connect(name: Name, runtime: Runtime, grpcPort: number, given = secret): Running {
   const address = `127.0.0.1:${grpcPort}`;
   const env = { AGENT_ID: agentOf(name), AGENT_SECRET: given, HEARTBEAT_SECONDS: "0.5" };
   return name === "python"
-    ? runProgram("/usr/bin/python3", [join(root, "examples/agent-python/agent.py")], { env: { ...env, SIGNALBOX_GRPC: address } })
+    ? runProgram(inject("python"), [join(root, "examples/agent-python/agent.py")], { env: { ...env, SIGNALBOX_GRPC: address } })
     : run(runtime, "examples/agent-typescript/agent.ts", { cwd: root, env: { ...env, SIGNALBOX_GRPC: `http://${address}` } });
 }
 
-describe.each(["node", "deno"] as const)("the example agents, with the service on %s", (runtime) => {
-  test("take an issue's tasks in place of the model, once each, and remember them", async () => {
-    await using world = await startWorld({ database: anyDatabase(), runtime, tasks: [] });
-    await prepare(world);
-    const { service, tracker, model } = world;
-    const programs = names.map((name) => connect(name, runtime, service.grpcPort));
-    try {
-      await eventually(() => programs.every((program) => /registered as/.test(program.logs())), { timeout: 30_000 }).catch(
-        (error) => {
-          throw new Error(`${error}\n${programs.map((program) => program.logs()).join("\n")}`);
-        },
-      );
-      for (const number of [1, 2]) {
-        const { body } = await service.webhook(issueOpened({ repo, number }));
-        const done = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
-        expect(done.map(({ agent_id, state }) => [agent_id, state]).sort()).toEqual(
-          names.map((name) => [agentOf(name), "succeeded"]),
-        );
-        for (const one of done) {
-          const memory = await service.get<{ scope: string; agent_id: string }>(`/api/memory/${one.agent_id}:${one.id}`);
-          expect(memory.body).toMatchObject({ scope: "agent", agent_id: one.agent_id });
-        }
-        const texts = textsOf(tracker, repo, number);
-        expect(texts).toEqual(
-          names.map((name) => expect.stringContaining(`${agentOf(name)} has looked at **A look in ${name}**`)),
-        );
-        expect(texts.every((text) => text.includes("It remembers:"))).toBe(number === 2);
-      }
-      expect(model.chats()).toEqual([]);
-    } finally {
-      for (const program of programs) program.signal("SIGKILL");
-    }
+describe.each(["node", "deno"] as const)("with the service on %s, the example agent", (runtime) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld({ database: anyDatabase(), runtime, tasks: [] });
   });
-});
+  afterAll(() => world?.[Symbol.asyncDispose]());
 
-test("the example agents say why they cannot register", async () => {
-  await using world = await startWorld({ database: anyDatabase(), tasks: [] });
-  await prepare(world);
-  for (const name of names) {
-    const program = connect(name, "node", world.service.grpcPort, "wrong");
-    expect(await program.ended).toEqual({ code: 1, signal: null });
-    expect(program.logs()).toMatch(/not registered: .*The secret of the agent/);
-  }
+  for (const [name, tags] of examples)
+    test(`in ${name} takes an issue's task in place of the model, once, and remembers it`, { tags }, async () => {
+      const { service, tracker, model } = world;
+      const trigger = await prepare(world, name);
+      const program = connect(name, runtime, service.grpcPort);
+      const repo = `octo/${name}`;
+      try {
+        await eventually(() => expect(program.logs()).toMatch(/registered as/), { timeout: 30_000 });
+        for (const number of [1, 2]) {
+          const { body } = await service.webhook(issueOpened({ repo, number }));
+          const [one, ...others] = await waitForExecutions(service, { event_id: body.event_id });
+          expect([one, others]).toMatchObject([{ agent_id: agentOf(name), state: "succeeded" }, []]);
+          const memory = await service.get<{ scope: string; agent_id: string }>(`/api/memory/${one?.agent_id}:${one?.id}`);
+          expect(memory.body).toMatchObject({ scope: "agent", agent_id: one?.agent_id });
+          const texts = textsOf(tracker, repo, number);
+          expect(texts).toEqual([expect.stringContaining(`${agentOf(name)} has looked at **A look in ${name}**`)]);
+          expect(texts[0]?.includes("It remembers:")).toBe(number === 2);
+        }
+        expect(model.chats()).toEqual([]);
+      } finally {
+        program.signal("SIGKILL");
+        await service.del(`/api/tasks/triggers/${trigger}`);
+      }
+    });
+  for (const [name, tags] of runtime === "node" ? examples : [])
+    test(`in ${name} says why it cannot register`, { tags }, async () => {
+      const program = connect(name, "node", world.service.grpcPort, "wrong");
+      expect(await program.ended).toEqual({ code: 1, signal: null });
+      expect(program.logs()).toMatch(/not registered: .*The secret of the agent/);
+    });
 });
 
 describe("what is generated for the examples is that of gateway.proto", () => {
@@ -99,10 +93,10 @@ describe("what is generated for the examples is that of gateway.proto", () => {
       rmSync(out, { recursive: true });
     }
   });
-  test("python: the descriptors are the same", () => {
+  test("python: the descriptors are the same", { tags: ["python"] }, () => {
     const program = "import sys, gateway_pb2; sys.stdout.buffer.write(gateway_pb2.DESCRIPTOR.serialized_pb)";
     const cwd = join(root, "examples/agent-python");
-    const python = fromBinary(FileDescriptorProtoSchema, execFileSync("/usr/bin/python3", ["-B", "-c", program], { cwd }));
+    const python = fromBinary(FileDescriptorProtoSchema, execFileSync(inject("python"), ["-B", "-c", program], { cwd }));
     const args = [
       "build",
       gen,

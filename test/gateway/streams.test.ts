@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, type FreshDatabase, realDatabase } from "../harness/databases.ts";
+import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { type Connected, connectAgent, failureOf, grpcGateway } from "../harness/grpc-agent.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
@@ -13,7 +13,7 @@ const secret = "a secret of the agent";
 const agentId = "pm_default";
 
 /** Two replicas on one database, with one Redis where there is one; executions have leases of two seconds. */
-describe.runIf(databases().includes("postgres"))("connected agents on two replicas", () => {
+describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
   let database: FreshDatabase;
   let world: World;
   let second: Service;
@@ -22,7 +22,7 @@ describe.runIf(databases().includes("postgres"))("connected agents on two replic
   const env = { RATE_LIMIT_DEFAULT: "5000", RATE_LIMIT_TRUSTED: "5", ...(redis && { REDIS_URL: redis }) };
 
   beforeAll(async () => {
-    database = await realDatabase();
+    database = await freshDatabase();
     world = await startWorld({ databaseUrl: database.url, tasks: ["outside"], env });
     const { tracker, model } = world;
     second = await startService({ databaseUrl: database.url, webhookSecret, env: { ...surroundings(tracker, model), ...env } });

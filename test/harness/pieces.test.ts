@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { blackBoxFiles } from "../runner/black-box-files.ts";
 import { issueClosed, issueCommented, issueEdited, issueOpened, pullRequestClosed, pullRequestOpened } from "./alpha-payloads.ts";
-import { databases, realDatabase } from "./databases.ts";
+import { freshDatabase } from "./databases.ts";
 import { jsonClient } from "./json-client.ts";
 import { freePorts } from "./ports.ts";
 import { eventually, waitForExecutions } from "./wait.ts";
@@ -119,8 +119,8 @@ test("free ports are different and can be used", async () => {
   }
 });
 
-test.runIf(databases().includes("postgres"))("a fresh database is empty, its own, and gone when dropped", async () => {
-  const database = await realDatabase();
+test("a fresh database is empty, its own, and gone when dropped", { tags: ["postgres"] }, async () => {
+  const database = await freshDatabase();
   const tables = "select count(*)::int as n from information_schema.tables where table_schema = 'public'";
   expect(await database.query(tables)).toMatchObject([{ n: 0 }]);
   await database.drop();

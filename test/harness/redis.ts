@@ -1,6 +1,7 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { inject } from "vitest";
 import { freePorts } from "./ports.ts";
 
 /** A Redis of a test's own, that may be killed and started again. It keeps nothing. */
@@ -12,22 +13,9 @@ export interface OwnRedis {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** How `redis-server` is started here: from the PATH, or as `TEST_REDIS_SERVER` says; `null` where there is none. */
-export function redisServer(): string[] | null {
-  if (process.env.TEST_REDIS_SERVER) return process.env.TEST_REDIS_SERVER.split(" ");
-  try {
-    execFileSync("redis-server", ["--version"], { stdio: "ignore" });
-    return ["redis-server"];
-  } catch {
-    if (process.env.REQUIRE_SERVICES === "1")
-      throw new Error("REQUIRE_SERVICES=1, but there is no redis-server; TEST_REDIS_SERVER names its command");
-    return null;
-  }
-}
-
 export async function ownRedis(): Promise<OwnRedis> {
-  const command = redisServer();
-  if (!command) throw new Error("there is no redis-server");
+  const command = inject("redisServer");
+  if (command.length === 0) throw new Error('there is no redis-server: give this test the tag "redis-server"');
   const [port = 0] = await freePorts(1);
   let child: ChildProcess | null = null;
   const kill = async () => {

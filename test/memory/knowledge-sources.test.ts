@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { account, FakeWiki } from "../../plugins/wiki/test-wiki.ts";
-import { databases } from "../harness/databases.ts";
 import { ended, type Job, jobsOf, synced, wikiConfig } from "../harness/knowledge.ts";
+import { describeOnDatabases } from "../harness/on-databases.ts";
 import { expectRefused } from "../harness/refused.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
@@ -11,7 +11,7 @@ type Body = Record<string, unknown>;
 const nobody = "00000000-0000-7000-8000-000000000000";
 const path = (id: unknown) => `/api/knowledge-sources/${id}`;
 
-describe.each(databases())("knowledge sources (%s)", (database) => {
+describeOnDatabases("knowledge sources", (database) => {
   let wiki: FakeWiki;
   let service: Service;
   const body = (more: Body = {}): Body => ({ name: "Handbook", type: "wiki", config: wikiConfig(wiki), enabled: false, ...more });

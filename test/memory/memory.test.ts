@@ -6,8 +6,9 @@ import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { sha256Of } from "../../runtime/plugins/bundle-cache.ts";
 import { readForeign } from "../../runtime/plugins/third-party.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, freshDatabase } from "../harness/databases.ts";
-import { ownRedis, redisServer } from "../harness/redis.ts";
+import { freshDatabase } from "../harness/databases.ts";
+import { testOnDatabases } from "../harness/on-databases.ts";
+import { ownRedis } from "../harness/redis.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { anyDatabase, issueOf, plainScript, startWorld, type World } from "../harness/world.ts";
@@ -97,9 +98,8 @@ describe("prompts", () => {
   });
 });
 
-test.each(databases())(
-  "memories outlive the process, and a changed model is refused with the way out (%s)",
-  { timeout: 180_000 },
+testOnDatabases(
+  "memories outlive the process, and a changed model is refused with the way out",
   async (database) => {
     await using service = await startService({ database, env: noRedis });
     await create(service, { key: "kept", content: "A submarine", scope: "project" });
@@ -116,6 +116,7 @@ test.each(databases())(
     );
     await service.restart();
   },
+  180_000,
 );
 
 test("another plugin's store keeps the long-term memories, and one that nobody brings is refused", {
@@ -141,10 +142,10 @@ test("another plugin's store keeps the long-term memories, and one that nobody b
   expect((await service.del(path("kept"))).status).toBe(204);
 });
 
-describe.skipIf(!databases().includes("postgres"))("replicas", () => {
+describe("replicas", { tags: ["postgres"] }, () => {
   test("start together, and give a key once", { timeout: 120_000 }, async () => {
     await using database = await freshDatabase();
-    const options = { databaseUrl: database?.url as string, env: noRedis };
+    const options = { databaseUrl: database.url, env: noRedis };
     const [a, b] = await Promise.all([startService(options), startService(options)]);
     try {
       for (let round = 0; round < 10; round++) {
@@ -162,7 +163,7 @@ describe.skipIf(!databases().includes("postgres"))("replicas", () => {
   });
 });
 
-describe.skipIf(!redisServer())("redis", () => {
+describe("redis", { tags: ["redis-server"] }, () => {
   test("killed and restarted under load: long-term serves on, short-term fails fast and recovers", {
     timeout: 180_000,
   }, async () => {

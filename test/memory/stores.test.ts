@@ -14,7 +14,8 @@ import { copyCluster } from "../../runtime/platform/database/test-folder.ts";
 import { openVectors, type VectorOptions } from "../../runtime/platform/database/vectors.ts";
 import type { Log } from "../../runtime/platform/log.ts";
 import { openRedis, type Redis } from "../../runtime/platform/redis/client.ts";
-import { databases, freshDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
+import { testOnDatabases } from "../harness/on-databases.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
 const closing: (() => Promise<unknown>)[] = [];
@@ -42,16 +43,21 @@ async function open(flavour: "embedded" | "postgres"): Promise<Database> {
 
 const base: VectorOptions = { dimension: 32, model: "test", metric: "cosine", index: "hnsw", probes: 10 };
 /** One database per flavour; the settings that PostgreSQL sees one after the other on the same rows. */
+const flavours: ["embedded" | "postgres", "postgres"[]][] = [
+  ["embedded", []],
+  ["postgres", ["postgres"]],
+];
 const settings: Record<"embedded" | "postgres", VectorOptions[]> = {
   embedded: [base],
   postgres: [base, { ...base, metric: "l2" }, { ...base, metric: "ip" }, { ...base, index: "ivfflat" }],
 };
 
-for (const flavour of databases()) {
-  const database = open(flavour);
+for (const [flavour, tags] of flavours) {
+  let database: Promise<Database> | undefined;
   for (const options of settings[flavour]) {
-    describe(`pgvector on ${flavour}, ${options.index}, ${options.metric}`, () => {
+    describe(`pgvector on ${flavour}, ${options.index}, ${options.metric}`, { tags }, () => {
       const capabilities = async () => {
+        database ??= open(flavour);
         const { sql } = await database;
         const vectors = await openVectors(await database, ["memories"], options, quiet);
         return { sql: sqlAccess(sql, vectors.nearest), vectors };
@@ -68,7 +74,7 @@ for (const flavour of databases()) {
 
 describe("wide vectors", () => {
   const wide = { ...base, dimension: 3072 };
-  test.each(databases())("halfvec over 2,000 dimensions on %s", { timeout: 120_000 }, async (flavour) => {
+  testOnDatabases("halfvec over 2,000 dimensions", async (flavour) => {
     const database = await open(flavour);
     const vectors = await openVectors(database, ["memories"], wide, quiet);
     const capabilities = { sql: sqlAccess(database.sql, vectors.nearest), vectors };
@@ -89,7 +95,7 @@ describe("filters and the vector index", () => {
     return { n: i, agent: far ? "far" : "near", project: i % 25 === 0 && !far ? 7 : 8, vector: `[${vector.join(",")}]` };
   });
   const asked = Array.from({ length: dimension }, (_, j) => (j === 0 ? 1 : 0.05));
-  test.each(databases())("a filter starves no search on %s", { timeout: 60_000 }, async (flavour) => {
+  testOnDatabases("a filter starves no search", async (flavour) => {
     const database = await open(flavour);
     const vectors = await openVectors(database, ["memories"], { ...base, dimension }, quiet);
     await database.sql`
@@ -118,8 +124,7 @@ describe("filters and the vector index", () => {
 });
 
 const url = process.env.TEST_REDIS_URL;
-if (!url && process.env.REQUIRE_SERVICES === "1") throw new Error("REQUIRE_SERVICES=1, but TEST_REDIS_URL is not set");
-describe.skipIf(!url)("redis", () => {
+describe("redis", { tags: ["redis"] }, () => {
   const vectors = {
     dimension: 32,
     metric: "cosine" as const,

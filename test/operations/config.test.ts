@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, freshDatabase, realDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
@@ -149,19 +149,18 @@ test("without an LLM the service starts, says what to set, and what failed can b
   );
 });
 
-test.runIf(databases().includes("postgres"))(
-  "PostgreSQL going away for a moment is 503, and then it serves again",
-  { timeout: 120_000 },
-  async () => {
-    await using database = await realDatabase();
-    await using service = await startService({ databaseUrl: database.url, seed: true });
-    await database.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
-    );
-    const statuses = new Set<number>();
-    for (let i = 0; i < 20; i++) statuses.add((await service.webhook(issueOpened({ number: i + 1 }))).status);
-    for (const status of statuses) expect(status).toBeOneOf([202, 503]);
-    expect((await service.webhook(issueOpened({ number: 99 }))).status).toBe(202);
-    expect((await service.get("/health")).body).toMatchObject({ status: "ok" });
-  },
-);
+test("PostgreSQL going away for a moment is 503, and then it serves again", {
+  timeout: 120_000,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase();
+  await using service = await startService({ databaseUrl: database.url, seed: true });
+  await database.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+  );
+  const statuses = new Set<number>();
+  for (let i = 0; i < 20; i++) statuses.add((await service.webhook(issueOpened({ number: i + 1 }))).status);
+  for (const status of statuses) expect(status).toBeOneOf([202, 503]);
+  expect((await service.webhook(issueOpened({ number: 99 }))).status).toBe(202);
+  expect((await service.get("/health")).body).toMatchObject({ status: "ok" });
+});

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, freshDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { startUrlProxy } from "../harness/tcp-proxy.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf } from "../harness/world.ts";
@@ -8,9 +8,9 @@ import { startWorld, textsOf } from "../harness/world.ts";
 const repo = "octo/app";
 
 // The embedded database goes away with the process only.
-test.runIf(databases().includes("postgres"))("the database goes away while the model thinks, and comes back", async () => {
+test("the database goes away while the model thinks, and comes back", { tags: ["postgres"] }, async () => {
   await using database = await freshDatabase();
-  await using proxy = await startUrlProxy(database?.url as string);
+  await using proxy = await startUrlProxy(database.url);
   // A lease that cannot run out within this test: whoever waits for it fails.
   const env = { EXECUTION_LEASE_SECONDS: "600" };
   await using world = await startWorld({ databaseUrl: proxy.url, tasks: ["only"], env });

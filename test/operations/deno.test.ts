@@ -1,13 +1,12 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases } from "../harness/databases.ts";
+import { testOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { commentingScript, startWorld, textsOf } from "../harness/world.ts";
 
 /** What every `npm test` shows of Deno; `npm run test:deno` runs all files that start the service on it. */
-test.each(databases())(
-  "on Deno: a webhook becomes comments, once, through a kill -9 (%s)",
-  { timeout: 120_000 },
+testOnDatabases(
+  "on Deno: a webhook becomes comments, once, through a kill -9",
   async (database) => {
     await using world = await startWorld({ database, runtime: "deno", tasks: ["first"], script: commentingScript });
     const { service, tracker } = world;
@@ -29,4 +28,5 @@ test.each(databases())(
     expect(rpc).toMatchObject({ status: 200, body: { items: [{ id: "pm_default" }, { id: "ta_default" }], total: "5" } });
     expect(await service.stop()).toMatchObject({ code: 0 });
   },
+  120_000,
 );

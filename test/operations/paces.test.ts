@@ -6,7 +6,7 @@ import { migrate } from "../../runtime/platform/database/migrate.ts";
 import { createLog } from "../../runtime/platform/log.ts";
 import { openRedis } from "../../runtime/platform/redis/client.ts";
 import { openPace } from "../../runtime/platform/throttle/open.ts";
-import { realDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
 
 const url = process.env.TEST_REDIS_URL;
 const there = process.env.TEST_DATABASE_URL !== undefined;
@@ -23,7 +23,7 @@ describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
     const memory = memoryPace();
     replicas = [memory, memory];
     if (kind === "memory") return;
-    const fresh = await realDatabase();
+    const fresh = await freshDatabase();
     const open = async () => {
       const database: Database = connectPostgres(fresh.url, { max: 4 });
       const redis = kind === "redis" ? await openRedis(url, "test-pace:", log) : null;

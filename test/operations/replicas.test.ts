@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { startTracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, realDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { login, plainScript, surroundings, textsOf, token, webhookSecret } from "../harness/world.ts";
@@ -11,111 +11,107 @@ import { login, plainScript, surroundings, textsOf, token, webhookSecret } from 
 const repo = "octo/app";
 const webhooks = 500;
 
-test.runIf(databases().includes("postgres"))(
-  "two replicas on one database, one of them killed midway: every execution ends, no comment is missing, none is there twice",
-  { timeout: 180_000 },
-  async () => {
-    await using database = await realDatabase();
-    const tracker = await startTracker({ token, login, autoCreate: true });
-    const model = await startModel({ script: plainScript, delayMs: 20 });
-    const options = { databaseUrl: database.url, webhookSecret, env: surroundings(tracker, model) };
-    // Together, so that they also take turns at the migrations.
-    const replicas = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
-    const [first, second] = replicas;
-    try {
-      // The seeds were sent to the first; the second hears of them.
-      const resolved = "/api/tasks/resolve?source=alpha&event=issues&action=opened";
-      await eventually(async () => (await second.get<{ tasks: unknown[] }>(resolved)).body.tasks.length === 2);
-      const numbers = Array.from({ length: webhooks }, (_, i) => i + 1);
-      let answered = 0;
-      const send = async () => {
-        for (let number = numbers.pop(); number !== undefined; number = numbers.pop()) {
-          const payload = issueOpened({ repo, number });
-          const delivery = `d-${number}`;
-          // Trackers send again what was not answered; here it goes to the replica that is left.
-          const wanted = number % 2 ? first : second;
-          const { status } = await wanted.webhook(payload, { delivery }).catch(() => second.webhook(payload, { delivery }));
-          expect(status).toBeOneOf([200, 202]);
-          answered++;
-        }
-      };
-      const sending = Promise.all(Array.from({ length: 16 }, send));
-      await eventually(() => answered >= webhooks / 2, { interval: 5 });
-      await first.kill();
-      await sending;
-
-      const total = async (query: string) =>
-        Number((await second.get(`/api/task-executions?limit=1${query}`)).headers.get("x-total-count"));
-      await eventually(async () => (await total("&state=succeeded")) === 2 * webhooks, { timeout: 90_000, interval: 250 });
-      expect(await total("")).toBe(2 * webhooks);
-      // Whatever would come twice has had the time of a lease to come.
-      await sleep(2_500);
-      const wrong = Array.from({ length: webhooks }, (_, i) => textsOf(tracker, repo, i + 1)).filter(
-        (texts) =>
-          JSON.stringify(texts) !== JSON.stringify(["Answer of Technical discovery", "Answer of Triage: initial intent"]),
-      );
-      expect(wrong).toEqual([]);
-      const [taken] = await database.query("select count(*)::int as n from task_executions where attempts > 1");
-      expect(taken?.n).toBeGreaterThan(0);
-    } finally {
-      await Promise.all([tracker.close(), model.close()]);
-      await Promise.all(replicas.map((replica) => replica.close()));
-    }
-  },
-);
-
-test.runIf(databases().includes("postgres"))(
-  "what one replica answered with 201 or 204 holds at the other at once",
-  { timeout: 60_000 },
-  async () => {
-    await using database = await realDatabase();
-    const options = { databaseUrl: database.url, env: { ENCRYPTION_KEY: "a".repeat(64), ALPHA_TOKEN: "t" } };
-    const replicas = await Promise.all([startService(options), startService(options)]);
-    const [first, second] = replicas;
-    const found: unknown[] = [];
-    try {
-      for (const action of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
-        const mapping = { source: "alpha", event_name: "issues", action, canonical_trigger: `custom.${action}` };
-        await first.post("/api/tasks/sources", mapping);
-        const event = { ...issueOpened({ repo, number: 1 }), action };
-        const { body } = await second.webhook(event);
-        const integration = { source: "alpha", name: "Theirs", credentials: { token: "t", webhook_secret: "old" } };
-        const { id } = (await first.post<{ id: string }>("/api/integrations", integration)).body;
-        await first.put(`/api/integrations/${id}`, { credentials: { token: "t", webhook_secret: "new" } });
-        const forged = await second.webhook(event, { slug: id, secret: "old" });
-        found.push([body.canonical_trigger, forged.status]);
+test("two replicas on one database, one of them killed midway: every execution ends, no comment is missing, none is there twice", {
+  timeout: 180_000,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase();
+  const tracker = await startTracker({ token, login, autoCreate: true });
+  const model = await startModel({ script: plainScript, delayMs: 20 });
+  const options = { databaseUrl: database.url, webhookSecret, env: surroundings(tracker, model) };
+  // Together, so that they also take turns at the migrations.
+  const replicas = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
+  const [first, second] = replicas;
+  try {
+    // The seeds were sent to the first; the second hears of them.
+    const resolved = "/api/tasks/resolve?source=alpha&event=issues&action=opened";
+    await eventually(async () => (await second.get<{ tasks: unknown[] }>(resolved)).body.tasks.length === 2);
+    const numbers = Array.from({ length: webhooks }, (_, i) => i + 1);
+    let answered = 0;
+    const send = async () => {
+      for (let number = numbers.pop(); number !== undefined; number = numbers.pop()) {
+        const payload = issueOpened({ repo, number });
+        const delivery = `d-${number}`;
+        // Trackers send again what was not answered; here it goes to the replica that is left.
+        const wanted = number % 2 ? first : second;
+        const { status } = await wanted.webhook(payload, { delivery }).catch(() => second.webhook(payload, { delivery }));
+        expect(status).toBeOneOf([200, 202]);
+        answered++;
       }
-    } finally {
-      await Promise.all(replicas.map((one) => one.close()));
-    }
-    expect(found).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"].map((action) => [`custom.${action}`, 401]));
-  },
-);
+    };
+    const sending = Promise.all(Array.from({ length: 16 }, send));
+    await eventually(() => answered >= webhooks / 2, { interval: 5 });
+    await first.kill();
+    await sending;
 
-test.runIf(databases().includes("postgres"))(
-  "one replica serves only, the other runs what comes in there and answers for its health alone",
-  { timeout: 60_000 },
-  async () => {
-    await using database = await realDatabase();
-    const model = await startModel({ script: plainScript });
-    const start = (SIGNALBOX_ROLE: string, seed: boolean) =>
-      startService({ databaseUrl: database.url, seed, env: { LLM_BASE_URL: model.url, SIGNALBOX_ROLE } });
-    const api = await start("api", true);
-    const worker = await start("worker", false);
-    try {
-      const { body } = await api.webhook(issueOpened({ repo, number: 1 }));
-      const ended = await waitForExecutions(api, { event_id: body.event_id, count: 2, timeout: 30_000 });
-      expect(ended.map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
-      expect((await worker.get("/health")).status).toBe(200);
-      for (const refused of [
-        await worker.get<{ error: string }>("/api/agents"),
-        await worker.webhook(issueOpened({ repo, number: 2 })),
-        await worker.get<{ error: string }>("/docs"),
-      ])
-        expect([refused.status, refused.body]).toEqual([503, { error: expect.stringContaining("SIGNALBOX_ROLE") }]);
-      expect(await database.query("select 1 from webhook_events")).toHaveLength(1);
-    } finally {
-      await Promise.all([api.close(), worker.close(), model.close()]);
+    const total = async (query: string) =>
+      Number((await second.get(`/api/task-executions?limit=1${query}`)).headers.get("x-total-count"));
+    await eventually(async () => (await total("&state=succeeded")) === 2 * webhooks, { timeout: 90_000, interval: 250 });
+    expect(await total("")).toBe(2 * webhooks);
+    // Whatever would come twice has had the time of a lease to come.
+    await sleep(2_500);
+    const wrong = Array.from({ length: webhooks }, (_, i) => textsOf(tracker, repo, i + 1)).filter(
+      (texts) => JSON.stringify(texts) !== JSON.stringify(["Answer of Technical discovery", "Answer of Triage: initial intent"]),
+    );
+    expect(wrong).toEqual([]);
+    const [taken] = await database.query("select count(*)::int as n from task_executions where attempts > 1");
+    expect(taken?.n).toBeGreaterThan(0);
+  } finally {
+    await Promise.all([tracker.close(), model.close()]);
+    await Promise.all(replicas.map((replica) => replica.close()));
+  }
+});
+
+test("what one replica answered with 201 or 204 holds at the other at once", {
+  timeout: 60_000,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase();
+  const options = { databaseUrl: database.url, env: { ENCRYPTION_KEY: "a".repeat(64), ALPHA_TOKEN: "t" } };
+  const replicas = await Promise.all([startService(options), startService(options)]);
+  const [first, second] = replicas;
+  const found: unknown[] = [];
+  try {
+    for (const action of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
+      const mapping = { source: "alpha", event_name: "issues", action, canonical_trigger: `custom.${action}` };
+      await first.post("/api/tasks/sources", mapping);
+      const event = { ...issueOpened({ repo, number: 1 }), action };
+      const { body } = await second.webhook(event);
+      const integration = { source: "alpha", name: "Theirs", credentials: { token: "t", webhook_secret: "old" } };
+      const { id } = (await first.post<{ id: string }>("/api/integrations", integration)).body;
+      await first.put(`/api/integrations/${id}`, { credentials: { token: "t", webhook_secret: "new" } });
+      const forged = await second.webhook(event, { slug: id, secret: "old" });
+      found.push([body.canonical_trigger, forged.status]);
     }
-  },
-);
+  } finally {
+    await Promise.all(replicas.map((one) => one.close()));
+  }
+  expect(found).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"].map((action) => [`custom.${action}`, 401]));
+});
+
+test("one replica serves only, the other runs what comes in there and answers for its health alone", {
+  timeout: 60_000,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase();
+  const model = await startModel({ script: plainScript });
+  const start = (SIGNALBOX_ROLE: string, seed: boolean) =>
+    startService({ databaseUrl: database.url, seed, env: { LLM_BASE_URL: model.url, SIGNALBOX_ROLE } });
+  const api = await start("api", true);
+  const worker = await start("worker", false);
+  try {
+    const { body } = await api.webhook(issueOpened({ repo, number: 1 }));
+    const ended = await waitForExecutions(api, { event_id: body.event_id, count: 2, timeout: 30_000 });
+    expect(ended.map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
+    expect((await worker.get("/health")).status).toBe(200);
+    for (const refused of [
+      await worker.get<{ error: string }>("/api/agents"),
+      await worker.webhook(issueOpened({ repo, number: 2 })),
+      await worker.get<{ error: string }>("/docs"),
+    ])
+      expect([refused.status, refused.body]).toEqual([503, { error: expect.stringContaining("SIGNALBOX_ROLE") }]);
+    expect(await database.query("select 1 from webhook_events")).toHaveLength(1);
+  } finally {
+    await Promise.all([api.close(), worker.close(), model.close()]);
+  }
+});

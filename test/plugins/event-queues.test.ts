@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, freshDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { buildPlugin } from "../harness/plugin-bundle.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
+import { anyDatabase } from "../harness/world.ts";
 
 /** A queue in the memory of its process. */
 const box = (version: string, name = "box") => `
@@ -36,7 +37,7 @@ const held = async (services: readonly Service[]) => {
 const count = Array.from({ length: 5 });
 
 test("the queue of a plugin is used from its approval to its end, by every replica, without a restart", async () => {
-  const database = databases().includes("postgres") ? await freshDatabase() : null;
+  const database = anyDatabase() === "postgres" ? await freshDatabase() : null;
   await using first = await startService(database ? { databaseUrl: database.url } : {});
   const second = database && (await startService({ databaseUrl: database.url }));
   const services = second ? [first, second] : [first];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { databases, realDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { type Built, buildPlugin } from "../harness/plugin-bundle.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
@@ -214,19 +214,18 @@ describe("a plugin that crashes", () => {
   );
 });
 
-test.runIf(databases().includes("postgres"))(
-  "what is approved at one replica serves at the other, from the database",
-  async () => {
-    await using database = await realDatabase();
-    await using first = await startService({ databaseUrl: database.url });
-    await using second = await startService({ databaseUrl: database.url });
-    await first.post("/api/plugins", builds.first.body);
-    expect((await first.post("/api/plugins/worker/approve", {})).status).toBe(200);
-    const said = () => second.post<{ result: { said: string } }>("/api/tools/worker.greet/execute", { parameters: {} });
-    const { body } = await eventually(async () => ((await said()).status === 200 ? said() : null), { timeout: 30_000 });
-    expect(body.result.said).toContain("1.0.0");
-    await first.post("/api/plugins/worker/disable");
-    await eventually(async () => (await said()).status === 404 || null);
-  },
-  limit,
-);
+test("what is approved at one replica serves at the other, from the database", {
+  tags: ["postgres"],
+  timeout: limit,
+}, async () => {
+  await using database = await freshDatabase();
+  await using first = await startService({ databaseUrl: database.url });
+  await using second = await startService({ databaseUrl: database.url });
+  await first.post("/api/plugins", builds.first.body);
+  expect((await first.post("/api/plugins/worker/approve", {})).status).toBe(200);
+  const said = () => second.post<{ result: { said: string } }>("/api/tools/worker.greet/execute", { parameters: {} });
+  const { body } = await eventually(async () => ((await said()).status === 200 ? said() : null), { timeout: 30_000 });
+  expect(body.result.said).toContain("1.0.0");
+  await first.post("/api/plugins/worker/disable");
+  await eventually(async () => (await said()).status === 404 || null);
+});

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { childrenOf, cpuTicks, isGone } from "../harness/child-processes.ts";
-import { databases } from "../harness/databases.ts";
+import { testOnDatabases } from "../harness/on-databases.ts";
 import type { Built } from "../harness/plugin-bundle.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -57,8 +57,8 @@ const killProcesses = (): boolean => {
 };
 const processes = () => childrenOf(service?.pid);
 
-test.each(databases())(
-  "a process that is killed in a burst delays its events and loses none (%s)",
+testOnDatabases(
+  "a process that is killed in a burst delays its events and loses none",
   async (database) => {
     const service = await start(database);
     const count = 60;

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases } from "../harness/databases.ts";
+import { describeOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { commentingScript, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
 
@@ -9,7 +9,7 @@ const tasks = ["first", "second"];
 const answers = ["Answer of first", "Answer of second"];
 const notes = ["Note of first", "Note of second"];
 
-describe.each(databases())("kill -9 (%s)", (database) => {
+describeOnDatabases("kill -9", (database) => {
   let world: World;
   beforeAll(async () => {
     const uses = (text: string) => text.includes("with a tool");

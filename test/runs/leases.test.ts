@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, realDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf } from "../harness/world.ts";
 
@@ -10,50 +10,47 @@ const unleased = "state = 'queued', run_after = now(), lease = null, lease_expir
 const wake = "select pg_notify('signalbox', 'test queue')";
 
 // On the embedded database nobody else can take an execution away, or stand in the way of a claim.
-test.runIf(databases().includes("postgres"))(
-  "an execution that its worker takes up again, and a stop during a claim",
-  async () => {
-    await using database = await realDatabase();
-    await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"] });
-    const { service, tracker, model } = world;
-    const open = async (number: number) =>
-      (await service.webhook(issueOpened({ repo, number }), { delivery: `d-${number}` })).body.event_id;
+test("an execution that its worker takes up again, and a stop during a claim", { tags: ["postgres"] }, async () => {
+  await using database = await freshDatabase();
+  await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"] });
+  const { service, tracker, model } = world;
+  const open = async (number: number) =>
+    (await service.webhook(issueOpened({ repo, number }), { delivery: `d-${number}` })).body.event_id;
 
-    // Taken away without the worker's hearing of it, as after a pause of the whole process, and taken up again by itself. The
-    // second attempt thinks for longer than a lease: it keeps it, whatever becomes of the first.
-    const before = model.chats().length;
-    model.answerWith({ reply: { content: "First thought.", delayMs: 1_000 } });
-    model.answerWith({ reply: { content: "Second thought.", delayMs: 4_500 } });
-    const again = await open(1);
-    await eventually(() => model.chats().length === before + 1);
-    await database.query(`update task_executions set ${unleased} where event_id = '${again}'`);
-    await database.query(wake);
-    const [execution] = await waitForExecutions(service, { event_id: again });
-    expect(execution).toMatchObject({ state: "succeeded", attempts: 2, result: "Second thought." });
-    expect(textsOf(tracker, repo, 1)).toEqual(["Second thought."]);
+  // Taken away without the worker's hearing of it, as after a pause of the whole process, and taken up again by itself. The
+  // second attempt thinks for longer than a lease: it keeps it, whatever becomes of the first.
+  const before = model.chats().length;
+  model.answerWith({ reply: { content: "First thought.", delayMs: 1_000 } });
+  model.answerWith({ reply: { content: "Second thought.", delayMs: 4_500 } });
+  const again = await open(1);
+  await eventually(() => model.chats().length === before + 1);
+  await database.query(`update task_executions set ${unleased} where event_id = '${again}'`);
+  await database.query(wake);
+  const [execution] = await waitForExecutions(service, { event_id: again });
+  expect(execution).toMatchObject({ state: "succeeded", attempts: 2, result: "Second thought." });
+  expect(textsOf(tracker, repo, 1)).toEqual(["Second thought."]);
 
-    // What a claim brings that was under way when the stop came is drained like the rest.
-    model.answerWith({ reply: { status: 429, headers: { "retry-after": "600" } } });
-    const late = await open(2);
-    await eventually(async () => (await waitForExecutions(service, { event_id: late, state: "queued" }))[0]?.attempts === 1);
-    const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-    try {
-      const stopped = await sql.begin(async (tx) => {
-        await tx`lock table task_executions in access exclusive mode`;
-        await tx.unsafe(`update task_executions set ${unleased} where event_id = '${late}'`);
-        await database.query(wake);
-        const claims = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%claim_executions%'";
-        await eventually(async () => (await database.query(claims)).length > 0);
-        const stop = service.stop();
-        await eventually(() => service.logs().includes("stopping"));
-        return { stop };
-      });
-      await stopped.stop;
-      const rows = await sql`select state, attempts, lease from task_executions where event_id = ${late}`;
-      expect(rows).toMatchObject([{ state: "succeeded", attempts: 2, lease: null }]);
-    } finally {
-      await sql.end();
-    }
-    expect(textsOf(tracker, repo, 2)).toEqual(["Answer of only"]);
-  },
-);
+  // What a claim brings that was under way when the stop came is drained like the rest.
+  model.answerWith({ reply: { status: 429, headers: { "retry-after": "600" } } });
+  const late = await open(2);
+  await eventually(async () => (await waitForExecutions(service, { event_id: late, state: "queued" }))[0]?.attempts === 1);
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  try {
+    const stopped = await sql.begin(async (tx) => {
+      await tx`lock table task_executions in access exclusive mode`;
+      await tx.unsafe(`update task_executions set ${unleased} where event_id = '${late}'`);
+      await database.query(wake);
+      const claims = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%claim_executions%'";
+      await eventually(async () => (await database.query(claims)).length > 0);
+      const stop = service.stop();
+      await eventually(() => service.logs().includes("stopping"));
+      return { stop };
+    });
+    await stopped.stop;
+    const rows = await sql`select state, attempts, lease from task_executions where event_id = ${late}`;
+    expect(rows).toMatchObject([{ state: "succeeded", attempts: 2, lease: null }]);
+  } finally {
+    await sql.end();
+  }
+  expect(textsOf(tracker, repo, 2)).toEqual(["Answer of only"]);
+});

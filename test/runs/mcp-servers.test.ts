@@ -4,10 +4,10 @@ import { type LoopbackServer, startLoopback } from "../../examples/demo/loopback
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, type Flavour } from "../harness/databases.ts";
 import { startEverything, strangeServer } from "../harness/mcp-servers.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { anyDatabase } from "../harness/world.ts";
 
 const limit = 120_000;
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   tracker = await startTracker({ token: "t0ken", autoCreate: true });
   model = await startModel();
   service = await startService({
-    ...{ seed: true, database: databases().at(-1) as Flavour },
+    ...{ seed: true, database: anyDatabase() },
     env: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t0ken", LLM_BASE_URL: model.url, LLM_API_KEY: "x", LLM_MODEL: "m" },
   });
 }, limit);

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueCommented, issueOpened } from "../harness/alpha-payloads.ts";
-import { databases } from "../harness/databases.ts";
+import { describeOnDatabases } from "../harness/on-databases.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import { type Receipt, signature } from "../harness/webhooks.ts";
 import { login, startWorld, textsOf, type World, webhookSecret } from "../harness/world.ts";
@@ -10,7 +10,7 @@ import { login, startWorld, textsOf, type World, webhookSecret } from "../harnes
 const repo = "octo/app";
 const most = 26_214_400;
 
-describe.each(databases())("the webhook door (%s)", (database) => {
+describeOnDatabases("the webhook door", (database) => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld({ database, tasks: ["first"] });

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { databases, realDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../harness/databases.ts";
+import { describeOnDatabases } from "../harness/on-databases.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
@@ -13,7 +14,7 @@ interface PollSource {
 }
 const secondsAgo = (seconds: number) => new Date(Math.floor(Date.now() / 1000 - seconds) * 1000).toISOString();
 
-describe.each(databases())("poll sources (%s)", (database) => {
+describeOnDatabases("poll sources", (database) => {
   let tracker: Tracker;
   let service: Service;
   let project = 0;
@@ -173,54 +174,53 @@ test("a source that is not configured cannot be polled, and says what it lacks",
   });
 });
 
-test.runIf(databases().includes("postgres"))(
-  "the schedule is kept by one replica at a time, and survives kill -9",
-  { timeout: 180_000 },
-  async () => {
-    const tracker = await startTracker();
-    const env = { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t", EXECUTION_LEASE_SECONDS: "2" };
-    await using database = await realDatabase();
-    const databaseUrl = database.url;
-    await using first = await startService({ databaseUrl, seed: true, env });
-    await using second = await startService({ databaseUrl, env });
-    await using api = await startService({ databaseUrl, env: { ...env, SIGNALBOX_ROLE: "api" } });
-    const held = () => database.query("select 1 from poll_sources where lease is not null");
-    const due = () => database.query("update poll_sources set next_poll_at = now()");
-    const polls = () => tracker.requests.filter(({ path }) => path.startsWith("/repos/octo/app/issues")).length;
-    try {
-      tracker.createIssue({ repo: "octo/app", title: "One" });
-      const body = { source: "alpha", project_id: "octo/app", interval_minutes: 60, enabled: true, since: secondsAgo(60) };
-      const { id } = (await api.post<PollSource>("/api/poll-sources", body)).body;
-      const source = async () => (await api.get<PollSource>(`/api/poll-sources/${id}`)).body;
-      await due();
-      await eventually(async () => (await source()).last_polled_at, { timeout: 30_000 });
-      // Two lists make one poll.
-      expect(polls()).toBe(2);
-      expect(await database.query("select 1 from task_executions")).toHaveLength(2);
+test("the schedule is kept by one replica at a time, and survives kill -9", {
+  timeout: 180_000,
+  tags: ["postgres"],
+}, async () => {
+  const tracker = await startTracker();
+  const env = { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t", EXECUTION_LEASE_SECONDS: "2" };
+  await using database = await freshDatabase();
+  const databaseUrl = database.url;
+  await using first = await startService({ databaseUrl, seed: true, env });
+  await using second = await startService({ databaseUrl, env });
+  await using api = await startService({ databaseUrl, env: { ...env, SIGNALBOX_ROLE: "api" } });
+  const held = () => database.query("select 1 from poll_sources where lease is not null");
+  const due = () => database.query("update poll_sources set next_poll_at = now()");
+  const polls = () => tracker.requests.filter(({ path }) => path.startsWith("/repos/octo/app/issues")).length;
+  try {
+    tracker.createIssue({ repo: "octo/app", title: "One" });
+    const body = { source: "alpha", project_id: "octo/app", interval_minutes: 60, enabled: true, since: secondsAgo(60) };
+    const { id } = (await api.post<PollSource>("/api/poll-sources", body)).body;
+    const source = async () => (await api.get<PollSource>(`/api/poll-sources/${id}`)).body;
+    await due();
+    await eventually(async () => (await source()).last_polled_at, { timeout: 30_000 });
+    // Two lists make one poll.
+    expect(polls()).toBe(2);
+    expect(await database.query("select 1 from task_executions")).toHaveLength(2);
 
-      // A replica dies in the middle of a poll: another takes the source over, and nothing runs twice.
-      tracker.createIssue({ repo: "octo/app", title: "Two" });
-      tracker.delayMs = 1500;
-      await second.kill();
-      await database.query("update poll_sources set last_polled_at = null");
-      await due();
-      // The schedule is looked at every 15 seconds.
-      await eventually(async () => (await held()).length > 0, { timeout: 30_000 });
-      await first.kill();
-      tracker.delayMs = 0;
-      await second.restart();
-      await eventually(async () => (await source()).last_polled_at, { timeout: 60_000 });
-      expect(await database.query("select 1 from webhook_events where polled")).toHaveLength(2);
-      expect(await database.query("select 1 from task_executions")).toHaveLength(4);
+    // A replica dies in the middle of a poll: another takes the source over, and nothing runs twice.
+    tracker.createIssue({ repo: "octo/app", title: "Two" });
+    tracker.delayMs = 1500;
+    await second.kill();
+    await database.query("update poll_sources set last_polled_at = null");
+    await due();
+    // The schedule is looked at every 15 seconds.
+    await eventually(async () => (await held()).length > 0, { timeout: 30_000 });
+    await first.kill();
+    tracker.delayMs = 0;
+    await second.restart();
+    await eventually(async () => (await source()).last_polled_at, { timeout: 60_000 });
+    expect(await database.query("select 1 from webhook_events where polled")).toHaveLength(2);
+    expect(await database.query("select 1 from task_executions")).toHaveLength(4);
 
-      // Nobody but a doorkeeper is left.
-      await second.kill();
-      await database.query("update poll_sources set last_polled_at = null, lease = null, lease_expires_at = null");
-      await due();
-      await new Promise((done) => setTimeout(done, 3000));
-      expect(await source()).toMatchObject({ last_polled_at: null });
-    } finally {
-      await tracker.close();
-    }
-  },
-);
+    // Nobody but a doorkeeper is left.
+    await second.kill();
+    await database.query("update poll_sources set last_polled_at = null, lease = null, lease_expires_at = null");
+    await due();
+    await new Promise((done) => setTimeout(done, 3000));
+    expect(await source()).toMatchObject({ last_polled_at: null });
+  } finally {
+    await tracker.close();
+  }
+});

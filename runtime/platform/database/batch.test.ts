@@ -68,7 +68,7 @@ describe("what arrives while a write is under way goes into the next one", () =>
   });
 });
 
-test.runIf(testServer)("a write that lost a deadlock is made again", async () => {
+test("a write that lost a deadlock is made again", { tags: ["postgres"] }, async () => {
   const { sql, close } = connectPostgres(testServer as string, { max: 3 });
   const table = sql(`deadlock_${process.pid}`);
   try {

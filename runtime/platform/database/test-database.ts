@@ -5,7 +5,6 @@ import { migrate } from "./migrate.ts";
 
 /** Where tests have a real server, for what the embedded database, being one session, does not show. */
 export const testServer = process.env.TEST_DATABASE_URL;
-if (!testServer && process.env.REQUIRE_SERVICES === "1") throw new Error("REQUIRE_SERVICES=1, but TEST_DATABASE_URL is not set");
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 
 export interface TestDatabase {

@@ -101,7 +101,7 @@ describe("the server's life", () => {
     server.closeAllConnections();
     server.close();
   });
-  test("TLS with a certificate", async () => {
+  test("TLS with a certificate", { tags: ["openssl"] }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "tls-"));
     const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
     const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];

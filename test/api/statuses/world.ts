@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { inject } from "vitest";
 import { type Model, startModel } from "../../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../../examples/demo/tracker.ts";
 import { type JsonAnswer, sendJson } from "../../harness/json-client.ts";
-import { type OwnRedis, ownRedis, redisServer } from "../../harness/redis.ts";
+import { type OwnRedis, ownRedis } from "../../harness/redis.ts";
 import { type Service, startService } from "../../harness/service.ts";
 import { surroundings, webhookSecret } from "../../harness/world.ts";
 import { type Operation, operationOf } from "./document.ts";
@@ -40,7 +41,7 @@ export interface World {
 }
 
 /** Whether there is a Redis to break. */
-export const hasRedis = redisServer() !== null;
+const hasRedis = inject("redisServer").length > 0;
 const adminKey = "key-of-an-admin";
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 

@@ -1,0 +1,70 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+/** What some tests need besides Node and npm. Its name is the tag of those tests: `test(name, { tags: ["postgres"] }, …)`. */
+export interface Need {
+  readonly name: string;
+  /** What is missing, and what to do about it. */
+  readonly missing: string;
+  readonly found: boolean;
+}
+
+declare module "vitest" {
+  interface TestTags {
+    tags: "postgres" | "redis" | "redis-server" | "python" | "openssl" | "contracts";
+  }
+  interface ProvidedContext {
+    /** A Python with grpcio and protobuf; empty if there is none. */
+    python: string;
+    /** The command that starts a Redis; empty if there is none. */
+    redisServer: readonly string[];
+  }
+}
+
+const root = join(import.meta.dirname, "../..");
+
+/** The first command that runs. */
+function working(commands: readonly (readonly string[])[], args: readonly string[]): readonly string[] {
+  for (const [program = "", ...before] of commands) {
+    try {
+      execFileSync(program, [...before, ...args], { stdio: "ignore", timeout: 20_000 });
+      return [program, ...before];
+    } catch {}
+  }
+  return [];
+}
+
+/** Debian's Python first: its packages have nothing to do with a Python of the user's own. */
+export const python = working([["/usr/bin/python3"], ["python3"]], ["-c", "import grpc, google.protobuf"])[0] ?? "";
+
+const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_REDIS_SERVER } = process.env;
+export const redisServer = working([TEST_REDIS_SERVER?.split(" ") ?? ["redis-server"]], ["--version"]);
+
+export const needs: readonly Need[] = [
+  {
+    name: "postgres",
+    missing: "no TEST_DATABASE_URL (set it to a PostgreSQL with pgvector, for tests only)",
+    found: Boolean(TEST_DATABASE_URL),
+  },
+  { name: "redis", missing: "no TEST_REDIS_URL (set it to a Redis, for tests only)", found: Boolean(TEST_REDIS_URL) },
+  {
+    name: "redis-server",
+    missing: "no redis-server (install it, or set TEST_REDIS_SERVER to the command that starts one)",
+    found: redisServer.length > 0,
+  },
+  { name: "python", missing: "no python3 with grpcio (install python3-grpcio and python3-protobuf)", found: python !== "" },
+  { name: "openssl", missing: "no openssl (install openssl)", found: working([["openssl"]], ["version"]).length > 0 },
+  {
+    name: "contracts",
+    missing: "no API descriptions of the platforms (put alpha, gamma and delta.openapi.json into ../shared/contracts)",
+    found: ["alpha", "gamma", "delta"].every((name) => existsSync(join(root, `../shared/contracts/${name}.openapi.json`))),
+  },
+];
+
+/** With REQUIRE_SERVICES=1 no test may be skipped: throws if anything is missing. */
+export function requireAll(): void {
+  const missing = needs.filter(({ found }) => !found).map((need) => `- ${need.missing}`);
+  if (process.env.REQUIRE_SERVICES !== "1" || missing.length === 0) return;
+  throw new Error(`REQUIRE_SERVICES=1, but some tests would be skipped:\n${missing.join("\n")}`);
+}
