@@ -1,4 +1,4 @@
-"""An external agent of Signalbox: registers, receives tasks, remembers, completes them.
+"""An external agent for Signalbox: registers, receives tasks, stores memories, completes tasks.
 
 It works until it is stopped (Ctrl-C), and connects again when the connection or the session is lost.
 What it answers is made up in `answer`: put your own model, tool or person there.
@@ -17,19 +17,19 @@ from gateway_pb2_grpc import AgentGatewayStub
 ADDRESS = os.environ.get("SIGNALBOX_GRPC", "localhost:9090")
 AGENT_ID = os.environ.get("AGENT_ID", "python_agent")
 SECRET = os.environ.get("AGENT_SECRET", "")
-# Path of a PEM file that the server's certificate is checked with; without it the connection is not encrypted.
+# PEM file with the CA of the server's certificate. Without it the connection is not encrypted.
 ROOTS = os.environ.get("SIGNALBOX_CA")
-# A third of the service's EXECUTION_LEASE_SECONDS or less: a task whose agent is silent for that long goes to somebody else.
+# At most a third of the service's EXECUTION_LEASE_SECONDS: without a heartbeat for that long, the task goes to another agent.
 HEARTBEAT_SECONDS = float(os.environ.get("HEARTBEAT_SECONDS", "10"))
 TIMEOUT_SECONDS = 30
-# Registering again will not help against these.
+# Errors that registering again does not solve.
 HOPELESS = (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.INVALID_ARGUMENT)
 
 log = logging.getLogger("agent")
 
 
 def answer(task, memories):
-    """The answer to a task, in Markdown: a comment below the issue."""
+    """The answer to a task, in Markdown. It is posted as a comment on the issue."""
     lines = [f"{AGENT_ID} has looked at **{task.task_name}** (`{task.canonical_trigger}`): {len(task.content)} characters."]
     if memories:
         lines.append("It remembers:")
@@ -38,7 +38,7 @@ def answer(task, memories):
 
 
 def work(gateway, session_id, task):
-    """Carries out one task: what is known about it, the answer, a note for the next time."""
+    """Carries out one task: searches memories, answers, and stores a memory."""
     log.info("task %s: %s", task.execution_id, task.task_name)
     known = gateway.MemorySearch(
         pb.MemorySearchRequest(
@@ -71,17 +71,17 @@ def remember(gateway, session_id, task):
             timeout=TIMEOUT_SECONDS,
         )
     except grpc.RpcError as error:
-        # An earlier try at the same task has stored it.
+        # An earlier attempt at the same task has stored it.
         if error.code() != grpc.StatusCode.ALREADY_EXISTS:
             raise
 
 
 def attempt(gateway, session_id, task):
-    """Gives up a task that cannot be done, so that somebody else may try."""
+    """Reports a failed task, so that it can be retried."""
     try:
         work(gateway, session_id, task)
     except grpc.RpcError as error:
-        # NOT_FOUND: the task is no longer ours. Of the rest the outer loop decides.
+        # NOT_FOUND: the task is no longer ours. The outer loop handles all other errors.
         if error.code() != grpc.StatusCode.NOT_FOUND:
             raise
         log.warning("task %s was taken away: %s", task.execution_id, error.details())
@@ -94,7 +94,7 @@ def attempt(gateway, session_id, task):
 
 
 def beat(gateway, session_id, stop):
-    """Keeps the session and the leases of its tasks while the main thread works."""
+    """Sends heartbeats for the session and its tasks while the main thread works."""
     while not stop.wait(HEARTBEAT_SECONDS):
         try:
             gateway.Heartbeat(pb.HeartbeatRequest(session_id=session_id), timeout=TIMEOUT_SECONDS)
@@ -103,7 +103,7 @@ def beat(gateway, session_id, stop):
 
 
 def serve(gateway):
-    """One session: from the registration until the stream of tasks ends, with the error that ended it."""
+    """One session: from the registration until the task stream ends. Returns the error that ended it."""
     try:
         session = gateway.RegisterAgent(
             pb.RegisterAgentRequest(agent_id=AGENT_ID, secret=SECRET, version="1.0"), timeout=TIMEOUT_SECONDS
@@ -125,7 +125,7 @@ def serve(gateway):
 
 def main():
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    # Notices within a minute that the other side is gone without a word.
+    # Detects a silently lost connection within a minute.
     options = [("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_timeout_ms", 20_000)]
     if ROOTS:
         with open(ROOTS, "rb") as file:
@@ -140,7 +140,7 @@ def main():
             serve(gateway)
         except grpc.RpcError as error:
             log.warning("%s: %s", error.code().name, error.details())
-        # Twice as long after each failure, from the beginning after a session that lasted.
+        # Exponential backoff, reset after a successful session.
         wait = 1 if time.monotonic() - began > 60 else min(wait * 2, 30)
         time.sleep(wait)
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ask, type Platform, type Remark, type Station } from "./platform.ts";
 import { startTracker, type Tracker } from "./tracker.ts";
 
-/** What the story reads of a webhook payload. */
+/** The members of a webhook payload that the story uses. */
 export interface IssuePayload {
   readonly issue: {
     readonly number: number;
@@ -15,7 +15,7 @@ export interface IssuePayload {
   readonly repository: { readonly full_name: string };
 }
 
-/** A real payload of the platform. The issue in it is that of every platform's story. */
+/** A real payload of the platform. Every platform's story uses its issue. */
 export const issueOpened = (): IssuePayload =>
   JSON.parse(readFileSync(join(import.meta.dirname, "issue-opened.json"), "utf8")) as IssuePayload;
 
@@ -55,7 +55,7 @@ export async function startAlpha(): Promise<Platform> {
   };
 }
 
-/** Labels or closes an issue at the tracker; answers what the platform tells of it. */
+/** Labels or closes an issue at the tracker and returns the webhook about it. */
 function moveIssue(tracker: Tracker, example: IssuePayload, name: string, to: Station) {
   const [repo = "", number = ""] = name.split("#");
   const there = tracker.issue(repo, Number(number));

@@ -1,4 +1,4 @@
-/** The platform writes times of webhooks like this. */
+/** The time format of the platform's webhooks. */
 export const betaTime = (iso: string): string => `${iso.slice(0, 19).replace("T", " ")} UTC`;
 
 export const betaUser = (username: string) => ({
@@ -30,7 +30,7 @@ export interface BetaIssue {
   readonly iid: number;
   readonly title: string;
   readonly description: string;
-  /** Who did it. */
+  /** The actor. */
   readonly username: string;
   /** ISO 8601. */
   readonly created_at: string;
@@ -39,7 +39,7 @@ export interface BetaIssue {
   readonly labels?: readonly string[];
 }
 
-/** The members of an issue that webhooks tell. */
+/** The members of an issue that webhooks contain. */
 export function betaIssue(issue: BetaIssue) {
   const { iid, title, description, state = "opened", created_at, updated_at = created_at, labels = ["bug"] } = issue;
   const closed = state === "closed";
@@ -69,7 +69,7 @@ export function betaIssue(issue: BetaIssue) {
   };
 }
 
-/** A webhook about an issue, with what the platform sends beside it. */
+/** The payload of a webhook about an issue, with the other members that the platform sends. */
 export function betaIssueHook(issue: BetaIssue, action: string, changes: Readonly<Record<string, unknown>> = {}) {
   const project = betaProject(issue.project);
   const { name, url, description, homepage } = project;

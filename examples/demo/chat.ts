@@ -1,4 +1,4 @@
-/** What a script reads of a request to `POST /v1/chat/completions`. */
+/** The members of a request to `POST /v1/chat/completions` that a script uses. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
@@ -24,11 +24,11 @@ export interface ChatMessage {
 
 export interface ToolCall {
   readonly name: string;
-  /** Sent as JSON; a string is sent as it is, so that a script can send broken JSON. */
+  /** Sent as JSON; a string is sent unchanged, so that a script can send broken JSON. */
   readonly arguments: unknown;
 }
 
-/** What a script answers. */
+/** The reply of a script. */
 export interface Reply {
   readonly content?: string | null;
   readonly tool_calls?: readonly ToolCall[];
@@ -38,27 +38,27 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
   /** Never answers. */
   readonly hang?: boolean;
-  /** Ends the connection in the middle of the answer. */
+  /** Closes the connection in the middle of the response. */
   readonly truncate?: boolean;
-  /** 200 with a body that is not what was asked for. */
+  /** 200 with an unrelated body. */
   readonly rubbish?: boolean;
-  /** 200 with this JSON in place of a completion. */
+  /** 200 with this JSON instead of a completion. */
   readonly raw?: unknown;
-  /** Counted from the texts where absent. */
+  /** Default: estimated from the texts. */
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
 }
 
 export const textOf = (message: ChatMessage): string =>
   typeof message.content === "string" ? message.content : (message.content ?? []).map((part) => part.text ?? "").join("\n");
 
-/** All text of a request, or that of one role. */
+/** All text of a request, or the text of one role. */
 export const allText = (request: ChatRequest, role?: string): string =>
   request.messages
     .filter((message) => role === undefined || message.role === role)
     .map(textOf)
     .join("\n");
 
-/** The answer in OpenAI's shape: one JSON body, or server-sent events. */
+/** The response in OpenAI's format: a JSON body or server-sent events. */
 export function completion(request: ChatRequest, reply: Reply, number: number): Response {
   const id = `chatcmpl-demo${number}`;
   const head = { id, created: Math.floor(Date.now() / 1000), model: request.model, system_fingerprint: "fp_demo" };
@@ -138,5 +138,5 @@ function usageOf(request: ChatRequest, reply: Reply, calls: unknown) {
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** About four characters make a token of English. */
+/** Roughly four characters per token of English. */
 export const tokensOf = (text: string): number => Math.max(1, Math.ceil(text.length / 4));

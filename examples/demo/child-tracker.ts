@@ -6,7 +6,7 @@ export interface ChildTracker {
   close(): Promise<void>;
 }
 
-/** Starts a plugin's own stand-in for its platform as a process of its own, which prints its address. */
+/** Starts a plugin's test tracker as a process, which prints its URL. */
 export async function startChildTracker(source: string): Promise<ChildTracker> {
   const file = join(import.meta.dirname, "../../plugins", source, "test-tracker.ts");
   const child = spawn(process.execPath, "Deno" in globalThis ? ["run", "-A", "--quiet", file] : [file], {

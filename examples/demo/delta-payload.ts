@@ -17,7 +17,7 @@ export interface DeltaIssue {
   readonly updated_at?: string;
 }
 
-/** An issue as webhooks tell it. */
+/** An issue as webhooks contain it. */
 export function deltaIssue(issue: DeltaIssue) {
   const { id, project, name, description_html, state, actor, created_at, updated_at = created_at } = issue;
   const empty = [
@@ -44,7 +44,7 @@ export function deltaIssue(issue: DeltaIssue) {
   };
 }
 
-/** A webhook about an issue; `change` is what it tells of. */
+/** The payload of a webhook about a change of an issue. */
 export function deltaIssueHook(
   issue: DeltaIssue,
   action: string,

@@ -1,7 +1,7 @@
 import { allText, type ChatRequest, type Reply, textOf } from "./chat.ts";
 
 interface Finding {
-  /** Id of the task, its name, or words of its description. */
+  /** Matches the id of the task, its name, or words of its description. */
   readonly task: RegExp;
   readonly heading: string;
   readonly lines: readonly string[];
@@ -78,7 +78,7 @@ const general: Finding = { task: /./, heading: "Note", lines: ["I have read “{
 
 export const signature = "*Written by the scripted demonstration model, not by a language model.*";
 
-/** Reads the issue through the tool where it is offered, then answers as the task asks. */
+/** Reads the issue with the tool if it is offered, then answers the task. */
 export function demoScript(request: ChatRequest): Reply {
   const finding = recognise(request);
   const reading = request.tools?.map((tool) => tool.function.name).find((name) => name.endsWith("__get_issue"));
@@ -91,8 +91,8 @@ export function demoScript(request: ChatRequest): Reply {
 }
 
 /**
- * The task is what the user message says behind `Task:`; without that, what the prompts speak of. Where several fit, the
- * words found first decide.
+ * The task comes after `Task:` in the user message; without that it is inferred from the prompts. If several match, the
+ * first one in the text is used.
  */
 function recognise(request: ChatRequest): Finding {
   const user = allText(request, "user");
@@ -106,7 +106,7 @@ function recognise(request: ChatRequest): Finding {
   return general;
 }
 
-/** As the prompt names it, `gamma:APP#APP-12`; else a number in it. */
+/** The issue as named in the prompt, for example `gamma:APP#APP-12`, else a number in it. */
 function issueAt(request: ChatRequest): { issue: string; project?: string } | null {
   const text = allText(request, "user");
   const [, project, named] = /about \w+:([^\s#]+)#(\S+?)\.(?:\s|$)/.exec(text) ?? [];
@@ -115,7 +115,7 @@ function issueAt(request: ChatRequest): { issue: string; project?: string } | nu
   return number === undefined ? null : { issue: number };
 }
 
-/** As the tool gave it, else as the prompt says it. */
+/** From the tool's result, else from the prompt. */
 function titleOf(request: ChatRequest): string {
   for (const message of request.messages.filter(({ role }) => role === "tool")) {
     const title = /"title"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(textOf(message))?.[1];

@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { tokensOf } from "./chat.ts";
 
-/** What `POST /v1/embeddings` takes. */
+/** The body of `POST /v1/embeddings`. */
 export interface EmbeddingsRequest {
   readonly model: string;
   readonly input: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
   readonly dimensions?: number;
-  /** `base64`, little-endian 32-bit floats, is what OpenAI's own clients ask for. */
+  /** OpenAI's own clients request `base64`: little-endian 32-bit floats. */
   readonly encoding_format?: "float" | "base64";
 }
 
-/** Answers with the platform's shape, or with 400 where the input is not one it takes. */
+/** Answers in OpenAI's format, with 400 for invalid input. */
 export function embeddings(request: EmbeddingsRequest): Response {
   const inputs = typeof request.input === "string" ? [request.input] : request.input;
   const texts = Array.isArray(inputs) ? inputs.map((input) => (typeof input === "string" ? input : JSON.stringify(input))) : [];
@@ -32,7 +32,7 @@ export function embeddings(request: EmbeddingsRequest): Response {
   return Response.json({ object: "list", data, model: request.model, usage: { prompt_tokens, total_tokens: prompt_tokens } });
 }
 
-/** Feature hashing: every word, and every three letters of it, adds to one dimension. The length of the vector is 1. */
+/** Feature hashing of words and their trigrams, normalised to length 1. */
 export function embed(text: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions);
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];

@@ -1,20 +1,20 @@
-/** What may go wrong in place of an answer. `limit` is the platform's own way of saying "slow down" with a 403. */
+/** Kinds of faults. `limit` is the platform's secondary rate limit: a 403. */
 export type Misbehaviour = "status" | "limit" | "hang" | "destroy" | "truncate" | "rubbish" | "none";
 
-/** Makes requests fail on purpose. Plain JSON, so that it can also be sent to `POST /_control/faults`. */
+/** A rule that makes requests fail. Plain JSON, so that it can also be sent to `POST /_control/faults`. */
 export interface FaultRule {
-  /** Any method where absent. */
+  /** Default: any method. */
   readonly method?: string;
-  /** Regular expression over path and query; any path where absent. */
+  /** Regular expression on path and query. Default: any path. */
   readonly path?: string;
   /** The first matching request that fails, counted from 1. */
   readonly nth?: number;
-  /** How many of them fail: 1 where absent, 0 for all until the rule is removed. */
+  /** How many of them fail. Default: 1. 0: all, until the rule is removed. */
   readonly times?: number;
-  /** The request is carried out first, and only then answered wrongly: the caller cannot know. */
+  /** Carries out the request before the fault, so that the caller cannot know its outcome. */
   readonly after?: boolean;
   readonly delayMs?: number;
-  /** `status` where a status is given; `none` (a delay only) where neither is. */
+  /** Default: `status` if a status is given, else `none` (only a delay). */
   readonly how?: Misbehaviour;
   readonly status?: number;
   /** Seconds, sent as `Retry-After`. */
@@ -27,16 +27,16 @@ export interface ActiveFault {
   readonly rule: FaultRule;
   /** Matching requests so far. */
   seen: number;
-  /** Those that were made to fail. */
+  /** Failed requests. */
   applied: number;
 }
 
-/** The rules in force. Every rule counts every request it matches; the oldest one due decides. */
+/** The active rules. Every rule counts every request that it matches; of several that are due, the oldest applies. */
 export class Faults {
   readonly #active: (ActiveFault & { readonly pattern: RegExp })[] = [];
   #last = 0;
 
-  /** Throws a `TypeError` that says what is wrong with the rule. */
+  /** Throws a `TypeError` for an invalid rule. */
   add(rule: FaultRule): ActiveFault {
     const fault = { id: ++this.#last, rule, seen: 0, applied: 0, pattern: patternOf(rule) };
     this.#active.push(fault);
@@ -78,8 +78,7 @@ function patternOf(rule: FaultRule): RegExp {
   const known: Misbehaviour[] = ["status", "limit", "hang", "destroy", "truncate", "rubbish", "none"];
   if (rule.how && !known.includes(rule.how))
     throw new TypeError(`fault: how must be one of ${known.join(", ")}; it is "${rule.how}"`);
-  if (rule.how === "status" && !rule.status)
-    throw new TypeError("fault: how is status, so status must name one, for example 502");
+  if (rule.how === "status" && !rule.status) throw new TypeError("fault: missing status, for example 502, because how is status");
   if (rule.status !== undefined && !(rule.status >= 200 && rule.status <= 599)) {
     throw new TypeError(`fault: status must be between 200 and 599; it is ${rule.status}`);
   }

@@ -1,6 +1,6 @@
 const site = "https://acme.atlassian.net";
 
-/** The platform writes times like this. */
+/** The time format of the platform. */
 export const gammaTime = (iso: string): string => `${new Date(iso).toISOString().slice(0, 23)}+0000`;
 
 export const gammaUser = (accountId: string, displayName: string) => ({
@@ -35,7 +35,7 @@ export interface GammaIssue {
   readonly key: string;
   readonly id: string;
   readonly summary: string;
-  /** Wiki markup: webhooks of both kinds of server tell texts so. */
+  /** Wiki markup, as webhooks of both Cloud and Server contain it. */
   readonly description: string;
   readonly creator: ReturnType<typeof gammaUser>;
   /** ISO 8601. */
@@ -49,7 +49,7 @@ const absent = [
   ...["timeoriginalestimate", "aggregatetimespent", "aggregatetimeestimate", "aggregatetimeoriginalestimate", "lastViewed"],
 ];
 const custom = Array.from({ length: 120 }, (_, at) => [`customfield_${10_000 + at}`, at % 30 === 19 ? `0|i000${at}:` : null]);
-/** Members of every issue that nobody asked for. */
+/** Other members of every issue, which nothing uses. */
 const unasked = {
   ...Object.fromEntries(absent.map((name) => [name, null])),
   ...Object.fromEntries(custom),
@@ -61,7 +61,7 @@ const bug = {
   ...{ subtask: false, avatarId: 10303, hierarchyLevel: 0, entityId: "2e5ae5a5-3b1e-4b1c-8d62-000000000001" },
 };
 
-/** An issue as webhooks tell it. */
+/** An issue as webhooks contain it. */
 export function gammaIssue({ key, id, summary, description, creator, created, updated = created, status = "To Do" }: GammaIssue) {
   const links = (path: string) => ({ self: `${site}/rest/api/2/issue/${key}/${path}` });
   const times = { created: gammaTime(created), updated: gammaTime(updated), statuscategorychangedate: gammaTime(created) };
@@ -79,7 +79,7 @@ export function gammaIssue({ key, id, summary, description, creator, created, up
   return { id, self: `${site}/rest/api/2/${id}`, key, fields };
 }
 
-/** A webhook about an issue. */
+/** The payload of a webhook about an issue. */
 export function gammaIssueHook(webhookEvent: string, issue: GammaIssue, more: Readonly<Record<string, unknown>> = {}) {
   const issue_event_type_name = webhookEvent.endsWith("created") ? "issue_created" : "issue_generic";
   const timestamp = Date.parse(issue.updated ?? issue.created);

@@ -14,7 +14,7 @@ interface Comments {
   readonly comments: readonly { readonly body: Node; readonly author: { readonly displayName: string } }[];
 }
 
-/** The words of a document, a line for each of its blocks. */
+/** The text of a document, with one line per block. */
 const wordsOf = (node: Node): string =>
   node.text ?? (node.content ?? []).map(wordsOf).join(/^(doc|bulletList|listItem)$/.test(node.type ?? "") ? "\n" : "");
 

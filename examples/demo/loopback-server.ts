@@ -4,36 +4,36 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Hono } from "hono";
 import { type FaultRule, Faults, howOf, type Misbehaviour } from "./faults.ts";
 
-/** One request as it came, and how it was answered. */
+/** A request and the status of its response. */
 export interface Received {
   readonly method: string;
-  /** With its query. */
+  /** Path and query. */
   readonly path: string;
   /** ISO 8601. */
   readonly at: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed where it is JSON, else the text; `null` without one. */
+  /** Parsed JSON, or the text if it is not JSON; `null` without a body. */
   readonly body: unknown;
-  /** `null` while, and if, no answer was sent. */
+  /** `null` if no response was sent. */
   status: number | null;
 }
 
 export interface LoopbackOptions {
   readonly port?: number;
-  /** The service itself. An `x-misbehave` header in its answer asks for a misbehaviour and is not sent. */
+  /** The service itself. A header `x-misbehave` in its response triggers that fault and is not sent. */
   readonly handler: (request: Request) => Response | Promise<Response>;
-  /** Body of an error that a fault rule asks for, in the platform's own shape. */
+  /** Body of an error response that a fault rule requests, in the platform's format. */
   readonly errorBody: (status: number, how: Misbehaviour) => unknown;
-  /** Headers of every answer. */
+  /** Headers of every response. */
   readonly headers?: () => Record<string, string>;
 }
 
 export interface LoopbackServer {
   readonly url: string;
-  /** Newest last; the oldest go when there are more than 100,000. */
+  /** Newest last; at most 100,000. */
   readonly requests: Received[];
   readonly faults: Faults;
-  /** Served under `/_control`, untouched by faults and delays, and not recorded. */
+  /** Served under `/_control`, without faults and delays, and not recorded. */
   readonly control: Hono;
   /** Milliseconds before each request is carried out. */
   delayMs: number;
@@ -42,7 +42,7 @@ export interface LoopbackServer {
 
 const keep = 100_000;
 
-/** A server on 127.0.0.1 that carries out requests, records them, and fails as its rules say. */
+/** A server on 127.0.0.1 that handles requests, records them, and fails according to its rules. */
 export async function startLoopback(options: LoopbackOptions): Promise<LoopbackServer> {
   const requests: Received[] = [];
   const faults = new Faults();
@@ -76,7 +76,7 @@ async function answer(self: LoopbackServer, options: LoopbackOptions, incoming: 
   if (self.delayMs > 0) await sleep(self.delayMs);
   if (rule?.delayMs) await sleep(rule.delayMs);
   const how = rule ? howOf(rule) : "none";
-  // A truncated or rubbish answer needs a real one to spoil, so these are carried out too.
+  // A truncated or rubbish response is made from a real one, so these requests are carried out too.
   const skip = rule && !rule.after && !["none", "truncate", "rubbish"].includes(how);
   const genuine = skip ? null : await options.handler(request);
   const response = rule && (how === "status" || how === "limit") ? failure(rule, how, options) : genuine;
@@ -90,7 +90,7 @@ function failure(rule: FaultRule, how: Misbehaviour, options: LoopbackOptions): 
   return Response.json(options.errorBody(status, how), { status, headers: { ...retry, ...rule.headers } });
 }
 
-/** Sends an answer, or spoils it. Gives the status that was sent, `null` where none was. */
+/** Sends a response, with the fault if there is one. Returns the status that was sent, or `null`. */
 async function send(outgoing: ServerResponse, response: Response | null, asked: Misbehaviour): Promise<number | null> {
   const own = response?.headers.get("x-misbehave") as Misbehaviour | null | undefined;
   const how = own ?? asked;
@@ -128,7 +128,7 @@ async function stream(
   return response.status;
 }
 
-/** Writes what there is, lets it reach the other side, and closes the connection under it. */
+/** Writes part of the response, waits until it is sent, and closes the connection. */
 async function cutOff(outgoing: ServerResponse, bytes: Uint8Array): Promise<void> {
   if (bytes.length > 0) outgoing.write(bytes);
   await sleep(20);
@@ -194,7 +194,7 @@ function parsed(body: string): unknown {
   }
 }
 
-/** Without the headers that `Request` refuses or that only concern the connection. */
+/** Drops the headers that `Request` refuses or that only concern the connection. */
 const flat = (incoming: IncomingMessage): Record<string, string> =>
   Object.fromEntries(
     Object.entries(incoming.headers)

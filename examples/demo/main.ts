@@ -17,9 +17,9 @@ const usage = `Usage: npm run demo -- [--keep] [--source alpha|beta|gamma|delta]
 
 Shows Signalbox at work on this machine, without accounts or keys, and ends by itself.
 
-  --keep           leave everything running afterwards, until Ctrl-C
-  --source gamma   the platform to play, one of alpha (the default), beta, gamma and delta
-  --use-case       the use case module-update: setup, an issue through three analyses, teardown (alpha)`;
+  --keep           keep everything running afterwards, until Ctrl-C
+  --source NAME    platform: alpha, beta, gamma or delta. Default: alpha
+  --use-case       play the use case module-update: setup, an issue with three analyses, teardown (alpha only)`;
 
 const limit = 60_000;
 
@@ -29,7 +29,7 @@ interface Options {
   readonly useCase: boolean;
 }
 
-/** Everything that was started, ended in reverse order. */
+/** Everything that was started; stopped in reverse order. */
 const ends: (() => Promise<void>)[] = [];
 async function endAll(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end().catch((error) => console.error(String(error)));
@@ -47,9 +47,9 @@ function readOptions(): Options | string {
     });
     if (values.help) return usage;
     const { keep, source, "use-case": useCase } = values;
-    if (useCase && source !== "alpha") return `--use-case: is played on alpha, not on ${source}.\n\n${usage}`;
+    if (useCase && source !== "alpha") return `--use-case: needs --source alpha, not ${source}\n\n${usage}`;
     if (isSource(source)) return { keep, source, useCase };
-    return `--source ${source}: the demonstration has no tracker for it. There are: ${Object.keys(platforms).join(", ")}.\n\n${usage}`;
+    return `--source: unknown platform "${source}", expected one of ${Object.keys(platforms).join(", ")}\n\n${usage}`;
   } catch (error) {
     return `${(error as Error).message}\n\n${usage}`;
   }
@@ -62,7 +62,7 @@ async function demonstrate(
 ): Promise<{ signalbox: Signalbox; addresses: string[] }> {
   tell.title(
     "Signalbox: from a webhook to a comment",
-    "The service is the real one. The tracker and the model stand in for yours; the model follows a script.",
+    "This runs the real service with a test tracker and a scripted model instead of your own.",
   );
   tell.heading("Everything starts");
   const platform = await platforms[source]();
@@ -89,18 +89,18 @@ async function demonstrate(
 }
 
 function showWhereToLook(tell: Narrator, { keep, source }: Options, url: string, addresses: readonly string[]): void {
-  tell.heading(keep ? "Where to look now (Ctrl-C ends everything)" : "Where to look next");
-  if (!keep) tell.plain("  npm run demo -- --keep   leaves all of this running, at:");
-  tell.plain(`  ${url}/docs                  the API, to read and to try`);
-  tell.plain(`  ${url}/api/task-executions   what ran; add an id for every model round and tool call`);
-  tell.plain(`  ${url}/api/webhook-events    what came in`);
+  tell.heading(keep ? "Try it now (Ctrl-C stops everything)" : "Next steps");
+  if (!keep) tell.plain("  npm run demo -- --keep   keeps all of this running, at:");
+  tell.plain(`  ${url}/docs                  API reference`);
+  tell.plain(`  ${url}/api/task-executions   executions; add an id to see model calls and tool calls`);
+  tell.plain(`  ${url}/api/webhook-events    received webhooks`);
   if (keep) for (const address of addresses) tell.plain(`  ${address}`);
   const others = Object.keys(platforms).filter((name) => name !== source);
-  tell.plain(`  npm run demo -- --source ${others[0]}   the same with another platform; there are ${others.join(", ")}`);
+  tell.plain(`  npm run demo -- --source ${others[0]}   the same with another platform: ${others.join(", ")}`);
   tell.plain("  README.md                                   connecting your own tracker and model\n");
 }
 
-/** The first Ctrl-C ends everything in order, the second at once. */
+/** The first Ctrl-C stops everything in order, the second one immediately. */
 const untilInterrupted = (): Promise<void> =>
   new Promise((done) => {
     let times = 0;
@@ -118,11 +118,11 @@ async function main(): Promise<number> {
   let timer: NodeJS.Timeout | undefined;
   try {
     const tooLong = new Promise<never>((_, fail) => {
-      timer = setTimeout(() => fail(new Error(`The demonstration took longer than ${limit / 1000} s.`)), limit);
+      timer = setTimeout(() => fail(new Error(`the demonstration took longer than ${limit / 1000} s`)), limit);
     });
     const stopped = untilInterrupted();
     const interrupted = stopped.then(() => Promise.reject(new Error("Interrupted.")));
-    // Nobody waits for it any more once the story is told.
+    // The story is over, so the promise may reject unobserved.
     interrupted.catch(() => {});
     const shown = demonstrate(tell, options, (one) => (service = one));
     const { signalbox, addresses } = await Promise.race([shown, tooLong, interrupted]);
@@ -133,7 +133,7 @@ async function main(): Promise<number> {
   } catch (error) {
     const logs = (service as Signalbox | null)?.logs().trimEnd().split("\n").slice(-30).join("\n");
     console.error(
-      `\n${tell.style("red", "The demonstration failed.")} ${error instanceof Error ? error.message : String(error)}`,
+      `\n${tell.style("red", "The demonstration failed:")} ${error instanceof Error ? error.message : String(error)}`,
     );
     if (logs) console.error(`\nThe last lines of Signalbox's log:\n${logs}`);
     return 1;

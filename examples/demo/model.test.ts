@@ -118,7 +118,7 @@ describe("the API", () => {
 describe("misbehaviour", () => {
   const ask = () => client.chat.completions.create({ model: "m", messages });
 
-  test("canned answers go to the requests they fit, as often as they say", async () => {
+  test("canned replies answer the requests that they match, as often as configured", async () => {
     model.answerWith({ when: "never said", reply: { content: "wrong" } });
     model.answerWith({ when: "login fails", reply: { status: 429, headers: { "retry-after": "3" } }, times: 2 });
     const refused = await ask().catch((error: InstanceType<typeof OpenAI.RateLimitError>) => error);
@@ -140,7 +140,7 @@ describe("misbehaviour", () => {
     await expect(cut.finalChatCompletion()).rejects.toThrow();
   });
 
-  test("is set from outside, with faults and delays", async () => {
+  test("is controlled over HTTP, including faults and delays", async () => {
     const control = (method: string, path: string, body?: unknown) =>
       fetch(model.url.replace(/v1$/, "_control/") + path, { method, ...(body ? { body: JSON.stringify(body) } : {}) });
     expect((await control("POST", "replies", { reply: { content: "from outside" } })).status).toBe(201);

@@ -10,35 +10,35 @@ import { type Received, startLoopback } from "./loopback-server.ts";
 /** `number` counts chat requests from 1. */
 export type Script = (request: ChatRequest, number: number) => Reply | Promise<Reply>;
 
-/** An answer given in place of the script's. Plain JSON, so that it can also be sent to `POST /_control/replies`. */
+/** A reply used instead of the script's. Plain JSON, so that it can also be sent to `POST /_control/replies`. */
 export interface CannedReply {
-  /** Regular expression over all text of the request; any request where absent. */
+  /** Regular expression on all text of the request. Default: any request. */
   readonly when?: string;
   readonly reply: Reply;
-  /** How often: 1 where absent, 0 for always. */
+  /** How often it is used. Default: 1. 0: always. */
   readonly times?: number;
 }
 
 export interface ModelOptions {
   readonly port?: number;
   readonly script?: Script;
-  /** Milliseconds before each answer. */
+  /** Delay before each response. Milliseconds. */
   readonly delayMs?: number;
-  /** Asked of every caller where given. */
+  /** API key that every request must have. Default: none. */
   readonly apiKey?: string;
 }
 
 /** An OpenAI-compatible API on loopback that follows a script. */
 export interface Model {
-  /** With its `/v1`, as OpenAI's clients take it. */
+  /** Base URL for OpenAI's clients, including `/v1`. */
   readonly url: string;
   readonly requests: Received[];
   delayMs: number;
-  /** Canned answers come before the script, the oldest that fits first. */
+  /** Canned replies take precedence over the script; of several that match, the oldest is used. */
   answerWith(canned: CannedReply): void;
   fault(rule: FaultRule): ActiveFault;
   clearFaults(): void;
-  /** Chat requests that came in, newest last. */
+  /** Received chat requests, newest last. */
   chats(): ChatRequest[];
   close(): Promise<void>;
 }
@@ -126,7 +126,7 @@ const models = ["scripted-demonstration-model", "text-embedding-3-small"].map((i
 const failure = (status: number, message?: string, headers: Readonly<Record<string, string>> = {}): Response =>
   Response.json({ error: openAiError(status, message) }, { status, headers });
 
-function openAiError(status: number, message = `The scripted model was told to answer with ${status}.`) {
+function openAiError(status: number, message = `The scripted model is configured to answer with ${status}.`) {
   const type = status === 429 ? "requests" : status >= 500 ? "server_error" : "invalid_request_error";
   const code = status === 429 ? "rate_limit_exceeded" : status === 401 ? "invalid_api_key" : null;
   return { message: status === 401 ? "Incorrect API key provided." : message, type, param: null, code };

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Narrator, wrapped } from "./narrator.ts";
 
-test("list items hang under their text", () => {
+test("wrapped lines of a list item are indented", () => {
   expect(wrapped("- one two three", 9)).toEqual(["- one two", "  three"]);
   expect(wrapped("plain words here", 11)).toEqual(["plain words", "here"]);
   expect(wrapped("", 10)).toEqual([""]);
 });
 
-test("no word is lost, and no line is too long that could be shorter", () => {
+test("no word is lost, and no line is longer than necessary", () => {
   fc.assert(
     fc.property(
       fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1 }),
@@ -22,7 +22,7 @@ test("no word is lost, and no line is too long that could be shorter", () => {
   );
 });
 
-test("colours only where a person watches", () => {
+test("colours only on a terminal", () => {
   const told = (isTTY: boolean) => {
     let text = "";
     const tell = new Narrator({ isTTY, write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream);

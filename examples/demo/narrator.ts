@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Tells what happens, with the time since the start in front. Colours only where a person watches. */
+/** Prints what happens, with the time since the start. Uses colours only on a terminal. */
 export class Narrator {
   readonly #out: NodeJS.WriteStream;
   readonly #colours: boolean;
@@ -21,14 +21,14 @@ export class Narrator {
     this.#write(`\n${this.style(["bold", "cyan"], text)}\n`);
   }
 
-  /** `who` acts or speaks; `note` is for those who want to know more. */
+  /** Prints an action of `who`; `note` has details. */
   say(who: string, text: string, note = ""): void {
     const seconds = ((performance.now() - this.#start) / 1000).toFixed(2).padStart(6);
     const aside = note === "" ? "" : this.style("dim", `  ${note}`);
     this.#write(`${this.style("dim", `${seconds} s`)}  ${this.style("green", who.padEnd(10))} ${text}${aside}\n`);
   }
 
-  /** Indented, behind a bar, for what somebody else wrote. */
+  /** Prints a quotation, indented behind a bar. */
   quote(text: string): void {
     const width = Math.max(40, Math.min(100, this.#out.columns ?? 100) - 14);
     for (const line of text.split("\n").flatMap((one) => wrapped(one, width))) {
@@ -49,7 +49,7 @@ export class Narrator {
   }
 }
 
-/** Broken at spaces; the lines after the first of a list item stand under its text. A longer word has a line of its own. */
+/** Wraps at spaces and indents list items. A word longer than a line has a line of its own. */
 export function wrapped(line: string, width: number): string[] {
   const indent = " ".repeat(/^\s*(?:[-*]|\d+\.)\s+/.exec(line)?.[0].length ?? 0);
   const lines: string[] = [];

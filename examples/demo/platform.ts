@@ -1,16 +1,16 @@
-/** A person opens an issue, and the platform is about to tell of it. */
+/** An opened issue and the webhook that the platform is about to send. */
 export interface Opened {
-  /** As people write it: `acme/webshop#42`, `APP-1`. */
+  /** For people: `acme/webshop#42`, `APP-1`. */
   readonly name: string;
   readonly by: string;
   readonly title: string;
   readonly webhook: {
-    /** As the platform calls it. */
+    /** The platform's name of the event. */
     readonly event: string;
     readonly payload: unknown;
-    /** Headers of this very body, proof of its sender included. */
+    /** Headers for this body, including the proof of its sender. */
     headers(body: string, delivery: string): Record<string, string>;
-    /** What the proof is. */
+    /** Description of the proof. */
     readonly proof: string;
   };
 }
@@ -20,32 +20,32 @@ export interface Remark {
   readonly text: string;
 }
 
-/** Where an issue of the use case may be moved to. */
+/** States that an issue of the use case can be moved to. */
 export type Station = "in progress" | "closed";
 
-/** A stand-in for a platform, and what the story does with it. */
+/** A test tracker and the actions of the story on it. */
 export interface Platform {
   readonly source: string;
   readonly url: string;
-  /** What it serves, in a word or two. */
+  /** The API that it serves. */
   readonly about: string;
-  /** Variables by which Signalbox finds it and posts there. */
+  /** Environment variables of Signalbox for this tracker. */
   readonly settings: Readonly<Record<string, string>>;
   openIssue(): Promise<Opened>;
-  /** A person moves an issue on; where the platform plays the use case. */
+  /** Moves an issue as a person would; absent if the platform does not support the use case. */
   move?(name: string, to: Station): Promise<Opened>;
-  /** The comments at an issue, that of the story where none is named, by the platform's own API. */
+  /** The comments on an issue, read from the platform's API. Default: the issue of the story. */
   remarks(name?: string): Promise<readonly Remark[]>;
-  /** How a person would look at them. */
+  /** How a person can read them. */
   readonly look: () => string;
   close(): Promise<void>;
 }
 
-/** JSON from a platform's API. Throws where it is refused. */
+/** Requests JSON from a platform's API. Throws if the status is not 2xx. */
 export async function ask<T>(url: string, headers: Readonly<Record<string, string>>, body?: unknown): Promise<T> {
   const request = body === undefined ? { headers } : post(headers, body);
   const response = await fetch(url, request);
-  if (!response.ok) throw new Error(`The tracker answered ${response.status} for ${url}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`the tracker answered ${response.status} to ${url}: ${await response.text()}`);
   return (await response.json()) as T;
 }
 

@@ -1,4 +1,4 @@
-/** An error as the platform words it. */
+/** An error response of the platform. */
 export class Refusal extends Error {
   readonly status: 400 | 401 | 403 | 404 | 422;
   readonly errors: readonly unknown[] | undefined;

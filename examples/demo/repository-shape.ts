@@ -43,7 +43,7 @@ const collections = [
 
 type Links = Record<`${(typeof collections)[number]}_url`, string>;
 
-/** What the demonstration never changes. */
+/** Members that the demonstration never changes. */
 const settled = {
   private: false,
   description: null,

@@ -13,11 +13,11 @@ export interface Signalbox {
   logs(): string;
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body?: string, headers?: Record<string, string>): Promise<{ status: number; body: T }>;
-  /** Ends the process and removes its folder. */
+  /** Stops the process and removes its folder. */
   stop(): Promise<void>;
 }
 
-/** Starts the service as its own process on the embedded defaults, in a temporary folder, and waits until it serves. */
+/** Starts the service as a process with the embedded database, in a temporary folder, and waits until it serves. */
 export async function startSignalbox(
   settings: Record<string, string>,
   started: (service: Signalbox) => void,
@@ -30,7 +30,7 @@ export async function startSignalbox(
         started(service);
       });
     } catch (error) {
-      // Somebody took a port between our look and the service's start.
+      // Another process took a port between our check and the start of the service.
       if (tries >= 3 || !/EADDRINUSE|AddrInUse/.test(logs())) throw error;
     }
   }
@@ -45,7 +45,7 @@ async function startOnce(settings: Record<string, string>, started: (service: Si
     ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
   );
   const child = spawn(process.execPath, "Deno" in globalThis ? ["run", "-A", "--quiet", main] : [main], {
-    // A folder of its own: a `.env` beside the sources belongs to somebody's real service.
+    // A folder of its own: a `.env` beside the sources belongs to a real service.
     cwd: folder,
     env: { ...inherited, ...settings, PORT: String(port), GRPC_PORT: String(grpcPort), DATA_DIR: join(folder, "data") },
     stdio: ["ignore", "pipe", "pipe"],
@@ -86,11 +86,11 @@ class Child implements Signalbox {
     while (this.#exit === null) {
       const response = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
       await response?.body?.cancel();
-      // Somebody else may have taken the port meanwhile, and answer in its place.
+      // Another process may have taken the port meanwhile and answer instead.
       if (response?.status === 200 && /listens on/.test(this.logs())) return;
       await sleep(25);
     }
-    throw new Error(`Signalbox ended before it served (${this.#exit}).`);
+    throw new Error(`Signalbox exited before it served (${this.#exit})`);
   }
 
   logs(): string {
@@ -130,7 +130,7 @@ class Child implements Signalbox {
   }
 }
 
-/** The port that people expect where it is free, else any. */
+/** The default port if it is free, else any port. */
 async function portOr(usual: number): Promise<number> {
   return (await tryPort(usual)) ?? (await tryPort(0)) ?? 0;
 }

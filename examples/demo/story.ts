@@ -39,7 +39,7 @@ export interface Stage {
   readonly platform: Platform;
 }
 
-/** From the seeds to the redelivery. Throws where anything comes out otherwise than it should. */
+/** Plays the story from the seeds to the redelivery. Throws if any result differs from what is expected. */
 export async function play(stage: Stage): Promise<void> {
   const { tell, signalbox } = stage;
   await seed(stage);
@@ -49,7 +49,7 @@ export async function play(stage: Stage): Promise<void> {
   const receipt = await deliver(stage, opened, delivery);
   const executions = receipt.executions ?? [];
   if (receipt.status !== "accepted" || executions.length === 0) {
-    throw new Error(`The webhook should have been accepted with executions; the answer was ${JSON.stringify(receipt)}`);
+    throw new Error(`expected the webhook to be accepted with executions, got ${JSON.stringify(receipt)}`);
   }
   tell.say("signalbox", `trigger ${receipt.canonical_trigger} fires ${executions.length} tasks`, `event ${receipt.event_id}`);
   tell.heading("The agents work");
@@ -93,7 +93,7 @@ export async function deliver(
   return answer.body;
 }
 
-/** Tells every step of an execution once it is done, until the execution has ended. */
+/** Prints each completed step of an execution, until the execution has ended. */
 export async function follow(tell: Narrator, signalbox: Signalbox, id: string): Promise<void> {
   let told = -1;
   let introduced = false;
@@ -112,7 +112,7 @@ export async function follow(tell: Narrator, signalbox: Signalbox, id: string): 
     if (run.state === "succeeded")
       return tell.say(run.agent_id ?? "fallback", `${run.task_id} succeeded`, `${run.duration_ms} ms`);
     if (run.state === "failed" || run.state === "cancelled")
-      throw new Error(`Execution ${id} of ${run.task_id} ${run.state}: ${run.error}`);
+      throw new Error(`execution ${id} of ${run.task_id} ${run.state}: ${run.error}`);
     await sleep(30);
   }
 }
@@ -130,7 +130,7 @@ function inWords(step: Step): { text: string; note: string } | null {
   return null;
 }
 
-/** As a reader sees it: without what marks it as ours. */
+/** The comment as a reader sees it, without our marker. */
 const shown = ({ text }: Remark): string => text.replace(/<!--[\s\S]*?-->|[\u200B-\u200D\u2060-\u2064]{8,}/g, "").trim();
 
 export async function showComments({ tell, platform }: Stage, { name }: Pick<Opened, "name">, expected: number): Promise<number> {
@@ -141,17 +141,16 @@ export async function showComments({ tell, platform }: Stage, { name }: Pick<Ope
     tell.say("tracker", `${remark.by} wrote`);
     tell.quote(shown(remark));
   }
-  if (remarks.length !== expected)
-    throw new Error(`There should be ${expected} comments, one per task; there are ${remarks.length}.`);
+  if (remarks.length !== expected) throw new Error(`expected ${expected} comments, one per task, got ${remarks.length}`);
   return remarks.length;
 }
 
 async function redeliver(stage: Stage, opened: Opened, delivery: string, before: number): Promise<void> {
   stage.tell.heading("The tracker sends the same webhook again");
   const again = await deliver(stage, opened, delivery);
-  if (again.status !== "duplicate") throw new Error(`A redelivery should be answered duplicate; it was ${JSON.stringify(again)}`);
+  if (again.status !== "duplicate")
+    throw new Error(`expected the redelivery to be answered with duplicate, got ${JSON.stringify(again)}`);
   const after = (await stage.platform.remarks()).length;
-  if (after !== before)
-    throw new Error(`A redelivery must not comment again; there were ${before} comments and now there are ${after}.`);
+  if (after !== before) throw new Error(`expected ${before} comments after the redelivery, got ${after}`);
   stage.tell.say("tracker", `still ${after} comments: nothing ran twice`);
 }

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { Refusal } from "./refusal.ts";
 
-/** Whether something was changed at or after the `since` of the query. */
+/** Filters by the query parameter `since`. */
 export function since(c: Context, updatedAt: string): boolean {
   const asked = c.req.query("since");
   if (asked === undefined) return true;
@@ -10,7 +10,7 @@ export function since(c: Context, updatedAt: string): boolean {
   return Date.parse(updatedAt) >= from;
 }
 
-/** What lists are ordered by. */
+/** The fields that lists can be sorted by. */
 interface Dated {
   readonly id: number;
   readonly createdAt: string;
@@ -25,7 +25,7 @@ export function sorted<T extends Dated>(c: Context, items: T[], otherwise: "asc"
   return items.sort((a, b) => sign * (key(a) - key(b) || a.id - b.id));
 }
 
-/** One page and the `Link` header that leads to the others. */
+/** One page and the `Link` header with the URLs of the other pages. */
 export function page<T>(c: Context, items: readonly T[], base: () => string, shape: (item: T) => unknown): Response {
   const size = Math.min(100, Math.max(1, Number(c.req.query("per_page") ?? 30) || 30));
   const current = Math.max(1, Number(c.req.query("page") ?? 1) || 1);

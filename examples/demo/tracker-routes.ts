@@ -7,9 +7,9 @@ import { type Issue, now, type Repository, type TrackerStore } from "./tracker-s
 
 export interface TrackerSettings {
   readonly store: TrackerStore;
-  /** Own address; known only once it listens. */
+  /** Own URL; known once it listens. */
   readonly base: () => string;
-  /** Without one, every caller is let in. */
+  /** Default: every request is accepted. */
   readonly token: string | null;
   /** The account that the token belongs to. */
   readonly login: string;
@@ -17,7 +17,7 @@ export interface TrackerSettings {
   readonly served: () => number;
 }
 
-/** The platform's REST API, as far as Signalbox and its tests use it. */
+/** The part of the platform's REST API that Signalbox and its tests use. */
 export function trackerRoutes(settings: TrackerSettings): Hono {
   const app = new Hono();
   app.use((c, next) => {
@@ -172,7 +172,7 @@ async function bodyOf(c: Context): Promise<Record<string, unknown>> {
   return body as Record<string, unknown>;
 }
 
-/** Text of an issue or a comment: the platform takes 65,536 characters of four bytes. */
+/** Text of an issue or a comment; the platform accepts 65,536 characters. */
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   const text = String(value);

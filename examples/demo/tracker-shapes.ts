@@ -1,7 +1,7 @@
 import type { components } from "@octokit/openapi-types";
 import type { Comment, Issue, Label, Repository } from "./tracker-store.ts";
 
-// The types come from the platform's own OpenAPI document: a required member that is missing does not compile.
+// The types come from the platform's OpenAPI document, so a missing required member does not compile.
 type Schemas = components["schemas"];
 
 export function userShape(base: string, login: string): Schemas["simple-user"] {

@@ -40,9 +40,9 @@ export interface Repository {
 }
 
 export interface NewIssue {
-  /** `owner/name`; made where it does not exist. */
+  /** `owner/name`; created if it does not exist. */
   readonly repo: string;
-  /** The next free one where absent. */
+  /** Default: the next free number. */
   readonly number?: number;
   readonly title: string;
   readonly body?: string | null;
@@ -55,7 +55,7 @@ export interface NewIssue {
   readonly createdAt?: string;
 }
 
-/** What the tracker knows. Names of repositories and labels compare without case, as on the platform. */
+/** The state of the tracker. Names of repositories and labels are case-insensitive, as on the platform. */
 export class TrackerStore {
   readonly #repos = new Map<string, Repository>();
   readonly #autoCreate: boolean;
@@ -69,7 +69,7 @@ export class TrackerStore {
     return this.#repos.get(`${owner}/${name}`.toLowerCase()) ?? (this.#autoCreate ? this.#make(owner, name) : null);
   }
 
-  /** The repository of an `owner/name`, made where it does not exist. */
+  /** Returns the repository `owner/name`; creates it if it does not exist. */
   ensure(fullName: string): Repository {
     const [owner, name, rest] = fullName.split("/");
     if (!owner || !name || rest !== undefined) throw new TypeError(`repo must be owner/name; it is "${fullName}"`);
@@ -115,7 +115,7 @@ export class TrackerStore {
     return comment;
   }
 
-  /** `null` where a label of that name exists. */
+  /** Returns `null` if a label of that name exists. */
   addLabel(repo: Repository, name: string, color: string, description: string | null): Label | null {
     if (repo.labels.has(name.toLowerCase())) return null;
     const label = { id: ++this.#lastId, name, color: color.toLowerCase(), description };
@@ -130,10 +130,10 @@ export class TrackerStore {
   }
 }
 
-/** The platform gives whole seconds. */
+/** The current time, in whole seconds as on the platform. */
 export const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
 
-/** Looped, because a spread of very many issues overflows the stack. */
+/** A loop, because spreading very many items overflows the stack. */
 function nextNumber(repo: Repository): number {
   let last = 0;
   for (const number of repo.issues.keys()) last = Math.max(last, number);

@@ -12,14 +12,14 @@ const call = async (method: string, path: string, body?: unknown, token = "t0ken
   const response = await fetch(tracker.url + path, {
     method,
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    // A Blob, because Deno's fetch sends a text once more when the connection ends without an answer (denoland/deno#35610).
+    // A Blob, because Deno's fetch resends a string body if the connection closes without a response (denoland/deno#35610).
     ...(body === undefined ? {} : { body: new Blob([JSON.stringify(body)]) }),
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
 };
 
 describe("the API", () => {
-  test("asks for the token", async () => {
+  test("requires the token", async () => {
     expect((await call("GET", "/user")).body).toMatchObject({ login: "signalbox-bot", type: "User" });
     expect(await call("GET", "/user", undefined, "wrong")).toMatchObject({ status: 401, body: { message: "Bad credentials" } });
   });
@@ -97,7 +97,7 @@ describe("the API", () => {
     });
   });
 
-  test("answers any issue where it may make them", async () => {
+  test("creates any requested issue with autoCreate", async () => {
     const open = await startTracker({ autoCreate: true });
     const response = await fetch(`${open.url}/repos/any/thing/issues/4711`);
     expect(await response.json()).toMatchObject({ number: 4711, body: null, comments: 0 });
@@ -109,7 +109,7 @@ describe("faults", () => {
   const path = "/repos/octo/app/issues/1/comments";
   const post = (body = "hello") => call("POST", path, { body });
 
-  test("refuse before anything is done, as often as they say", async () => {
+  test("fail before the request is carried out, as often as configured", async () => {
     tracker.fault({ method: "POST", path: "/comments$", nth: 2, times: 2, status: 429, retryAfter: 7 });
     expect((await post()).status).toBe(201);
     const refused = await post();
@@ -119,7 +119,7 @@ describe("faults", () => {
     expect(tracker.comments("octo/app", 1)).toHaveLength(2);
   });
 
-  test("do it, and then answer wrongly or not at all", async () => {
+  test("carry out the request, then fail", async () => {
     tracker.fault({ method: "POST", path: "/comments$", after: true, status: 502 });
     expect((await post()).status).toBe(502);
     tracker.fault({ method: "POST", path: "/comments$", nth: 1, after: true, how: "destroy" });
@@ -153,7 +153,7 @@ describe("faults", () => {
     expect(performance.now() - start).toBeGreaterThan(110);
   });
 
-  test("are set, seen and cleared from outside", async () => {
+  test("are set, listed and cleared over HTTP", async () => {
     expect((await call("POST", "/_control/faults", { path: "/user", times: 0, status: 503 })).status).toBe(201);
     expect((await call("POST", "/_control/faults", { path: "(", status: 503 })).status).toBe(400);
     expect((await call("GET", "/user")).status).toBe(503);

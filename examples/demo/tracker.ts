@@ -8,28 +8,28 @@ import { type Comment, type Issue, type NewIssue, TrackerStore } from "./tracker
 
 export interface TrackerOptions {
   readonly port?: number;
-  /** Asked of every caller where given. */
+  /** Token that every request must have. Default: none. */
   readonly token?: string;
-  /** The account that writes through the API; `signalbox-bot` where absent. */
+  /** The account that posts through the API. Default: `signalbox-bot`. */
   readonly login?: string;
-  /** An unknown repository or issue is made when it is asked for. */
+  /** Whether requests create unknown repositories and issues. */
   readonly autoCreate?: boolean;
-  /** Milliseconds before each request is carried out. */
+  /** Delay before each request is carried out. Milliseconds. */
   readonly delayMs?: number;
 }
 
-/** alpha's REST API on loopback, with memory but no disk. */
+/** alpha's REST API on loopback, with state in memory. */
 export interface Tracker {
   readonly url: string;
   readonly login: string;
-  /** What came in, newest last. */
+  /** Received requests, newest last. */
   readonly requests: Received[];
   delayMs: number;
   /** `repo` is `owner/name`. */
   createIssue(issue: NewIssue): Issue;
   issue(repo: string, number: number): Issue | null;
   comments(repo: string, number: number): readonly Comment[];
-  /** Adds a comment as a person would, without a request. */
+  /** Adds a comment as a person would, not through the API. */
   comment(repo: string, number: number, body: string, login: string): Comment;
   fault(rule: FaultRule): ActiveFault;
   clearFaults(): void;
@@ -111,7 +111,7 @@ class LoopbackTracker implements Tracker {
   }
   comment(repo: string, number: number, body: string, login: string): Comment {
     const issue = this.#store.issue(this.#store.ensure(repo), number);
-    if (!issue) throw new Error(`${repo}#${number} does not exist at the tracker`);
+    if (!issue) throw new Error(`issue ${repo}#${number} does not exist at the tracker`);
     return this.#store.addComment(issue, body, login);
   }
   fault(rule: FaultRule): ActiveFault {

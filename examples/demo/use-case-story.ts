@@ -17,14 +17,14 @@ type Row = Readonly<{ id: string }>;
 const path = "/api/use-cases/module-update";
 const context = { tech_stack: "TypeScript", deployment: "containers", team_size: "5" };
 
-/** The use case module-update: its setup, an issue that goes through three analyses, its teardown. */
+/** Plays the use case module-update: setup, an issue with three analyses, teardown. */
 export async function playUseCase(stage: Stage): Promise<void> {
   const { tell, signalbox } = stage;
   await seed(stage);
   tell.heading("The setup");
   const made = await post<SetUp>(stage, `${path}/setup`, { project_context: context });
   const name = made.tracker_issue?.key;
-  if (!name) throw new Error("The setup should have made an issue.");
+  if (!name) throw new Error("the setup created no issue");
   tell.say("signalbox", `made project ${made.project.id}, ${made.project.project_id}, its routing, and the issue ${name}`);
   for (const step of made.next_steps) tell.quote(`- ${step}`);
 
@@ -37,7 +37,7 @@ export async function playUseCase(stage: Stage): Promise<void> {
   tell.heading("The teardown, twice");
   for (const expected of ["torn_down", "nothing_to_do"]) {
     const { status, project_deleted, issue_closed } = await post<TornDown>(stage, `${path}/teardown`);
-    if (status !== expected) throw new Error(`The teardown should answer ${expected}; it was ${status}`);
+    if (status !== expected) throw new Error(`expected the teardown to answer ${expected}, got ${status}`);
     tell.say("signalbox", `answers ${status}`, `project deleted: ${project_deleted}, issue closed: ${issue_closed}`);
   }
   const [agents, tasks] = [await signalbox.get<Row[]>("/api/agents"), await signalbox.get<Row[]>("/api/tasks")];
@@ -52,25 +52,25 @@ async function post<T>({ tell, signalbox }: Stage, to: string, body?: object): P
   return answer.body;
 }
 
-/** The execution that the setup set off. */
+/** The execution that the setup started. */
 async function firstOf({ signalbox }: Stage, project: number): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
     const [first] = await signalbox.get<Row[]>(`/api/task-executions?project_id=${project}`);
     if (first) return first.id;
     await sleep(50);
   }
-  throw new Error("The new issue should have started an analysis.");
+  throw new Error("the new issue started no analysis");
 }
 
 async function moved(stage: Stage, name: string, to: Station, what: string): Promise<void> {
   const { tell, platform, signalbox } = stage;
-  if (!platform.move) throw new Error(`${platform.source} does not play the use case`);
+  if (!platform.move) throw new Error(`${platform.source} does not support the use case`);
   tell.heading(`${to === "closed" ? "Closed" : "In progress"}: ${what}`);
   const told = await platform.move(name, to);
   tell.say("tracker", to === "closed" ? `${told.by} closes ${name}` : `${told.by} labels ${name} "${to}"`);
   const { canonical_trigger, executions = [] } = await deliver(stage, told);
   const [execution] = executions;
-  if (!execution) throw new Error(`The move should have started ${what}.`);
+  if (!execution) throw new Error(`the move did not start ${what}`);
   tell.say("signalbox", `trigger ${canonical_trigger} fires ${execution.task_id}`);
   await follow(tell, signalbox, execution.id);
 }

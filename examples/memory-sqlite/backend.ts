@@ -15,7 +15,7 @@ const alive = "(expires_at is null or expires_at > ?)";
 type Value = string | number;
 type Row = StoredMemory & { embedding: Uint8Array | null };
 
-/** Everything is synchronous underneath, so of several calls at the same time each sees the whole of the others. */
+/** SQLite calls are synchronous, so concurrent calls never see each other's partial results. */
 export function sqliteBackend(file: File, vectors: Vectors): MemoryBackend {
   const closeness = (query: readonly number[], stored: Uint8Array | null): number | null =>
     stored === null || query.length !== vectors.dimension ? null : distanceOf(vectors.metric, query, floatsOf(stored));
@@ -109,7 +109,7 @@ export function sqliteBackend(file: File, vectors: Vectors): MemoryBackend {
   };
 }
 
-/** The condition of a filter, on the living, with its values. */
+/** The SQL condition of a filter on memories that have not expired, with its values. */
 function where(filter: MemoryFilter): [string, Value[]] {
   const values: Value[] = [];
   const alternatives = filter.map((match) => {
@@ -139,10 +139,10 @@ function ranked(file: File, query: string, filter: MemoryFilter): Map<number, nu
 }
 
 function bytesOf(vector: readonly number[], dimension: number): Uint8Array {
-  if (vector.length !== dimension) throw new RangeError(`a vector has ${dimension} numbers; this one has ${vector.length}`);
+  if (vector.length !== dimension) throw new RangeError(`expected a vector with ${dimension} dimensions, got ${vector.length}`);
   return new Uint8Array(Float32Array.from(vector).buffer);
 }
 
 const floatsOf = (bytes: Uint8Array): Float32Array =>
-  // A copy, because the bytes of a row need not begin at a multiple of four.
+  // A copy, because the bytes of a row may not be aligned to four bytes.
   new Float32Array(bytes.slice().buffer);

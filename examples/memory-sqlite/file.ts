@@ -32,14 +32,14 @@ const schema = `
     insert into words (words, rowid, content) values ('delete', old.number, old.content);
   end;`;
 
-/** A SQLite file. What cannot be done because another process is writing, or the disk is full, is `unavailable`. */
+/** A SQLite file. Throws `unavailable` if another process is writing or the disk is full. */
 export interface File {
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[];
-  /** Rows one by one, for those that need not all be held. */
+  /** Iterates over rows without loading all of them. */
   each<Row>(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
-  /** Answers how many rows changed. */
+  /** Returns how many rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
-  /** All or nothing; nobody else writes meanwhile. */
+  /** Runs a transaction that excludes other writers. */
   transaction<T>(work: () => T): T;
   close(): void;
 }
@@ -54,7 +54,7 @@ export function openFile(path: string): File {
     return statement;
   };
   return {
-    // Rows have no prototype; a spread gives them one.
+    // Rows have no prototype; the spread makes them ordinary objects.
     all: <Row>(sql: string, ...values: SQLInputValue[]) =>
       guarded(() => prepared(sql).all(...values)).map((row) => ({ ...row }) as Row),
     each: <Row>(sql: string, ...values: SQLInputValue[]) => guarded(() => prepared(sql).iterate(...values)) as Iterable<Row>,

@@ -7,8 +7,10 @@ export default definePlugin({
   id: "memory-sqlite",
   version: "0.1.0",
   sdk: "^0.1.0",
-  about: "Memories in one SQLite file: words by FTS5, vectors compared one by one.",
-  config: z.object({ path: z.string().min(1).default("memories.sqlite").describe("The file, from the working folder.") }),
+  about: "Memories in one SQLite file, with FTS5 text search and exact vector search.",
+  config: z.object({
+    path: z.string().min(1).default("memories.sqlite").describe("Path of the file, relative to the working directory."),
+  }),
   needs: ["vectors"],
   setup: ({ config, vectors }) => {
     const file = openFile(config.path);

@@ -1,4 +1,4 @@
-/** Words of English that say nothing about a text. */
+/** English stop words. */
 const stopWords = new Set(
   "a about after all also am an and any are as at be been before but by can could did do does for from had has have he her his how i if in into is it its just me more my no not of on one or our out over she so some such than that the their them then there these they this to too up us was we were what when where which who why will with would you your".split(
     " ",
@@ -6,17 +6,17 @@ const stopWords = new Set(
 );
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-/** A text as FTS5 takes it: a phrase of its words, in quotation marks. */
+/** A quoted FTS5 phrase. */
 const phrase = (words: readonly string[]): string => `"${words.join(" ")}"`;
 const telling = (words: readonly string[]): string[] => words.filter((word) => !stopWords.has(word));
 
-/** Whatever word occurs; `null` where none of them tells anything. */
+/** FTS5 query for any of the words; `null` if all of them are stop words. */
 export function anyWord(text: string): string | null {
   const words = telling(wordsOf(text));
   return words.length === 0 ? null : words.map((word) => phrase([word])).join(" OR ");
 }
 
-/** Every word; in web search syntax also "phrases", `or`, and `-` before what must not occur. */
+/** FTS5 query for every word. With web search syntax also "phrases", `or`, and `-` before excluded words. */
 export function allWords(text: string, syntax: "all" | "any"): string | null {
   if (syntax === "any") {
     const words = telling(wordsOf(text));

@@ -3,7 +3,7 @@ import { createClient } from "@hey-api/openapi-ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Makes the client in `gen/` from the document of the API: a file, or the address of a service's own. */
+/** Generates the client in `gen/` from the OpenAPI document: a file, or the URL of a service's document. */
 const input = process.argv[2] ?? here("../../schema/gen/openapi.json");
 await createClient({
   input,

@@ -5,8 +5,8 @@ import * as signalbox from "./gen/sdk.gen.ts";
 import type { Project, TaskExecution, WebhookMapping, WebhookReceipt } from "./gen/types.gen.ts";
 
 /**
- * The whole life of an agent, a project, a mapping and an execution, with the client made from `openapi.json`.
- * `SIGNALBOX_URL`, `SIGNALBOX_API_KEY` and `ALPHA_WEBHOOK_SECRET` say where the service is and what it wants.
+ * The life cycle of an agent, a project, a mapping and an execution, with the client generated from `openapi.json`.
+ * Settings: `SIGNALBOX_URL`, `SIGNALBOX_API_KEY` and `ALPHA_WEBHOOK_SECRET`.
  */
 const { SIGNALBOX_URL = "http://127.0.0.1:8000", SIGNALBOX_API_KEY = "", ALPHA_WEBHOOK_SECRET } = process.env;
 client.setConfig({ baseUrl: SIGNALBOX_URL, auth: SIGNALBOX_API_KEY });
@@ -14,7 +14,7 @@ client.setConfig({ baseUrl: SIGNALBOX_URL, auth: SIGNALBOX_API_KEY });
 const repository = "signalbox-example/openapi-client";
 const trigger = "example.opened";
 
-/** The data of an answer that must have some; an error says what the service said. */
+/** The data of a successful response. Throws the service's message otherwise. */
 function must<T>({ data, error }: { data?: T; error?: { error: string } }, what: string): T {
   if (error) throw new Error(`${what}: ${error.error}`);
   console.log(what);
@@ -74,11 +74,11 @@ async function mapped(): Promise<WebhookMapping> {
       path: { id: mapping.id },
       body: { jq_filter: `.repository.full_name == ${JSON.stringify(repository)}` },
     }),
-    "it is changed: it matches the project's issues",
+    "it is changed to match the project's issues",
   );
 }
 
-/** An issue is opened, as its platform tells of it. */
+/** Sends the webhook of an opened issue. */
 async function webhook(): Promise<WebhookReceipt> {
   const body = {
     action: "opened",
@@ -94,7 +94,7 @@ async function webhook(): Promise<WebhookReceipt> {
 /** Waits until the execution that the webhook started has ended. */
 async function execution({ executions = [] }: WebhookReceipt, project: Project): Promise<TaskExecution> {
   const [started] = executions;
-  if (!started) throw new Error("the webhook started nothing");
+  if (!started) throw new Error("the webhook started no execution");
   for (let tries = 0; tries < 300; tries++) {
     const { data } = await signalbox.taskExecutionsGet({ path: { id: started.id }, throwOnError: true });
     if (data.project_id !== project.id) throw new Error("the execution is not the project's");

@@ -3,7 +3,7 @@ import type { Client } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** `null` for an app's token, which stands for no user: its comments are known by their marker. */
+/** `null` for an app's token, which belongs to no user: its comments are recognised by their marker. */
 export async function accountOf(client: Client, signal: AbortSignal): Promise<string | null> {
   try {
     return (await client.read("GET /user", {}, shapes.account, signal)).data.login;
@@ -16,8 +16,8 @@ export async function accountOf(client: Client, signal: AbortSignal): Promise<st
 /** Reads something that every token may read. Throws a `PluginError`. */
 export async function check(client: Client, { connection, signal }: Call<Settings>): Promise<void> {
   if (!connection.token)
-    throw new PluginError("not_configured", "alpha has no token: set ALPHA_TOKEN, or `token` in the credentials");
-  // A bad token is 401 in both. An app's token may not read the user, but may read its limits.
+    throw new PluginError("not_configured", "missing ALPHA_TOKEN: set it, or set `token` in the credentials");
+  // A bad token gets 401 from both. An app's token may not read the user, but it may read its limits.
   if ((await accountOf(client, signal)) === null) await client.read("GET /rate_limit", {}, shapes.anything, signal);
 }
 

@@ -2,7 +2,7 @@ import { PluginError, type Subject } from "@signalbox/sdk";
 
 const repository = /^[A-Za-z0-9_.-]{1,100}\/[A-Za-z0-9_.-]{1,100}$/;
 
-/** Names stand in paths of requests, where `.` and `..` would lead to another one. */
+/** Names become parts of request paths, where `.` and `..` would address another resource. */
 export const isProject = (name: unknown): name is string =>
   typeof name === "string" && repository.test(name) && !name.split("/").some((part) => part === "." || part === "..");
 
@@ -16,9 +16,9 @@ export interface Address extends Repository {
   readonly issue_number: number;
 }
 
-/** Throws `invalid_input` for a project that is absent or not `owner/repo`. */
+/** Throws `invalid_input` if the project is missing or is not `owner/repo`. */
 export function repositoryOf(project: string | undefined): Repository {
-  if (project === undefined) throw new PluginError("invalid_input", 'project is missing: name the repository as "owner/repo"');
+  if (project === undefined) throw new PluginError("invalid_input", 'missing project: name the repository as "owner/repo"');
   const name = project.trim();
   if (!isProject(name)) {
     throw new PluginError("invalid_input", `project must be "owner/repo"; it is ${JSON.stringify(project.slice(0, 200))}`);
@@ -27,7 +27,7 @@ export function repositoryOf(project: string | undefined): Repository {
   return { owner, repo };
 }
 
-/** `12`, `#12`, 12 with a project, or `owner/repo#12`, whose own repository wins. Throws `invalid_input`. */
+/** Accepts `12`, `#12` or 12 with a project, or `owner/repo#12`, which overrides the project. Throws `invalid_input`. */
 export function addressOf(issue: string | number, project: string | undefined): Address {
   const match = /^(?:([^#\s]+)?#)?(\d{1,15})$/.exec(String(issue).trim());
   const issue_number = Number(match?.[2] ?? 0);

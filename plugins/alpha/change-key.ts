@@ -2,8 +2,8 @@ import { at, timeAt } from "@signalbox/sdk";
 import { isNumber, isProject } from "./address.ts";
 
 /**
- * What changed, spelled so that the webhook and the poll of one change come to the same. Repository names are
- * compared without case, as the platform does.
+ * Names a change. The webhook and the poll of one change have the same key. Repository names are
+ * case-insensitive, as they are on the platform.
  */
 export function changeKey(event: string, action: string | null, payload: unknown): string | null {
   const repo = at(payload, "repository", "full_name");
@@ -20,6 +20,6 @@ export function changeKey(event: string, action: string | null, payload: unknown
   const name = `${project}#${number}`;
   if (action === "opened") return `${event}/opened/${name}`;
   const when = timeAt(item, action === "closed" ? "closed_at" : "updated_at");
-  // What a poll sees of any other change is only that there was one, and when.
+  // Of any other change, a poll sees only that it happened, and when.
   return when && `${event}/${action === "closed" ? "closed" : "changed"}/${name}@${when}`;
 }

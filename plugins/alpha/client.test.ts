@@ -24,7 +24,7 @@ afterEach(() => tracker.close());
 const connection = () => settings.parse({ token: "test-token-1", api_url: `${tracker.url}/` });
 const open = async () => {
   const { sources, tools } = await setUp(alpha);
-  if (!sources?.alpha || !tools?.get_issue) throw new Error("alpha is not complete");
+  if (!sources?.alpha || !tools?.get_issue) throw new Error("alpha has no source or no get_issue tool");
   return { source: sources.alpha, getIssue: tools.get_issue };
 };
 
@@ -41,7 +41,7 @@ describe("requests", () => {
     expect(tracker.requests).toHaveLength(4);
   });
 
-  test("a rate limit longer than the deadline is told with the wait", async () => {
+  test("a rate limit longer than the deadline is reported with its wait", async () => {
     const { source } = await open();
     tracker.fault({ kind: "status", status: 429, headers: { "retry-after": "30" } });
     const started = performance.now();
@@ -60,14 +60,14 @@ describe("requests", () => {
     expect(tracker.requests.at(-1)?.path).toBe("/rate_limit");
   });
 
-  test("without a token nothing is asked", async () => {
+  test("without a token no request is sent", async () => {
     const { source } = await open();
     const bare = settings.parse({ api_url: tracker.url });
     await expect(source.check(callOf(bare))).rejects.toMatchObject({ code: "not_configured", retryable: false });
     expect(tracker.requests).toHaveLength(0);
   });
 
-  test("a refusal of the host's fetch is handed on as it is, untried", async () => {
+  test("an error of the host's fetch is passed on unchanged, without a retry", async () => {
     let asked = 0;
     const refusing = () => {
       asked += 1;
@@ -85,15 +85,15 @@ describe("requests", () => {
     expect(asked).toBe(1);
   });
 
-  test("comments flow freely at a server of one's own", async () => {
+  test("comments to a self-hosted server are not throttled", async () => {
     const { source } = await open();
     const post = { subject: { project: "octo/app", issue: "1" }, body: "x" };
-    // At the pace of the public platform these would take ten minutes, far more than a test is given.
+    // With the interval of the public platform these would take ten minutes, far longer than the test's timeout.
     await Promise.all(Array.from({ length: 200 }, () => source.deliver(post, callOf(connection()))));
     expect(tracker.comments(post.subject)).toHaveLength(200);
   });
 
-  test("writes at the public platform keep its pace", async () => {
+  test("writes to the public platform keep its interval", async () => {
     const times: number[] = [];
     const counting = async () => {
       times.push(performance.now());
@@ -109,7 +109,7 @@ describe("requests", () => {
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(2900);
   });
 
-  test("nothing of it keeps a process alive", () => {
+  test("the client does not keep a process alive", () => {
     const script = `
       import { callOf, fakeCapabilities, setUp } from "@signalbox/sdk/testing";
       import alpha from ${JSON.stringify(new URL("index.ts", import.meta.url).href)};
@@ -134,10 +134,10 @@ describe("a burst of 1,000 comments", () => {
   afterEach(() => void vi.useRealTimers());
 
   test.for([
-    ["a server that takes 80 a minute and says so by 429", "https://git.example/api/v3", 20],
+    ["a server that takes 80 a minute and answers 403 above that", "https://git.example/api/v3", 20],
     ["the public platform, three seconds apart", "https://api.github.com", 60],
   ] as const)(
-    "by two replicas at %s: none is refused twice, none is lost, none is doubled",
+    "from two replicas to %s: no comment is refused twice, lost or posted twice",
     { timeout: 60_000 },
     async ([, api_url, minutes]) => {
       const written: string[] = [];
@@ -193,7 +193,7 @@ describe("failureOf", () => {
     [503, "unavailable"],
   ] as const)("%i is %s", ([status, code]) => expect(of(status)).toMatchObject({ code }));
 
-  test("reads every way of saying how long", () => {
+  test("reads every form of a wait", () => {
     expect(of(403, { "retry-after": "7" })).toMatchObject({ code: "rate_limited", retry_after_ms: 7000 });
     expect(of(403, {}, "You have exceeded a secondary rate limit")).toMatchObject({
       code: "rate_limited",
@@ -209,7 +209,7 @@ describe("failureOf", () => {
 });
 
 describe("comments", () => {
-  test("a comment that is too long is cut, says so, and is found", () => {
+  test("a comment that is too long is cut, has a note about it, and is found", () => {
     const body = commentBody(`${"ä😀".repeat(40_000)}`, "key-1");
     expect(body.length).toBeLessThanOrEqual(longest);
     expect(body.isWellFormed()).toBe(true);

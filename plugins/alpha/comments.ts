@@ -4,10 +4,10 @@ import type { Client } from "./client.ts";
 import { pageOf } from "./paging.ts";
 import * as shapes from "./shapes.ts";
 
-/** Characters that the platform takes in one comment. */
+/** Longest comment that the platform accepts, in characters. */
 export const longest = 65_536;
 const route = "/repos/{owner}/{repo}/issues/{issue_number}/comments";
-/** Pages of 100. The platform allows 2,500 comments on an issue; a server of one's own may allow more. */
+/** Pages of 100. The platform allows 2,500 comments on an issue; a self-hosted server may allow more. */
 const mostPages = 1000;
 
 export async function postComment(
@@ -21,7 +21,7 @@ export async function postComment(
   return posted(data);
 }
 
-/** The note stands in front: behind the text, an unclosed code fence would swallow it. */
+/** The note comes first: after the text, an unclosed code fence would swallow it. */
 export function commentBody(body: string, key: string): string {
   const whole = mark(clean(body), key);
   if (whole.length <= longest) return whole;
@@ -29,7 +29,7 @@ export function commentBody(body: string, key: string): string {
   return cut(mark(`${note}\n\n${clean(body)}`, key), longest);
 }
 
-/** The comment that carries `key`, looked for from the newest page back. */
+/** Finds the comment with the marker of `key`; newest page first. */
 export async function findComment(client: Client, address: Address, key: string, signal: AbortSignal): Promise<Posted | null> {
   const load = (page: number) => client.read(`GET ${route}`, { ...address, per_page: 100, page }, shapes.comments, signal);
   const among = (list: readonly { id: number | bigint; html_url: string; body?: string | null | undefined }[]) =>
@@ -38,7 +38,7 @@ export async function findComment(client: Client, address: Address, key: string,
   let found = among(first.data);
   let forward = pageOf(first.link, "last") === null ? pageOf(first.link, "next") : null;
   for (let page = pageOf(first.link, "last") ?? 1; !found && page > 1; page--) found = among((await load(page)).data);
-  // Servers that do not name the last page are read forwards.
+  // Some servers do not name the last page: read those from the first page on.
   while (!found && forward !== null && forward <= mostPages) {
     const next = await load(forward);
     found = among(next.data);

@@ -23,7 +23,7 @@ interface Contract {
 }
 const schemaOf = (schema: object) => z.fromJSONSchema(schema as never, { defaultTarget: "openapi-3.0" });
 
-/** What is wrong with a request by the platform's own description; the fewer names in braces, the better a path fits. */
+/** Compares a request with the platform's OpenAPI description. Of several matching paths, the one with the fewest parameters counts. */
 function faultsOf(contract: Contract, { method, path, query, body, headers }: SeenRequest): string[] {
   const parts = path.split("/");
   const fits = (template: string) => {
@@ -64,7 +64,7 @@ function faultsOf(contract: Contract, { method, path, query, body, headers }: Se
   return faults;
 }
 
-describe("every request is one of the platform's contract", { tags: ["contracts"] }, () => {
+describe("every request matches the platform's contract", { tags: ["contracts"] }, () => {
   let tracker: AlphaTracker;
   let contract: Contract;
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe("every request is one of the platform's contract", { tags: ["contracts"
     for (const request of tracker.requests) expect(faultsOf(contract, request), `${request.method} ${request.path}`).toEqual([]);
   });
 
-  test("and one that is not would be seen", () => {
+  test("a request that does not match is detected", () => {
     const request = {
       method: "POST",
       path: "/repos/o/r/issues/12/comments",

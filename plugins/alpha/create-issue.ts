@@ -6,19 +6,19 @@ import * as shapes from "./shapes.ts";
 
 const made = shapes.issue.loose();
 
-/** Makes an issue, and says it as the webhook will. */
+/** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(client: Client, { project, title, body }: NewTrackerIssue, signal: AbortSignal) {
   const repository = repositoryOf(project);
   const text = { title: cut(clean(title), 256), body: cut(clean(body), longest) };
   const { data } = await client.write("POST /repos/{owner}/{repo}/issues", { ...repository, ...text }, made, signal);
   const full_name = `${repository.owner}/${repository.repo}`;
-  const told = { action: "opened", issue: data, repository: { full_name }, sender: data.user ?? null };
+  const created = { action: "opened", issue: data, repository: { full_name }, sender: data.user ?? null };
   // Ids over 2^53 were read as bigint, which is no JSON.
-  const payload = JSON.parse(JSON.stringify(told, (_, value) => (typeof value === "bigint" ? String(value) : value))) as Json;
+  const payload = JSON.parse(JSON.stringify(created, (_, value) => (typeof value === "bigint" ? String(value) : value))) as Json;
   return { key: `${full_name}#${data.number}`, url: data.html_url, event: { headers: { "x-alpha-event": "issues" }, payload } };
 }
 
-/** An issue that is gone is closed enough. */
+/** A deleted issue counts as closed. */
 export async function closeIssue(client: Client, { project, key }: { project: string; key: string }, signal: AbortSignal) {
   const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
   try {

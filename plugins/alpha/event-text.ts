@@ -1,9 +1,9 @@
 import { at, textAt, unmark } from "@signalbox/sdk";
 
-/** The platform's own limit for a body; what is longer did not come from it. */
+/** The platform's own limit for a body, in characters. */
 const longest = 65_536;
 
-/** What the agent reads: Markdown, headings for the parts, `""` for events without a text of their own. */
+/** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export function eventText(event: string, payload: unknown): string {
   if (event === "issues") return itemText("Issue", at(payload, "issue"));
   if (event === "pull_request") return itemText("Pull request", at(payload, "pull_request"));

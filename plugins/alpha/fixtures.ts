@@ -91,7 +91,7 @@ const golden: readonly Golden[] = [
     },
   },
   {
-    name: "an event of no table",
+    name: "an event that no mapping names",
     headers: { "x-alpha-event": "star" },
     payload: { action: "created", repository, sender: { login: "ann" } },
     expect: { event_name: "star", action: "created", subject: null, text: "", lacks: null },

@@ -8,7 +8,7 @@ export default definePlugin({
   id: "alpha",
   version: "0.1.0",
   sdk: "^0.1.0",
-  about: "Issues, pull requests and comments of the platform called alpha (GitHub, REST API 2022-11-28).",
+  about: "Issues, pull requests and comments of alpha (GitHub, REST API 2022-11-28).",
   config: z.object({}),
   needs: ["fetch", "log", "pace"],
   hosts: ["api.github.com"],

@@ -12,7 +12,7 @@ interface Wanted {
   readonly description?: string | undefined;
 }
 
-/** Makes a label, or answers the one of that name. */
+/** Creates a label; returns the existing one if the name is taken. */
 export async function createLabel(client: Client, repository: Repository, wanted: Wanted, signal: AbortSignal) {
   const name = clean(wanted.name);
   const description = wanted.description === undefined ? {} : { description: clean(wanted.description) };
@@ -29,7 +29,7 @@ export async function createLabel(client: Client, repository: Repository, wanted
   return { name: label.name, color: label.color, description: label.description ?? null, url: label.url };
 }
 
-/** The platform compares names without case. */
+/** Label names are case-insensitive on the platform. */
 async function findLabel(client: Client, repository: Repository, name: string, signal: AbortSignal): Promise<Label | undefined> {
   for (let page: number | null = 1; page !== null && page <= 100; ) {
     const route = "GET /repos/{owner}/{repo}/labels";

@@ -1,4 +1,4 @@
-/** The page number that a `Link` header names for `last`, `next` …; `null` without one. Only the number counts: the address is ours. */
+/** The page number in a `Link` header for `last`, `next` and so on; `null` if absent. Only the number is used, never the header's URL. */
 export function pageOf(link: string, relation: string): number | null {
   for (const part of link.split(",")) {
     const match = /<([^>]*)>(.*)/.exec(part);

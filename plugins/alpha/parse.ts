@@ -13,14 +13,14 @@ import { isNumber, isProject } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import { eventText } from "./event-text.ts";
 
-/** Where each event of the service's table has its number. */
+/** Where each mapped event has its issue number. */
 const tabled: Readonly<Record<string, "issue" | "pull_request">> = {
   issues: "issue",
   issue_comment: "issue",
   pull_request: "pull_request",
 };
 
-/** Reads any event; never throws, whatever the payload is. */
+/** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const event_name = header(headers, "x-alpha-event", "x-github-event") ?? "";
   const action = textAt(payload, ["action"], 200);
@@ -38,7 +38,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   };
 }
 
-/** The first of the headers that says something; the neutral name stands first. Over 200 characters is no id of anything. */
+/** The first header that is set; our own name comes before the platform's. Values over 200 characters are ignored. */
 function header(headers: Readonly<Record<string, string>>, ...names: readonly string[]): string | null {
   for (const name of names) {
     const value = at(headers, name);
@@ -54,7 +54,7 @@ function subjectOf(payload: unknown): Subject | null {
   return number !== undefined && isProject(project) ? { project, issue: String(number) } : null;
 }
 
-/** A polled event says `sender: null` where nobody knows who did it; the author of an issue did not do all that befell it. */
+/** A polled event has `sender: null` if its actor is unknown. The author of an issue is not the actor of every event on it. */
 function actorOf(payload: unknown): string | null {
   const sender = textAt(payload, ["sender", "login"], 200);
   if (sender !== null || at(payload, "sender") === null) return sender;

@@ -1,20 +1,20 @@
 import { z } from "zod";
 
-/** How far one list has been read. Times are ISO 8601 without fractions, as the platform writes them. */
+/** Position in one list. Times are ISO 8601 without fractions, as the platform writes them. */
 const position = z.object({
-  /** What was created or closed after this has not been told of: the end of the last poll that came to the end. */
+  /** Events created or closed after this time have not been reported: the end of the last complete poll. */
   from: z.string(),
-  /** `updated_at` of the last item read, and what was read of that very second. */
+  /** `updated_at` of the last item read, and the items already read in that second. */
   at: z.string(),
   seen: z.array(z.string()),
-  /** The page to go on with; over 1 only where one second fills more than a page. */
+  /** The next page; above 1 only if one second fills more than a page. */
   page: z.number().int().positive(),
 });
 export type Position = z.output<typeof position>;
 const cursor = z.object({ v: z.literal(1), issues: position, comments: position });
 export type Cursor = z.output<typeof cursor>;
 
-/** The cursor of an earlier poll; one that cannot be read starts again at `since`, for what comes twice is known by its key. */
+/** Parses the cursor of an earlier poll. An invalid one restarts at `since`: events that come twice have the same key. */
 export function cursorOf(text: string | null, since: string): Cursor {
   try {
     return cursor.parse(JSON.parse(text ?? ""));

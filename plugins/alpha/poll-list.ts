@@ -15,9 +15,9 @@ export interface Read {
 }
 
 /**
- * Reads a list by time of change, from the position on. Each page is asked for by time, not by number: an item changed
- * meanwhile moves to the end, and with numbered pages its successor would be passed over. Where the budget ends the
- * position tells how to go on.
+ * Reads a list by time of change, from the position on. Pages are requested by time, not by number: an item that changes
+ * meanwhile moves to the end of the list, and numbered pages would then skip its successor. If the budget runs out, the
+ * returned position is where the next poll continues.
  */
 export async function readList(
   client: Client,
@@ -32,7 +32,7 @@ export async function readList(
   let position = start;
   while (budget.requests > 0) {
     budget.requests -= 1;
-    // A second earlier, because "after" may be meant strictly; what was seen is left out below.
+    // One second earlier, because the platform may exclude the time itself; items already seen are skipped below.
     const asked = { ...repository, ...fixed, since: seconds(position.at, -1), per_page: 100, page: position.page };
     const { data, link } = await client.read(`GET ${route}`, asked, shapes.listed, signal);
     position = advance(position, data, items);
@@ -54,6 +54,6 @@ function advance(position: Position, page: readonly Item[], into: Item[]): Posit
   return { ...position, at: reached, seen, page: reached === position.at ? position.page + 1 : 1 };
 }
 
-/** State and number of comments too: an issue may be opened and closed within the second. */
+/** Includes state and number of comments: an issue may be opened and closed within one second. */
 const nameOf = (item: Item): string =>
   `${at(item, "number") ?? at(item, "id")}:${at(item, "state") ?? ""}:${at(item, "comments") ?? ""}`;

@@ -33,7 +33,7 @@ afterEach(() => tracker.close());
 const at = (minute: number, second = 0) => new Date(Date.UTC(2026, 0, 1, 10, minute, second)).toISOString().replace(".000", "");
 
 describe("poll", () => {
-  test("tells of new issues, comments and pull requests once", async () => {
+  test("reports new issues, comments and pull requests once", async () => {
     tracker.addIssue(1, at(0));
     tracker.addIssue(2, at(1), { pull_request: {} });
     tracker.pulls.push({
@@ -49,10 +49,10 @@ describe("poll", () => {
     expect(await poll()).toEqual(["issues opened 1 ann", "pull_request opened 2 bob", "issue_comment created 1 eve"]);
     expect(await poll()).toEqual([]);
     tracker.addIssue(3, at(2));
-    expect(await poll(), "in the second that was read already").toEqual(["issues opened 3 ann"]);
+    expect(await poll(), "in a second that was already read").toEqual(["issues opened 3 ann"]);
   });
 
-  test("what is older than `since` is not new; what was closed since is closed, by whom the list says", async () => {
+  test("an issue older than `since` is not new; one closed since is closed, by the actor in the list", async () => {
     tracker.addIssue(1, "2025-12-01T00:00:00Z", {
       updated_at: at(1),
       closed_at: at(1),
@@ -65,7 +65,7 @@ describe("poll", () => {
     expect(await poll()).toEqual(["issues closed 1 eve", "issues edited 2 null", "issues opened 4 ann", "issues closed 4 null"]);
   });
 
-  test("a comment is not also an edit of its issue, nor is an edit of our own", async () => {
+  test("a comment is not also an edit of its issue, and our own edits are left out", async () => {
     const issue = tracker.addIssue(1, at(0));
     await poll();
     tracker.addComment(1, "Hello", at(5), "eve");
@@ -77,19 +77,19 @@ describe("poll", () => {
     expect(await poll()).toEqual(["issues edited 1 null"]);
   });
 
-  test("thousands of changes come in portions, none lost and none twice", async () => {
+  test("thousands of changes come in several polls, none lost and none twice", async () => {
     const many = Array.from({ length: 4500 }, (_, index) => index + 1);
-    // 300 of each second: more than a page.
+    // 300 per second: more than a page.
     for (const number of many) tracker.addIssue(number, at(0, Math.floor(number / 300)));
-    const told: string[] = [];
-    for (let count = 0; count < 5; count++) told.push(...(await poll()));
-    expect(told.toSorted()).toEqual(many.map((number) => `issues opened ${number} ann`).toSorted());
+    const all: string[] = [];
+    for (let count = 0; count < 5; count++) all.push(...(await poll()));
+    expect(all.toSorted()).toEqual(many.map((number) => `issues opened ${number} ann`).toSorted());
     expect(
       Math.max(...[1, 2].map((page) => tracker.requests.filter((request) => request.query.get("page") === String(page)).length)),
     ).toBeGreaterThan(5);
   }, 20_000);
 
-  test("an issue changed between two portions is still new", async () => {
+  test("an issue changed between two polls is still new", async () => {
     for (let number = 1; number <= 1100; number++) tracker.addIssue(number, at(0, Math.floor(number / 50)));
     const first = await poll();
     expect(first.length).toBeLessThan(1100);
@@ -98,7 +98,7 @@ describe("poll", () => {
     expect(await poll()).toContain("issues opened 1100 ann");
   }, 20_000);
 
-  test("a cursor that cannot be read starts again", async () => {
+  test("an invalid cursor restarts the poll", async () => {
     tracker.addIssue(1, at(0));
     for (cursor of ["rubbish", "{}", '{"v":9}']) expect(await poll()).toEqual(["issues opened 1 ann"]);
   });

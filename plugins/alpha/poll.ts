@@ -6,14 +6,14 @@ import { cursorOf, type Position, seconds } from "./poll-cursor.ts";
 import { type Budget, type Item, readList } from "./poll-list.ts";
 import * as shapes from "./shapes.ts";
 
-/** Pages in one poll of each list; the next poll goes on from there. */
+/** Pages per list and poll; the next poll continues from there. */
 const pages = 20;
 
-interface Told extends WebhookPayload {
+interface PolledEvent extends WebhookPayload {
   readonly when: string;
 }
 
-/** What changed in a repository, told as its webhooks would have told it. */
+/** Reads the changes of a repository as the events that its webhooks would have sent. */
 export async function poll(
   client: Client,
   edits: OwnEdits,
@@ -25,29 +25,29 @@ export async function poll(
   const order = { sort: "updated", direction: "asc" };
   const read = (path: string, fixed: Record<string, string>, start: typeof cursor.issues) =>
     readList(client, `/repos/{owner}/{repo}/${path}`, repository, fixed, start, { requests: pages } satisfies Budget, signal);
-  // Issues first: a comment also changes its issue, so the comment that explains a change is among those read after it.
+  // Issues first: a comment also changes its issue, so the comments read afterwards include those that explain a change.
   const issues = await read("issues", { ...order, state: "all" }, cursor.issues);
   const comments = await read("issues/comments", order, cursor.comments);
   const full_name = `${repository.owner}/${repository.repo}`;
   const known = new Map(issues.items.map((issue) => [at(issue, "number"), issue]));
-  const told: Told[] = [];
-  for (const comment of comments.items) told.push(...toldComment(comment, cursor.comments.from, full_name, known));
+  const found: PolledEvent[] = [];
+  for (const comment of comments.items) found.push(...commentEvents(comment, cursor.comments.from, full_name, known));
   for (const issue of issues.items) {
-    if (!at(issue, "pull_request")) told.push(...toldItem("issues", "issue", issue, cursor.issues, full_name));
+    if (!at(issue, "pull_request")) found.push(...itemEvents("issues", "issue", issue, cursor.issues, full_name));
     else
-      told.push(
-        ...toldItem("pull_request", "pull_request", await pull(client, repository, issue, signal), cursor.issues, full_name),
+      found.push(
+        ...itemEvents("pull_request", "pull_request", await pull(client, repository, issue, signal), cursor.issues, full_name),
       );
   }
   const commented = new Set(comments.items.map((comment) => `${issueOf(comment)} ${seconds(comment.updated_at)}`));
-  const events = told.filter((event) => !isOwnOrExplained(event, commented, edits)).sort((a, b) => a.when.localeCompare(b.when));
+  const events = found.filter((event) => !isOwnOrExplained(event, commented, edits)).sort((a, b) => a.when.localeCompare(b.when));
   return {
     events: events.map(({ headers, payload }) => ({ headers, payload })),
     cursor: JSON.stringify({ v: 1, issues: issues.position, comments: comments.position }),
   };
 }
 
-/** A list names neither branches nor the merge of a pull request; a webhook does, and mappings ask for it. */
+/** Lists contain neither the branches nor the merge of a pull request; webhooks do, and mappings use them. */
 async function pull(client: Client, repository: Repository, issue: Item, signal: AbortSignal): Promise<Item> {
   const asked = { ...repository, pull_number: Number(at(issue, "number")) };
   try {
@@ -59,33 +59,33 @@ async function pull(client: Client, repository: Repository, issue: Item, signal:
   }
 }
 
-/** New since `from`: opened. Closed since: closed. Neither: edited, by nobody knows whom. */
-function toldItem(event: string, member: string, item: Item, start: Position, full_name: string): Told[] {
+/** Created since `from`: opened. Closed since: closed. Otherwise: edited, by an unknown actor. */
+function itemEvents(event: string, member: string, item: Item, start: Position, full_name: string): PolledEvent[] {
   const since = seconds(start.from);
   const known = start.seen.some((name) => name.startsWith(`${at(item, "number")}:`));
   const created = timeAt(item, "created_at");
   const closed = timeAt(item, "closed_at");
   const repository = { full_name };
-  const events: Told[] = [];
+  const events: PolledEvent[] = [];
   if (created && seconds(created) >= since && !known) {
-    events.push(tell(event, { action: "opened", [member]: item, repository, sender: login(at(item, "user")) }, created));
+    events.push(polledEvent(event, { action: "opened", [member]: item, repository, sender: login(at(item, "user")) }, created));
   }
   if (closed && seconds(closed) >= since) {
     const by = login(at(item, event === "pull_request" && at(item, "merged_by") ? "merged_by" : "closed_by"));
-    events.push(tell(event, { action: "closed", [member]: item, repository, sender: by }, closed));
+    events.push(polledEvent(event, { action: "closed", [member]: item, repository, sender: by }, closed));
   }
   if (events.length > 0) return events;
-  return [tell(event, { action: "edited", [member]: item, repository, sender: null }, item.updated_at)];
+  return [polledEvent(event, { action: "edited", [member]: item, repository, sender: null }, item.updated_at)];
 }
 
-/** New comments only: the service handles no other action of them. */
-function toldComment(comment: Item, from: string, full_name: string, known: ReadonlyMap<unknown, Item>): Told[] {
+/** New comments only: the service handles no other comment action. */
+function commentEvents(comment: Item, from: string, full_name: string, known: ReadonlyMap<unknown, Item>): PolledEvent[] {
   const created = timeAt(comment, "created_at");
   const number = issueOf(comment);
   if (!created || number === null || seconds(created) < seconds(from)) return [];
   const issue = known.get(number) ?? { number };
   const payload = { action: "created", issue, comment, repository: { full_name }, sender: login(at(comment, "user")) };
-  return [tell("issue_comment", payload, created)];
+  return [polledEvent("issue_comment", payload, created)];
 }
 
 function issueOf(comment: Item): number | null {
@@ -95,16 +95,16 @@ function issueOf(comment: Item): number | null {
 
 const login = (user: unknown): unknown => (typeof at(user, "login") === "string" ? user : null);
 
-function tell(event: string, told: Record<string, unknown>, when: string): Told {
+function polledEvent(event: string, content: Record<string, unknown>, when: string): PolledEvent {
   // Ids over 2^53 were read as bigint, which is no JSON.
-  const payload = JSON.parse(JSON.stringify(told, (_, value) => (typeof value === "bigint" ? String(value) : value))) as Json;
-  const key = changeKey(event, String(told.action), payload);
+  const payload = JSON.parse(JSON.stringify(content, (_, value) => (typeof value === "bigint" ? String(value) : value))) as Json;
+  const key = changeKey(event, String(content.action), payload);
   const headers = { "x-alpha-event": event, ...(key === null ? {} : { "x-alpha-delivery": `poll:${key}` }) };
   return { headers, payload, when };
 }
 
-/** An edit of ours, or one that is only the trace of a comment on the issue, within the second or the next. */
-function isOwnOrExplained({ headers, payload, when }: Told, commented: ReadonlySet<string>, edits: OwnEdits): boolean {
+/** Our own edit, or a change of `updated_at` that a comment within a second of it explains. */
+function isOwnOrExplained({ headers, payload, when }: PolledEvent, commented: ReadonlySet<string>, edits: OwnEdits): boolean {
   if (at(payload, "action") !== "edited") return false;
   const number = at(payload, "issue", "number") ?? at(payload, "pull_request", "number");
   const explained = [-1, 0, 1].some((shift) => commented.has(`${number} ${seconds(when, shift)}`));

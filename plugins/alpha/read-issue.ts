@@ -5,12 +5,12 @@ import * as shapes from "./shapes.ts";
 
 const shown = 30;
 
-/** An issue and its last 30 comments, oldest first. */
+/** Reads an issue and its last 30 comments, oldest first. */
 export async function readIssue(client: Client, address: Address, signal: AbortSignal) {
   const route = "GET /repos/{owner}/{repo}/issues/{issue_number}";
   const found = (await client.read(route, { ...address }, shapes.issue, signal)).data;
   const last = Math.ceil(found.comments / shown);
-  // The last page is seldom full: the one before it makes up the number.
+  // The last page is rarely full, so the one before it is read too.
   const wanted = [last - 1, last].filter((page) => page > 0);
   const pages = await Promise.all(
     wanted.map((page) => client.read(`${route}/comments`, { ...address, per_page: shown, page }, shapes.comments, signal)),

@@ -2,11 +2,11 @@ import { z } from "zod";
 
 /** One account at the platform. */
 export const settings = z.object({
-  token: z.string().min(1).optional().describe("Token that may read and write issues of the repositories."),
+  token: z.string().min(1).optional().describe("Token with read and write access to the issues of the repositories."),
   api_url: z
     .url({ protocol: /^https?$/ })
     .default("https://api.github.com")
-    .describe("Address of the REST API; for an own server https://HOST/api/v3."),
-  webhook_secret: z.string().min(1).optional().describe("The secret set at the webhook; absent: unsigned webhooks are accepted."),
+    .describe("URL of the REST API; for a self-hosted server https://HOST/api/v3."),
+  webhook_secret: z.string().min(1).optional().describe("Secret of the webhook. Without it, unsigned webhooks are accepted."),
 });
 export type Settings = z.output<typeof settings>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What is read of the platform's answers; they carry far more. Large ids arrive as bigint. */
+/** The members of the platform's responses that are used. */
 const id = z.union([z.number(), z.bigint()]);
 const user = z.object({ login: z.string() }).nullish();
 
@@ -22,5 +22,5 @@ export const issue = z.object({
 export const label = z.object({ name: z.string(), color: z.string(), description: z.string().nullish(), url: z.string() });
 export const labels = z.array(label);
 
-/** Listed items go on as they are: the poll hands them to `parse` as webhooks would. */
+/** Listed items are kept whole: the poll passes them to `parse` in the shape of a webhook. */
 export const listed = z.array(z.looseObject({ updated_at: z.string() }));

@@ -11,7 +11,7 @@ import { verify } from "./verify.ts";
 
 export function alphaSource(clientOf: (connection: Settings) => Client, edits: OwnEdits): Source<typeof settings> {
   return {
-    about: "GitHub's REST API, version 2022-11-28; also GitHub Enterprise Server from 3.9.",
+    about: "GitHub REST API, version 2022-11-28; also GitHub Enterprise Server 3.9 and later.",
     connection: settings,
     secrets: ["token", "webhook_secret"],
     required: ["token"],

@@ -3,13 +3,13 @@ import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk
 
 type Row = Record<string, unknown> & { updated_at: string };
 
-/** alpha's REST API, as far as the plugin uses it, with state and faults. One repository: octo/app. */
+/** The part of alpha's REST API that the plugin uses, with state and faults. One repository: octo/app. */
 export class AlphaTracker extends FakeTracker {
   readonly issues: Row[] = [];
   readonly notes: Row[] = [];
   readonly labels: Row[] = [];
   readonly pulls: Row[] = [];
-  /** Answer to GET /user; an app's token gets 403. */
+  /** Whether GET /user answers 403, as it does for an app's token. */
   app = false;
 
   comments = (subject: Subject): readonly string[] =>

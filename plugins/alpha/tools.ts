@@ -40,7 +40,8 @@ const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
   tool<typeof descriptionInput, typeof described, Settings>({
-    about: "Replace the description of an issue or pull request. The old one is lost: read it first and keep what still holds.",
+    about:
+      "Replace the description of an issue or pull request. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
@@ -95,7 +96,7 @@ const issueOutput = z.object({
 
 const label = (clientOf: ClientOf) =>
   tool<typeof labelInput, typeof labelOutput, Settings>({
-    about: "Create a label in a repository. A label of that name that exists is left as it is.",
+    about: "Create a label in a repository. An existing label of the same name is left unchanged.",
     category,
     effect: "write",
     idempotent: true,
@@ -110,7 +111,7 @@ const labelInput = z.object({
     .string()
     .regex(/^#?[0-9a-fA-F]{6}$/)
     .default("ededed")
-    .describe("Six hexadecimal digits."),
-  description: z.string().max(100).optional().describe("What it is for, at most 100 characters."),
+    .describe("Color as six hexadecimal digits."),
+  description: z.string().max(100).optional().describe("Purpose of the label, at most 100 characters."),
 });
 const labelOutput = z.object({ name: z.string(), color: z.string(), description: z.string().nullable(), url: z.string() });

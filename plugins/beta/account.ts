@@ -6,9 +6,8 @@ export async function accountOf(client: HttpClient, signal: AbortSignal): Promis
   return (await client.read({ route: "GET /user", shape: shapes.account, signal })).data.username;
 }
 
-/** Reads something that needs the token. Throws a `PluginError`. */
+/** Reads the account, which needs a valid token. Throws a `PluginError`. */
 export async function check(client: HttpClient, { connection, signal }: Call<Settings>): Promise<void> {
-  if (!connection.token)
-    throw new PluginError("not_configured", "beta has no token: set BETA_TOKEN, or `token` in the credentials");
+  if (!connection.token) throw new PluginError("not_configured", "missing BETA_TOKEN: set it, or set `token` in the credentials");
   await accountOf(client, signal);
 }

@@ -2,7 +2,7 @@ import { PluginError, type Subject } from "@signalbox/sdk";
 
 const path = /^[A-Za-z0-9_.-]{1,255}(?:\/[A-Za-z0-9_.-]{1,255}){1,20}$/;
 
-/** `group/project`, as deep as it is, or the number of a project. */
+/** `group/project` with any number of subgroups, or the number of a project. */
 export const isProject = (name: unknown): name is string =>
   typeof name === "string" &&
   (/^\d{1,15}$/.test(name) || (path.test(name) && !name.split("/").some((part) => part === "." || part === "..")));
@@ -16,10 +16,10 @@ export interface Address {
   readonly iid: number;
 }
 
-/** As the platform writes them: `#12` is an issue, `!12` a merge request. What the tools take as `issue`. */
+/** The `issue` that the tools take, as the platform writes it: `#12` is an issue, `!12` a merge request. */
 export const issueOf = (kind: Address["kind"], iid: number): string => `${kind === "merge_requests" ? "!" : ""}${iid}`;
 
-/** `12`, `#12`, `!12` with a project, or `group/project#12`, whose own project wins. Throws `invalid_input`. */
+/** Accepts `12`, `#12` or `!12` with a project, or `group/project#12`, which overrides the project. Throws `invalid_input`. */
 export function addressOf(issue: string | number, project: string | undefined): Address {
   const match = /^([^#!\s]+(?=[#!]))?([#!])?(\d{1,15})$/.exec(String(issue).trim());
   const iid = Number(match?.[3] ?? 0);

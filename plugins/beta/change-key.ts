@@ -1,7 +1,7 @@
 import { at, timeAt } from "@signalbox/sdk";
 import { isNumber, isProject } from "./address.ts";
 
-/** What changed, spelled so that the webhook and the poll of one change come to the same. Times are compared by the second. */
+/** Names a change. The webhook and the poll of one change have the same key. Times have a resolution of a second. */
 export function changeKey(hook: string, action: string | null, payload: unknown): string | null {
   const path = at(payload, "project", "path_with_namespace");
   const id = at(payload, "object_attributes", "id");

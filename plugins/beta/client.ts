@@ -1,10 +1,10 @@
 import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
 import { type Settings, webOf } from "./settings.ts";
 
-/** The public platform takes 60 notes a minute of one user; own servers say by 429 what they take. */
+/** The public platform accepts 60 notes a minute per user; self-hosted servers answer 429 above their limit. Milliseconds. */
 const publicInterval = 1000;
 
-/** One client per account, so that its pace is kept over all calls. */
+/** One client per account, so that its throttle covers all calls. */
 export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): (connection: Settings) => HttpClient {
   const kept = new Map<string, HttpClient>();
   return (connection) => {
@@ -12,7 +12,7 @@ export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): 
     const key = `${connection.url} ${token ?? ""}`;
     let client = kept.get(key);
     if (!client) {
-      // Tokens are rotated; a long-lived process must not keep every one it ever saw.
+      // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
       if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
       client = httpClient({
         platform: "beta",

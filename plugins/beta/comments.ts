@@ -4,7 +4,7 @@ import { withoutQuickActions } from "./quick-actions.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** Characters that the platform takes in one note or description. */
+/** Longest note or description that the platform accepts, in characters. */
 export const longest = 1_000_000;
 const route = "/projects/{project}/{kind}/{iid}/notes";
 /** Pages of 100; the platform allows 5,000 notes on an issue. */
@@ -23,7 +23,7 @@ export async function postComment(
   return posted(connection, address, data.id);
 }
 
-/** The note of a cut stands in front: behind the text, an unclosed code fence would swallow it. */
+/** The note about the cut comes first: after the text, an unclosed code fence would swallow it. */
 export function commentBody(body: string, key: string): string {
   const text = withoutQuickActions(clean(body));
   const whole = mark(text, key);
@@ -32,7 +32,7 @@ export function commentBody(body: string, key: string): string {
   return cut(mark(`${note}\n\n${text}`, key), longest);
 }
 
-/** The note that carries `key`, looked for from the newest back. */
+/** Finds the note with the marker of `key`; newest first. */
 export async function findComment(
   { client, connection, signal }: Account,
   address: Address,
@@ -48,7 +48,7 @@ export async function findComment(
   return null;
 }
 
-/** The platform does not name a note's address. Of a project known by its number alone, that of the API serves. */
+/** The platform does not return a note's URL. For a project given by number, the API's URL is used. */
 function posted(connection: Settings, { project, kind, iid }: Address, id: number): Posted {
   const web = webOf(connection);
   const url = /^\d+$/.test(project)

@@ -38,7 +38,7 @@ const listed = {
   updated_after: { type: "string", format: "date-time" },
 };
 
-/** What the plugin uses, as the platform documents it; there is no machine-readable description of these. */
+/** The requests that the plugin sends, as the platform documents them; there is no machine-readable description. */
 const contract: ApiContract = {
   paths: {
     /** https://docs.gitlab.com/api/users/#get-the-current-user */
@@ -82,7 +82,7 @@ const contract: ApiContract = {
 };
 const faultsOf = (request: SeenRequest) => requestFaults(contract, request, "/api/v4");
 
-describe("every request is one that the platform documents", () => {
+describe("every request matches the platform's documentation", () => {
   let tracker: BetaTracker;
   beforeAll(async () => {
     tracker = await startTracker();
@@ -136,7 +136,7 @@ describe("every request is one that the platform documents", () => {
     for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);
   });
 
-  test("and one that is not would be seen", () => {
+  test("a request that does not match is detected", () => {
     const request: SeenRequest = {
       method: "POST",
       path: "/api/v4/projects/octo%2Fapp/issues/12/notes",

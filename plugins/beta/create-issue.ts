@@ -6,7 +6,7 @@ import * as shapes from "./shapes.ts";
 
 const longestTitle = 255;
 
-/** Makes an issue, and says it as the webhook will. */
+/** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(client: HttpClient, issue: NewTrackerIssue, signal: AbortSignal) {
   const project = projectOf(issue.project);
   const title = cut(clean(issue.title).replace(/\s+/g, " "), longestTitle);
@@ -14,7 +14,7 @@ export async function createIssue(client: HttpClient, issue: NewTrackerIssue, si
   const request = { route: "POST /projects/{project}/issues", path: { project }, body, shape: shapes.made, signal };
   const { data } = await client.write(request);
   const path = pathOf(project, data);
-  const told = {
+  const created = {
     object_kind: "issue",
     event_type: "issue",
     user: data.author ?? null,
@@ -22,11 +22,11 @@ export async function createIssue(client: HttpClient, issue: NewTrackerIssue, si
     object_attributes: { ...data, action: "open" },
     labels: data.labels.map((name) => ({ title: name })),
   };
-  const payload = JSON.parse(JSON.stringify(told)) as Json;
+  const payload = JSON.parse(JSON.stringify(created)) as Json;
   return { key: `${path}#${data.iid}`, url: data.web_url, event: { headers: { "x-beta-event": "Issue Hook" }, payload } };
 }
 
-/** An issue that is gone is closed enough. */
+/** A deleted issue counts as closed. */
 export async function closeIssue(
   client: HttpClient,
   { project, key }: { project: string; key: string },
@@ -41,7 +41,7 @@ export async function closeIssue(
   }
 }
 
-/** A project may be given by its number; webhooks name its path. */
+/** A project may be given by its number; webhooks contain its path. */
 function pathOf(project: string, item: unknown): string {
   const full = at(item, "references", "full");
   return /^\d+$/.test(project) && typeof full === "string" ? full.replace(/[#!]\d+$/, "") : project;

@@ -1,9 +1,9 @@
 import { at, textAt, unmark } from "@signalbox/sdk";
 
-/** More than the dispatcher hands on would only cost memory. */
+/** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
 
-/** What the agent reads: Markdown, headings for the parts, `""` for events without a text of their own. */
+/** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export function eventText(event: string, payload: unknown): string {
   const item = at(payload, "object_attributes");
   if (/^(Confidential )?Issue Hook$/.test(event)) return itemText("Issue", "#", item, payload);
@@ -60,7 +60,7 @@ const labels = (list: unknown): string =>
         .join(", ")
     : "";
 
-/** States are told by number. */
+/** Changes contain states as numbers. */
 const states: ReadonlyMap<unknown, string> = new Map([
   [1, "opened"],
   [2, "closed"],
@@ -76,7 +76,7 @@ const silent = new Set([
   "relative_position",
 ]);
 
-/** What an update changed, from and to. */
+/** The members that an update changed, with their old and new values. */
 function changesOf(payload: unknown): string {
   const changes = at(payload, "changes");
   if (typeof changes !== "object" || changes === null) return "";

@@ -118,7 +118,7 @@ const golden: readonly Golden[] = [
     },
   },
   {
-    name: "an event of no table",
+    name: "an event that no mapping names",
     headers: { "x-beta-event": "Push Hook" },
     payload: { object_kind: "push", project },
     expect: { event_name: "Push Hook", action: null, subject: null, text: "", lacks: null },
@@ -153,7 +153,7 @@ const golden: readonly Golden[] = [
     expect: { lacks: "object_attributes.iid", subject: null },
   },
   {
-    name: "an issue of a path that leads elsewhere",
+    name: "an issue whose project path contains ..",
     headers: { "x-beta-event": "Issue Hook" },
     payload: { ...issue, project: { path_with_namespace: "../user" } },
     expect: { lacks: "project.path_with_namespace", subject: null },

@@ -8,7 +8,7 @@ export default definePlugin({
   id: "beta",
   version: "0.1.0",
   sdk: "^0.1.0",
-  about: "Issues, merge requests and notes of the platform called beta (GitLab, REST API v4).",
+  about: "Issues, merge requests and notes of beta (GitLab, REST API v4).",
   config: z.object({}),
   needs: ["fetch", "pace"],
   hosts: ["gitlab.com"],

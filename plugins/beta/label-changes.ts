@@ -1,6 +1,6 @@
 import { at, type Json, timeAt } from "@signalbox/sdk";
 
-/** One edit of the labels of an issue or merge request; titles. */
+/** One edit of the labels of an issue or merge request. Labels are given by title. */
 export interface LabelChange {
   /** ISO 8601. */
   readonly when: string;
@@ -9,13 +9,13 @@ export interface LabelChange {
   readonly current: readonly string[];
 }
 
-/** Labels that an item is made with are told as an edit of its author's, a moment later. Milliseconds. */
+/** The platform reports the labels that an item is created with as an edit by its author, at most this much later. Milliseconds. */
 const atBirth = 2_000;
 
 /**
- * The edits since, oldest first, out of the platform's label events: one per label, those of an edit by one user at one
- * time. What stood before and after each is reckoned back from the labels that the item has now. A label that was
- * deleted since has no name any more and is left out.
+ * Collects the platform's label events into edits, oldest first. The platform has one event per label; events by one user at one
+ * time are one edit. The labels before and after each edit are derived backwards from the item's current labels. A label that was
+ * deleted since has no name and is left out.
  */
 export function labelChanges(events: readonly Json[], item: unknown, since: number): LabelChange[] {
   const edits = Map.groupBy(events, (event) => `${timeAt(event, "created_at")} ${at(event, "user", "username")}`);

@@ -13,20 +13,20 @@ import { type Address, isNumber, isProject, issueOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import { eventText } from "./event-text.ts";
 
-/** Names of the hooks where the header is absent: the body tells its kind too. */
+/** Hook names by `object_kind`, for webhooks without the event header. */
 const kinds: ReadonlyMap<unknown, string> = new Map([
   ["issue", "Issue Hook"],
   ["merge_request", "Merge Request Hook"],
   ["note", "Note Hook"],
 ]);
-/** Hooks with a subject of their own. */
+/** Hooks about an issue or merge request itself. */
 const tabled: ReadonlyMap<string, Address["kind"]> = new Map([
   ["Issue Hook", "issues"],
   ["Confidential Issue Hook", "issues"],
   ["Merge Request Hook", "merge_requests"],
 ]);
 
-/** Reads any event; never throws, whatever the payload is. */
+/** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const event_name = short(headerOf(headers, "x-beta-event", "x-gitlab-event")) ?? hookOf(payload);
   const action = textAt(payload, ["object_attributes", "action"], 200);
@@ -51,7 +51,7 @@ function hookOf(payload: unknown): string {
   return hook !== "" && at(payload, "event_type") === `confidential_${kind}` ? `Confidential ${hook}` : hook;
 }
 
-/** Over 200 characters is no name or id of anything. */
+/** Values over 200 characters are ignored. */
 const short = (value: string | null): string | null => (value === null || value.length > 200 ? null : clean(value));
 
 function projectOf(payload: unknown): string | null {

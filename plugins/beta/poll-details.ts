@@ -7,7 +7,7 @@ import * as shapes from "./shapes.ts";
 
 export type Kind = Address["kind"];
 export type Item = z.output<typeof shapes.listed>[number];
-export interface Told extends WebhookPayload {
+export interface PolledEvent extends WebhookPayload {
   readonly when: string;
 }
 export interface Reading {
@@ -16,44 +16,45 @@ export interface Reading {
   readonly signal: AbortSignal;
 }
 
-/** Pages of 100 of the label events of one item; what an item has beyond them is not told. */
+/** Pages of 100 label events per item; later ones are not reported. */
 const mostPages = 10;
-/** A change and the moment that the item says it changed at are this close. Milliseconds. */
+/** An event explains a change of the item if their times differ by at most this. Milliseconds. */
 const close = 2_000;
 
 /**
- * What happened to an item since: opened; closed or merged; each edit of its labels; each new note. A change that none
- * of these explains is an update, by nobody knows whom.
+ * The events of an item since then: opened; closed or merged; each edit of its labels; each new note. A change that none
+ * of these explains is an update by an unknown actor.
  */
-export async function detailsOf(reading: Reading, kind: Kind, item: Item, since: number): Promise<Told[]> {
-  const told = milestones(reading, kind, item, since);
-  const isKnown = told.length > 0;
+export async function detailsOf(reading: Reading, kind: Kind, item: Item, since: number): Promise<PolledEvent[]> {
+  const found = milestones(reading, kind, item, since);
+  const isKnown = found.length > 0;
   for (const change of labelChanges(await labelEvents(reading, kind, item), item, since)) {
-    told.push(tellLabels(reading, kind, item, change));
+    found.push(labelsEvent(reading, kind, item, change));
   }
-  if (Number(at(item, "user_notes_count")) > 0) told.push(...(await newNotes(reading, kind, item, since)));
-  const isExplained = isKnown || told.some(({ when }) => isClose(when, item.updated_at));
-  if (!isExplained && Date.parse(item.updated_at) >= since) told.push(tell(reading, kind, item, "update", null, item.updated_at));
-  return told;
+  if (Number(at(item, "user_notes_count")) > 0) found.push(...(await newNotes(reading, kind, item, since)));
+  const isExplained = isKnown || found.some(({ when }) => isClose(when, item.updated_at));
+  if (!isExplained && Date.parse(item.updated_at) >= since)
+    found.push(polledEvent(reading, kind, item, "update", null, item.updated_at));
+  return found;
 }
 
 const isClose = (one: string, other: string): boolean => Math.abs(Date.parse(one) - Date.parse(other)) <= close;
 
-function milestones(reading: Reading, kind: Kind, item: Item, since: number): Told[] {
-  const told: Told[] = [];
+function milestones(reading: Reading, kind: Kind, item: Item, since: number): PolledEvent[] {
+  const found: PolledEvent[] = [];
   const reached = (member: string, action: string, user: unknown) => {
     const when = timeAt(item, member);
     if (when === null || Date.parse(when) < since) return false;
-    told.push(tell(reading, kind, item, action, user, when));
+    found.push(polledEvent(reading, kind, item, action, user, when));
     return true;
   };
   reached("created_at", "open", at(item, "author"));
   const merged = reached("merged_at", "merge", at(item, "merge_user") ?? at(item, "merged_by"));
   if (!merged && at(item, "state") === "closed") reached("closed_at", "close", at(item, "closed_by"));
-  return told;
+  return found;
 }
 
-async function newNotes(reading: Reading, kind: Kind, item: Item, since: number): Promise<Told[]> {
+async function newNotes(reading: Reading, kind: Kind, item: Item, since: number): Promise<PolledEvent[]> {
   const request = {
     route: "GET /projects/{project}/{kind}/{iid}/notes",
     path: { project: reading.project, kind, iid: item.iid },
@@ -70,7 +71,7 @@ async function newNotes(reading: Reading, kind: Kind, item: Item, since: number)
   });
 }
 
-/** None where the item is gone meanwhile. */
+/** Empty if the item was deleted meanwhile. */
 async function labelEvents(reading: Reading, kind: Kind, item: Item): Promise<Json[]> {
   const route = "GET /projects/{project}/{kind}/{iid}/resource_label_events";
   const path = { project: reading.project, kind, iid: item.iid };
@@ -88,17 +89,25 @@ async function labelEvents(reading: Reading, kind: Kind, item: Item): Promise<Js
   return events;
 }
 
-/** As the webhook of that edit: with the labels of then, changed at the time that the item tells where it is its last change. */
-function tellLabels(reading: Reading, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): Told {
+/** The webhook of that edit: with the labels of that time, and the item's `updated_at` if it is the item's last change. */
+function labelsEvent(reading: Reading, kind: Kind, item: Item, { when, user, previous, current }: LabelChange): PolledEvent {
   const labels = [...current];
   const updated_at = isClose(when, item.updated_at) ? item.updated_at : when;
   const changes = { labels: { previous: previous.map(titled), current: current.map(titled) } };
-  return tell(reading, kind, { ...item, labels, updated_at }, "update", user, when, { changes });
+  return polledEvent(reading, kind, { ...item, labels, updated_at }, "update", user, when, { changes });
 }
 
 const titled = (title: unknown) => ({ title });
 
-function tell(reading: Reading, kind: Kind, item: Item, action: string, user: unknown, when: string, more: object = {}): Told {
+function polledEvent(
+  reading: Reading,
+  kind: Kind,
+  item: Item,
+  action: string,
+  user: unknown,
+  when: string,
+  more: object = {},
+): PolledEvent {
   const labels = at(item, "labels");
   const titles = Array.isArray(labels) ? labels.map(titled) : [];
   const payload = { object_attributes: { ...item, action }, labels: titles, ...more, user: user ?? null };
@@ -110,22 +119,22 @@ function tell(reading: Reading, kind: Kind, item: Item, action: string, user: un
 
 const isConfidential = (item: Item): boolean => at(item, "confidential") === true;
 
-/** What is confidential comes by a hook of another name, which nothing listens to unless it is mapped. */
+/** Confidential events have hook names of their own, which no default mapping handles. */
 function webhook(
   reading: Reading,
   { hook, kind, isSecret }: { readonly hook: string; readonly kind: string; readonly isSecret: boolean },
-  told: Record<string, unknown>,
+  content: Record<string, unknown>,
   item: Item,
   when: string,
-): Told {
+): PolledEvent {
   const [event, event_type] = isSecret ? [`Confidential ${hook}`, `confidential_${kind}`] : [hook, kind];
   const project = { id: at(item, "project_id"), path_with_namespace: pathOf(reading.project, item) };
-  const payload = JSON.parse(JSON.stringify({ object_kind: kind, event_type, project, ...told })) as Json;
+  const payload = JSON.parse(JSON.stringify({ object_kind: kind, event_type, project, ...content })) as Json;
   const key = changeKey(event, String(at(payload, "object_attributes", "action")), payload);
   return { headers: { "x-beta-event": event, ...(key === null ? {} : { "x-beta-event-uuid": `poll:${key}` }) }, payload, when };
 }
 
-/** A project may be polled by its number; webhooks name its path. */
+/** A project may be polled by its number; webhooks contain its path. */
 function pathOf(project: string, item: Item): string {
   const full = at(item, "references", "full");
   return /^\d+$/.test(project) && typeof full === "string" ? full.replace(/[#!]\d+$/, "") : project;

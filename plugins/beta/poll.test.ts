@@ -6,7 +6,7 @@ import { type BetaTracker, startTracker } from "./test-tracker.ts";
 const project = "octo/team/app";
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 const hour = 3_600_000;
-/** As the host gives a poll. */
+/** Calls the poll as the host does. */
 const deadline_ms = 300_000;
 let tracker: BetaTracker;
 beforeEach(async () => {
@@ -27,13 +27,13 @@ async function bench() {
       events,
       payloads: polled.events.map(({ payload }) => payload),
       cursor: polled.cursor,
-      told: events.map(({ event_name, action, subject }) => `${event_name}/${action} ${subject?.issue}`),
+      names: events.map(({ event_name, action, subject }) => `${event_name}/${action} ${subject?.issue}`),
     };
   };
   return { source, tools, connection, poll };
 }
 
-test("what was opened, closed, merged, changed and written, in order, and no more of it later", async () => {
+test("reports what was opened, closed, merged, changed and written, in order and once", async () => {
   const { poll } = await bench();
   tracker.add("issues", 1, ago(10 * hour));
   tracker.add("issues", 2, ago(50 * 60_000));
@@ -53,7 +53,7 @@ test("what was opened, closed, merged, changed and written, in order, and no mor
   tracker.add("issues", 5, ago(10 * hour), { updated_at: ago(10 * 60_000), user_notes_count: 1 });
   tracker.note("issues/5", "Me too.", ago(10 * 60_000), "ann");
   const first = await poll(null);
-  expect(first.told).toEqual([
+  expect(first.names).toEqual([
     "Issue Hook/open 2",
     "Issue Hook/close 3",
     "Issue Hook/update 4",
@@ -62,13 +62,13 @@ test("what was opened, closed, merged, changed and written, in order, and no mor
   ]);
   expect(first.events.map((event) => event.actor)).toEqual(["ann", "bob", null, "eve", "ann"]);
   for (const event of first.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
-  // The last minute of each list is read again; the host knows these by their key.
+  // The last minute of each list is read again; the host recognises these by their key.
   const keys = new Set(first.events.map((event) => event.change_key));
   const again = await poll(first.cursor);
-  expect(again.told.length).toBeLessThan(3);
+  expect(again.names.length).toBeLessThan(3);
   for (const event of again.events) expect(keys).toContain(event.change_key);
   tracker.add("issues", 6, new Date().toISOString());
-  expect((await poll(first.cursor)).told).toContain("Issue Hook/open 6");
+  expect((await poll(first.cursor)).names).toContain("Issue Hook/open 6");
 });
 
 test("the webhook and the poll of one change have one key", async () => {
@@ -92,7 +92,7 @@ test("the webhook and the poll of one change have one key", async () => {
 
 const labels = (...names: string[]) => names.map((title) => ({ title }));
 
-test("each edit of labels, by whom, with what stood before and after; not the labels that an item was made with", async () => {
+test("reports each edit of labels with its actor and the labels before and after, but not the labels an item was created with", async () => {
   const { poll } = await bench();
   tracker.add("issues", 1, ago(50 * 60_000), { labels: [] });
   tracker.relabel("issues/1", { add: ["bug"] }, ago(50 * 60_000 - 300));
@@ -101,8 +101,8 @@ test("each edit of labels, by whom, with what stood before and after; not the la
   tracker.add("merge_requests", 1, ago(10 * hour));
   tracker.relabel("merge_requests/1", { add: ["old"] }, ago(9 * hour));
   tracker.relabel("merge_requests/1", { add: ["ready"] }, ago(20 * 60_000));
-  const { told, events, payloads, cursor } = await poll(null);
-  expect(told).toEqual(["Issue Hook/open 1", "Issue Hook/update 1", "Issue Hook/update 1", "Merge Request Hook/update !1"]);
+  const { names, events, payloads, cursor } = await poll(null);
+  expect(names).toEqual(["Issue Hook/open 1", "Issue Hook/update 1", "Issue Hook/update 1", "Merge Request Hook/update !1"]);
   expect(events.map(({ actor }) => actor)).toEqual(["ann", "bob", "eve", "ann"]);
   expect(payloads.slice(1)).toMatchObject([
     { changes: { labels: { previous: labels("bug"), current: labels("In Progress", "backend") } } },
@@ -114,7 +114,7 @@ test("each edit of labels, by whom, with what stood before and after; not the la
   ]);
   expect(new Set(events.map(({ change_key }) => change_key)).size).toBe(4);
   expect(events[1]?.text).toContain("## Changes");
-  // Taken off again, later than the platform's list tells: it moves the time of an item once a minute at most.
+  // Removed again, later than the list shows: the platform moves an item's `updated_at` once a minute at most.
   tracker.relabel("issues/1", { remove: ["In Progress"] }, new Date().toISOString(), "bob");
   const item = tracker.items.find(({ of }) => of === "issues/1");
   if (item) item.updated_at = ago(40_000);
@@ -123,7 +123,7 @@ test("each edit of labels, by whom, with what stood before and after; not the la
   });
 });
 
-test("what is confidential comes by the hooks of that name, as the platform sends it", async () => {
+test("confidential events have the hook names that the platform uses", async () => {
   const { poll } = await bench();
   tracker.add("issues", 1, ago(30 * 60_000), { confidential: true, user_notes_count: 1 });
   tracker.note("issues/1", "Among us.", ago(25 * 60_000), "ann");
@@ -131,8 +131,8 @@ test("what is confidential comes by the hooks of that name, as the platform send
   tracker.add("issues", 2, ago(10 * hour), { updated_at: ago(10 * 60_000), user_notes_count: 2 });
   tracker.note("issues/2", "To all.", ago(15 * 60_000), "ann");
   Object.assign(tracker.note("issues/2", "To members.", ago(10 * 60_000), "ann"), { internal: true });
-  const { told, events, payloads } = await poll(null);
-  expect(told).toEqual([
+  const { names, events, payloads } = await poll(null);
+  expect(names).toEqual([
     "Confidential Issue Hook/open 1",
     "Confidential Note Hook/create 1",
     "Confidential Issue Hook/update 1",
@@ -143,16 +143,16 @@ test("what is confidential comes by the hooks of that name, as the platform send
   for (const event of events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
 });
 
-test("a change beside a note is told too, unless the note is the change", async () => {
+test("a change beside a note is reported too, unless the note explains it", async () => {
   const { poll } = await bench();
   tracker.add("issues", 1, ago(10 * hour), { updated_at: ago(20 * 60_000), user_notes_count: 1 });
   tracker.note("issues/1", "Me too.", ago(20 * 60_000 + 500), "ann");
   tracker.add("issues", 2, ago(10 * hour), { updated_at: ago(10 * 60_000), user_notes_count: 1 });
   tracker.note("issues/2", "Me too.", ago(15 * 60_000), "ann");
-  expect((await poll(null)).told).toEqual(["Note Hook/create 1", "Note Hook/create 2", "Issue Hook/update 2"]);
+  expect((await poll(null)).names).toEqual(["Note Hook/create 1", "Note Hook/create 2", "Issue Hook/update 2"]);
 });
 
-test("what one poll cannot read in full is read by the next ones, notes too", async () => {
+test("what one poll cannot read is read by the next ones, including notes", async () => {
   const { poll } = await bench();
   for (let count = 1; count <= 400; count++) {
     const time = count <= 200 ? ago(50 * 60_000) : ago(40 * 60_000 - count * 1000);
@@ -163,16 +163,16 @@ test("what one poll cannot read in full is read by the next ones, notes too", as
   let cursor: string | null = null;
   for (let round = 0; round < 3; round++) {
     const polled = await poll(cursor);
-    seen.push(...polled.told);
+    seen.push(...polled.names);
     cursor = polled.cursor;
   }
   expect(new Set(seen).size).toBe(400);
-  // At most what lies within the overlap twice, and none by nobody.
+  // Only notes within the overlap come twice, and no event has an unknown actor.
   expect(seen.every((one) => one.startsWith("Note Hook/create "))).toBe(true);
   expect(cursor?.length).toBeLessThan(1000);
 });
 
-test("more than a page is read to its end, over many polls where it must", async () => {
+test("a list longer than a page is read to its end, over several polls if needed", async () => {
   const { poll } = await bench();
   for (let count = 1; count <= 450; count++)
     tracker.add("issues", count, new Date(Date.now() - 50 * 60_000 + count * 1000).toISOString());
@@ -180,23 +180,23 @@ test("more than a page is read to its end, over many polls where it must", async
   let cursor: string | null = null;
   for (let round = 0; round < 4; round++) {
     const polled = await poll(cursor);
-    for (const one of polled.told) seen.add(one);
+    for (const one of polled.names) seen.add(one);
     cursor = polled.cursor;
   }
   expect(seen.size).toBe(450);
 });
 
-test("an edit of ours is left out", async () => {
+test("our own edit is left out", async () => {
   const { poll, tools, connection } = await bench();
   tracker.add("issues", 7, ago(10 * hour));
   await tools?.update_description?.run({ issue: "7", project, description: "x" }, callOf(connection));
-  expect((await poll(null)).told).toEqual([]);
+  expect((await poll(null)).names).toEqual([]);
 });
 
-test("a strange project is refused, a strange cursor starts again", async () => {
+test("an invalid project is refused, an invalid cursor restarts the poll", async () => {
   const { poll, source, connection } = await bench();
   tracker.add("issues", 2, ago(60_000));
-  expect((await poll("not a cursor")).told).toEqual(["Issue Hook/open 2"]);
+  expect((await poll("not a cursor")).names).toEqual(["Issue Hook/open 2"]);
   await expect(source.poll?.({ project: "../x", since: ago(1), cursor: null }, callOf(connection))).rejects.toMatchObject({
     code: "invalid_input",
   });

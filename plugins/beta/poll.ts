@@ -1,36 +1,36 @@
 import type { HttpClient, OwnEdits, Polled } from "@signalbox/sdk";
 import { z } from "zod";
 import { projectOf } from "./address.ts";
-import { detailsOf, type Item, type Kind, type Reading, type Told } from "./poll-details.ts";
+import { detailsOf, type Item, type Kind, type PolledEvent, type Reading } from "./poll-details.ts";
 import * as shapes from "./shapes.ts";
 
-/** Pages of 100 of each list in one poll; the next poll goes on from there. */
+/** Pages of 100 per list and poll; the next poll continues from there. */
 const mostPages = 20;
-/** Items of each list whose notes and labels are read in one poll; the next poll goes on with the others. */
+/** Items per list and poll whose notes and labels are read; the next poll continues with the others. */
 const mostDetails = 150;
-/** A poll that has taken as long reads no further details. Milliseconds. */
+/** After this time a poll reads no further details. Milliseconds. */
 const longestReading = 120_000;
 /**
- * What changed as lately is read again; what was told is known by its key. The platform moves `updated_at` by a note or
- * a label once a minute at most, so another one may come that does not show in the list. Milliseconds.
+ * Changes this recent are read again; those already reported are recognised by their key. The platform moves `updated_at` for a note or
+ * a label once a minute at most, so the list may not show the latest one. Milliseconds.
  */
 const overlap = 90_000;
 
-/** How far one list was read. */
+/** Position in one list. */
 const position = z.object({
-  /** What was opened, closed or written before this was told of. */
+  /** Events before this time have been reported. */
   from: z.string(),
   /** `updated_at` of the last item read. */
   at: z.string(),
-  /** The page to go on with; over 1 only where one moment fills more than a page. */
+  /** The next page; above 1 only if one moment fills more than a page. */
   page: z.number().int().positive(),
-  /** Where a poll ended before the details: items that the next one lists again and need not read, by what they stood at. */
+  /** If a poll ended before the details: items that the next one lists again and need not read, by their `updated_at`. */
   done: z.array(z.string()).default([]),
 });
 type Position = z.output<typeof position>;
 const cursorShape = z.object({ v: z.literal(1), issues: position, merge_requests: position });
 
-/** What changed in a project, told as its webhooks would have told it. */
+/** Reads the changes of a project as the events that its webhooks would have sent. */
 export async function poll(
   client: HttpClient,
   edits: OwnEdits,
@@ -40,14 +40,14 @@ export async function poll(
   const reading: Reading = { client, project: projectOf(from.project), signal };
   const cursor = cursorOf(from.cursor, from.since);
   const until = Date.now() + longestReading;
-  const told: Told[] = [];
+  const found: PolledEvent[] = [];
   const ends = { issues: cursor.issues, merge_requests: cursor.merge_requests };
   for (const kind of ["issues", "merge_requests"] as const) {
     const { items, end } = await changed(reading, kind, cursor[kind]);
-    const rest = await readDetails(reading, kind, { items, start: cursor[kind], until }, told);
+    const rest = await readDetails(reading, kind, { items, start: cursor[kind], until }, found);
     ends[kind] = rest ?? end;
   }
-  const events = told.filter((event) => !edits.has(keyIn(event))).sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
+  const events = found.filter((event) => !edits.has(keyIn(event))).sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
   return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify({ v: 1, ...ends }) };
 }
 
@@ -62,7 +62,7 @@ function cursorOf(text: string | null, since: string): z.output<typeof cursorSha
 
 const early = (time: string): string => new Date(Date.parse(time) - overlap).toISOString();
 
-/** Items by time of change. Asked for by time, not by page: an item changed meanwhile moves to the end of the list. */
+/** Lists items by time of change. Pages are requested by time, not by number: an item that changes meanwhile moves to the end. */
 async function changed(reading: Reading, kind: Kind, start: Position): Promise<{ items: Item[]; end: Position }> {
   const items = new Map<string, Item>();
   let { at: reached, page } = start;
@@ -86,12 +86,12 @@ async function changed(reading: Reading, kind: Kind, start: Position): Promise<{
   return { items: [...items.values()], end: { from: start.from, at: reached, page, done: [] } };
 }
 
-/** Tells of as many as this poll holds, the oldest change first. Where some are left: the position to go on from. */
+/** Reads the details of as many items as one poll may, oldest change first. If some are left, returns the position to continue from. */
 async function readDetails(
   reading: Reading,
   kind: Kind,
   { items, start, until }: { items: readonly Item[]; start: Position; until: number },
-  told: Told[],
+  found: PolledEvent[],
 ): Promise<Position | null> {
   const known = new Set(start.done);
   const due = items
@@ -107,7 +107,7 @@ async function readDetails(
       return { from: start.from, at: reached, page: reached === start.at ? start.page : 1, done };
     }
     const isSettled = Date.now() - Date.parse(item.updated_at) > overlap;
-    told.push(...(await detailsOf(reading, kind, item, Date.parse(start.from))));
+    found.push(...(await detailsOf(reading, kind, item, Date.parse(start.from))));
     if (isSettled) settled.push(item);
     if (Date.parse(item.updated_at) > Date.parse(reached)) reached = item.updated_at;
   }
@@ -116,4 +116,4 @@ async function readDetails(
 
 const nameOf = ({ iid, updated_at }: Item): string => `${iid}@${updated_at}`;
 
-const keyIn = ({ headers }: Told): string | null => headers["x-beta-event-uuid"]?.slice("poll:".length) ?? null;
+const keyIn = ({ headers }: PolledEvent): string | null => headers["x-beta-event-uuid"]?.slice("poll:".length) ?? null;

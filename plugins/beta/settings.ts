@@ -5,15 +5,15 @@ export const settings = z.object({
   url: z
     .url({ protocol: /^https?$/ })
     .default("https://gitlab.com")
-    .describe("Address of the server; for an own one https://HOST, with its path where it has one."),
+    .describe("URL of the server; for a self-hosted one https://HOST, with its path if it has one."),
   token: z
     .string()
     .min(1)
     .optional()
-    .describe("Access token with the scope api. While no webhook secret is set, webhooks must carry it."),
-  webhook_secret: z.string().min(1).optional().describe("The secret token set at the webhook."),
+    .describe("Access token with the scope api. Without a webhook secret, webhooks must carry this token."),
+  webhook_secret: z.string().min(1).optional().describe("Secret token of the webhook."),
 });
 export type Settings = z.output<typeof settings>;
 
-/** Address of the web pages, without a slash at its end. */
+/** URL of the web pages, without a trailing slash. */
 export const webOf = ({ url }: Settings): string => url.replace(/\/+$/, "").replace(/\/api\/v4$/, "");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What is read of the platform's answers; they carry far more. */
+/** The members of the platform's responses that are used. */
 const user = z.object({ username: z.string() }).nullish();
 
 export const note = z.object({
@@ -9,7 +9,7 @@ export const note = z.object({
   author: user,
   created_at: z.string().optional(),
   system: z.boolean().optional(),
-  /** For members only; older servers say `confidential`. */
+  /** Visible to members only; older servers call it `confidential`. */
   internal: z.boolean().nullish(),
   confidential: z.boolean().nullish(),
 });
@@ -26,11 +26,11 @@ export const issue = z.object({
   author: user,
 });
 
-/** An issue that was made goes on as it is, told as a webhook tells of it. */
+/** A created issue is kept whole: it becomes the payload of an event. */
 export const made = issue.loose();
 
-/** Listed items go on as they are: the poll hands them to `parse` as webhooks would. */
+/** Listed items are kept whole: the poll passes them to `parse` in the shape of a webhook. */
 export const listed = z.array(z.looseObject({ iid: z.number(), updated_at: z.string() }));
 
-/** Edits of labels, one label each, as they are. */
+/** Label events, one label each. */
 export const labelEvents = z.array(z.looseObject({}));

@@ -11,7 +11,7 @@ import { verify } from "./verify.ts";
 export function betaSource(clientOf: (connection: Settings) => HttpClient, edits: OwnEdits): Source<typeof settings> {
   const account = ({ connection, signal }: Call<Settings>) => ({ client: clientOf(connection), connection, signal });
   return {
-    about: "GitLab's REST API, version 4: gitlab.com and own servers from 15.0.",
+    about: "GitLab REST API, version 4: gitlab.com and self-hosted servers 15.0 and later.",
     connection: settings,
     secrets: ["token", "webhook_secret"],
     required: ["token"],

@@ -7,7 +7,7 @@ interface Note extends Row {
   readonly of: string;
 }
 
-/** beta's REST API v4, as far as the plugin uses it, with state. One project: octo/team/app, number 77. */
+/** The part of beta's REST API v4 that the plugin uses, with state. One project: octo/team/app, number 77. */
 export class BetaTracker extends FakeTracker {
   readonly items: (Row & { readonly of: string })[] = [];
   readonly notes: Note[] = [];
@@ -47,7 +47,7 @@ export class BetaTracker extends FakeTracker {
     return note;
   }
 
-  /** One edit of labels: an event for each, at one time. */
+  /** One edit of labels: one event per label, all at the same time. */
   relabel(
     of: string,
     change: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
@@ -69,7 +69,7 @@ export class BetaTracker extends FakeTracker {
   }
 
   protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
-    // A person's token is test-token-user-ann; any other one is the account's that writes.
+    // test-token-user-NAME is a person's token; any other one belongs to the account that posts.
     const [, person] = /^Bearer test-token-(?:user-)?(\w+)$/.exec(headers.authorization ?? "") ?? [];
     if (person === undefined) return { status: 401, body: { message: "401 Unauthorized" } };
     const username = headers.authorization?.includes("-user-") ? person : "signalbox-bot";
@@ -145,6 +145,6 @@ const notFound: TrackerReply = { status: 404, body: { message: "404 Not Found" }
 
 export const startTracker = (): Promise<BetaTracker> => new BetaTracker().listen();
 
-/** As a process of its own it prints its address as one line of JSON. */
+/** Started as a process, it prints its URL as one line of JSON. */
 if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
   console.log(JSON.stringify({ url: (await startTracker()).url }));

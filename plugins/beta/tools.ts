@@ -38,7 +38,8 @@ const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
   tool<typeof descriptionInput, typeof described, Settings>({
-    about: "Replace the description of an issue or merge request. The old one is lost: read it first and keep what still holds.",
+    about:
+      "Replace the description of an issue or merge request. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,

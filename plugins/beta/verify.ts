@@ -1,11 +1,13 @@
 import { headerOf, isSameSecret, type Verdict, type WebhookRequest } from "@signalbox/sdk";
 import type { Settings } from "./settings.ts";
 
-/** The platform sends the secret itself. Compared in constant time; with neither secret nor token every webhook is let in. */
+/** The platform sends the secret itself. Compared in constant time. With neither secret nor token every webhook is accepted. */
 export function verify(request: WebhookRequest, connection: Settings): Verdict {
   const secret = connection.webhook_secret ?? connection.token;
   if (!secret) return { ok: true };
   const sent = headerOf(request.headers, "x-beta-token", "x-gitlab-token");
-  if (sent === null) return { ok: false, reason: "header X-Beta-Token is missing, and this webhook has a secret" };
-  return isSameSecret(sent, secret) ? { ok: true } : { ok: false, reason: "header X-Beta-Token is not the configured secret" };
+  if (sent === null) return { ok: false, reason: "missing header X-Beta-Token: this webhook has a secret" };
+  return isSameSecret(sent, secret)
+    ? { ok: true }
+    : { ok: false, reason: "header X-Beta-Token does not match the configured secret" };
 }

@@ -3,7 +3,7 @@ import type { Client } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** `null` on servers that do not tell: their comments are known by external id and marker. */
+/** `null` on servers without this endpoint: their comments are recognised by external id and marker. */
 export async function accountOf(client: Client, signal: AbortSignal): Promise<string | null> {
   try {
     return (await client.read({ route: "GET /users/me/", shape: shapes.account, signal })).data.id;
@@ -13,10 +13,10 @@ export async function accountOf(client: Client, signal: AbortSignal): Promise<st
   }
 }
 
-/** Reads something that needs the key. Throws a `PluginError`. */
+/** Lists the projects, which needs a valid key. Throws a `PluginError`. */
 export async function check(clientOf: (connection: Settings) => Client, { connection, signal }: Call<Settings>): Promise<void> {
   if (!connection.api_key)
-    throw new PluginError("not_configured", "delta has no key: set DELTA_API_KEY, or `api_key` in the credentials");
+    throw new PluginError("not_configured", "missing DELTA_API_KEY: set it, or set `api_key` in the credentials");
   const client = clientOf(connection);
   const path = { slug: client.slug };
   await client.read({ route: "GET /workspaces/{slug}/projects/", path, shape: shapes.listOf(shapes.project), signal });

@@ -1,19 +1,19 @@
 import { PluginError, type Subject } from "@signalbox/sdk";
 
-/** Projects and issues go by UUID; anything that could lead to another path is none. */
+/** Whether a value is the id of a project or issue, a UUID. Refuses anything that could change the path of a request. */
 export const isId = (value: unknown): value is string =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(value);
 
-/** Stands for the project where a webhook does not name it; the issue is then looked for in all of the workspace. */
+/** The project of a webhook that does not name it; the issue is then looked up in the whole workspace. */
 export const anyProject = "-";
 
 export interface Address {
-  /** `null`: not known. */
+  /** `null` if unknown. */
   readonly project: string | null;
   readonly issue: string;
 }
 
-/** Ids of issue and project. Throws `invalid_input`. */
+/** Checks the ids of issue and project. Throws `invalid_input`. */
 export function addressOf(issue: string | number, project: string | undefined): Address {
   const id = String(issue).trim();
   if (!isId(id)) throw wrong("issue must be the id of an issue", id);

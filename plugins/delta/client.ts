@@ -1,7 +1,7 @@
 import { type Capabilities, type HttpClient, httpClient, PluginError } from "@signalbox/sdk";
 import { apiOf, type Settings } from "./settings.ts";
 
-/** The public platform takes 60 requests a minute of one key; own servers say by 429 what they take. */
+/** The public platform accepts 60 requests a minute per key; self-hosted servers answer 429 above their limit. Milliseconds. */
 const publicInterval = 1000;
 
 export interface Client extends HttpClient {
@@ -9,20 +9,17 @@ export interface Client extends HttpClient {
   readonly slug: string;
 }
 
-/** One client per account, so that its pace is kept over all calls. Throws `not_configured`. */
+/** One client per account, so that its throttle covers all calls. Throws `not_configured`. */
 export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): (connection: Settings) => Client {
   const kept = new Map<string, Client>();
   return (connection) => {
     const { api_url, api_key, workspace_slug, webhook_secret } = connection;
     if (!workspace_slug)
-      throw new PluginError(
-        "not_configured",
-        "delta has no workspace: set DELTA_WORKSPACE_SLUG, or `workspace_slug` in the credentials",
-      );
+      throw new PluginError("not_configured", "missing DELTA_WORKSPACE_SLUG: set it, or set `workspace_slug` in the credentials");
     const key = JSON.stringify([api_url, api_key, workspace_slug]);
     let client = kept.get(key);
     if (!client) {
-      // Keys are rotated; a long-lived process must not keep every one it ever saw.
+      // Bounded, because keys are rotated and a long-lived process would otherwise keep every old one.
       if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
       const interval = new URL(api_url).hostname === "api.plane.so" ? publicInterval : 0;
       const http = httpClient({

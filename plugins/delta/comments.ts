@@ -8,7 +8,7 @@ import * as shapes from "./shapes.ts";
 
 export type Account = { readonly client: Client; readonly connection: Settings; readonly signal: AbortSignal };
 
-/** Where the platform keeps what a comment stands for elsewhere: our key, and that it is ours. */
+/** Value of `external_source` in our comments; their `external_id` is the key. */
 export const externalSource = "signalbox";
 const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comments/";
 const mostPages = 100;
@@ -21,7 +21,7 @@ export async function postComment(account: Account, address: Address, body: stri
     const { data } = await client.write({ route: `POST ${route}`, path, body: sent, shape: shapes.comment, signal });
     return posted(account, path, data.id);
   } catch (error) {
-    // The platform knows external ids: a second comment of one id is a conflict, and the first is what was wanted.
+    // External ids are unique: a second comment with one id is a conflict, and the first one is the result.
     const there =
       error instanceof PluginError &&
       error.code === "conflict" &&
@@ -31,7 +31,7 @@ export async function postComment(account: Account, address: Address, body: stri
   }
 }
 
-/** The comment that carries `key`. */
+/** Finds the comment with `key` as its external id. */
 export async function findComment(account: Account, address: Address, key: string): Promise<Posted | null> {
   const { client, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue };

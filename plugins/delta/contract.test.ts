@@ -6,14 +6,14 @@ import { type DeltaTracker, issue, project, startTracker, workspace } from "./te
 
 const file = new URL("../../../shared/contracts/delta.openapi.json", import.meta.url);
 
-/** Lists come in pages by these, which the contract leaves out: https://developers.plane.so/api-reference/introduction#pagination */
+/** Paging parameters of every list, absent from the contract: https://developers.plane.so/api-reference/introduction#pagination */
 const paging = ["per_page", "cursor"];
 /** https://developers.plane.so/api-reference/issue/list-issues */
 const order = ["order_by"];
-/** Not in the contract: https://developers.plane.so/api-reference/user/get-current-user */
+/** Absent from the contract: https://developers.plane.so/api-reference/user/get-current-user */
 const documented = { "/users/me/": { get: {} } };
 
-describe("every request is one of the platform's contract", { tags: ["contracts"] }, () => {
+describe("every request matches the platform's contract", { tags: ["contracts"] }, () => {
   let tracker: DeltaTracker;
   let contract: ApiContract;
   const faultsOf = (request: SeenRequest) => {
@@ -70,7 +70,7 @@ describe("every request is one of the platform's contract", { tags: ["contracts"
     for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);
   });
 
-  test("and one that is not would be seen", () => {
+  test("a request that does not match is detected", () => {
     const request: SeenRequest = {
       method: "POST",
       path: `/api/v1/workspaces/acme/projects/${project}/issues/${issue}/comments/`,

@@ -9,7 +9,7 @@ import * as shapes from "./shapes.ts";
 const base = "/workspaces/{slug}/projects/{project}";
 const longestTitle = 255;
 
-/** Makes an issue, and says it as the webhook will. */
+/** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(account: Account, issue: NewTrackerIssue) {
   const { client, connection, signal } = account;
   const project = await projectId(client, issue.project, signal);
@@ -19,20 +19,21 @@ export async function createIssue(account: Account, issue: NewTrackerIssue) {
   const { data } = await client.write({ route: `POST ${base}/issues/`, path, body, shape: shapes.made, signal });
   const id = at(data, "state");
   const state = (await statesOf(client, project, signal)).find((one) => one.id === id);
-  const told = { ...data, project, ...(state ? { state } : {}) };
+  const created = { ...data, project, ...(state ? { state } : {}) };
   const activity = { actor: { id: at(data, "created_by") ?? null } };
-  const payload = JSON.parse(JSON.stringify({ event: "issue", action: "created", data: told, activity })) as Json;
+  const payload = JSON.parse(JSON.stringify({ event: "issue", action: "created", data: created, activity })) as Json;
   const url = `${webOf(connection)}/${client.slug}/projects/${project}/issues/${data.id}`;
   return { key: data.id, url, event: { headers: { "x-delta-event": "issue" }, payload } };
 }
 
-/** Moves the issue to the first state that ends it. One that is gone is closed enough. */
+/** Moves the issue to the first completed state. A deleted issue counts as closed. */
 export async function closeIssue(account: Account, issue: { project: string; key: string }): Promise<void> {
   const { client, signal } = account;
   const address = addressOf(issue.key, issue.project);
   const project = await projectId(client, issue.project, signal);
   const last = (await statesOf(client, project, signal)).find((one) => one.group === "completed");
-  if (!last) throw new PluginError("conflict", `the project ${project} has no state that ends an issue`);
+  if (!last)
+    throw new PluginError("conflict", `project ${project} has no state in the group "completed", so its issues cannot be closed`);
   const path = { slug: client.slug, project, issue: address.issue };
   const body = { state: last.id };
   try {

@@ -2,10 +2,10 @@ import { at, textAt } from "@signalbox/sdk";
 import { htmlToMarkdown } from "./html.ts";
 import { isActivity } from "./names.ts";
 
-/** More than the dispatcher hands on would only cost memory. */
+/** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
 
-/** What the agent reads: Markdown, headings for the parts, `""` for events without a text of their own. */
+/** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export function eventText(event: string, payload: unknown): string {
   const data = at(payload, "data");
   if (isActivity(event)) return activityText(data, at(payload, "activity"));
@@ -25,7 +25,7 @@ function activityText(data: unknown, activity: unknown): string {
   );
 }
 
-/** A comment as it came: HTML, or the text alone. */
+/** A comment as the webhook contains it: HTML, or plain text. */
 export const commentOf = (data: unknown): string =>
   textAt(data, ["comment_html"], longest) ??
   textAt(data, ["comment"], longest) ??
@@ -69,16 +69,16 @@ const names = (values: unknown): string =>
         .join(", ")
     : "";
 
-/** What an update changed, from and to: `changes` names the fields, `activity` the one that this webhook is about. */
+/** The fields that an update changed, with old and new values: `changes` has all of them, `activity` the one of this webhook. */
 function changesOf(payload: unknown): string {
   const changes = at(payload, "data", "changes");
-  const told = typeof changes === "object" && changes !== null ? Object.keys(changes).slice(0, 50) : [];
-  const lines = told
+  const named = typeof changes === "object" && changes !== null ? Object.keys(changes).slice(0, 50) : [];
+  const lines = named
     .filter((name) => /^\w{1,50}$/.test(name))
     .map((name) => line(name, at(changes, name, "old"), at(changes, name, "new")));
   const activity = at(payload, "activity");
   const field = textAt(activity, ["field"], 50);
-  if (field !== null && field !== "description" && !told.includes(field))
+  if (field !== null && field !== "description" && !named.includes(field))
     lines.push(line(field, at(activity, "old_value"), at(activity, "new_value")));
   return lines.join("\n");
 }

@@ -81,7 +81,7 @@ const golden: readonly Golden[] = [
     },
   },
   {
-    name: "issue updated, the platform's own of before",
+    name: "issue updated, an older version of the platform",
     headers: { "x-plane-event": "issue" },
     payload: {
       event: "issue",
@@ -96,7 +96,7 @@ const golden: readonly Golden[] = [
     },
   },
   {
-    name: "workitem.created, the platform's own of now",
+    name: "workitem.created, a newer version of the platform",
     headers: { "x-plane-event": "workitem.created" },
     payload: { event: "workitem.created", data },
     expect: { event_name: "issue.created", subject, actor: people.ann },
@@ -154,7 +154,7 @@ const golden: readonly Golden[] = [
     expect: { marked: true },
   },
   {
-    name: "an event of no table",
+    name: "an event that no mapping names",
     headers: {},
     payload: { event: "cycle", action: "created", data: { id: "c" } },
     expect: { event_name: "cycle.created", subject: null, text: "", lacks: null },
@@ -167,7 +167,7 @@ const golden: readonly Golden[] = [
     expect: { lacks: "data.id", subject: null },
   },
   {
-    name: "an id that leads elsewhere",
+    name: "an id that contains a path",
     headers: {},
     payload: { event: "issue.created", data: { id: "../..", project } },
     expect: { lacks: "data.id", subject: null },
@@ -182,7 +182,7 @@ async function tracker() {
   return started;
 }
 
-/** What the platform's webhook tells of a comment: HTML, whose invisible characters are those that were posted. */
+/** The comment as the platform's webhook contains it: HTML with the invisible characters that were posted. */
 const toldHtml = (body: string): string => {
   const own = markerOf(body);
   if (own !== null) return markedHtml(unmark(body), own);

@@ -8,7 +8,7 @@ export default definePlugin({
   id: "delta",
   version: "0.1.0",
   sdk: "^0.1.0",
-  about: "Issues and comments of the platform called delta (Plane, REST API v1).",
+  about: "Issues and comments of delta (Plane, REST API v1).",
   config: z.object({}),
   needs: ["fetch", "pace"],
   hosts: ["api.plane.so"],

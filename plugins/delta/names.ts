@@ -10,8 +10,8 @@ const verbs: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The name of an event as the source event mappings spell it. The platform itself sends `issue` with the action
- * `created`, and in its newer webhooks `workitem.created`; a comment is `issue_comment`, which is an activity of its issue.
+ * The event name that the source event mappings use. The platform sends `issue` with the action
+ * `created`, and in newer versions `workitem.created`; a comment is `issue_comment`, an activity of its issue.
  */
 export function eventName(headers: Readonly<Record<string, string>>, payload: unknown): string {
   const header = headerOf(headers, "x-delta-event", "x-plane-event");
@@ -22,10 +22,10 @@ export function eventName(headers: Readonly<Record<string, string>>, payload: un
   return whole === "issue_comment.created" ? "issue.activity.created" : whole;
 }
 
-/** Whether the event tells of something on an issue, rather than of the issue itself. */
+/** Whether the event is about an activity on an issue, such as a comment, and not about the issue itself. */
 export const isActivity = (event: string): boolean => event.startsWith("issue.activity.") || event.startsWith("issue_comment.");
 
-/** An id, or the id of the object that stands in its place. */
+/** An id, given as itself or as an object with an `id`. */
 export function idAt(value: unknown, ...names: readonly string[]): string | null {
   for (const name of names) {
     const found = textAt(value, [name], 100) ?? textAt(at(value, name), ["id"], 100);

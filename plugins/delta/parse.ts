@@ -14,7 +14,7 @@ import { externalSource } from "./comments.ts";
 import { commentOf, eventText } from "./event-text.ts";
 import { eventName, idAt, isActivity } from "./names.ts";
 
-/** Reads any event; never throws, whatever the payload is. */
+/** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const event_name = clean(eventName(headers, payload));
   const data = at(payload, "data");
@@ -52,18 +52,18 @@ function lacking(event: string, subject: Subject | null): string | null {
 
 function actorOf(event: string, payload: unknown): string | null {
   const data = at(payload, "data");
-  const told = idAt(at(payload, "activity"), "actor") ?? idAt(payload, "actor") ?? idAt(data, "actor");
-  return told ?? (event.endsWith(".created") ? idAt(data, "created_by") : idAt(data, "updated_by"));
+  const actor = idAt(at(payload, "activity"), "actor") ?? idAt(payload, "actor") ?? idAt(data, "actor");
+  return actor ?? (event.endsWith(".created") ? idAt(data, "created_by") : idAt(data, "updated_by"));
 }
 
-/** By its external id, which the platform tells, or by its text. */
+/** Recognised by its external source, or by the marker in its text: not every webhook contains the external id. */
 const isOurs = (data: unknown): boolean =>
   at(data, "external_source") === externalSource || hasInvisibleMarker(beginningOf(commentOf(data)));
 
-/** The text behind the first tags, unless one of them begins a quotation. */
+/** The text after the leading tags. A quotation is not skipped: a quoted marker does not count. */
 const beginningOf = (html: string): string => html.slice(0, 2000).replace(/^(?:\s*<(?!blockquote)[a-z][^>]*>)*\s*/i, "");
 
-/** What changed, spelled so that the webhook and the poll of one change come to the same. Times are compared by the second. */
+/** Names a change. The webhook and the poll of one change have the same key. Times have a resolution of a second. */
 function changeKey(event: string, data: unknown): string | null {
   const issue = issueId(event, data);
   if (issue === null) return null;

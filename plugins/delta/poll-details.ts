@@ -4,62 +4,66 @@ import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
 export type Item = z.output<typeof shapes.listed>;
-export type Told = WebhookPayload & { readonly when: string };
+export type PolledEvent = WebhookPayload & { readonly when: string };
 
 export interface Reading {
   readonly client: Client;
   readonly project: string;
   readonly signal: AbortSignal;
-  /** What was written before is never told. ISO 8601. */
+  /** Comments written before are never reported. ISO 8601. */
   readonly since: string;
   /** Names of states by their id. */
   readonly states: ReadonlyMap<string, string>;
 }
-/** What was told before: changes up to `from`, activities up to `told`. ISO 8601. */
+/** Already reported: changes up to `from`, activities up to `reported`. ISO 8601. */
 export interface Known {
   readonly from: string;
-  readonly told: string;
+  readonly reported: string;
 }
 
 const base = "/workspaces/{slug}/projects/{project}/issues/{issue}";
 const mostPages = 10;
-/** An activity is written within this time of the change that it tells of. Milliseconds. */
+/** An activity is written within this time of its change. Milliseconds. */
 const explained = 10_000;
-/** A comment moves `updated_at` of its issue when a worker of the platform comes to it, this late at most. Milliseconds. */
+/** A background worker of the platform moves `updated_at` of a commented issue, at most this late. Milliseconds. */
 const late = 600_000;
 const after = (value: unknown, member: string, time: string): boolean =>
   Date.parse(timeAt(value, member) ?? "") > Date.parse(time);
 
-/** An issue that was made, as its webhook tells it. */
-export const tellCreated = (reading: Reading, item: Item): Told =>
-  tell(reading, item, { event: "issue", action: "created" }, at(item, "created_by"), "created", item.created_at);
+/** The creation of an issue, in the shape of its webhook. */
+export const createdEvent = (reading: Reading, item: Item): PolledEvent =>
+  polledEvent(reading, item, { event: "issue", action: "created" }, at(item, "created_by"), "created", item.created_at);
 
 /**
- * What happened to an issue since: its change, with the move from one state to another where there was one, and its new
- * comments. `newest`: time of the last activity that was read.
+ * The events of an issue since then: its change, with the move between states if there was one, and its new
+ * comments. `newest`: time of the last activity read.
  */
-export async function detailsOf(reading: Reading, item: Item, known: Known): Promise<{ told: Told[]; newest: string | null }> {
+export async function detailsOf(
+  reading: Reading,
+  item: Item,
+  known: Known,
+): Promise<{ events: PolledEvent[]; newest: string | null }> {
   const activities = await activitiesOf(reading, item.id);
   const listedComments = await listed(reading, `${base}/comments/`, item.id);
   const written = new Date(Math.max(Date.parse(known.from) - late, Date.parse(reading.since))).toISOString();
-  const told = listedComments.filter((one) => after(one, "created_at", written)).map((one) => tellComment(item, one));
-  const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.told));
+  const events = listedComments.filter((one) => after(one, "created_at", written)).map((one) => commentEvent(item, one));
+  const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.reported));
   const changes = fresh.filter((one) => at(one, "field") !== "comment" && at(one, "verb") !== "created");
-  // A comment touches its issue too: a change that an activity explains is told by that activity alone.
+  // A comment also changes its issue: a change that an activity explains is reported by that activity alone.
   const about = new Date(Date.parse(item.updated_at) - explained).toISOString();
   const isExplained = activities?.some((one) => after(one, "created_at", about)) ?? false;
   const isNew = Date.parse(item.created_at) >= Date.parse(known.from);
   const unknown = !isExplained && !isNew && Date.parse(item.updated_at) >= Date.parse(known.from);
-  if (changes.length > 0 || unknown) told.push(tellUpdated(reading, item, changes));
+  if (changes.length > 0 || unknown) events.push(updatedEvent(reading, item, changes));
   const newest =
     fresh
       .map((one) => timeAt(one, "created_at") ?? "")
       .sort()
       .at(-1) ?? null;
-  return { told, newest };
+  return { events, newest };
 }
 
-function tellUpdated(reading: Reading, item: Item, changes: readonly Json[]): Told {
+function updatedEvent(reading: Reading, item: Item, changes: readonly Json[]): PolledEvent {
   const last = changes.toSorted((a, b) => (timeAt(a, "created_at") ?? "").localeCompare(timeAt(b, "created_at") ?? ""));
   const move = last.findLast((one) => at(one, "field") === "state");
   const shown = move ?? last.at(-1);
@@ -68,10 +72,17 @@ function tellUpdated(reading: Reading, item: Item, changes: readonly Json[]): To
   const activity = shown === undefined ? {} : { field: at(shown, "field") ?? null, old_value, new_value };
   const actor = at(shown, "actor") ?? at(item, "updated_by");
   const when = `updated@${new Date(item.updated_at).toISOString().slice(0, 19)}`;
-  return tell(reading, { ...item, ...moved }, { event: "issue", action: "updated", activity }, actor, when, item.updated_at);
+  return polledEvent(
+    reading,
+    { ...item, ...moved },
+    { event: "issue", action: "updated", activity },
+    actor,
+    when,
+    item.updated_at,
+  );
 }
 
-function tellComment(item: Item, comment: Json): Told {
+function commentEvent(item: Item, comment: Json): PolledEvent {
   const when = timeAt(comment, "created_at") ?? item.updated_at;
   const activity = { actor: { id: at(comment, "actor") ?? at(comment, "created_by") ?? null } };
   const data = { ...(comment as object), issue: item.id };
@@ -79,23 +90,23 @@ function tellComment(item: Item, comment: Json): Told {
   return { headers: { "x-delta-delivery": `poll:issue/${item.id}/comment/${at(comment, "id")}` }, payload, when };
 }
 
-function tell(
+function polledEvent(
   { project, states }: Reading,
   item: Item,
-  told: { readonly event: string; readonly action: string; readonly activity?: object },
+  content: { readonly event: string; readonly action: string; readonly activity?: object },
   actor: unknown,
   name: string,
   when: string,
-): Told {
+): PolledEvent {
   const state = at(item, "state");
   const known = typeof state === "string" ? states.get(state) : undefined;
   const data = { ...item, project, ...(known === undefined ? {} : { state: { id: state, name: known } }) };
-  const activity = { ...told.activity, actor: { id: typeof actor === "string" ? actor : null } };
-  const payload = JSON.parse(JSON.stringify({ ...told, data, activity })) as Json;
+  const activity = { ...content.activity, actor: { id: typeof actor === "string" ? actor : null } };
+  const payload = JSON.parse(JSON.stringify({ ...content, data, activity })) as Json;
   return { headers: { "x-delta-delivery": `poll:issue/${item.id}/${name}` }, payload, when };
 }
 
-/** `null` on servers that do not tell them. */
+/** `null` on servers without this endpoint. */
 async function activitiesOf(reading: Reading, issue: string): Promise<Json[] | null> {
   try {
     return await listed(reading, `${base}/activities/`, issue);

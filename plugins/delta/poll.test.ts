@@ -7,7 +7,7 @@ import { type DeltaTracker, people, project, startTracker, states, workspace } f
 
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 const hour = 3_600_000;
-/** As the host gives a poll. */
+/** Calls the poll as the host does. */
 const deadline_ms = 300_000;
 let tracker: DeltaTracker;
 beforeEach(async () => {
@@ -24,24 +24,24 @@ async function bench() {
     const polled = await source.poll?.({ project: of, since: ago(hour), cursor }, callOf(connection(), { deadline_ms }));
     if (!polled) throw new Error("no answer");
     const events = await Promise.all(polled.events.map((event) => source.parse(event)));
-    return { events, cursor: polled.cursor, told: events.map(({ event_name, subject }) => `${event_name} ${subject?.issue}`) };
+    return { events, cursor: polled.cursor, names: events.map(({ event_name, subject }) => `${event_name} ${subject?.issue}`) };
   };
   return { source, poll };
 }
 
-test("what was made and changed, by whom, in order, with the names of states", async () => {
+test("reports what was created and changed, with actors and state names, in order", async () => {
   const { poll } = await bench();
   tracker.addIssue("old", ago(10 * hour));
   tracker.addIssue("made", ago(50 * 60_000));
   tracker.addIssue("moved", ago(10 * hour), { updated_at: ago(30 * 60_000), state: states.doing, updated_by: people.bot });
   const first = await poll(null);
-  expect(first.told).toEqual(["issue.created made", "issue.updated moved"]);
+  expect(first.names).toEqual(["issue.created made", "issue.updated moved"]);
   expect(first.events.map((event) => event.actor)).toEqual([people.ann, people.bot]);
   expect(first.events[1]?.text).toContain("- State: doing");
   for (const event of first.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
-  expect((await poll(first.cursor)).told).not.toContain("issue.created made");
+  expect((await poll(first.cursor)).names).not.toContain("issue.created made");
   tracker.addIssue("later", new Date().toISOString());
-  expect((await poll(first.cursor)).told).toContain("issue.created later");
+  expect((await poll(first.cursor)).names).toContain("issue.created later");
 });
 
 test("the webhook and the poll of one change have one key", async () => {
@@ -54,71 +54,71 @@ test("the webhook and the poll of one change have one key", async () => {
   expect((await poll(null)).events.map((event) => event.change_key)).toEqual([webhook.change_key]);
 });
 
-test("more than one poll holds is read over several, though the list moves meanwhile", async () => {
+test("changes that one poll cannot read are read by the next ones, although the list moves meanwhile", async () => {
   const { poll } = await bench();
   for (let count = 1; count <= 2100; count++)
     tracker.addIssue(`i-${count}`, new Date(Date.now() - 3_000_000 + count * 1000).toISOString());
   const first = await poll(null);
   const row = tracker.issues[100];
   if (row) row.updated_at = new Date().toISOString();
-  const told = [...first.told];
+  const names = [...first.names];
   for (let { cursor } = first, polls = 0; polls < 5; polls++) {
     const next = await poll(cursor);
-    told.push(...next.told);
+    names.push(...next.names);
     cursor = next.cursor;
   }
-  const seen = new Set(told.map((one) => one.split(" ")[1]));
+  const seen = new Set(names.map((one) => one.split(" ")[1]));
   expect(seen.size).toBe(2100);
 }, 60_000);
 
-test("comments are told by whom, once, and a comment is no update", async () => {
+test("comments are reported once with their authors, and not as updates", async () => {
   const { poll } = await bench();
   tracker.addIssue("old", ago(10 * hour));
   tracker.note("old", { comment_html: "<p>Before</p>" }, people.ann, ago(5 * hour));
   const first = await poll(null);
-  expect(first.told).toEqual([]);
+  expect(first.names).toEqual([]);
   tracker.note("old", { comment_html: "<p>Any <em>news</em>?</p>" }, people.ann, ago(1000));
   tracker.note("old", { comment_html: "<p>Mine</p>", external_source: "signalbox", external_id: "k" }, people.bot);
   const second = await poll(first.cursor);
-  expect(second.told).toEqual(["issue.activity.created old", "issue.activity.created old"]);
+  expect(second.names).toEqual(["issue.activity.created old", "issue.activity.created old"]);
   expect(second.events.map(({ actor, marked }) => [actor, marked])).toEqual([
     [people.ann, false],
     [people.bot, true],
   ]);
   expect(second.events[0]?.text).toContain("Any *news*?");
   for (const event of second.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
-  // Read again because of the overlap, known by their keys.
+  // Read again because of the overlap; the host recognises them by their keys.
   const third = await poll(second.cursor);
   expect(new Set(third.events.map((event) => event.change_key))).toEqual(new Set(second.events.map((event) => event.change_key)));
 });
 
-test("a comment whose issue shows it late, after other changes were told, is told still; one from before the start is not", async () => {
+test("a comment that moves its issue's updated_at late is still reported; one from before the start is not", async () => {
   const { poll } = await bench();
   tracker.addIssue("old", ago(10 * hour));
   tracker.addIssue("other", ago(10 * hour), { updated_at: ago(60_000) });
   const first = await poll(null);
-  expect(first.told).toEqual(["issue.updated other"]);
+  expect(first.names).toEqual(["issue.updated other"]);
   tracker.note("old", { comment_html: "<p>Before</p>" }, people.ann, ago(hour + 1000));
   tracker.note("old", { comment_html: "<p>Late</p>" }, people.ann, ago(5 * 60_000));
   tracker.change("old", "comment", "", "", people.ann, ago(1000));
   const second = await poll(first.cursor);
-  expect(second.told).toEqual(["issue.activity.created old"]);
+  expect(second.names).toEqual(["issue.activity.created old"]);
   expect(second.events[0]?.text).toContain("Late");
 });
 
-test("what was told of is not asked again while it stands unchanged", async () => {
+test("details that were read are not requested again while the issue is unchanged", async () => {
   const { poll } = await bench();
   tracker.addIssue("old", ago(10 * hour), { updated_at: ago(30_000) });
   const first = await poll(null);
-  expect(first.told).toEqual(["issue.updated old"]);
+  expect(first.names).toEqual(["issue.updated old"]);
   const asked = () => tracker.requests.filter(({ path }) => path.endsWith("/old/comments/")).length;
   const second = await poll(first.cursor);
-  expect([second.told, asked()]).toEqual([[], 1]);
+  expect([second.names, asked()]).toEqual([[], 1]);
   tracker.note("old", { comment_html: "<p>Now</p>" });
-  expect([(await poll(second.cursor)).told, asked()]).toEqual([["issue.activity.created old"], 2]);
+  expect([(await poll(second.cursor)).names, asked()]).toEqual([["issue.activity.created old"], 2]);
 });
 
-test("a move is told with both states, once, where mappings read it", async () => {
+test("a move is reported once with both states, in the member that mappings read", async () => {
   const { poll, source } = await bench();
   tracker.addIssue("old", ago(10 * hour));
   tracker.change("old", "state", "todo", "doing", people.ann, ago(1000));
@@ -139,14 +139,14 @@ test("a move is told with both states, once, where mappings read it", async () =
   expect((await poll(raw?.cursor ?? null)).events[0]?.text).toContain("- priority: high → low");
 });
 
-test("servers without activities tell updates all the same", async () => {
+test("servers without activities report updates too", async () => {
   const { poll } = await bench();
   tracker.tellsActivities = false;
   tracker.addIssue("old", ago(10 * hour), { updated_at: ago(1000) });
-  expect((await poll(null)).told).toEqual(["issue.updated old"]);
+  expect((await poll(null)).names).toEqual(["issue.updated old"]);
 });
 
-test("what one poll cannot read in full is read by the next ones, comments too", async () => {
+test("what one poll cannot read is read by the next ones, including comments", async () => {
   const { poll } = await bench();
   for (let count = 1; count <= 1100; count++) {
     tracker.addIssue(`i-${count}`, new Date(Date.now() - 3_000_000 + count * 1000).toISOString());
@@ -164,9 +164,9 @@ test("what one poll cannot read in full is read by the next ones, comments too",
   expect(JSON.parse(cursor ?? "").rest).toEqual([]);
 }, 60_000);
 
-test("a strange project is refused, a strange cursor starts again", async () => {
+test("an invalid project is refused, an invalid cursor restarts the poll", async () => {
   const { poll } = await bench();
   tracker.addIssue("made", ago(60_000));
-  expect((await poll("not a cursor")).told).toEqual(["issue.created made"]);
+  expect((await poll("not a cursor")).names).toEqual(["issue.created made"]);
   await expect(poll(null, "../x")).rejects.toMatchObject({ code: "invalid_input" });
 });

@@ -2,38 +2,38 @@ import { PluginError, type Polled } from "@signalbox/sdk";
 import { z } from "zod";
 import { isId } from "./address.ts";
 import type { Client } from "./client.ts";
-import { detailsOf, type Item, type Known, type Reading, type Told, tellCreated } from "./poll-details.ts";
+import { createdEvent, detailsOf, type Item, type Known, type PolledEvent, type Reading } from "./poll-details.ts";
 import { projectId, statesOf } from "./projects.ts";
 import * as shapes from "./shapes.ts";
 
-/** Pages of 100 in one poll; the next poll goes on from there. */
+/** Pages of 100 per poll; the next poll continues from there. */
 const mostPages = 20;
-/** Issues whose comments and activities are read in one poll, two requests each; the next poll goes on with the others. */
+/** Issues per poll whose comments and activities are read, two requests each; the next poll continues with the others. */
 const mostDetails = 500;
-/** At the public platform's pace these are about sixty issues. Milliseconds. */
+/** Time for reading details: about sixty issues within the public platform's rate limit. Milliseconds. */
 const longestReading = 120_000;
-/** Activities are written after the change that they tell of. Milliseconds. */
+/** An activity is written at most this long after its change. Milliseconds. */
 const justNow = 10_000;
-/** What changed while a page was read is read again; what was told is known by its key. Milliseconds. */
+/** Changes made while a page was read are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 
-const waiting = z.object({ from: z.string(), told: z.string(), ids: z.array(z.string()) });
+const waiting = z.object({ from: z.string(), reported: z.string(), ids: z.array(z.string()) });
 /**
- * The platform lists the newest change first and takes no time to begin at. `from`: changes before it were told of.
- * `head`: the newest change of this sweep, where the next one ends. `next`: the page to go on with, where a sweep was cut.
- * `told`: activities up to it were told of; `seen`: the newest that this sweep read. `rest`: issues whose details are
- * still to be read, by the `from` and `told` of their sweep.
- * `done`: issues of the overlap that were read in full, by the change that they stood at.
+ * The platform lists the newest change first and has no start time parameter. `from`: changes before it have been reported.
+ * `head`: the newest change of this sweep, where the next sweep ends. `next`: the page to continue with, if a sweep was cut short.
+ * `reported`: activities up to it have been reported; `seen`: the newest that this sweep read. `rest`: issues whose details are
+ * still to be read, by the `from` and `reported` of their sweep.
+ * `done`: issues of the overlap that were read completely, by their `updated_at`.
  */
 const cursorShape = z.object({
   ...{ v: z.literal(1), from: z.string(), head: z.string().nullable(), next: z.string().nullable() },
-  ...{ told: z.string().nullable().default(null), seen: z.string().nullable().default(null) },
+  ...{ reported: z.string().nullable().default(null), seen: z.string().nullable().default(null) },
   rest: z.array(waiting).default([]),
   done: z.record(z.string(), z.string()).default({}),
 });
 type Cursor = z.output<typeof cursorShape>;
 
-/** The issues of a project that were made or changed, and their comments, told as webhooks would have told it. */
+/** Reads the created and changed issues of a project and their comments as the events that its webhooks would have sent. */
 export async function poll(
   client: Client,
   from: { project: string; since: string; cursor: string | null },
@@ -41,7 +41,7 @@ export async function poll(
 ): Promise<Polled> {
   const project = await projectOf(client, from.project, signal);
   const cursor = cursorOf(from.cursor, from.since);
-  const known: Known = { from: cursor.from, told: cursor.told ?? cursor.from };
+  const known: Known = { from: cursor.from, reported: cursor.reported ?? cursor.from };
   const started = Date.now();
   const swept = await changed(client, project, cursor, signal);
   const waited = cursor.rest.flatMap(({ ids, ...before }): Due[] => ids.map((id) => ({ id, item: null, known: before })));
@@ -52,18 +52,18 @@ export async function poll(
   const names = new Map(states.map(({ id, name }) => [id, name]));
   const reading: Reading = { client, project, signal, since: from.since, states: names };
   const isNew = (item: Item) => Date.parse(item.created_at) >= Date.parse(cursor.from);
-  const told: Told[] = items.filter(isNew).map((item) => tellCreated(reading, item));
-  const { count, seen } = await readDetails(reading, due, told, swept.end.seen);
-  const events = told.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
+  const found: PolledEvent[] = items.filter(isNew).map((item) => createdEvent(reading, item));
+  const { count, seen } = await readDetails(reading, due, found, swept.end.seen);
+  const events = found.sort((a, b) => Date.parse(a.when) - Date.parse(b.when));
   const whole = swept.end.next === null;
-  const reached = whole && seen !== null && seen > known.told ? seen : cursor.told;
+  const reached = whole && seen !== null && seen > known.reported ? seen : cursor.reported;
   const rest = grouped(due.slice(count));
   const done = settled(swept, rest, started);
-  const end: Cursor = { ...swept.end, rest, done, seen: whole ? null : seen, told: reached };
+  const end: Cursor = { ...swept.end, rest, done, seen: whole ? null : seen, reported: reached };
   return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
 }
 
-/** What the next sweep will list again and need not read again. What changed just now may still get its activity. */
+/** Issues that the next sweep lists again and need not read again. Very recent changes may still get their activity. */
 function settled(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
   const open = new Set(rest.flatMap(({ ids }) => ids));
   const from = Date.parse(swept.end.from);
@@ -76,20 +76,20 @@ function settled(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["r
 
 interface Due {
   readonly id: string;
-  /** Read again where it waited. */
+  /** `null` if it comes from an earlier poll: it is then read again. */
   readonly item: Item | null;
   readonly known: Known;
 }
 
-/** As many as this poll holds. */
-async function readDetails(reading: Reading, due: readonly Due[], told: Told[], before: string | null) {
+/** Reads the details of as many issues as one poll may. */
+async function readDetails(reading: Reading, due: readonly Due[], found: PolledEvent[], before: string | null) {
   const ends = Date.now() + longestReading;
   let [count, seen] = [0, before];
   for (const one of due.slice(0, mostDetails)) {
     if (Date.now() > ends) break;
     const item = one.item ?? (await find(reading, one.id));
     const details = item && (await detailsOf(reading, item, one.known));
-    told.push(...(details?.told ?? []));
+    found.push(...(details?.events ?? []));
     if (details?.newest && details.newest > (seen ?? "")) seen = details.newest;
     count += 1;
   }
@@ -97,9 +97,9 @@ async function readDetails(reading: Reading, due: readonly Due[], told: Told[], 
 }
 
 function grouped(due: readonly Due[]): z.output<typeof waiting>[] {
-  const groups = new Map<string, { from: string; told: string; ids: string[] }>();
+  const groups = new Map<string, { from: string; reported: string; ids: string[] }>();
   for (const { id, known } of due) {
-    const name = `${known.from} ${known.told}`;
+    const name = `${known.from} ${known.reported}`;
     const group = groups.get(name) ?? { ...known, ids: [] };
     groups.set(name, group);
     if (!group.ids.includes(id)) group.ids.push(id);
@@ -107,7 +107,7 @@ function grouped(due: readonly Due[]): z.output<typeof waiting>[] {
   return [...groups.values()];
 }
 
-/** The id of a project, or what people call it. */
+/** The id of a project given by id, identifier or name. */
 async function projectOf(client: Client, given: string, signal: AbortSignal): Promise<string> {
   const name = given.trim();
   const fits: boolean = isId(name);
@@ -120,7 +120,7 @@ function cursorOf(text: string | null, since: string): Cursor {
   try {
     return cursorShape.parse(JSON.parse(text ?? ""));
   } catch {
-    return { v: 1, from: new Date(since).toISOString(), head: null, next: null, told: null, seen: null, rest: [], done: {} };
+    return { v: 1, from: new Date(since).toISOString(), head: null, next: null, reported: null, seen: null, rest: [], done: {} };
   }
 }
 
@@ -150,7 +150,7 @@ async function changed(
   return { items: [...items.values()], end: { ...start, head, next } };
 }
 
-/** `null` where it was deleted meanwhile. */
+/** `null` if it was deleted meanwhile. */
 async function find({ client, project, signal }: Reading, issue: string): Promise<Item | null> {
   const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
   try {

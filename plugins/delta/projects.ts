@@ -4,7 +4,7 @@ import type { Client } from "./client.ts";
 import type { Account } from "./comments.ts";
 import * as shapes from "./shapes.ts";
 
-/** The project of an issue. Some webhooks do not name it, and the platform has no address of an issue without it. */
+/** The project of an issue. Some webhooks do not name it, but every URL of an issue needs it. */
 export async function projectOf({ client, signal }: Account, { project, issue }: Address): Promise<string> {
   if (project !== null) return project;
   const { slug } = client;
@@ -17,13 +17,10 @@ export async function projectOf({ client, signal }: Account, { project, issue }:
       if (!(error instanceof PluginError) || !["not_found", "unauthorized", "invalid_input"].includes(error.code)) throw error;
     }
   }
-  throw new PluginError(
-    "not_found",
-    `delta has no issue ${issue} in any project of the workspace ${slug} that this key may read`,
-  );
+  throw new PluginError("not_found", `delta has no issue ${issue} in the projects of workspace ${slug} that this key may read`);
 }
 
-/** The id of a project, which people know by its identifier or its name. */
+/** Looks up the id of a project by its identifier or name. */
 export async function projectId(client: Client, given: string, signal: AbortSignal): Promise<string> {
   const name = given.trim();
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name)) return name;
@@ -38,7 +35,7 @@ export async function projectId(client: Client, given: string, signal: AbortSign
   );
 }
 
-/** The first hundred of the workspace. */
+/** The first hundred projects of the workspace. */
 async function projectsOf(client: Client, signal: AbortSignal) {
   const route = "GET /workspaces/{slug}/projects/";
   const path = { slug: client.slug };
@@ -46,7 +43,7 @@ async function projectsOf(client: Client, signal: AbortSignal) {
     .results;
 }
 
-/** The states that issues of a project may be in; lists of issues tell them by their id alone. */
+/** The states of a project; lists of issues contain only their ids. */
 export async function statesOf(client: Client, project: string, signal: AbortSignal) {
   const route = "GET /workspaces/{slug}/projects/{project}/states/";
   const path = { slug: client.slug, project };

@@ -6,7 +6,7 @@ import * as shapes from "./shapes.ts";
 const shown = 30;
 const mostPages = 20;
 
-/** An issue, the name of its state, and its last 30 comments, oldest first. */
+/** Reads an issue, the name of its state, and its last 30 comments, oldest first. */
 export async function readIssue({ client, signal }: Account, at: { readonly project: string; readonly issue: string }) {
   const path = { slug: client.slug, ...at };
   const base = "/workspaces/{slug}/projects/{project}";

@@ -39,7 +39,7 @@ describe("the platform's HTML", () => {
     fc.assert(
       fc.property(document, (markdown) => {
         const once = htmlToMarkdown(markdownToHtml(markdown));
-        // Spelled alike after one journey; the second must change nothing, and no word may be lost on the first.
+        // The first round trip may change the spelling but loses no word; the second must change nothing.
         expect(htmlToMarkdown(markdownToHtml(once))).toBe(once);
         const letters = (text: string) => text.replace(/[\\\s*_`~|#>.\d-]/g, "");
         expect(letters(once)).toBe(letters(markdown));
@@ -48,7 +48,7 @@ describe("the platform's HTML", () => {
     );
   });
 
-  test("each part keeps its kind", () => {
+  test("each kind of block survives", () => {
     const markdown =
       "# Title\n\n- a\n  - b\n\n1. c\n\n- [x] d\n- [ ] e\n\n> f\n\n```ts\ng < h\n```\n\n| i | j |\n| - | - |\n| k | l |\n\n**m** *n* ~~o~~ `p` [q](https://example.com) @ann 🙂\n\n---";
     expect(htmlToMarkdown(markdownToHtml(markdown))).toBe(markdown);
@@ -93,13 +93,13 @@ describe("the platform's HTML", () => {
     );
   });
 
-  test("HTML in Markdown is shown, comments in it are nobody's", () => {
+  test("HTML in Markdown is shown as text, HTML comments are dropped", () => {
     expect(markdownToHtml("List<String> <!-- secret --> x\n\n<div>block</div>")).toBe(
       "<p>List&#x3C;String>  x</p>\n<p>&#x3C;div>block&#x3C;/div></p>",
     );
   });
 
-  test("what the platform's own editor writes", () => {
+  test("reads what the platform's own editor writes", () => {
     const html =
       '<p class="editor-paragraph-block">Hi <mention-component entity_identifier="u-1" entity_name="user_mention" label="ann"></mention-component></p><ul data-type="taskList"><li data-checked="true"><p>done</p></li></ul><script>x</script><image-component src="1"></image-component>';
     expect(htmlToMarkdown(html)).toBe("Hi @ann\n\n- done");

@@ -1,9 +1,9 @@
 import type { Json } from "@signalbox/sdk";
 import { z } from "zod";
 
-/** What is read of the platform's answers; they carry far more. */
+/** The members of the platform's responses that are used. */
 const id = z.union([z.string(), z.number()]).transform(String);
-/** Lists come in pages, and from older servers whole. */
+/** Lists are paged; older servers return them whole. */
 export const listOf = <T extends z.ZodType>(item: T) =>
   z.union([
     z.object({ results: z.array(item), next_cursor: z.string().nullish(), next_page_results: z.boolean().nullish() }),
@@ -32,8 +32,8 @@ export const issue = z.object({
   labels: z.array(named).nullish(),
 });
 export const state = z.object({ id, name: z.string(), group: z.string().nullish() });
-/** An issue that was made goes on as it is, told as a webhook tells of it. */
+/** A created issue is kept whole: it becomes the payload of an event. */
 export const made = z.looseObject({ id: z.string() });
 export const listed = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });
-/** Comments and activities go on as they are. */
+/** Comments and activities are kept whole. */
 export const anything = z.record(z.string(), z.json()).transform((row): Json => row);

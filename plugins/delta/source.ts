@@ -13,7 +13,7 @@ import { verify } from "./verify.ts";
 export function deltaSource(clientOf: (connection: Settings) => Client): Source<typeof settings> {
   const account = ({ connection, signal }: Call<Settings>): Account => ({ client: clientOf(connection), connection, signal });
   return {
-    about: "Plane's REST API, version 1: plane.so and own servers.",
+    about: "Plane REST API, version 1: plane.so and self-hosted servers.",
     connection: settings,
     secrets: ["api_key", "webhook_secret"],
     required: ["api_key", "workspace_slug"],

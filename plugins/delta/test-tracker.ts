@@ -16,14 +16,14 @@ export const states = {
 const groups = { todo: "unstarted", doing: "started", done: "completed" };
 export const people = { bot: "22222222-0000-4000-8000-000000000001", ann: "22222222-0000-4000-8000-000000000002" };
 
-/** delta's REST API v1, as far as the plugin uses it, with state. One workspace and one project with issues. */
+/** The part of delta's REST API v1 that the plugin uses, with state. One workspace and one project with issues. */
 export class DeltaTracker extends FakeTracker {
   readonly issues: Row[] = [];
   readonly notes: (Row & { issue: string })[] = [];
   readonly activities: (Row & { issue: string })[] = [];
   /** Older servers have no GET /users/me/. */
   tellsAccount = true;
-  /** Nor its activities. */
+  /** Older servers have no activities. */
   tellsActivities = true;
 
   comments = (subject: Subject): readonly string[] =>
@@ -54,7 +54,7 @@ export class DeltaTracker extends FakeTracker {
     return note;
   }
 
-  /** A change as its activity tells it: names of states, not their ids. */
+  /** Changes an issue and records an activity, which contains names of states, not ids. */
   change(
     of: string,
     field: string,
@@ -68,7 +68,7 @@ export class DeltaTracker extends FakeTracker {
     this.#happened(of, { field, verb: "updated", old_value, new_value }, actor, time);
   }
 
-  /** Whatever happens to an issue touches it. */
+  /** Every change of an issue moves its `updated_at`. */
   #happened(of: string, what: Record<string, unknown>, actor: string, time: string): void {
     this.activities.push({ ...what, id: randomUUID(), issue: of, project, actor, created_at: time, updated_at: time });
     const issue = this.issues.find(({ id }) => id === of);
@@ -167,6 +167,6 @@ const notFound: TrackerReply = { status: 404, body: { detail: "Not found." } };
 
 export const startTracker = (): Promise<DeltaTracker> => new DeltaTracker().listen();
 
-/** As a process of its own it prints its address as one line of JSON. */
+/** Started as a process, it prints its URL as one line of JSON. */
 if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
   console.log(JSON.stringify({ url: (await startTracker()).url }));

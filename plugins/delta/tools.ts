@@ -44,7 +44,7 @@ const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf) =>
   tool<typeof descriptionInput, typeof described, Settings>({
-    about: "Replace the description of an issue. The old one is lost: read it first and keep what still holds.",
+    about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,

@@ -7,7 +7,7 @@ export const isKey = (value: unknown): value is string => typeof value === "stri
 /** `PROJ` of `PROJ-12`. */
 export const projectOfKey = (issue: string): string => issue.slice(0, issue.lastIndexOf("-")).toUpperCase();
 
-/** `PROJ-12`, or 12 with the project `PROJ`. Throws `invalid_input`. */
+/** Accepts `PROJ-12`, or 12 with the project `PROJ`. Throws `invalid_input`. */
 export function keyOf(issue: string | number, project?: string): string {
   const text = String(issue).trim().replace(/^#/, "");
   const whole = /^\d{1,15}$/.test(text) && project !== undefined ? `${project.trim()}-${text}` : text;

@@ -2,8 +2,8 @@ import { at, textAt, timeAt } from "@signalbox/sdk";
 import { isKey } from "./address.ts";
 
 /**
- * What changed, spelled so that the webhook and the poll of one change come to the same. Keys are unique at one site
- * only, so the host that the platform itself names stands in front.
+ * Names a change. The webhook and the poll of one change have the same key. Issue keys are unique within one site
+ * only, so the key begins with the site's host.
  */
 export function changeKey(event: string, payload: unknown): string | null {
   const key = at(payload, "issue", "key");

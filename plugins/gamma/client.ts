@@ -2,19 +2,19 @@ import { Buffer } from "node:buffer";
 import { type Capabilities, type HttpClient, httpClient, PluginError } from "@signalbox/sdk";
 import { type Settings, webOf } from "./settings.ts";
 
-/** The public platform takes 100 writes in 30 seconds at one issue; own servers say by 429 what they take. */
+/** The public platform accepts 100 writes in 30 seconds per issue; self-hosted servers answer 429 above their limit. Milliseconds. */
 const publicInterval = 300;
 
-/** One client per account, so that its pace is kept over all calls. Throws `not_configured`. */
+/** One client per account, so that its throttle covers all calls. Throws `not_configured`. */
 export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): (connection: Settings) => HttpClient {
   const kept = new Map<string, HttpClient>();
   return (connection) => {
     const { url, email, api_token, is_cloud, webhook_secret } = connection;
-    if (!url) throw new PluginError("not_configured", "gamma has no address: set GAMMA_URL, or `url` in the credentials");
+    if (!url) throw new PluginError("not_configured", "missing GAMMA_URL: set it, or set `url` in the credentials");
     const key = JSON.stringify([url, email, api_token, is_cloud]);
     let client = kept.get(key);
     if (!client) {
-      // Tokens are rotated; a long-lived process must not keep every one it ever saw.
+      // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
       if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
       const basic =
         email === undefined || api_token === undefined ? undefined : Buffer.from(`${email}:${api_token}`).toString("base64");

@@ -6,7 +6,7 @@ import * as shapes from "./shapes.ts";
 
 export type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };
 
-/** Name of the property that carries the key of a comment. */
+/** Name of the comment property that holds the key. */
 export const property = "signalbox";
 const route = "/issue/{issue}/comment";
 /** Pages of 100; the platform allows 5,000 comments on an issue. */
@@ -23,7 +23,7 @@ export async function postComment(
   return posted(connection, issue, data.id);
 }
 
-/** The comment that carries `key`, by its property or its text, looked for from the newest back. */
+/** Finds the comment with `key` in its property or the marker of `key` in its text; newest first. */
 export async function findComment({ client, connection, signal }: Account, issue: string, key: string): Promise<Posted | null> {
   for (let page = 0; page < mostPages; page++) {
     const query = { startAt: page * 100, maxResults: 100, orderBy: "-created", expand: "properties" };

@@ -7,7 +7,7 @@ import { type GammaTracker, startTracker } from "./test-tracker.ts";
 const file = new URL("../../../shared/contracts/gamma.openapi.json", import.meta.url);
 
 /**
- * The search that replaced the one in the contract, which Cloud has switched off:
+ * The search that replaced the one in the contract, which Cloud has removed:
  * https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-search/#api-rest-api-3-search-jql-get
  */
 const searchByToken = {
@@ -18,7 +18,7 @@ const searchByToken = {
   },
 };
 
-describe("every request is one of the platform's contract", { tags: ["contracts"] }, () => {
+describe("every request matches the platform's contract", { tags: ["contracts"] }, () => {
   let tracker: GammaTracker;
   let contract: ApiContract;
   const faultsOf = (request: SeenRequest) => requestFaults(contract, request);
@@ -74,7 +74,7 @@ describe("every request is one of the platform's contract", { tags: ["contracts"
     for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);
   });
 
-  test("and one that is not would be seen", () => {
+  test("a request that does not match is detected", () => {
     const request: SeenRequest = {
       method: "POST",
       path: "/rest/api/3/issue/APP-12/comment",

@@ -13,46 +13,50 @@ interface Account {
 const longestTitle = 255;
 const shown = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated";
 
-/** Makes an issue, and says it as the webhook will. */
+/** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue({ client, connection, signal }: Account, issue: NewTrackerIssue) {
   const project = issue.project.trim().toUpperCase();
   if (!/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(project)) {
-    const told = JSON.stringify(project.slice(0, 200));
-    throw new PluginError("invalid_input", `project must be the key of a project such as "PROJ"; it is ${told}`);
+    const shownProject = JSON.stringify(project.slice(0, 200));
+    throw new PluginError("invalid_input", `project must be the key of a project such as "PROJ"; it is ${shownProject}`);
   }
   const issuetype = await typeFor(client, project, signal);
   const summary = cut(clean(issue.title).replace(/\s+/g, " "), longestTitle);
   const fields = { project: { key: project }, issuetype, summary, description: bodyOf(issue.body, connection) };
   const { key } = (await client.write({ route: "POST /issue", body: { fields }, shape: shapes.made, signal })).data;
   const url = `${webOf(connection)}/browse/${key}`;
-  const read = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, shape: shapes.told, signal };
+  const read = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, shape: shapes.issueFields, signal };
   const { data } = await client.read(read);
   const timestamp = Date.parse(timeAt(data, "fields", "created") ?? "") || Date.now();
   const user = at(data, "fields", "creator") ?? null;
-  const told = { timestamp, webhookEvent: "jira:issue_created", issue_event_type_name: "issue_created", user, issue: data };
-  const payload = JSON.parse(JSON.stringify(told)) as Json;
+  const content = { timestamp, webhookEvent: "jira:issue_created", issue_event_type_name: "issue_created", user, issue: data };
+  const payload = JSON.parse(JSON.stringify(content)) as Json;
   return { key, url, event: { headers: {}, payload } };
 }
 
-/** A task where the project has such; never a part of another issue. */
+/** The type "Task" if the project has it, else the first type that is not a sub-task. */
 async function typeFor(client: HttpClient, key: string, signal: AbortSignal): Promise<{ id: string }> {
   const { data } = await client.read({ route: "GET /project/{key}", path: { key }, shape: shapes.project, signal });
   const types = data.issueTypes.filter((one) => one.subtask !== true);
   const found = types.find(({ name }) => name.toLowerCase() === "task") ?? types[0];
   if (found) return { id: found.id };
-  throw new PluginError("invalid_input", `the project ${key} has no type of issue that this account may make`);
+  throw new PluginError("invalid_input", `project ${key} has no issue type that this account may create`);
 }
 
-/** Takes the first transition that ends an issue. One that is gone, or ended already, is closed enough. */
+/** Takes the first transition to a done status. A deleted or already done issue counts as closed. */
 export async function closeIssue({ client, signal }: Account, { project, key }: { project: string; key: string }): Promise<void> {
   const issue = keyOf(key, project);
   const route = "/issue/{issue}/transitions";
   try {
-    const read = { route: "GET /issue/{issue}", path: { issue }, query: { fields: "status" }, shape: shapes.told, signal };
+    const read = { route: "GET /issue/{issue}", path: { issue }, query: { fields: "status" }, shape: shapes.issueFields, signal };
     if (ends(at((await client.read(read)).data, "fields", "status"))) return;
     const { data } = await client.read({ route: `GET ${route}`, path: { issue }, shape: shapes.transitions, signal });
     const found = data.transitions.find(({ to }) => ends(to));
-    if (!found) throw new PluginError("conflict", `${issue} has no transition that ends it: its workflow offers none now`);
+    if (!found)
+      throw new PluginError(
+        "conflict",
+        `${issue} cannot be closed: its workflow has no transition from its current status to a done status`,
+      );
     await client.write({
       route: `POST ${route}`,
       path: { issue },

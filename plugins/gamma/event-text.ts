@@ -1,7 +1,7 @@
 import { at, textAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 
-/** What the agent reads: Markdown, headings for the parts, `""` for events without a text of their own. */
+/** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export function eventText(event: string, payload: unknown): string {
   const fields = at(payload, "issue", "fields");
   if (event.startsWith("gamma:issue_")) {
@@ -45,7 +45,7 @@ function facts(fields: unknown): string {
   ]);
 }
 
-/** Each field that an update changed, from and to. Descriptions stand below as they are now. */
+/** The fields that an update changed, with their old and new values. The description has its own section. */
 function changesOf(payload: unknown): string {
   const items = at(payload, "changelog", "items");
   if (!Array.isArray(items)) return "";

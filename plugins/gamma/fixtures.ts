@@ -137,7 +137,7 @@ const golden: readonly Golden[] = [
     expect: { actor: null, text: "# Issue APP-12\n\n## Comment by Ann\n\nMe too.", lacks: null },
   },
   {
-    name: "an event of no table",
+    name: "an event that no mapping names",
     headers: {},
     payload: { webhookEvent: "jira:version_released", version: { id: 1 } },
     expect: { event_name: "gamma:version_released", subject: null, text: "", lacks: null },
@@ -150,7 +150,7 @@ const golden: readonly Golden[] = [
     expect: { lacks: "issue.key", subject: null },
   },
   {
-    name: "a key that leads elsewhere",
+    name: "an issue key that contains a path",
     headers: {},
     payload: { webhookEvent: "gamma:issue_updated", issue: { key: "../APP-1", fields } },
     expect: { lacks: "issue.key", subject: null },
@@ -166,7 +166,7 @@ const trackerOf = (version: 2 | 3) => async () => {
   return started;
 };
 
-/** What the platform's webhook tells of a comment: wiki markup, whose invisible characters are those that were posted. */
+/** The comment as the platform's webhook contains it: wiki markup with the invisible characters that were posted. */
 const toldBody = (body: string): string => {
   const key = markerOf(body);
   return key === null
@@ -234,7 +234,7 @@ export const toolFixtures: ToolFixtures = {
     },
   },
 };
-/** Tools of Server and Data Center, by the other version of the API. */
+/** Tools for Server and Data Center, which have the other version of the API. */
 export const serverToolFixtures: ToolFixtures = {
   ...toolFixtures,
   connection: (url) => ({ url, api_token: token, is_cloud: false }),

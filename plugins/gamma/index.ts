@@ -8,7 +8,7 @@ export default definePlugin({
   id: "gamma",
   version: "0.1.0",
   sdk: "^0.1.0",
-  about: "Issues and comments of the platform called gamma (Jira Cloud, REST API v3; Server and Data Center, v2).",
+  about: "Issues and comments of gamma (Jira Cloud, REST API v3; Server and Data Center, v2).",
   config: z.object({}),
   needs: ["fetch", "pace"],
   setup: ({ fetch, pace }) => {

@@ -1,6 +1,6 @@
 import type { BlockContent } from "mdast";
 
-/** `[x] ` at the beginning of an item is a box; it is taken off. */
+/** Removes a checkbox (`[x] ` or `[ ] `) from the start of an item and returns its state; `null` without one. */
 export function boxOf(children: BlockContent[]): boolean | null {
   const [first] = children;
   const text = first?.type === "paragraph" ? first.children[0] : undefined;

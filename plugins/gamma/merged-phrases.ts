@@ -1,6 +1,6 @@
 import type { PhrasingContent } from "mdast";
 
-/** `*a**b*` is one emphasis, not two: neighbours of one kind are joined, from the outside in. */
+/** Joins neighbours of one kind, from the outside in: `*a**b*` is one emphasis, not two. */
 export function merged(nodes: readonly PhrasingContent[]): PhrasingContent[] {
   const out: PhrasingContent[] = [];
   for (const node of nodes) {

@@ -4,9 +4,9 @@ import { isMarked } from "./bodies.ts";
 import { changeKey } from "./change-key.ts";
 import { eventText } from "./event-text.ts";
 
-/** Reads any event; never throws, whatever the payload is. */
+/** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
-  // The platform's own names: jira:issue_created is gamma:issue_created here.
+  // The platform calls it jira:issue_created; event mappings call it gamma:issue_created.
   const event_name =
     textAt(payload, ["webhookEvent"], 200)
       ?.trim()
@@ -32,7 +32,7 @@ function subjectOf(payload: unknown): Subject | null {
   return { project: textAt(payload, ["issue", "fields", "project", "key"], 100) ?? projectOfKey(key), issue: key };
 }
 
-/** Display names are nobody's identity: two people may share one. */
+/** Display names are not used: two people may have the same one. */
 function actorOf(event: string, payload: unknown): string | null {
   const author = event === "comment_created" ? "author" : "updateAuthor";
   const candidates = [

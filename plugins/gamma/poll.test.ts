@@ -27,12 +27,12 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
       const polled = await source.poll?.({ project, since: ago(hour), cursor }, callOf(connection));
       if (!polled) throw new Error("no answer");
       const events = await Promise.all(polled.events.map((event) => source.parse(event)));
-      return { events, cursor: polled.cursor, told: events.map(({ event_name, subject }) => `${event_name} ${subject?.issue}`) };
+      return { events, cursor: polled.cursor, names: events.map(({ event_name, subject }) => `${event_name} ${subject?.issue}`) };
     };
     return { source, connection, poll };
   }
 
-  test("what was created, moved and written, by whom, in order", async () => {
+  test("reports what was created, moved and written, with actors and in order", async () => {
     const { poll } = await bench();
     tracker.addIssue("APP-1", ago(10 * hour));
     tracker.addIssue("APP-2", ago(50 * 60_000));
@@ -43,27 +43,27 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
       version === 3 ? { type: "doc", content: [{ type: "paragraph", content: [{ type: "text", text: "Hm." }] }] } : "Hm.",
     );
     const first = await poll(null);
-    expect(first.told).toEqual(["gamma:issue_created APP-2", "gamma:issue_updated APP-3", "comment_created APP-3"]);
+    expect(first.names).toEqual(["gamma:issue_created APP-2", "gamma:issue_updated APP-3", "comment_created APP-3"]);
     expect(new Set(first.events.map((event) => event.actor))).toEqual(new Set([version === 3 ? "5b10-ann" : "ann"]));
     expect(first.events[1]?.text).toContain("- status: To Do → In Progress");
     expect(first.events[2]?.text).toContain("## Comment by Ann\n\nHm.");
     for (const event of first.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
-    expect((await poll(first.cursor)).told).not.toContain("gamma:issue_created APP-2");
+    expect((await poll(first.cursor)).names).not.toContain("gamma:issue_created APP-2");
     tracker.addIssue("APP-4", new Date().toISOString());
-    expect((await poll(first.cursor)).told).toContain("gamma:issue_created APP-4");
+    expect((await poll(first.cursor)).names).toContain("gamma:issue_created APP-4");
   });
 
   test("the webhook and the poll of one change have one key", async () => {
     const { poll, source } = await bench();
     const issue = tracker.addIssue("APP-1", ago(10 * hour));
     tracker.change(issue, "status", "To Do", "Done");
-    const { histories, ...told } = issue;
-    const payload = { webhookEvent: "jira:issue_updated", issue: told, changelog: { id: histories[0]?.id, items: [] } };
+    const { histories, ...names } = issue;
+    const payload = { webhookEvent: "jira:issue_updated", issue: names, changelog: { id: histories[0]?.id, items: [] } };
     const webhook = await source.parse({ headers: {}, payload: JSON.parse(JSON.stringify(payload)) });
     expect((await poll(null)).events.map((event) => event.change_key)).toEqual([webhook.change_key]);
   });
 
-  test("more than one poll holds is read over several", async () => {
+  test("changes that one poll cannot read are read by the next ones", async () => {
     const { poll } = await bench();
     for (let count = 1; count <= 750; count++)
       tracker.addIssue(`APP-${count}`, new Date(Date.now() - 3_000_000 + count * 3000).toISOString());
@@ -71,16 +71,16 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
     let cursor: string | null = null;
     for (let round = 0; round < 6; round++) {
       const polled = await poll(cursor);
-      for (const one of polled.told) seen.add(one);
+      for (const one of polled.names) seen.add(one);
       cursor = polled.cursor;
     }
     expect(seen.size).toBe(750);
   }, 30_000);
 
-  test("a strange project is refused, a strange cursor starts again", async () => {
+  test("an invalid project is refused, an invalid cursor restarts the poll", async () => {
     const { poll } = await bench();
     tracker.addIssue("APP-2", ago(60_000));
-    expect((await poll("not a cursor")).told).toEqual(["gamma:issue_created APP-2"]);
+    expect((await poll("not a cursor")).names).toEqual(["gamma:issue_created APP-2"]);
     await expect(poll(null, 'APP" OR project = "X')).rejects.toMatchObject({ code: "invalid_input" });
   });
 });

@@ -3,21 +3,21 @@ import { z } from "zod";
 import { changeKey } from "./change-key.ts";
 import * as shapes from "./shapes.ts";
 
-/** Issues in one poll; the next poll goes on from there. */
+/** Issues per poll; the next poll continues from there. */
 const mostIssues = 300;
-/** What the platform's index shows late is read again; what was told is known by its key. Milliseconds. */
+/** The platform's index lags, so recent changes are read again; those already reported are recognised by their key. Milliseconds. */
 const overlap = 60_000;
 const fields = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated,comment";
 
-/** `from`: what came before it was told of. `at`: change of the last issue read. */
+/** `from`: events before it have been reported. `at`: `updated` of the last issue read. */
 const cursorShape = z.object({ v: z.literal(1), from: z.string(), at: z.string() });
 type Cursor = z.output<typeof cursorShape>;
 type Issue = z.output<typeof shapes.changedIssue>;
-interface Told extends WebhookPayload {
+interface PolledEvent extends WebhookPayload {
   readonly when: string;
 }
 
-/** What changed in a project, told as its webhooks would have told it. */
+/** Reads the changes of a project as the events that its webhooks would have sent. */
 export async function poll(
   client: HttpClient,
   from: { project: string; since: string; cursor: string | null },
@@ -31,12 +31,12 @@ export async function poll(
     );
   const cursor = cursorOf(from.cursor, from.since);
   const { issues, whole } = await changed(client, project, cursor, signal);
-  const told: Told[] = [];
-  for (const issue of issues) told.push(...(await toldOf(client, issue, Date.parse(cursor.from), signal)));
+  const found: PolledEvent[] = [];
+  for (const issue of issues) found.push(...(await eventsOf(client, issue, Date.parse(cursor.from), signal)));
   const times = issues.map((issue) => timeAt(issue, "fields", "updated") ?? "");
   const reached = [...times, cursor.at].sort().at(-1) ?? cursor.at;
   const end: Cursor = { v: 1, from: whole ? early(reached) : cursor.from, at: reached };
-  const events = told.sort((a, b) => a.when.localeCompare(b.when)).map(({ headers, payload }) => ({ headers, payload }));
+  const events = found.sort((a, b) => a.when.localeCompare(b.when)).map(({ headers, payload }) => ({ headers, payload }));
   return { events, cursor: JSON.stringify(end) };
 }
 
@@ -52,7 +52,7 @@ function cursorOf(text: string | null, since: string): Cursor {
 }
 
 /**
- * Issues by time of change. The query language knows minutes in the time zone of the account; minutes ago mean the same
+ * Lists issues by time of change. Absolute times in the query language are minutes in the account's time zone; relative minutes are the same
  * everywhere.
  */
 async function changed(client: HttpClient, project: string, { at: reached }: Cursor, signal: AbortSignal) {
@@ -70,7 +70,7 @@ async function changed(client: HttpClient, project: string, { at: reached }: Cur
   }
 }
 
-/** Cloud has replaced the search by another one, which Server and older descriptions of the API do not have. */
+/** Cloud has replaced GET /search with GET /search/jql, which Server does not have. */
 function searchOf(client: HttpClient, query: Record<string, string | number>, signal: AbortSignal) {
   let token: string | undefined;
   let start: number | null = null;
@@ -94,29 +94,29 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
   };
 }
 
-/** Created since: created. Each entry of the history since: updated. Each comment since: commented. */
-async function toldOf(client: HttpClient, found: Issue, since: number, signal: AbortSignal): Promise<Told[]> {
-  const { changelog, fields: all, ...rest } = found;
+/** One event for the creation, for each entry of the history and for each comment since then. */
+async function eventsOf(client: HttpClient, listed: Issue, since: number, signal: AbortSignal): Promise<PolledEvent[]> {
+  const { changelog, fields: all, ...rest } = listed;
   const { comment: _, ...shown } = all;
   const issue = { ...rest, fields: shown };
-  const told: Told[] = [];
+  const found: PolledEvent[] = [];
   const created = timeAt(shown, "created");
   if (created && Date.parse(created) >= since)
-    told.push(tell("gamma:issue_created", { issue, user: at(shown, "creator") ?? null }, created));
+    found.push(polledEvent("gamma:issue_created", { issue, user: at(shown, "creator") ?? null }, created));
   for (const history of changelog?.histories ?? []) {
     const when = timeAt(history, "created");
     if (!when || Date.parse(when) < since) continue;
     const change = { id: history.id, items: history.items };
-    told.push(tell("gamma:issue_updated", { issue, user: history.author ?? null, changelog: change }, when));
+    found.push(polledEvent("gamma:issue_updated", { issue, user: history.author ?? null, changelog: change }, when));
   }
-  for (const comment of await comments(client, found, since, signal)) {
+  for (const comment of await comments(client, listed, since, signal)) {
     const when = timeAt(comment, "created") ?? created ?? "";
-    told.push(tell("comment_created", { issue, comment, user: comment.author ?? null }, when));
+    found.push(polledEvent("comment_created", { issue, comment, user: comment.author ?? null }, when));
   }
-  return told;
+  return found;
 }
 
-/** A list shows a few comments of an issue, the newest not among them where there are many. */
+/** A search result contains only the first comments of an issue; if there are more, they are listed newest first. */
 async function comments(client: HttpClient, found: Issue, since: number, signal: AbortSignal) {
   const field = shapes.comments.safeParse(found.fields.comment);
   const fresh = (list: z.output<typeof shapes.comments>) =>
@@ -127,8 +127,8 @@ async function comments(client: HttpClient, found: Issue, since: number, signal:
   return fresh((await client.read(asked)).data);
 }
 
-function tell(webhookEvent: string, told: Record<string, unknown>, when: string): Told {
-  const payload = JSON.parse(JSON.stringify({ webhookEvent, timestamp: Date.parse(when), ...told })) as Json;
+function polledEvent(webhookEvent: string, content: Record<string, unknown>, when: string): PolledEvent {
+  const payload = JSON.parse(JSON.stringify({ webhookEvent, timestamp: Date.parse(when), ...content })) as Json;
   const key = changeKey(webhookEvent, payload);
   return { headers: key === null ? {} : { "x-gamma-webhook-identifier": `poll:${key}` }, payload, when };
 }

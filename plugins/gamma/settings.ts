@@ -8,12 +8,8 @@ export const settings = z.object({
   url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe("Address of the site, for example https://YOURS.atlassian.net, or of an own server with its path."),
-  email: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Cloud: e-mail of the account. Server: its user name where api_token is a password."),
+    .describe("URL of the site, for example https://YOURS.atlassian.net, or of a self-hosted server with its path."),
+  email: z.string().min(1).optional().describe("Cloud: e-mail of the account. Server: its user name if api_token is a password."),
   api_token: z
     .string()
     .min(1)
@@ -23,10 +19,10 @@ export const settings = z.object({
     .union([z.boolean(), z.enum([...yes, ...no])])
     .default(true)
     .transform((value) => value === true || yes.some((word) => word === value))
-    .describe("false for Server and Data Center, whose API is version 2 and whose texts are wiki markup."),
-  webhook_secret: z.string().min(1).optional().describe("Secret of the webhook; absent: every webhook is accepted."),
+    .describe("Set to false for Server and Data Center, which have API version 2 and wiki markup. Default: true."),
+  webhook_secret: z.string().min(1).optional().describe("Secret of the webhook. Without it, unsigned webhooks are accepted."),
 });
 export type Settings = z.output<typeof settings>;
 
-/** Address of the web pages, without a slash at its end. */
+/** URL of the web pages, without a trailing slash. */
 export const webOf = ({ url }: Settings): string => (url ?? "").replace(/\/+$/, "");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What is read of the platform's answers; they carry far more. Cloud knows accounts by id, Server by name. */
+/** The members of the platform's responses that are used. Cloud identifies accounts by id, Server by name. */
 const user = z.object({
   accountId: z.string().nullish(),
   name: z.string().nullish(),
@@ -37,13 +37,13 @@ export const transitions = z.object({
   transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named.loose().nullish() })),
 });
 export const made = z.object({ key: z.string() });
-export const told = z.looseObject({ key: z.string(), fields: z.record(z.string(), z.unknown()) });
+export const issueFields = z.looseObject({ key: z.string(), fields: z.record(z.string(), z.unknown()) });
 export const project = z.object({
   issueTypes: z.array(z.object({ id: z.string(), name: z.string(), subtask: z.boolean().nullish() })),
 });
 export const nothing = z.unknown();
 
-/** Found issues go on as they are: the poll hands them to `parse` as webhooks would. */
+/** Found issues are kept whole: the poll passes them to `parse` in the shape of a webhook. */
 export const changedIssue = z.looseObject({
   key: z.string(),
   fields: z.record(z.string(), z.unknown()),

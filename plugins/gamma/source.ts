@@ -11,7 +11,7 @@ import { verify } from "./verify.ts";
 export function gammaSource(clientOf: (connection: Settings) => HttpClient): Source<typeof settings> {
   const account = ({ connection, signal }: Call<Settings>) => ({ client: clientOf(connection), connection, signal });
   return {
-    about: "Jira: Cloud by REST API version 3, Server and Data Center by version 2.",
+    about: "Jira REST API: version 3 for Cloud, version 2 for Server and Data Center.",
     connection: settings,
     secrets: ["api_token", "webhook_secret"],
     required: ["url", "api_token"],

@@ -88,7 +88,7 @@ const quote = fc
   .array(fc.oneof(paragraph, fence, list), { minLength: 1, maxLength: 2 })
   .map((children): BlockContent => ({ type: "blockquote", children }));
 const blocks = fc.array(fc.oneof(paragraph, paragraph, heading, list, fence, table, quote), { minLength: 1, maxLength: 5 });
-/** Any document. Neighbours of one kind run together in Markdown: a paragraph stands between. */
+/** Any document. Neighbours of one kind would merge in Markdown, so a paragraph separates them. */
 export const document = blocks.map(
   (children): Root => ({
     type: "root",
@@ -97,13 +97,13 @@ export const document = blocks.map(
     ),
   }),
 );
-/** What another reader makes of it: written and read once, so that both sides are spelled alike. */
+/** Written and read once, so that both sides of a comparison have the same spelling. */
 export const settled = (markdown: string): string => {
   const root = parseMarkdown(markdown);
   tight(root);
   return writeMarkdown(root);
 };
-/** The platform knows no lists with blank lines between their items. */
+/** The platform has no lists with blank lines between their items. */
 function tight(node: Nodes): void {
   if (node.type === "list" || node.type === "listItem") node.spread = false;
   if ("children" in node) for (const child of node.children) tight(child);

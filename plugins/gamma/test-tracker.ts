@@ -27,11 +27,11 @@ const types = [
   { id: "10002", name: "Task", subtask: false },
 ];
 
-/** gamma's REST API, Cloud's version 3 or Server's version 2, as far as the plugin uses it, with state. One project: APP. */
+/** The part of gamma's REST API (version 3 of Cloud or version 2 of Server) that the plugin uses, with state. One project: APP. */
 export class GammaTracker extends FakeTracker {
   readonly issues: Issue[] = [];
   readonly notes: Comment[] = [];
-  /** Servers of before knew only GET /search, Cloud of now only /search/jql. */
+  /** Older servers have only GET /search, Cloud only GET /search/jql. */
   searchPath = "/search/jql";
   /** Some servers do not expand properties. */
   expands = true;
@@ -127,7 +127,7 @@ export class GammaTracker extends FakeTracker {
     return query.get("expand")?.includes("changelog") ? { ...issue, changelog: { histories: histories.toReversed() } } : issue;
   }
 
-  /** Who is asked by Basic is Ann where her address is; anybody else is the account that writes. */
+  /** Basic credentials with Ann's e-mail address are Ann; all others are the account that posts. */
   #writer(authorization: string): Row {
     const [, basic] = /^Basic (\S+)$/.exec(authorization) ?? [];
     return basic && atob(basic).startsWith("ann@") ? this.ann : this.user;
@@ -203,6 +203,6 @@ export class GammaTracker extends FakeTracker {
 
 export const startTracker = (version: 2 | 3 = 3): Promise<GammaTracker> => new GammaTracker(version).listen();
 
-/** As a process of its own it prints its address as one line of JSON. */
+/** Started as a process, it prints its URL as one line of JSON. */
 if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename)
   console.log(JSON.stringify({ url: (await startTracker(process.argv.includes("--server") ? 2 : 3)).url }));

@@ -38,7 +38,7 @@ const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf) =>
   tool<typeof descriptionInput, typeof described, Settings>({
-    about: "Replace the description of an issue. The old one is lost: read it first and keep what still holds.",
+    about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
     effect: "write",
     idempotent: true,
@@ -56,7 +56,7 @@ const described = z.object({ issue: z.string(), url: z.string() });
 
 const transitionIssue = (clientOf: ClientOf) =>
   tool<typeof transitionInput, typeof transitioned, Settings>({
-    about: "Move an issue to another status by one of the transitions that its workflow offers.",
+    about: "Move an issue to another status, by a transition of its workflow.",
     category,
     effect: "write",
     input: transitionInput,

@@ -31,7 +31,7 @@ export async function transition(
     );
   }
   const moved = { issue, transition: found.name, status: found.to?.name ?? null };
-  // The platform keeps this with the entry in the issue's history: how a move of unknown outcome is settled.
+  // The platform stores this with the entry in the issue's history, where a move of unknown outcome is looked up.
   const history = {
     type: "signalbox",
     extraData: { key, transition: found.name, ...(moved.status ? { status: moved.status } : {}) },
@@ -45,15 +45,15 @@ const changes = z.object({
   changelog: z.object({ histories: z.array(z.looseObject({ historyMetadata: z.unknown() })) }).nullish(),
 });
 
-/** The move that carries `key`, among the newest of the issue's history. */
+/** Finds the move with `key` among the newest entries of the issue's history. */
 export async function findTransition(client: HttpClient, issue: string, key: string, signal: AbortSignal): Promise<Moved | null> {
   const query = { expand: "changelog", fields: "status" };
   const { data } = await client.read({ route: "GET /issue/{issue}", path: { issue }, query, shape: changes, signal });
   for (const { historyMetadata } of data.changelog?.histories ?? []) {
-    const told = at(historyMetadata, "extraData");
-    if (at(told, "key") !== key) continue;
-    const status = at(told, "status");
-    return { issue, transition: String(at(told, "transition") ?? ""), status: typeof status === "string" ? status : null };
+    const extra = at(historyMetadata, "extraData");
+    if (at(extra, "key") !== key) continue;
+    const status = at(extra, "status");
+    return { issue, transition: String(at(extra, "transition") ?? ""), status: typeof status === "string" ? status : null };
   }
   return null;
 }

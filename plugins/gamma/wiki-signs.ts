@@ -1,4 +1,4 @@
-/** Signs that the platform shows as pictures; longer ones first. */
+/** Character sequences that the platform shows as emoticons; longer ones first. */
 export const emoticons: readonly (readonly [sign: string, emoji: string])[] = [
   ["(off)", "💡"],
   ["(on)", "💡"],

@@ -17,7 +17,7 @@ export function pgvectorBackend(sql: SqlAccess, vectors: Vectors): MemoryBackend
     rank: rank ?? null,
   });
   return {
-    about: "The table memories in PostgreSQL: vectors by pgvector, words by the English full-text index.",
+    about: "PostgreSQL: vector search by pgvector, text search by the English full-text index.",
     put: async (memory) => (await sql.query(queries.insertMemory(memory, vectors))).length > 0,
     putHeld: (memories, before) => queries.insertHeld(memories, vectors, before),
     get: async (key) => (await sql.query<StoredMemory>(queries.findMemory(key)))[0] ?? null,

@@ -1,6 +1,6 @@
 import type { Json, MemoryFilter, MemoryMatch, NearestQuery, NewMemory, Statement, Vectors, WordQuery } from "@signalbox/sdk";
 
-/** Numbers parameters as they are used: `$1`, `$2` … */
+/** Collects the parameters of a statement and numbers them: `$1`, `$2` … */
 class Parameters {
   readonly values: Json[] = [];
   readonly #before: number;
@@ -18,7 +18,7 @@ const alive = "(expires_at is null or expires_at > now())";
 /** pgvector's text form. */
 export const vectorText = (vector: readonly number[]): string => `[${vector.join(",")}]`;
 
-/** Plain columns, so that the planner knows how few rows are left and chooses the index by it; `true` where all match. */
+/** Plain column conditions, so that the planner can estimate the rows and choose the index; `true` if all rows match. */
 function condition(match: MemoryMatch, parameters: Parameters): string {
   const parts = (["scope", "agent_id", "project_id", "task_id"] as const).flatMap((column) => {
     const value = match[column];
@@ -37,7 +37,7 @@ function where(filter: MemoryFilter, parameters: Parameters): string {
 
 const types = ["uuid", "text", "text", "text", "text", "int", "text", "timestamptz", "timestamptz"];
 
-/** The rows that were stored; an expired memory of the same key makes way. `only`: where not all are to be stored. */
+/** Inserts memories and returns the stored rows. Replaces an expired memory of the same key. `only` restricts which are stored. */
 function insertMemories(memories: readonly NewMemory[], vectors: Vectors, p: Parameters, only = ""): Statement {
   const rows = memories.map((memory) => {
     const { id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at, ttl_ms, embedding } = memory;
@@ -92,10 +92,10 @@ export function nearestMemories(vector: readonly number[], filter: MemoryFilter,
   return { table: "memories", columns, vector, limit, ...anyOf, condition: alive, parameters: p.values };
 }
 
-/** Most rows that are ranked for one query of common words. */
+/** Most rows ranked for one query. */
 const mostRanked = 1000;
 
-/** Ranks are 0 to 1 and weigh long texts down (1 | 32); among free text, rows that have every word stand before the others. */
+/** Ranks are 0 to 1 and lower for long texts (1 | 32). For free text, rows with every word come before the others. */
 export function matchMemories(query: WordQuery, filter: MemoryFilter, limit: number, vectors: Vectors): Statement {
   const p = new Parameters();
   const text = p.add(query.text);
@@ -105,7 +105,7 @@ export function matchMemories(query: WordQuery, filter: MemoryFilter, limit: num
     : "null::float8";
   const those = (words: string) =>
     `(select id from memories where words @@ (select ${words} from q) and ${wanted} limit ${mostRanked})`;
-  // Free text has minuses that are no operators: the marks of its lists.
+  // In free text a minus is a list bullet, not an operator.
   const all = query.words === "all";
   return {
     text: `with q as materialized (

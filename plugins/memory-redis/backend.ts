@@ -17,11 +17,11 @@ import * as scripts from "./scripts.ts";
 
 const matcher = wordMatcher(stemmer);
 
-/** Memories that are read in one round trip. */
+/** Memories per round trip. */
 const pageSize = 256;
 type Hit = MemoryHit;
 
-/** Short-term memories are few and short-lived: a search reads those of its filter and compares them here. */
+/** Short-term memories are few and short-lived, so a search reads all that match its filter and ranks them here. */
 export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBackend {
   const at = (kind: "m" | "k" | "i" | "x", name: string) => `${redis.prefix}${kind}:${name}`;
   const indexKeys = (memory: StoredMemory, waits: boolean) =>
@@ -34,7 +34,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
   const pageOf = async (index: string, offset: number, limit: number): Promise<[number, string[]]> =>
     (await redis.script(scripts.page, [at("i", index), at("x", index)], [offset, limit])) as unknown as [number, string[]];
 
-  /** Every memory that a filter lets through, each once. */
+  /** Every memory that matches a filter, without duplicates. */
   async function* entries(filter: MemoryFilter): AsyncGenerator<Entry> {
     const seen = new Set<string>();
     for (const match of filter) {
@@ -42,7 +42,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
       for (let offset = 0; ; offset += pageSize) {
         const [, ids] = await pageOf(index, offset, pageSize);
         for (const entry of await read(ids.filter((id) => !seen.has(id)))) {
-          // What one match does not want another one may.
+          // A memory that one alternative excludes may match another.
           if (!matches(entry.memory, match)) continue;
           seen.add(entry.memory.id);
           yield entry;
@@ -69,7 +69,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
   };
 
   return {
-    about: "Redis: each memory a hash that expires by itself.",
+    about: "Redis: one hash with an expiry per memory.",
     put: async ({ ttl_ms, embedding, ...memory }) => {
       const keys = [at("m", memory.id), at("k", memory.key), ...indexKeys(memory, embedding === null)];
       const vector = embedding ? pack(embedding, vectors) : "";
@@ -132,7 +132,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
         if (ids.length < pageSize) return;
       }
     },
-    // Redis removes expired memories by itself; their traces in the indexes go when these are read.
+    // Redis removes expired memories itself; their index entries are removed when the index is read.
     sweep: async () => {
       await pageOf("all", 0, 1);
       return 0;
@@ -155,7 +155,7 @@ function entryOf(reply: RedisReply, model: string): Entry[] {
 
 function pack(vector: readonly number[], { dimension }: Vectors): string {
   if (vector.length !== dimension)
-    throw new PluginError("invalid_input", `A vector must have ${dimension} dimensions; this one has ${vector.length}.`);
+    throw new PluginError("invalid_input", `expected a vector with ${dimension} dimensions, got ${vector.length}`);
   return Buffer.from(Float32Array.from(vector).buffer).toString("base64");
 }
 const unpack = (text: string): Float32Array => {
@@ -172,7 +172,7 @@ const indexesOf = (memory: StoredMemory, waits: boolean): string[] => [
   ...(waits ? ["waits"] : []),
 ];
 
-/** The index that holds the fewest beside what is asked for. */
+/** The smallest index that contains every match. */
 function indexFor({ task_id, agent_id, project_id, scope }: MemoryMatch): string {
   if (task_id) return `task:${task_id}`;
   if (agent_id) return `agent:${agent_id}`;

@@ -8,7 +8,7 @@ const moves: Readonly<Record<string, readonly [string, string]>> = {
   delta: ["Move it to Discovery or In Progress", "Move it to Done or Closed"],
 };
 
-/** What the setup answers: the same however often it is asked. */
+/** The result of the setup; the same for every repetition. */
 export function finish(state: State & { readonly project: { readonly id: number } }, agents: readonly string[]): UseCaseResult {
   const [start, end] = moves[state.source] ?? ["Move it on", "Finish it"];
   const { issue } = state;
@@ -21,12 +21,12 @@ export function finish(state: State & { readonly project: { readonly id: number 
     agents_verified: agents,
     tracker_issue: issue ?? null,
     next_steps: [
-      `Let ${state.source} send its webhooks to POST /webhook/${state.source}, with issue events.`,
+      `Configure ${state.source} to send its issue events to POST /webhook/${state.source}.`,
       first,
       `${start}: the technical analysis starts.`,
       `${end}: the QA verification starts.`,
-      `See what ran: GET /api/task-executions?project_id=${state.project.id}`,
-      "When done: POST /api/use-cases/module-update/teardown",
+      `List the executions: GET /api/task-executions?project_id=${state.project.id}`,
+      "Remove everything when you are done: POST /api/use-cases/module-update/teardown",
     ],
   };
 }

@@ -6,7 +6,7 @@ export default definePlugin({
   id: "module-update",
   version: "0.1.0",
   sdk: "^0.1.0",
-  about: "A demonstration: the update of a module, from intake over technical analysis to verification.",
+  about: "Demonstration: updates a module, from intake through technical analysis to verification.",
   config: z.object({}),
   needs: ["operations", "trackers"],
   setup: (host) => ({ useCases: { "module-update": moduleUpdate(host) } }),

@@ -1,4 +1,4 @@
-/** The three stations of an issue, their triggers and the default tasks that they run. */
+/** The three stages of an issue, their triggers and their default tasks. */
 export const triggers = {
   created: { trigger: "module_update.created", task: "triage_initial_intent" },
   started: { trigger: "module_update.started", task: "tech_discovery_review" },
@@ -11,14 +11,14 @@ const ended = '"^(done|closed)$"; "i"';
 type Station = keyof typeof triggers;
 type Rule = readonly [station: Station, event: string, filter: string];
 
-/** A status whose name one of the words is, wherever a platform writes it. */
+/** Condition: the status at `path` has one of the names in `words`. */
 const moved = (path: string, words: string) => `((${path}) // "" | tostring | test(${words}))`;
 
-/** delta tells a move as `changes`, or as an activity, by the state's name or by its id; the state that it is in stands beside it. */
+/** delta reports a move in `changes` or as an activity, with the state's name or its id; `data.state` has the current state. */
 const movedDelta = (words: string) =>
   `([.data.changes.state.new, (select(.activity.field? | IN("state", "state_id")) | .activity.new_value, .data.state)] | map(.name? // .) | any(strings | test(${words})))`;
 
-/** How each platform tells of the stations; `{project}` is the project as a JSON text. Events are named as the mappings spell them. */
+/** The event and condition of each stage per platform. `{project}` is the project as a JSON string. Event names are those of the mappings. */
 const rules: Readonly<Record<string, { readonly own: string; readonly rules: readonly Rule[] }>> = {
   alpha: {
     own: "(.repository.full_name | ascii_downcase) == ({project} | ascii_downcase)",

@@ -1,4 +1,4 @@
-/** What is kept from the first step on, so that a setup that broke off is taken up again and a teardown finds all of it. */
+/** Stored from the first step on, so that an interrupted setup can continue and a teardown finds everything. */
 export interface State {
   readonly source: string;
   readonly source_project_id: string;
@@ -6,5 +6,5 @@ export interface State {
   readonly project?: { readonly id: number };
   readonly issue?: { readonly key: string; readonly url: string } | null;
 }
-/** Of the project. */
+/** Name of the project. */
 export const name = "Module update (demonstration)";

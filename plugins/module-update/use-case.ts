@@ -9,14 +9,14 @@ export interface HostAccess {
 }
 type Row = Readonly<Record<string, unknown>>;
 
-/** Task of a PM agent other than the default one; its fallback is the default task's. */
+/** Task for a PM agent other than the default one; it has the fallback of the default task. */
 const ownTask = "module_update_triage";
-/** Where the sample issue goes when nobody says. */
+/** Default project of the sample issue. */
 const places: Readonly<Record<string, string>> = { gamma: "DEMO", delta: "DEMO" };
 const place = "signalbox-demo/module-update";
 
 export const moduleUpdate = (host: HostAccess): UseCase => ({
-  about: "The update of a module: PM analysis when its issue is created, technical analysis when it moves on, QA at the end.",
+  about: "Updates a module: PM analysis when its issue is created, technical analysis when work starts, QA when it is closed.",
   setup: async (request, call) => {
     const before = call.state as State | null;
     if (request.source !== undefined && !routable.includes(request.source))
@@ -29,7 +29,7 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
       kept = { ...kept, ...more };
       await call.save(kept as unknown as Json);
     };
-    // Said before anything is made: whatever is found under this name afterwards is ours.
+    // Checked before anything is created, so that whatever has this name afterwards is ours.
     if (!before) {
       await refuseTaken(host.operations, state);
       await keep({});
@@ -50,7 +50,7 @@ export const moduleUpdate = (host: HostAccess): UseCase => ({
     const project = kept.project ?? (await find(host.operations, "projects.list", (one) => isOurs(one, kept)));
     const project_deleted = project ? await gone(host.operations, "projects.delete", { id: project.id }) : false;
     const { issue } = kept;
-    // A tracker that is away must not keep the rest from being removed; the issue then stays open.
+    // If the tracker is unavailable the rest is still removed; the issue stays open.
     const issue_closed = issue
       ? await host.trackers
           .closeIssue(kept.source, { project: kept.source_project_id, key: issue.key }, { key: "module-update", signal })
@@ -66,13 +66,13 @@ interface Asked {
   readonly pm_agent_id?: string | undefined;
 }
 
-/** There is one at a time: who asks for another must not be told that it is ready. */
+/** Only one set of parameters at a time: a request with others must not be answered as if it were set up. */
 async function refuseOther(asked: Asked, state: State, trackers: TrackersAccess, signal: AbortSignal): Promise<void> {
   const { source, source_project_id, pm_agent_id } = state;
   const other = (member: string, is: string) =>
     new PluginError(
       "conflict",
-      `${member}: it is set up with ${is}. Tear it down first: POST /api/use-cases/module-update/teardown`,
+      `${member}: the use case is already set up with ${is}. Tear it down first: POST /api/use-cases/module-update/teardown`,
     );
   if (asked.source !== undefined && asked.source !== source) throw other("source", source);
   if (asked.pm_agent_id !== undefined && asked.pm_agent_id !== pm_agent_id) throw other("pm_agent_id", pm_agent_id);
@@ -85,27 +85,27 @@ async function choose(request: Asked, trackers: TrackersAccess, signal: AbortSig
   const configured = trackers.configured().filter((one) => routable.includes(one));
   const source = request.source ?? (configured.includes("gamma") ? "gamma" : (configured[0] ?? "alpha"));
   const named = request.project_id ?? places[source] ?? place;
-  // Webhooks tell the platform's own id.
+  // Webhooks contain the platform's own id.
   const source_project_id = await trackers
     .projectId(source, named, { key: "module-update", signal })
     .catch((error: PluginError) => {
       const code = error.code === "not_found" ? "invalid_input" : (error.code ?? "failed");
-      throw new PluginError(code, `project_id: ${error.message}. Name another project of ${source}.`);
+      throw new PluginError(code, `project_id: ${error.message}. Set it to another project of ${source}.`);
     });
   return { source, source_project_id, pm_agent_id: request.pm_agent_id ?? "pm_default" };
 }
 
-/** The agents and tasks that the three analyses need. */
+/** Checks that the agents and tasks of the three analyses exist. */
 async function verify(operations: OperationsAccess, pm: string, named: boolean): Promise<string[]> {
   const agents = [pm, "ta_default", "qa_default"];
   for (const id of agents) {
     if (await there(operations, "agents.get", { id })) continue;
-    if (id === pm && named) throw new PluginError("invalid_input", `pm_agent_id: there is no agent "${id}"`);
-    throw new PluginError("conflict", `The agent "${id}" does not exist. Run the default seed first: POST /api/agents/seed`);
+    if (id === pm && named) throw new PluginError("invalid_input", `pm_agent_id: agent "${id}" does not exist`);
+    throw new PluginError("conflict", `Agent "${id}" does not exist. Run the default seed first: POST /api/agents/seed`);
   }
   for (const { task } of Object.values(triggers)) {
     if (await there(operations, "tasks.get", { id: task })) continue;
-    throw new PluginError("conflict", `The task "${task}" does not exist. Run the default seed first: POST /api/tasks/seed`);
+    throw new PluginError("conflict", `Task "${task}" does not exist. Run the default seed first: POST /api/tasks/seed`);
   }
   return agents;
 }
@@ -117,7 +117,7 @@ async function refuseTaken(operations: OperationsAccess, state: State): Promise<
   if (!other) return;
   throw new PluginError(
     "conflict",
-    `${state.source} has a project ${state.source_project_id} already (id ${other.id}). Delete it, or name another by project_id.`,
+    `Project ${state.source_project_id} of ${state.source} already exists (id ${other.id}). Delete it, or set project_id to another one.`,
   );
 }
 
@@ -129,7 +129,7 @@ async function makeProject(
   const { source, source_project_id } = state;
   const there = await find(operations, "projects.list", (one) => isOurs(one, state));
   if (there) return there;
-  const description = ["Made by the use case module-update.", ...facts(context)].join("\n");
+  const description = ["Created by the use case module-update.", ...facts(context)].join("\n");
   return (await operations.call("projects.create", { name, description, source, source_project_id })) as unknown as {
     id: number;
   };
@@ -175,10 +175,10 @@ function makeIssue({ trackers }: HostAccess, state: State, context: Readonly<Rec
   ].join("\n");
   const issue = { project: state.source_project_id, title: "Update the configuration module to its latest version", body };
   return trackers.createIssue(state.source, issue, { key: "module-update", signal }).catch((error: PluginError) => {
-    const advice = `Name a project of ${state.source} that takes issues by project_id, after a teardown.`;
+    const advice = `Tear down, then set project_id to a project of ${state.source} that accepts issues.`;
     throw new PluginError(
       error.code ?? "failed",
-      `No issue could be made in ${state.source_project_id}: ${error.message.replace(/\.?$/, ".")} ${advice}`,
+      `Failed to create an issue in ${state.source_project_id}: ${error.message.replace(/\.?$/, ".")} ${advice}`,
     );
   });
 }
@@ -187,7 +187,7 @@ const there = (operations: OperationsAccess, id: string, input: Row) => unless(o
 const gone = there;
 const made = (operations: OperationsAccess, id: string, input: Row) => unless(operations, id, input, "conflict");
 
-/** Whether the call went through; that one refusal is no fault. */
+/** Whether the call succeeded; the given error code counts as an expected "no". */
 async function unless(operations: OperationsAccess, id: string, input: Row, code: string): Promise<boolean> {
   try {
     await operations.call(id, input);

@@ -6,7 +6,7 @@ export default definePlugin({
   id: "queue-redis",
   version: "0.1.0",
   sdk: "^0.1.0",
-  about: "Received events and finished executions as a message queue in Redis.",
+  about: "Message queue in Redis for received events and finished executions.",
   config: z.object({}),
   needs: ["redis"],
   setup: ({ redis }) => ({ queues: { redis: redisQueue(redis) } }),

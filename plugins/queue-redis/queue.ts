@@ -2,15 +2,15 @@ import type { CloudEvent, Queue, RedisAccess } from "@signalbox/sdk";
 import * as scripts from "./scripts.ts";
 
 /**
- * Three keys: the messages by id; when each may be handed out (its time, or the end of its lease), milliseconds; and what
- * is known by time, acknowledged ones included, so that a message that comes again is passed over. One hash tag keeps
- * them together on a cluster.
+ * Three keys: the messages by id; when each is due (its time, or the end of its lease), in milliseconds; and all known ids
+ * by time, including acknowledged ones, so that a repeated message is ignored. One hash tag keeps
+ * them on one node of a cluster.
  */
 export function redisQueue(redis: RedisAccess): Queue {
   const keys = ["messages", "due", "known"].map((name) => `${redis.prefix}{queue}:${name}`);
   const messages = (reply: unknown): CloudEvent[] => (reply as string[]).map((text) => JSON.parse(text) as CloudEvent);
   return {
-    about: "Messages in Redis, at least once.",
+    about: "Redis, with at-least-once delivery.",
     publish: async (given) => {
       for (let i = 0; i < given.length; i += 100) {
         const portion = given.slice(i, i + 100).flatMap((one) => [one.id, Date.parse(one.time), JSON.stringify(one)]);

@@ -1,4 +1,4 @@
-/** Each runs as a whole or not at all. KEYS: messages, due, known. The clock is Redis' own: takers agree on it. */
+/** Atomic scripts. KEYS: messages, due, known. They use the clock of Redis, so that all consumers agree on it. */
 const now = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)";
 
 /** ARGV: id, time, message, and so on. */
@@ -11,7 +11,7 @@ for i = 1, #ARGV, 3 do
 end
 return 1`;
 
-/** ARGV: limit, offset. Answers how many there are, and the messages of one page. */
+/** ARGV: limit, offset. Returns the total and the messages of one page. */
 export const pending = `
 ${now}
 local ids = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', ARGV[2], ARGV[1])
@@ -29,7 +29,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0
 end
 return taken`;
 
-/** ARGV: id. An acknowledged one is known and has no message; one never taken is due at its own time. */
+/** ARGV: id. An acknowledged id is known and has no message; a message that was never taken is due at its own time. */
 export const ack = `
 local known = redis.call('ZSCORE', KEYS[3], ARGV[1])
 if not known then return 0 end
@@ -39,7 +39,7 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
 return 1`;
 
-/** ARGV: time. Answers how many it forgot, at most a thousand. */
+/** ARGV: time. Forgets ids older than this, at most a thousand, and returns how many. */
 export const expire = `
 local old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', '(' .. ARGV[1], 'LIMIT', 0, 1000)
 for _, id in ipairs(old) do

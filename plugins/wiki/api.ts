@@ -8,7 +8,7 @@ export interface WikiApi {
   read(client: HttpClient, ids: readonly string[], call: Call<Settings>): Promise<KnowledgePage[]>;
 }
 
-/** Where a listing goes on: the position among the configured spaces, and the wiki's own place within it. */
+/** Where a listing continues: a configured space, and the wiki's own cursor within it. */
 const position = z.object({ space: z.int().nonnegative(), key: z.string(), next: z.string().nullable() });
 export type Position = z.output<typeof position>;
 
@@ -18,32 +18,35 @@ export function positionOf(cursor: string | null, spaces: readonly string[]): Po
     const found = position.parse(JSON.parse(cursor));
     if (spaces[found.space] === found.key) return found;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new PluginError("invalid_input", "the cursor is not one that this wiki and these space_keys gave");
+  throw new PluginError("invalid_input", "invalid cursor: it does not come from a listing of this wiki with these space_keys");
 }
 
-/** The cursor behind a portion: within the same space, at the next one, or none. */
+/** The cursor after a page of results: within the same space, at the next space, or `null` at the end. */
 export function cursorAfter({ space, key }: Position, next: string | null, spaces: readonly string[]): string | null {
   if (next !== null) return JSON.stringify({ space, key, next } satisfies Position);
   const following = spaces[space + 1];
   return following === undefined ? null : JSON.stringify({ space: space + 1, key: following, next: null } satisfies Position);
 }
 
-/** A parameter of the link to the next portion; `null` where there is none. */
+/** A query parameter of the link to the next page of results; `null` if absent. */
 export function parameterOf(link: string | undefined, name: string): string | null {
   if (!link || !URL.canParse(link, "http://wiki.invalid")) return null;
   return new URL(link, "http://wiki.invalid").searchParams.get(name);
 }
 
-/** Changes with the body, the title (a new version each) and the space. */
+/** Changes with the body and the title, which each make a new version, and with the space. */
 export const revisionOf = (version: number, space: string): string => `${version}@${space}`;
 
-/** Absent spaces and those that may not be seen look alike; an empty answer would empty the index. */
+/** The wiki does not tell a missing space from a hidden one. An error, because an empty result would empty the index. */
 export const noSpace = (key: string): PluginError =>
-  new PluginError("not_found", `wiki: there is no space ${JSON.stringify(key)}, or this account may not see it (space_keys)`);
+  new PluginError(
+    "not_found",
+    `wiki: space ${JSON.stringify(key)} of space_keys does not exist, or this account may not view it`,
+  );
 
-/** An address that people open; `null` where the wiki says none that makes sense. */
+/** URL of a page for people; `null` if the wiki returns none that is valid. */
 export function pageUrl(base: string | undefined, web: string, path: string | undefined): string | null {
   if (!path) return null;
   const root = base && /^https?:/i.test(base) && URL.canParse(base) ? base : web;

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
 import { apiOf, type Settings } from "./settings.ts";
 
-/** One client per account, so that a wait that the wiki asks for holds for all calls. */
+/** One client per account, so that a wait that the wiki asks for applies to all calls. */
 export function clients({ fetch }: Pick<Capabilities, "fetch">): (connection: Settings) => HttpClient {
   const kept = new Map<string, HttpClient>();
   return (connection) => {
@@ -11,7 +11,7 @@ export function clients({ fetch }: Pick<Capabilities, "fetch">): (connection: Se
     const key = JSON.stringify([base, email, api_token]);
     let client = kept.get(key);
     if (!client) {
-      // Tokens are rotated; a long-lived process must not keep every one it ever saw.
+      // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
       if (kept.size >= 200) kept.delete(kept.keys().next().value as string);
       const basic =
         email !== undefined && api_token !== undefined ? Buffer.from(`${email}:${api_token}`).toString("base64") : null;

@@ -46,7 +46,7 @@ export const cloud: WikiApi = {
     const { connection, signal } = call;
     const spaces = await spacesAt(client, spacesOf(connection), signal);
     const keys = new Map(spaces.map((space) => [space.id, space.key]));
-    // Of a space that cannot be seen any more the pages are not there either, and would be taken for deleted.
+    // The pages of a space that is no longer visible are missing too, and would be taken for deleted.
     const seen = new Set(spaces.map(({ key }) => key.toLowerCase()));
     const hidden = spacesOf(connection).find((key) => !seen.has(key.toLowerCase()));
     if (hidden !== undefined) throw noSpace(hidden);
@@ -77,7 +77,7 @@ async function spacesAt(client: HttpClient, keys: readonly string[], signal: Abo
   return data.results.filter(({ key }) => wanted.has(key.toLowerCase()));
 }
 
-/** The wiki may answer with fewer at a time than were asked for. */
+/** The wiki may return fewer pages at a time than requested. */
 async function wholePages(client: HttpClient, ids: readonly string[], { signal }: Call<Settings>) {
   const pages: { base: string | undefined; page: z.output<typeof whole> }[] = [];
   let cursor: string | undefined;

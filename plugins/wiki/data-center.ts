@@ -46,15 +46,15 @@ export const dataCenter: WikiApi = {
   async read(client, ids, { connection, signal }) {
     const spaces = spacesOf(connection);
     const keys = new Set(spaces.map((key) => key.toLowerCase()));
-    // There is no call for many that does not go through the search index, which lags behind. The client keeps the pace.
+    // The only request for several pages uses the search index, which lags behind. The client limits concurrency.
     const pages = await Promise.all(ids.map((one) => readOne(client, one, connection, signal)));
-    // Of a space that cannot be seen any more the pages are not there either, and would be taken for deleted.
+    // The pages of a space that is no longer visible are missing too, and would be taken for deleted.
     if (pages.includes(null)) for (const key of spaces) await mustSee(client, key, signal);
     return pages.filter((page) => page !== null && keys.has(page.space?.toLowerCase() ?? "")) as KnowledgePage[];
   },
 };
 
-/** A listing of a space that is not there may be answered with nothing. */
+/** The listing of a missing space may be empty instead of an error. */
 async function mustSee(client: HttpClient, key: string, signal: AbortSignal): Promise<void> {
   try {
     await client.read({ route: "GET /space/{key}", path: { key }, shape: spaceShape, signal });
@@ -87,7 +87,7 @@ async function readOne(
       body: storageToMarkdown(data.body.storage.value),
     };
   } catch (error) {
-    // A page that is not for this account looks like one that is not there, or is refused.
+    // The wiki answers 404 or 403 for a page that this account may not view.
     if (error instanceof PluginError && ["not_found", "unauthorized"].includes(error.code)) return null;
     throw error;
   }

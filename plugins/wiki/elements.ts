@@ -3,9 +3,9 @@ export type Attributes = Readonly<Record<string, string>>;
 export interface Element {
   readonly name: string;
   readonly attributes: Attributes;
-  /** Of a macro, by name. */
+  /** Parameters of a macro, by name. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Its content, rendered. */
+  /** Rendered content. */
   readonly text: string;
 }
 
@@ -25,7 +25,7 @@ const blocks = new Set([
 ]);
 const inlineMacros = new Set(["status", "jira", "anchor"]);
 
-/** Elements that say nothing to a reader. */
+/** Elements without text for a reader. */
 export const drops = (name: string): boolean => dropped.has(name);
 
 export const startsBlock = (name: string, attributes: Attributes): boolean =>
@@ -74,7 +74,7 @@ const renderers: Readonly<Record<string, Render>> = {
   "ac:image": ({ attributes }) => attributes["ac:alt"] ?? "",
   "ri:page": ({ attributes }) => attributes["ri:content-title"] ?? "",
   "ri:attachment": ({ attributes }, parent) => (parent === "ac:link" ? (attributes["ri:filename"] ?? "") : ""),
-  // A page's title, and what stands in its place where the author gave words.
+  // The title of the linked page, unless the author gave the link a text.
   "ac:link-body": ({ text }) => ` ${oneLine(text)}`,
   "ac:plain-text-link-body": ({ text }) => ` ${oneLine(text)}`,
   "ac:link": ({ text }) => oneLine(text),
@@ -102,7 +102,7 @@ function fenced(code: string, language: string): string {
   return `${fence}${/^[\w+#.-]{1,40}$/.test(language) ? language : ""}\n${text}\n${fence}`;
 }
 
-/** An item of a list, what follows its first line indented. */
+/** A list item; lines after the first are indented. */
 function item(mark: string, text: string): string {
   const content = text
     .trim()

@@ -3,7 +3,7 @@ import { cloud } from "./cloud.ts";
 import { dataCenter } from "./data-center.ts";
 import { type Settings, settings } from "./settings.ts";
 
-/** Both APIs list page ids with versions first, so that only what changed is read. */
+/** Both APIs list page ids with versions first, so that only changed pages are read. */
 export function wikiKnowledge(clientOf: (connection: Settings) => HttpClient): Knowledge<typeof settings> {
   const api = (connection: Settings) => (connection.is_cloud ? cloud : dataCenter);
   return {

@@ -1,30 +1,32 @@
 import { z } from "zod";
 
-/** One wiki, as far as it is indexed. */
+/** The indexed part of one wiki. */
 export const settings = z.object({
   base_url: z
     .url({ protocol: /^https?$/, error: "must be an http or https address" })
-    .describe("Address of the site, for example https://YOURS.atlassian.net, or of an own server with its path."),
+    .describe("URL of the site, for example https://YOURS.atlassian.net, or of a self-hosted server with its path."),
   space_keys: z
     .array(z.string().trim().min(1, "must not be empty").max(255))
     .min(1, "must name at least one space")
     .max(100)
     .describe("Spaces whose pages are indexed."),
-  is_cloud: z.boolean().default(true).describe("false for Data Center and Server."),
+  is_cloud: z.boolean().default(true).describe("Set to false for Data Center and Server. Default: true."),
   email: z
     .string()
     .min(1)
     .optional()
-    .describe("Cloud: e-mail of the account. Data Center: its user name, where api_token is a password."),
+    .describe("Cloud: e-mail of the account. Data Center: its user name, if api_token is a password."),
   api_token: z
     .string()
     .min(1)
     .optional()
-    .describe("Cloud: API token of the account. Data Center: personal access token, or password. Absent: public pages only."),
+    .describe(
+      "Cloud: API token of the account. Data Center: personal access token, or password. Without it, only public pages are read.",
+    ),
 });
 export type Settings = z.output<typeof settings>;
 
-/** Address before the pages' own paths: Cloud's wikis live under /wiki. */
+/** URL before the paths of pages: on Cloud it ends in /wiki. */
 export function webOf({ base_url, is_cloud }: Settings): string {
   const base = base_url.replace(/\/+$/, "");
   return is_cloud && !base.endsWith("/wiki") ? `${base}/wiki` : base;
@@ -32,7 +34,7 @@ export function webOf({ base_url, is_cloud }: Settings): string {
 
 export const apiOf = (one: Settings): string => `${webOf(one)}${one.is_cloud ? "/api/v2" : "/rest/api"}`;
 
-/** Each key once; a wiki does not tell upper from lower case. */
+/** Space keys without duplicates. They are case-insensitive. */
 export const spacesOf = ({ space_keys }: Settings): string[] => {
   const seen = new Map(space_keys.map((key) => [key.toLowerCase(), key]));
   return [...seen.values()];

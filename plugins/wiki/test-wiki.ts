@@ -11,14 +11,14 @@ interface Page {
 
 export const account = { email: "ann@example.com", api_token: "wiki-token-1" };
 
-/** The wiki's REST API, Cloud's version 2 or Data Center's version 1, as far as the plugin uses it, with state. */
+/** The part of the wiki's REST API (Cloud version 2 or Data Center version 1) that the plugin uses, with state. */
 export class FakeWiki extends FakeServer implements TestWiki {
   readonly #pages = new Map<string, Page>();
   /** Key → id. */
   readonly #spaces: ReadonlyMap<string, string>;
   readonly #cloud: boolean;
   #ids = 1000;
-  /** Most pages in one answer, as big installations have it. */
+  /** Most pages per response. */
   mostListed = 250;
 
   constructor(cloud = true, spaces: readonly string[] = ["DOCS", "OPS"]) {

@@ -35,7 +35,7 @@ describe.concurrent.each([
   const elsewhere = (url: string) => ({ ...source(url), space_keys: ["DOCS", "NOWHERE"] });
   for (const { name, run } of testKnowledge(wiki, { settings: source, elsewhere, body, strange, wiki: start })) test(name, run);
 
-  test("a page is not taken for deleted where a space cannot be seen", async () => {
+  test("a page is not taken for deleted if its space is not visible", async () => {
     const server = await start();
     try {
       const { knowledge } = await setUp(wiki);
@@ -53,7 +53,7 @@ describe.concurrent.each([
   });
 });
 
-test("Data Center: a page that is refused is none; a space that is refused fails", async () => {
+test("Data Center: a refused page is left out; a refused space is an error", async () => {
   const refused = new Set<string>();
   class Refusing extends FakeWiki {
     protected override route(...[request]: Parameters<FakeWiki["route"]>): ReturnType<FakeWiki["route"]> {
@@ -75,7 +75,7 @@ test("Data Center: a page that is refused is none; a space that is refused fails
   }
 });
 
-test("addresses with and without their path", () => {
+test("URLs with and without a path", () => {
   const of = (base_url: string, is_cloud = true) => settings.parse({ base_url, space_keys: ["A"], is_cloud });
   expect(apiOf(of("https://acme.atlassian.net"))).toBe("https://acme.atlassian.net/wiki/api/v2");
   expect(apiOf(of("https://acme.atlassian.net/wiki/"))).toBe("https://acme.atlassian.net/wiki/api/v2");

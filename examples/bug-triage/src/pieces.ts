@@ -2,12 +2,12 @@ import type { OperationsAccess, PluginError } from "@signalbox/sdk";
 
 export type Row = Readonly<Record<string, unknown>> & { readonly id: string | number };
 
-/** Something that the use case makes at the host. What it is known by is looked for before it is made. */
+/** An object that the use case creates at the host. It is looked up before it is created. */
 export interface Piece {
   /** Noun of the operations: `<noun>.create`, `.delete`, `.list`. */
   readonly noun: string;
   readonly row: Readonly<Record<string, unknown>>;
-  /** Members that tell it from all others; with an id of ours, the id. */
+  /** Members that identify it: its id if we choose it, else others. */
   readonly known: readonly string[];
 }
 
@@ -15,14 +15,15 @@ export const piecesOf = (project: string): Piece[] => [
   {
     noun: "projects",
     known: ["source", "source_project_id"],
-    row: { name: "Bug triage", description: "Made by the use case bug-triage.", source: "alpha", source_project_id: project },
+    row: { name: "Bug triage", description: "Created by the use case bug-triage.", source: "alpha", source_project_id: project },
   },
   {
     noun: "agents",
     known: ["id"],
     row: {
       ...{ id: "bug_triager", name: "Bug triager", role_id: "qa" },
-      prompt: "You triage bug reports: reproduce in words, name what is missing, judge the severity, and ask for what you need.",
+      prompt:
+        "You triage bug reports: describe how to reproduce the bug, name what is missing, rate the severity, and ask for what you need.",
       constraints: ["Never promise a date."],
     },
   },
@@ -32,7 +33,7 @@ export const piecesOf = (project: string): Piece[] => [
     row: {
       id: "bug_triage",
       name: "Triage a bug report",
-      description: "Say what the report is about, how severe it is, and what is missing to reproduce it.",
+      description: "Summarise the report, rate its severity, and list what is missing to reproduce it.",
       actor_id: "bug_triager",
     },
   },
@@ -51,7 +52,7 @@ export const piecesOf = (project: string): Piece[] => [
   },
 ];
 
-/** The row of a piece as it stands at the host. */
+/** Reads an object from the host. */
 export async function find(operations: OperationsAccess, { noun, row, known }: Piece): Promise<Row | undefined> {
   for (let offset = 0; ; offset += 1000) {
     const page = await operations.call(`${noun}.list`, { limit: 1000, offset });
@@ -61,7 +62,7 @@ export async function find(operations: OperationsAccess, { noun, row, known }: P
   }
 }
 
-/** Makes it unless an earlier setup did. */
+/** Creates the object unless an earlier setup did. */
 export async function make(operations: OperationsAccess, piece: Piece): Promise<Row> {
   const { noun, row } = piece;
   if (typeof row.id !== "string")
@@ -74,7 +75,7 @@ export async function make(operations: OperationsAccess, piece: Piece): Promise<
   }
 }
 
-/** `false` where there was none. */
+/** Returns `false` if it did not exist. */
 export async function unmake(operations: OperationsAccess, piece: Piece): Promise<boolean> {
   const id = typeof piece.row.id === "string" ? piece.row.id : (await find(operations, piece))?.id;
   if (id === undefined) return false;

@@ -8,7 +8,7 @@ export default definePlugin({
   id: "bug-triage",
   version: own.version,
   sdk: "^0.1.0",
-  about: "An agent of its own triages the new issues of a project.",
+  about: "Triages the new issues of a project with its own agent.",
   config: z.object({}),
   needs: ["operations"],
   setup: ({ operations }) => ({ useCases: { "bug-triage": bugTriage(operations) }, routes: { standing: standing(operations) } }),

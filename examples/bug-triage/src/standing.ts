@@ -7,15 +7,15 @@ const input = z.object({ project: z.string().min(1).max(200).default("octo/bug-t
 /** `GET /plugins/bug-triage/standing?project=octo/app` */
 export const standing = (operations: OperationsAccess) =>
   route({
-    about: "Which of the pieces that the setup makes for a project stand.",
+    about: "Lists which objects of the setup of a project exist.",
     method: "GET",
     scope: "read",
     input,
     run: async ({ input: { project } }) => {
-      // Those with an id of their own are found by nobody else's list.
+      // Objects with an id of their own are looked up by id, without a list.
       const listed = piecesOf(project).filter(({ row }) => typeof row.id !== "string");
       const found: Record<string, boolean> = {};
-      // One after the other: the host takes 64 calls of a plugin at a time, over all its requests.
+      // Sequentially: the host accepts 64 calls of a plugin at a time, over all its requests.
       for (const piece of listed) found[piece.noun] = (await find(operations, piece)) !== undefined;
       return { status: 200, body: { project, standing: found } };
     },

@@ -6,19 +6,22 @@ interface State {
   readonly project: string;
 }
 
-/** Every piece is made in its turn and known by its own name, so a setup that broke off anywhere goes on, and can be undone. */
+/** Every object is created in order under a known name, so an interrupted setup can be continued or undone at any point. */
 export const bugTriage = (operations: OperationsAccess): UseCase => ({
-  about: "An agent of its own triages the new issues of one project at alpha.",
+  about: "Triages the new issues of one alpha project with its own agent.",
   setup: async ({ project_id, source }, { state, save }) => {
     if (source !== undefined && source !== "alpha")
-      throw new PluginError("invalid_input", `source: this use case knows alpha only; it is ${JSON.stringify(source)}`);
+      throw new PluginError(
+        "invalid_input",
+        `source: must be "alpha", the only source of this use case; it is ${JSON.stringify(source)}`,
+      );
     const { project } = (state as unknown as State | null) ?? { project: project_id ?? "octo/bug-triage" };
     const pieces = piecesOf(project);
     if (state === null) {
       const [first] = pieces as [Piece, ...Piece[]];
       if (await find(operations, first))
-        throw new PluginError("conflict", `alpha has a project ${project} already; name another by project_id.`);
-      // Said before anything is made: what is found under these names afterwards is ours.
+        throw new PluginError("conflict", `Project ${project} of alpha already exists. Set project_id to another one.`);
+      // Checked before anything is created, so that whatever has these names afterwards is ours.
       await save({ project });
     }
     const [made] = await inTurn(pieces, (piece) => make(operations, piece));

@@ -11,13 +11,13 @@ import {
 } from "@signalbox/sdk";
 import type { Couch, Document } from "./couch.ts";
 
-/** Enough for the common endings. */
+/** Removes common English endings. */
 const words = wordMatcher((word) => (word.length > 4 ? word.replace(/(ing|ed|es|s|e)$/, "") : word));
 
 const newestFirst = (a: StoredMemory, b: StoredMemory): number =>
   b.created_at.localeCompare(a.created_at) || (a.id < b.id ? 1 : -1);
 
-/** CouchDB filters; it has neither vectors nor words, so what the filter leaves is compared here. */
+/** CouchDB only filters: it has neither vector nor text search, so the matches of the filter are ranked here. */
 export function backend(store: Couch, vectors: Pick<Vectors, "dimension" | "metric" | "model">): MemoryBackend {
   const similarity = (vector: readonly number[] | null, { embedding, model }: Document): number | null =>
     !vector || !embedding || model !== vectors.model || embedding.length !== vector.length
@@ -25,10 +25,7 @@ export function backend(store: Couch, vectors: Pick<Vectors, "dimension" | "metr
       : similarityOf(vectors.metric, distanceOf(vectors.metric, vector, embedding));
   const check = (embedding: readonly number[]) => {
     if (embedding.length !== vectors.dimension)
-      throw new PluginError(
-        "invalid_input",
-        `A vector must have ${vectors.dimension} dimensions; this one has ${embedding.length}.`,
-      );
+      throw new PluginError("invalid_input", `expected a vector with ${vectors.dimension} dimensions, got ${embedding.length}`);
   };
   const best = async (
     filter: MemoryFilter,
@@ -40,7 +37,7 @@ export function backend(store: Couch, vectors: Pick<Vectors, "dimension" | "metr
     return hits.sort((a, b) => (b[by] ?? 0) - (a[by] ?? 0)).slice(0, limit);
   };
   return {
-    about: "CouchDB: each memory a document under its key.",
+    about: "CouchDB, with one document per memory.",
     put: ({ ttl_ms, embedding, ...memory }) => {
       if (embedding) check(embedding);
       return store.create({ memory, embedding: embedding && [...embedding], model: embedding && vectors.model }, ttl_ms);

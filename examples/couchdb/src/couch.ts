@@ -31,24 +31,24 @@ export interface Document {
   readonly model: string | null;
 }
 
-/** What is used of CouchDB: documents under the key of their memory, so that one key is held by one memory. */
+/** The part of CouchDB that is used. A document's id is the key of its memory, so a key is unique. */
 export interface Couch {
-  /** `false` where a live document has the key. */
+  /** Returns `false` if a live document has the key. */
   create(one: Document, ttlMs: number | null): Promise<boolean>;
   byKey(key: string): Promise<Document | null>;
-  /** Those whose memories match one of the alternatives. */
+  /** Documents that match one of the alternatives. */
   find(filter: readonly MemoryMatch[]): Promise<Document[]>;
-  /** Changes the vector; a document that is gone is passed over. */
+  /** Changes the vector; ignores a deleted document. */
   embed(id: string, embedding: readonly number[] | null, model: string | null): Promise<void>;
-  /** `false` where there is none. */
+  /** Returns `false` if it does not exist. */
   remove(key: string): Promise<boolean>;
-  /** Removes what has expired; answers how many. */
+  /** Removes expired documents and returns how many. */
   sweep(): Promise<number>;
 }
 
-/** Longest wait for the database, milliseconds. */
+/** Request timeout. Milliseconds. */
 const patience = 1_800;
-/** Documents that one search brings at a time. */
+/** Documents per request of a search. */
 const portion = 500;
 /** Ids that begin with `_` are CouchDB's own. */
 const idOf = (key: string): string => `m:${key}`;
@@ -77,7 +77,7 @@ export function couch(
       const fresh = { ...one, expires: ttl_ms === null ? null : Date.now() + ttl_ms };
       if (await db.put(idOf(one.memory.key), fresh)) return true;
       const there = await db.get(idOf(one.memory.key));
-      // One that has expired is written over; its revision says that nobody else did so meanwhile.
+      // An expired document is overwritten; its revision detects a concurrent write.
       return there !== null && !isLive(there) && db.put(idOf(one.memory.key), { ...fresh, _rev: there._rev });
     },
     byKey: live,
@@ -131,7 +131,7 @@ function database(
         .read({ route: "GET /{id}", path: { id }, shape: row, signal: signal() })
         .then(({ data }) => data)
         .catch(unless("not_found", null)),
-    /** `false`: somebody else wrote it. */
+    /** Returns `false` on a concurrent write. */
     put: (id: string, document: object): Promise<boolean> =>
       client
         .write({ route: "PUT /{id}", path: { id }, body: document, shape: z.unknown(), signal: signal() })
@@ -143,7 +143,7 @@ function database(
         .then(() => true)
         .catch(unless("not_found", false))
         .catch(unless("conflict", false)),
-    /** A POST that only asks. */
+    /** Endpoints that read by POST. */
     find: async (query: object) =>
       (await client.read({ route: "POST /_find", body: query, shape: found, signal: signal() })).data,
   };

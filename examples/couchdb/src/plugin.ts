@@ -8,10 +8,10 @@ export default definePlugin({
   id: "couchdb",
   version: own.version,
   sdk: "^0.1.0",
-  about: "Keeps memories in a database of CouchDB.",
+  about: "Stores memories in a CouchDB database.",
   config: z.object({
-    url: z.url({ protocol: /^https?$/ }).describe("Address of the database, for example http://couchdb:5984/memories."),
-    user: z.string().min(1).optional().describe("User that may read and write it."),
+    url: z.url({ protocol: /^https?$/ }).describe("URL of the database, for example http://couchdb:5984/memories."),
+    user: z.string().min(1).optional().describe("User with read and write access."),
     password: z.string().min(1).optional().describe("Password of the user."),
   }),
   needs: ["fetch", "vectors"],

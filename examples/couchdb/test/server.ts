@@ -12,7 +12,7 @@ interface Query {
 
 const authorization = `Basic ${btoa("signalbox:couch-test-password")}`;
 
-/** One database of CouchDB, as far as the plugin uses its API: https://docs.couchdb.org/en/stable/api/. */
+/** The part of CouchDB's API that the plugin uses, with one database: https://docs.couchdb.org/en/stable/api/. */
 export async function startCouch(): Promise<Stranger> {
   const docs = new Map<string, Doc>();
   const put = (id: string, body: Doc): [number, unknown] => {

@@ -17,7 +17,7 @@ const issue = z.object({
 });
 const comments = "/repos/{owner}/{repo}/issues/{issue}/comments";
 
-/** One client per account, so that a wait that the server asks for holds for all calls. */
+/** One client per account, so that a wait that the server asks for applies to all calls. */
 export function clients(fetch: typeof globalThis.fetch): ClientOf {
   const kept = new Map<string, HttpClient>();
   return ({ url, token, webhook_secret }) => {
@@ -31,14 +31,14 @@ export function clients(fetch: typeof globalThis.fetch): ClientOf {
         fetch,
         secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
       });
-    // Tokens are rotated; a long-lived process must not keep every one it ever saw.
+    // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
     if (kept.size >= 100) kept.clear();
     kept.set(key, client);
     return client;
   };
 }
 
-/** `owner/repo` and an issue's number as they stand in a path. Throws `invalid_input`. */
+/** Checks `owner/repo` and the number of an issue and makes them parts of a path. Throws `invalid_input`. */
 export function placeOf(project: string, number: string | number): { owner: string; repo: string; issue: string } {
   const [owner, repo, more] = project.split("/");
   if (!owner || !repo || more !== undefined)
@@ -61,7 +61,7 @@ export async function postComment(client: ClientOf, path: Place, body: string, c
   return { id: String(data.id), url: data.html_url };
 }
 
-/** The API gives all comments of an issue at once. */
+/** The API returns all comments of an issue at once. */
 export async function findComment(client: ClientOf, path: Place, { connection, signal, key }: GiteaCall): Promise<Posted | null> {
   const { data } = await client(connection).read({ route: `GET ${comments}`, path, shape: z.array(comment), signal });
   const found = data.find(({ body }) => markerOf(body) === key);

@@ -4,7 +4,7 @@ import { at, carriesMarker, clean, headerOf, type SourceEvent, textAt, timeAt, t
 const tabled = ["issues", "issue_comment", "pull_request", "pull_request_comment"];
 const longest = 1_000_000;
 
-/** Reads any event; never throws, whatever the payload is. */
+/** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const event = short(headerOf(headers, "x-gitea-event", "x-forgejo-event", "x-gogs-event")) ?? "";
   const item = at(payload, "issue") ?? at(payload, "pull_request");
@@ -24,7 +24,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   };
 }
 
-/** Over 200 characters is no name or id of anything. */
+/** Values over 200 characters are ignored. */
 const short = (value: string | null): string | null => (value === null || value.length > 200 ? null : clean(value));
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 
@@ -39,13 +39,13 @@ function lacking(
   return isNumber(number) ? null : `${event === "pull_request" ? "pull_request" : "issue"}.number`;
 }
 
-/** What the agent reads. */
+/** The text for the agent. */
 function textOf(event: string, payload: unknown, item: unknown): string {
   const comment = textAt(payload, ["comment", "body"], longest);
   const parts = [
     `# ${textAt(item, ["title"]) ?? event}`,
     textAt(item, ["body"], longest),
-    comment === null ? null : `## Comment of ${textAt(payload, ["sender", "login"], 200) ?? "somebody"}\n\n${comment}`,
+    comment === null ? null : `## Comment by ${textAt(payload, ["sender", "login"], 200) ?? "unknown"}\n\n${comment}`,
   ];
   return parts.filter((part) => part !== null).join("\n\n");
 }

@@ -4,19 +4,19 @@ import { parse } from "./parse.ts";
 import { settings } from "./settings.ts";
 
 export const source = (client: ClientOf): Source<typeof settings> => ({
-  about: "Gitea 1.20 and later, and Forgejo, by API version 1.",
+  about: "Gitea 1.20 and later, and Forgejo; API version 1.",
   connection: settings,
   secrets: ["token", "webhook_secret"],
   required: ["url", "token"],
-  // Said in data too, so that webhooks are taken in and kept also while this plugin is away.
+  // Declared as data, so that the host can verify and keep webhooks while this plugin is unavailable.
   signature: { type: "hmac-sha256", header: "x-gitea-signature", secret: "webhook_secret" },
   verify: ({ headers, body }, { webhook_secret }) => {
-    if (!webhook_secret) return { ok: false, reason: "the setting webhook_secret is not set, so nothing can be verified" };
+    if (!webhook_secret) return { ok: false, reason: "missing setting webhook_secret: without it webhooks cannot be verified" };
     const sent = headerOf(headers, "x-gitea-signature");
-    if (sent === null) return { ok: false, reason: "header X-Gitea-Signature is missing" };
+    if (sent === null) return { ok: false, reason: "missing header X-Gitea-Signature" };
     return isHmacSha256(sent, body, webhook_secret)
       ? { ok: true }
-      : { ok: false, reason: "header X-Gitea-Signature is not that of this body" };
+      : { ok: false, reason: "header X-Gitea-Signature does not match the body" };
   },
   parse,
   account: (call) => login(client, call),

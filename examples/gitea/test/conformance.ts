@@ -31,7 +31,7 @@ export const conformance: Conformance = {
           ...{ name: "a comment", ...commented },
           expect: {
             ...{ ...about, event_name: "issue_comment", action: "created", actor: "bob" },
-            text: "# Login fails\n\nIt says 500 since this morning.\n\n## Comment of bob\n\nSame here, on **Firefox**.",
+            text: "# Login fails\n\nIt says 500 since this morning.\n\n## Comment by bob\n\nSame here, on **Firefox**.",
             occurred_at: "2026-01-31T09:00:00.000Z",
           },
         },

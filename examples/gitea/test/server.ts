@@ -7,7 +7,7 @@ interface Comment {
   readonly html_url: string;
 }
 
-/** Gitea's API as far as the plugin uses it. */
+/** The part of Gitea's API that the plugin uses. */
 export class GiteaServer extends FakeTracker {
   readonly #comments = new Map<string, Comment[]>();
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import own from "../package.json" with { type: "json" };
 
 const severity = z.object({ type: z.string(), score: z.string() });
-/** What is read of https://google.github.io/osv.dev/api/. */
+/** The members of https://google.github.io/osv.dev/api/ that are used. */
 const entry = z.object({
   id: z.string(),
   summary: z.string().optional(),
@@ -15,16 +15,21 @@ const entry = z.object({
 });
 const answer = z.object({ vulns: z.array(entry).default([]) });
 
-/** Models need the gist; the whole text of one is a call of its own. */
+/** A list contains summaries; a tool of its own returns the details of one. */
 const most = 50;
 
 const findVulnerabilities = (client: HttpClient) =>
   tool({
-    about: "Known vulnerabilities of one version of a package, with their ids and summaries. An empty list: none is known.",
+    about:
+      "List the known vulnerabilities of one version of a package, with ids and summaries. An empty list means that none is known.",
     category: "security",
     effect: "read",
     input: z.object({
-      ecosystem: z.string().min(1).max(50).describe("Registry of the package as OSV names it: npm, PyPI, Go, Maven, crates.io …"),
+      ecosystem: z
+        .string()
+        .min(1)
+        .max(50)
+        .describe("Registry of the package: npm, PyPI, Go, Maven, crates.io or another ecosystem of OSV."),
       package: z.string().min(1).max(300).describe("Name of the package."),
       version: z.string().min(1).max(100).describe("Exact version, for example 4.17.20."),
     }),
@@ -34,7 +39,7 @@ const findVulnerabilities = (client: HttpClient) =>
     }),
     run: async ({ ecosystem, package: name, version }, { signal }) => {
       const body = { package: { name, ecosystem }, version };
-      // A POST that only asks: OSV changes nothing by it.
+      // A POST request that only reads.
       const { data } = await client.read({ route: "POST /v1/query", body, shape: answer, signal });
       const found = data.vulns.slice(0, most);
       return {
@@ -49,14 +54,14 @@ const findVulnerabilities = (client: HttpClient) =>
 
 const getVulnerability = (client: HttpClient) =>
   tool({
-    about: "One vulnerability whole, by its id: what it is, how severe, and where more is said.",
+    about: "Get one vulnerability by its id: description, severity and references.",
     category: "security",
     effect: "read",
     input: z.object({
       id: z
         .string()
         .regex(/^[A-Za-z0-9][\w.:-]{2,60}$/)
-        .describe("Its id, for example GHSA-35jh-r3h4-6jhm."),
+        .describe("Id of the vulnerability, for example GHSA-35jh-r3h4-6jhm."),
     }),
     output: z.object({
       id: z.string(),
