@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { prose, seeded, slug, text, timestamp } from "./common.ts";
+import { prose, seedResult, slug, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 export const roles = ["pm", "ta", "qa", "dev", "hub"] as const;
@@ -65,7 +65,7 @@ export const list = operation({
   id: "agents.list",
   http: "GET /api/agents",
   rpc: "AgentService.ListAgents",
-  about: "List the agents.",
+  summary: "List the agents.",
   input: z.object(paging),
   output: pageOf(agent),
 });
@@ -73,7 +73,7 @@ export const get = operation({
   id: "agents.get",
   http: "GET /api/agents/:id",
   rpc: "AgentService.GetAgent",
-  about: "Get one agent.",
+  summary: "Get one agent.",
   input: z.object({ id: slug }),
   output: agent,
   problems: ["not_found"],
@@ -82,7 +82,7 @@ export const create = operation({
   id: "agents.create",
   http: "POST /api/agents",
   rpc: "AgentService.CreateAgent",
-  about: "Create an agent: a persona with a role and a system prompt.",
+  summary: "Create an agent: a persona with a role and a system prompt.",
   input: agentInput,
   output: agent,
   status: 201,
@@ -92,7 +92,7 @@ export const update = operation({
   id: "agents.update",
   http: "PUT /api/agents/:id",
   rpc: "AgentService.UpdateAgent",
-  about: "Change some members of an agent.",
+  summary: "Change some members of an agent.",
   input: agentChange,
   output: agent,
   problems: ["not_found"],
@@ -101,7 +101,7 @@ export const remove = operation({
   id: "agents.delete",
   http: "DELETE /api/agents/:id",
   rpc: "AgentService.DeleteAgent",
-  about: "Delete an agent. Its tasks stay and run on their `actor_fallback`.",
+  summary: "Delete an agent. Its tasks stay and run on their `actor_fallback`.",
   input: z.object({ id: slug }),
   problems: ["not_found"],
 });
@@ -109,6 +109,6 @@ export const seed = operation({
   id: "agents.seed",
   http: "POST /api/agents/seed",
   rpc: "AgentService.SeedAgents",
-  about: "Create the five default agents; those that exist are left alone.",
-  output: seeded,
+  summary: "Create the five default agents; those that exist are left alone.",
+  output: seedResult,
 });

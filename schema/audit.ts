@@ -47,7 +47,7 @@ export const listEntries = operation({
   id: "agents.audit",
   http: "GET /api/agents/:id/audit",
   rpc: "AgentService.ListAuditEntries",
-  about: "List what an agent did, newest first: executions, model calls and tool calls with tokens and timing.",
+  summary: "List what an agent did, newest first: executions, model calls and tool calls with tokens and timing.",
   input: z.object({ id: slug, ...paging }),
   output: pageOf(auditEntry),
   problems: ["not_found"],
@@ -56,7 +56,7 @@ export const listTrails = operation({
   id: "agents.audit-trail",
   http: "GET /api/agents/:id/audit-trail",
   rpc: "AgentService.ListAuditTrails",
-  about: "List what an agent did, grouped by execution, oldest first.",
+  summary: "List what an agent did, grouped by execution, oldest first.",
   input: z.object({ id: slug, ...paging }),
   output: pageOf(auditTrail),
   problems: ["not_found"],
@@ -65,7 +65,7 @@ export const usageStats = operation({
   id: "agents.usage-stats",
   http: "GET /api/agents/:id/usage-stats",
   rpc: "AgentService.GetUsageStats",
-  about: "Sum up an agent's executions, tokens and tool calls.",
+  summary: "Sum up an agent's executions, tokens and tool calls.",
   input: z.object({ id: slug }),
   output: z
     .object({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rowId, seeded, slug, text, timestamp } from "./common.ts";
+import { rowId, seedResult, slug, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 /** A label of an agent. Tasks that require labels go to the agent with the highest share of them. */
@@ -11,7 +11,7 @@ export const list = operation({
   id: "agents.list-capabilities",
   http: "GET /api/agents/:id/capabilities",
   rpc: "AgentService.ListCapabilities",
-  about: "List an agent's capabilities.",
+  summary: "List an agent's capabilities.",
   input: z.object({ id: slug, ...paging }),
   output: pageOf(capability),
   problems: ["not_found"],
@@ -20,7 +20,7 @@ export const add = operation({
   id: "agents.add-capability",
   http: "POST /api/agents/:id/capabilities",
   rpc: "AgentService.AddCapability",
-  about: "Give an agent a capability: any label, for example code_review.",
+  summary: "Give an agent a capability: any label, for example code_review.",
   input: z.object({ id: slug, capability: text(100).describe("Any label; tasks require it in exactly these words.") }),
   output: capability,
   status: 201,
@@ -30,7 +30,7 @@ export const remove = operation({
   id: "agents.remove-capability",
   http: "DELETE /api/agents/:id/capabilities/:capability_id",
   rpc: "AgentService.RemoveCapability",
-  about: "Take a capability from an agent.",
+  summary: "Take a capability from an agent.",
   input: z.object({ id: slug, capability_id: rowId.describe("The `id` of the capability's row.") }),
   problems: ["not_found"],
 });
@@ -38,6 +38,6 @@ export const seed = operation({
   id: "agents.seed-capabilities",
   http: "POST /api/agents/capabilities/seed",
   rpc: "AgentService.SeedCapabilities",
-  about: "Give the default agents their ten capabilities; those that are there, and agents that are not, are passed over.",
-  output: seeded,
+  summary: "Give the default agents their ten capabilities; those that are there, and agents that are not, are passed over.",
+  output: seedResult,
 });

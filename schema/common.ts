@@ -33,4 +33,4 @@ export const prose = (max: number) => z.string().max(max);
 export const timestamp = z.iso.datetime();
 
 /** Answer of every seed: how many were made, and how many were there before. */
-export const seeded = z.object({ created: z.int(), skipped: z.int() }).meta({ id: "Seeded" });
+export const seedResult = z.object({ created: z.int(), skipped: z.int() }).meta({ id: "Seeded" });

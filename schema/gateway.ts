@@ -11,7 +11,7 @@ export const register = operation({
   id: "gateway.register",
   http: null,
   rpc: "AgentGateway.RegisterAgent",
-  about: "Register an external agent and open a session for it.",
+  summary: "Register an external agent and open a session for it.",
   input: z.object({
     agent_id: slug,
     secret: z
@@ -39,7 +39,7 @@ export const heartbeat = operation({
   id: "gateway.heartbeat",
   http: null,
   rpc: "AgentGateway.Heartbeat",
-  about: "Keep the session and the tasks of its streams.",
+  summary: "Keep the session and the tasks of its streams.",
   input: z.object({ session_id: sessionId }),
   output: z.object({ expires_at: timestamp }),
   scope: "open",
@@ -49,7 +49,8 @@ export const receiveTasks = operation({
   id: "gateway.receive-tasks",
   http: null,
   rpc: "AgentGateway.ReceiveTasks",
-  about: "Receive the executions meant for the agent, in place of the LLM. A stream that ends gives back what is not completed.",
+  summary:
+    "Receive the executions meant for the agent, in place of the LLM. A stream that ends gives back what is not completed.",
   input: z.object({
     session_id: sessionId,
     max_in_flight: z
@@ -70,14 +71,14 @@ export const receiveTasks = operation({
     lease_expires_at: timestamp.describe("Renewed by Heartbeat; afterwards the task goes to somebody else."),
   }),
   scope: "open",
-  stream: true,
+  streaming: true,
   problems: ["unauthenticated", "rate_limited", "bad_gateway"],
 });
 export const completeTask = operation({
   id: "gateway.complete-task",
   http: null,
   rpc: "AgentGateway.CompleteTask",
-  about: "Hand in the result of a task; it is posted to the tracker like an answer of the LLM.",
+  summary: "Hand in the result of a task; it is posted to the tracker like an answer of the LLM.",
   input: z.object({
     session_id: sessionId,
     execution_id: z.uuid(),
@@ -90,7 +91,7 @@ export const failTask = operation({
   id: "gateway.fail-task",
   http: null,
   rpc: "AgentGateway.FailTask",
-  about: "Give a task up.",
+  summary: "Give a task up.",
   input: z.object({
     session_id: sessionId,
     execution_id: z.uuid(),
@@ -116,7 +117,7 @@ export const memoryStore = operation({
   id: "gateway.memory-store",
   http: null,
   rpc: "AgentGateway.MemoryStore",
-  about: "Save a memory. One of the scope agent or task belongs to the agent of the session.",
+  summary: "Save a memory. One of the scope agent or task belongs to the agent of the session.",
   input: z.object({
     session_id: sessionId,
     key: memoryKey,
@@ -134,7 +135,7 @@ export const memoryRetrieve = operation({
   id: "gateway.memory-retrieve",
   http: null,
   rpc: "AgentGateway.MemoryRetrieve",
-  about: "Get a memory by key, if the agent may see it.",
+  summary: "Get a memory by key, if the agent may see it.",
   input: z.object({ session_id: sessionId, key: z.string() }),
   output: seen.extend({ id: z.uuid() }),
   scope: "open",
@@ -144,7 +145,7 @@ export const memoryList = operation({
   id: "gateway.memory-list",
   http: null,
   rpc: "AgentGateway.MemoryList",
-  about: "List the memories that the agent may see, newest first.",
+  summary: "List the memories that the agent may see, newest first.",
   input: z.object({
     session_id: sessionId,
     scope: memoryScope.optional(),
@@ -161,7 +162,7 @@ export const memorySearch = operation({
   id: "gateway.memory-search",
   http: null,
   rpc: "AgentGateway.MemorySearch",
-  about: "Search the memories that the agent may see, and the ingested documents.",
+  summary: "Search the memories that the agent may see, and the ingested documents.",
   input: z.object({
     session_id: sessionId,
     query: z.string().trim().min(1, "must not be empty").max(262_144),
@@ -180,7 +181,7 @@ export const memoryDelete = operation({
   id: "gateway.memory-delete",
   http: null,
   rpc: "AgentGateway.MemoryDelete",
-  about: "Delete a memory for good, if the agent may see it.",
+  summary: "Delete a memory for good, if the agent may see it.",
   input: z.object({ session_id: sessionId, key: z.string() }),
   scope: "open",
   problems: [...shared, "not_found"],

@@ -5,7 +5,7 @@ import { operation } from "./operation.ts";
 export const get = operation({
   id: "health.get",
   http: "GET /health",
-  about: "Say whether the service can serve.",
+  summary: "Say whether the service can serve.",
   output: z
     .object({
       status: z.enum(["ok", "degraded"]),
@@ -27,5 +27,5 @@ export const get = operation({
     .meta({ id: "Health" }),
   problems: ["forbidden"],
   scope: "open",
-  alternative: { status: 503, when: (output) => output.status === "degraded" },
+  alternateStatus: { status: 503, when: (output) => output.status === "degraded" },
 });

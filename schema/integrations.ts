@@ -33,7 +33,7 @@ export const list = operation({
   id: "integrations.list",
   http: "GET /api/integrations",
   rpc: "IntegrationService.ListIntegrations",
-  about: "List integrations; their credentials are masked.",
+  summary: "List integrations; their credentials are masked.",
   input: z.object(paging),
   output: pageOf(integration),
 });
@@ -41,7 +41,7 @@ export const get = operation({
   id: "integrations.get",
   http: "GET /api/integrations/:id",
   rpc: "IntegrationService.GetIntegration",
-  about: "Get one integration; its credentials are masked.",
+  summary: "Get one integration; its credentials are masked.",
   input: z.object({ id: z.uuid() }),
   output: integration,
   problems: ["not_found"],
@@ -51,7 +51,7 @@ export const create = operation({
   http: "POST /api/integrations",
   scope: "admin",
   rpc: "IntegrationService.CreateIntegration",
-  about: "Store an account at a platform, encrypted, for an agent, a project or the webhook of its own.",
+  summary: "Store an account at a platform, encrypted, for an agent, a project or the webhook of its own.",
   input: z.object({ source: sourceName, name: text(200), credentials, ...owner }),
   output: integration,
   status: 201,
@@ -62,7 +62,7 @@ export const update = operation({
   http: "PUT /api/integrations/:id",
   scope: "admin",
   rpc: "IntegrationService.UpdateIntegration",
-  about: "Update an integration; credentials are replaced as a whole, and a masked value that is sent back stays as it was.",
+  summary: "Update an integration; credentials are replaced as a whole, and a masked value that is sent back stays as it was.",
   input: z.object({ id: z.uuid(), name: text(200).optional(), credentials: credentials.optional(), ...owner }),
   output: integration,
   problems: ["not_found", "unavailable"],
@@ -72,7 +72,7 @@ export const remove = operation({
   http: "DELETE /api/integrations/:id",
   scope: "admin",
   rpc: "IntegrationService.DeleteIntegration",
-  about: "Delete an integration and its webhook.",
+  summary: "Delete an integration and its webhook.",
   input: z.object({ id: z.uuid() }),
   problems: ["not_found"],
 });
@@ -80,7 +80,7 @@ export const test = operation({
   id: "integrations.test",
   http: "GET /api/integrations/:source/test",
   rpc: "IntegrationService.TestIntegration",
-  about: "Try the connection of a platform that the environment configures.",
+  summary: "Try the connection of a platform that the environment configures.",
   input: z.object({ source: sourceName }),
   output: z.object({ status: z.enum(["ok", "failed", "not_configured"]).meta({ id: "ConnectionStatus" }), source: sourceName }),
   problems: ["not_found"],
@@ -89,7 +89,7 @@ export const reencrypt = operation({
   id: "integrations.reencrypt",
   http: "POST /api/integrations/reencrypt",
   rpc: "IntegrationService.ReencryptIntegrations",
-  about:
+  summary:
     "Encrypt all stored credentials, webhook secrets and secrets of knowledge sources anew with the first key of ENCRYPTION_KEY.",
   output: z.object({
     reencrypted: z.int(),

@@ -53,7 +53,7 @@ export const list = operation({
   id: "knowledge-sources.list",
   http: "GET /api/knowledge-sources",
   rpc: "KnowledgeSourceService.ListKnowledgeSources",
-  about: "List the knowledge sources.",
+  summary: "List the knowledge sources.",
   input: z.object(paging),
   output: pageOf(knowledgeSource),
 });
@@ -61,7 +61,7 @@ export const get = operation({
   id: "knowledge-sources.get",
   http: "GET /api/knowledge-sources/:id",
   rpc: "KnowledgeSourceService.GetKnowledgeSource",
-  about: "Get one knowledge source.",
+  summary: "Get one knowledge source.",
   input: z.object({ id: z.uuid() }),
   output: knowledgeSource,
   problems: ["not_found"],
@@ -71,7 +71,7 @@ export const create = operation({
   http: "POST /api/knowledge-sources",
   scope: "admin",
   rpc: "KnowledgeSourceService.CreateKnowledgeSource",
-  about: "Add a source of documents. It is searched once it was synced.",
+  summary: "Add a source of documents. It is searched once it was synced.",
   input: z.object({
     ...settings,
     type: text(63).describe("Name of a connector: `wiki` (Confluence), or that of a plugin."),
@@ -86,7 +86,7 @@ export const update = operation({
   http: "PUT /api/knowledge-sources/:id",
   scope: "admin",
   rpc: "KnowledgeSourceService.UpdateKnowledgeSource",
-  about:
+  summary:
     "Change a knowledge source. `config` is replaced as a whole, except secret members that are left out; a sync under way begins anew.",
   input: z.object(settings).partial().extend({ id: z.uuid() }),
   output: knowledgeSource,
@@ -97,7 +97,7 @@ export const remove = operation({
   http: "DELETE /api/knowledge-sources/:id",
   scope: "admin",
   rpc: "KnowledgeSourceService.DeleteKnowledgeSource",
-  about: "Delete a knowledge source with all that was indexed of it.",
+  summary: "Delete a knowledge source with all that was indexed of it.",
   input: z.object({ id: z.uuid() }),
   problems: ["not_found"],
 });
@@ -105,7 +105,7 @@ export const sync = operation({
   id: "knowledge-sources.sync",
   http: "POST /api/knowledge-sources/:id/sync",
   rpc: "KnowledgeSourceService.SyncKnowledgeSource",
-  about: "Bring the index up to date, in the background. A sync that is queued or running already is answered as it is.",
+  summary: "Bring the index up to date, in the background. A sync that is queued or running already is answered as it is.",
   input: z.object({ id: z.uuid() }),
   output: ingestionJob,
   status: 202,
@@ -115,7 +115,7 @@ export const jobs = operation({
   id: "knowledge-sources.jobs",
   http: "GET /api/knowledge-sources/:id/jobs",
   rpc: "KnowledgeSourceService.ListIngestionJobs",
-  about: "List the syncs of a knowledge source, newest first.",
+  summary: "List the syncs of a knowledge source, newest first.",
   input: z.object({ id: z.uuid(), ...paging }),
   output: pageOf(ingestionJob),
   problems: ["not_found"],

@@ -30,7 +30,7 @@ export const chat = operation({
   id: "llm.chat",
   http: "POST /api/llm/chat",
   rpc: "LlmService.Chat",
-  about: "Talk with an agent: its persona and tools, outside of any task.",
+  summary: "Talk with an agent: its persona and tools, outside of any task.",
   input: z.object({
     agent_id: z.string().min(1).max(128),
     messages: z.array(chatMessage).min(1, "must have at least one message").max(500).describe("Oldest first."),
@@ -42,7 +42,7 @@ export const chat = operation({
       ),
   }),
   output: chatAnswer,
-  events: z
+  serverSentEvents: z
     .union([z.object({ delta: z.string() }), toolCall, chatAnswer, z.object({ error: z.string() })])
     .describe("The data of one event: `delta`, `tool_call`, `answer` or `error`."),
   problems: ["not_found", "bad_gateway", "unavailable"],

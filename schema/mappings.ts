@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { canonicalTrigger, rowId, seeded, slug, sourceName, text, timestamp } from "./common.ts";
+import { canonicalTrigger, rowId, seedResult, slug, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 /** source, event and action → canonical trigger. */
@@ -23,7 +23,7 @@ export const listTriggers = operation({
   id: "triggers.list",
   http: "GET /api/tasks/triggers",
   rpc: "TaskService.ListTriggerMappings",
-  about: "List which tasks each trigger fires.",
+  summary: "List which tasks each trigger fires.",
   input: z.object(paging),
   output: pageOf(triggerMapping),
 });
@@ -31,7 +31,7 @@ export const createTrigger = operation({
   id: "triggers.create",
   http: "POST /api/tasks/triggers",
   rpc: "TaskService.CreateTriggerMapping",
-  about: "Map a trigger to a task that exists. Several tasks may hang on one trigger; all of them fire.",
+  summary: "Map a trigger to a task that exists. Several tasks may hang on one trigger; all of them fire.",
   input: z.object({ canonical_trigger: canonicalTrigger, task_id: slug }),
   output: triggerMapping,
   status: 201,
@@ -41,7 +41,7 @@ export const removeTrigger = operation({
   id: "triggers.delete",
   http: "DELETE /api/tasks/triggers/:id",
   rpc: "TaskService.DeleteTriggerMapping",
-  about: "Delete a trigger-task mapping.",
+  summary: "Delete a trigger-task mapping.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -49,14 +49,14 @@ export const seedTriggers = operation({
   id: "triggers.seed",
   http: "POST /api/tasks/triggers/seed",
   rpc: "TaskService.SeedTriggerMappings",
-  about: "Create the default trigger-task mappings; those that exist are left alone.",
-  output: seeded,
+  summary: "Create the default trigger-task mappings; those that exist are left alone.",
+  output: seedResult,
 });
 export const listSources = operation({
   id: "sources.list",
   http: "GET /api/tasks/sources",
   rpc: "TaskService.ListSourceMappings",
-  about: "List which trigger each platform event stands for.",
+  summary: "List which trigger each platform event stands for.",
   input: z.object(paging),
   output: pageOf(sourceMapping),
 });
@@ -64,7 +64,7 @@ export const createSource = operation({
   id: "sources.create",
   http: "POST /api/tasks/sources",
   rpc: "TaskService.CreateSourceMapping",
-  about: "Map an event of a platform to a trigger. Without an action it matches any action of that event.",
+  summary: "Map an event of a platform to a trigger. Without an action it matches any action of that event.",
   input: z.object({
     source: sourceName,
     event_name: text(200),
@@ -79,7 +79,7 @@ export const removeSource = operation({
   id: "sources.delete",
   http: "DELETE /api/tasks/sources/:id",
   rpc: "TaskService.DeleteSourceMapping",
-  about: "Delete a source event mapping.",
+  summary: "Delete a source event mapping.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -87,6 +87,6 @@ export const seedSources = operation({
   id: "sources.seed",
   http: "POST /api/tasks/sources/seed",
   rpc: "TaskService.SeedSourceMappings",
-  about: "Create the default source event mappings; those that exist are left alone.",
-  output: seeded,
+  summary: "Create the default source event mappings; those that exist are left alone.",
+  output: seedResult,
 });

@@ -28,7 +28,7 @@ export const list = operation({
   id: "mcp-servers.list",
   http: "GET /api/mcp-servers",
   rpc: "McpServerService.ListMcpServers",
-  about: "List the registered MCP servers with the tools that they told of.",
+  summary: "List the registered MCP servers with the tools that they told of.",
   input: z.object(paging),
   output: pageOf(mcpServer),
 });
@@ -36,7 +36,7 @@ export const create = operation({
   id: "mcp-servers.create",
   http: "POST /api/mcp-servers",
   rpc: "McpServerService.CreateMcpServer",
-  about: "Register an MCP server (Streamable HTTP), for one agent or for all. It is asked for its tools in the background.",
+  summary: "Register an MCP server (Streamable HTTP), for one agent or for all. It is asked for its tools in the background.",
   input: z.object({
     name: text(100).describe("Unique. Its tools are called by it, in lower case: `My Server` has `my-server.search`."),
     url: z
@@ -53,7 +53,7 @@ export const remove = operation({
   id: "mcp-servers.delete",
   http: "DELETE /api/mcp-servers/:id",
   rpc: "McpServerService.DeleteMcpServer",
-  about: "Remove an MCP server and its tools.",
+  summary: "Remove an MCP server and its tools.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -61,7 +61,7 @@ export const discover = operation({
   id: "mcp-servers.discover",
   http: "POST /api/mcp-servers/discover",
   rpc: "McpServerService.DiscoverMcpTools",
-  about: "Ask all registered MCP servers for their tools now. One that fails never fails the others.",
+  summary: "Ask all registered MCP servers for their tools now. One that fails never fails the others.",
   output: z
     .object({
       servers: z.int().describe("How many were asked."),

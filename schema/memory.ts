@@ -49,9 +49,9 @@ export const memory = z
   .object({ id: z.uuid(), ...shared, task_id: z.string().nullable(), created_at: timestamp, updated_at: timestamp })
   .meta({ id: "Memory" });
 
-export const memoryListed = z.object({ ...shared, created_at: timestamp, updated_at: timestamp }).meta({ id: "MemoryListed" });
+export const memorySummary = z.object({ ...shared, created_at: timestamp, updated_at: timestamp }).meta({ id: "MemoryListed" });
 
-export const memoryFound = z
+export const memorySearchResult = z
   .object({
     ...shared,
     key: z
@@ -76,7 +76,7 @@ export const search = operation({
   id: "memory.search",
   http: "POST /api/memory/search",
   rpc: "MemoryService.SearchMemories",
-  about: "Search memories and document chunks by meaning, by words, or by both.",
+  summary: "Search memories and document chunks by meaning, by words, or by both.",
   input: z.object({
     query: query.describe(
       'Natural-language query. In the mode `keyword`: words, "phrases", `or`, and `-` before what must not occur; at most 8,000 characters.',
@@ -85,7 +85,7 @@ export const search = operation({
     mode: searchMode.default("semantic"),
     limit: z.int().min(1).max(1000).optional().describe("At most this many; `MEMORY_TOP_K` where absent."),
   }),
-  output: pageOf(memoryFound),
+  output: pageOf(memorySearchResult),
   problems: ["bad_gateway", "unavailable"],
   scope: "read",
 });
@@ -93,26 +93,26 @@ export const list = operation({
   id: "memory.list",
   http: "GET /api/memory",
   rpc: "MemoryService.ListMemories",
-  about: "List memories, newest first.",
+  summary: "List memories, newest first.",
   input: z.object({ ...paging, ...filter }),
-  output: pageOf(memoryListed),
+  output: pageOf(memorySummary),
   problems: ["unavailable"],
 });
 export const get = operation({
   id: "memory.get",
   http: "GET /api/memory/:key",
   rpc: "MemoryService.GetMemory",
-  about: "Get one memory by its key.",
+  summary: "Get one memory by its key.",
   input: z.object({ key: z.string() }),
   output: memory,
   problems: ["not_found", "unavailable"],
-  opaque: true,
+  rawPathParameter: true,
 });
 export const create = operation({
   id: "memory.create",
   http: "POST /api/memory",
   rpc: "MemoryService.CreateMemory",
-  about: "Store a memory. Those of the scope `task` are short-term; the others stay until they are deleted.",
+  summary: "Store a memory. Those of the scope `task` are short-term; the others stay until they are deleted.",
   input: z.object({
     key: memoryKey,
     content: memoryContent,
@@ -135,8 +135,8 @@ export const remove = operation({
   id: "memory.delete",
   http: "DELETE /api/memory/:key",
   rpc: "MemoryService.DeleteMemory",
-  about: "Delete a memory for good.",
+  summary: "Delete a memory for good.",
   input: z.object({ key: z.string() }),
   problems: ["not_found", "unavailable"],
-  opaque: true,
+  rawPathParameter: true,
 });

@@ -16,7 +16,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   /** Service and method, for example `AgentService.CreateAgent`. `null`: not offered over gRPC. */
   readonly rpc: `${string}.${string}` | null;
   /** One sentence for the reference, starting with a verb. */
-  readonly about: string;
+  readonly summary: string;
   readonly input: I;
   readonly output: O;
   /** HTTP status of success. 204 has no body. */
@@ -26,21 +26,21 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   /** What an API key must allow. `open`: served without a key even where keys are configured. */
   readonly scope: Scope;
   /** The output is a page: `{items, total}`. Over HTTP a plain array with `X-Total-Count`. */
-  readonly list: boolean;
+  readonly paginated: boolean;
   /** gRPC: the output is one message of a server stream. */
-  readonly stream: S;
+  readonly streaming: S;
   /** HTTP only: some outputs are answered with another status, with the same body. */
-  readonly alternative: Alternative<O> | null;
+  readonly alternateStatus: AlternateStatus<O> | null;
   /**
    * HTTP only: the handler may answer with server-sent events in place of its output; this is the data of one of them. The
    * data of the last one is the output, which is all that is answered where there are no such events.
    */
-  readonly events: z.ZodType | null;
+  readonly serverSentEvents: z.ZodType | null;
   /** HTTP only: the last path parameter may be any text, even one that stands literally in the path of another operation. */
-  readonly opaque: boolean;
+  readonly rawPathParameter: boolean;
 }
 
-export interface Alternative<O extends z.ZodType> {
+export interface AlternateStatus<O extends z.ZodType> {
   readonly status: number;
   readonly when: (output: z.output<O>) => boolean;
 }
@@ -50,36 +50,44 @@ export type Scope = "open" | "read" | "write" | "admin";
 export type Input<O extends Operation> = z.output<O["input"]>;
 export type Output<O extends Operation> = z.input<O["output"]>;
 
-type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> = Pick<Operation<I, O>, "id" | "http" | "about"> &
-  Partial<Pick<Operation<I, O, S>, "rpc" | "status" | "problems" | "scope" | "stream" | "alternative" | "events" | "opaque">> & {
+type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> = Pick<
+  Operation<I, O>,
+  "id" | "http" | "summary"
+> &
+  Partial<
+    Pick<
+      Operation<I, O, S>,
+      "rpc" | "status" | "problems" | "scope" | "streaming" | "alternateStatus" | "serverSentEvents" | "rawPathParameter"
+    >
+  > & {
     input?: I;
     output?: O;
   };
 
 const noInput = z.object({});
 /** The answer of an operation without one: 204 over HTTP, an empty message over gRPC. */
-export const nothing = z.object({});
-export type Nothing = typeof nothing;
+export const empty = z.object({});
+export type Empty = typeof empty;
 
 /** Declares an operation. Defaults: POST and the rest need `write`, GET `read`; DELETE answers 204, everything else 200. */
-export function operation<I extends z.ZodObject = typeof noInput, O extends z.ZodType = Nothing, const S extends boolean = false>(
+export function operation<I extends z.ZodObject = typeof noInput, O extends z.ZodType = Empty, const S extends boolean = false>(
   declared: Declaration<I, O, S>,
 ): Operation<I, O, S> {
-  const { method } = route(declared);
-  const output = declared.output ?? (nothing as unknown as O);
+  const { method } = httpRoute(declared);
+  const output = declared.output ?? (empty as unknown as O);
   return Object.freeze({
     rpc: null,
     problems: [],
     scope: method === "GET" ? "read" : "write",
-    stream: false as S,
-    alternative: null,
-    events: null,
-    opaque: false,
+    streaming: false as S,
+    alternateStatus: null,
+    serverSentEvents: null,
+    rawPathParameter: false,
     ...declared,
     input: declared.input ?? (noInput as unknown as I),
     output,
     status: declared.status ?? (method === "DELETE" ? 204 : 200),
-    list: pages.has(output),
+    paginated: pages.has(output),
   });
 }
 
@@ -99,7 +107,7 @@ export const paging = {
 };
 
 /** Method, path and path parameters of an operation; of one without HTTP, those of a POST to nowhere. */
-export function route(op: Pick<Operation, "http">): { method: HttpMethod; path: string; params: string[] } {
+export function httpRoute(op: Pick<Operation, "http">): { method: HttpMethod; path: string; params: string[] } {
   const [method, path] = (op.http ?? "POST ").split(" ") as [HttpMethod, string];
   return { method, path, params: [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string) };
 }

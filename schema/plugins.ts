@@ -114,21 +114,21 @@ export const refusedPlugin = z.object({ name: z.string(), code: z.string(), reas
 export const list = operation({
   id: "plugins.list",
   http: "GET /api/plugins",
-  about: "List the plugins that do not come with the service.",
+  summary: "List the plugins that do not come with the service.",
   input: z.object(paging),
   output: pageOf(plugin),
 });
 export const refused = operation({
   id: "plugins.refused",
   http: "GET /api/refused-plugins",
-  about: "List the plugins that are not in service although they should be, with a code and the reason.",
+  summary: "List the plugins that are not in service although they should be, with a code and the reason.",
   input: z.object(paging),
   output: pageOf(refusedPlugin),
 });
 export const get = operation({
   id: "plugins.get",
   http: "GET /api/plugins/:id",
-  about: "Get one plugin with its permissions, its versions and the state of its process.",
+  summary: "Get one plugin with its permissions, its versions and the state of its process.",
   input: z.object({ id }),
   output: plugin,
   problems: ["not_found"],
@@ -136,7 +136,7 @@ export const get = operation({
 export const install = operation({
   id: "plugins.install",
   http: "POST /api/plugins",
-  about:
+  summary:
     "Store a version of a plugin. It runs nothing: a version that may do more than the one which serves waits for an approval, any other replaces it. Of development versions (`1.2.0-dev.N`) the one that serves and the newest are kept.",
   input: z.object({
     manifest: z.record(z.string(), z.unknown()).describe("Its dist/plugin.json."),
@@ -152,7 +152,7 @@ export const install = operation({
 export const approve = operation({
   id: "plugins.approve",
   http: "POST /api/plugins/:id/approve",
-  about:
+  summary:
     "Approve a version with all its permissions, make it the one that serves, and enable the plugin. It is started once before: one that cannot be taken in is refused, and nothing changes. An older version is gone back to in the same way.",
   input: z.object({ id, version: version.optional().describe("The newest without.") }),
   output: plugin,
@@ -162,7 +162,7 @@ export const approve = operation({
 export const enable = operation({
   id: "plugins.enable",
   http: "POST /api/plugins/:id/enable",
-  about: "Let an approved plugin serve, also after a quarantine; one that waits for its next start is started at once.",
+  summary: "Let an approved plugin serve, also after a quarantine; one that waits for its next start is started at once.",
   input: z.object({ id }),
   output: plugin,
   scope: "admin",
@@ -171,7 +171,7 @@ export const enable = operation({
 export const disable = operation({
   id: "plugins.disable",
   http: "POST /api/plugins/:id/disable",
-  about: "Stop a plugin; its calls under way may finish. It keeps its approval.",
+  summary: "Stop a plugin; its calls under way may finish. It keeps its approval.",
   input: z.object({ id }),
   output: plugin,
   scope: "admin",
@@ -180,7 +180,7 @@ export const disable = operation({
 export const configure = operation({
   id: "plugins.configure",
   http: "PUT /api/plugins/:id/settings",
-  about: "Set a plugin's settings and credentials, stored encrypted. Its process is started again with them.",
+  summary: "Set a plugin's settings and credentials, stored encrypted. Its process is started again with them.",
   input: z.object({
     id,
     settings: z
@@ -191,10 +191,10 @@ export const configure = operation({
   scope: "admin",
   problems: ["not_found", "conflict", "unavailable"],
 });
-export const narrow = operation({
+export const updatePermissions = operation({
   id: "plugins.narrow",
   http: "PUT /api/plugins/:id/permissions",
-  about:
+  summary:
     "Leave a plugin less than its manifest asks for, or give that back. What is taken away stays so for later versions. Its process is started again.",
   input: z.object({
     id,
@@ -217,7 +217,7 @@ export const narrow = operation({
 export const logs = operation({
   id: "plugins.logs",
   http: "GET /api/plugins/:id/logs",
-  about: "Get the last lines that a plugin logged on the replica that answers, oldest first.",
+  summary: "Get the last lines that a plugin logged on the replica that answers, oldest first.",
   input: z.object({ id }),
   output: z
     .object({
@@ -234,7 +234,7 @@ export const logs = operation({
 export const remove = operation({
   id: "plugins.remove",
   http: "DELETE /api/plugins/:id",
-  about: "Stop a plugin and remove all its versions and settings.",
+  summary: "Stop a plugin and remove all its versions and settings.",
   input: z.object({ id }),
   scope: "admin",
   problems: ["not_found", "conflict"],

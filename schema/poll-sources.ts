@@ -30,7 +30,7 @@ export const list = operation({
   id: "poll-sources.list",
   http: "GET /api/poll-sources",
   rpc: "PollSourceService.ListPollSources",
-  about: "List the projects that are polled.",
+  summary: "List the projects that are polled.",
   input: z.object(paging),
   output: pageOf(pollSource),
 });
@@ -38,7 +38,7 @@ export const get = operation({
   id: "poll-sources.get",
   http: "GET /api/poll-sources/:id",
   rpc: "PollSourceService.GetPollSource",
-  about: "Get one poll source.",
+  summary: "Get one poll source.",
   input: z.object({ id: rowId }),
   output: pollSource,
   problems: ["not_found"],
@@ -47,7 +47,7 @@ export const create = operation({
   id: "poll-sources.create",
   http: "POST /api/poll-sources",
   rpc: "PollSourceService.CreatePollSource",
-  about: "Poll a project on an interval. The first scheduled poll comes after one interval.",
+  summary: "Poll a project on an interval. The first scheduled poll comes after one interval.",
   input: z.object({ ...settings, since }),
   output: pollSource,
   status: 201,
@@ -56,7 +56,7 @@ export const update = operation({
   id: "poll-sources.update",
   http: "PUT /api/poll-sources/:id",
   rpc: "PollSourceService.UpdatePollSource",
-  about: "Change some members of a poll source. Another source, project or `since` begins anew, without the cursor.",
+  summary: "Change some members of a poll source. Another source, project or `since` begins anew, without the cursor.",
   input: z
     .object({ ...settings, since })
     .partial()
@@ -68,7 +68,7 @@ export const remove = operation({
   id: "poll-sources.delete",
   http: "DELETE /api/poll-sources/:id",
   rpc: "PollSourceService.DeletePollSource",
-  about: "Stop polling a project.",
+  summary: "Stop polling a project.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -76,7 +76,7 @@ export const poll = operation({
   id: "poll-sources.poll",
   http: "POST /api/poll-sources/:id/poll",
   rpc: "PollSourceService.Poll",
-  about: "Poll now, whatever the schedule says and also where it is not enabled.",
+  summary: "Poll now, whatever the schedule says and also where it is not enabled.",
   input: z.object({ id: rowId }),
   output: z
     .object({

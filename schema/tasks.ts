@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { canonicalTrigger, prose, seeded, slug, sourceName, text, timestamp } from "./common.ts";
+import { canonicalTrigger, prose, seedResult, slug, sourceName, text, timestamp } from "./common.ts";
 import { execution } from "./executions.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
@@ -20,7 +20,7 @@ export const list = operation({
   id: "tasks.list",
   http: "GET /api/tasks",
   rpc: "TaskService.ListTasks",
-  about: "List the task definitions.",
+  summary: "List the task definitions.",
   input: z.object(paging),
   output: pageOf(task),
 });
@@ -28,7 +28,7 @@ export const get = operation({
   id: "tasks.get",
   http: "GET /api/tasks/:id",
   rpc: "TaskService.GetTask",
-  about: "Get one task definition.",
+  summary: "Get one task definition.",
   input: z.object({ id: slug }),
   output: task,
   problems: ["not_found"],
@@ -37,7 +37,7 @@ export const create = operation({
   id: "tasks.create",
   http: "POST /api/tasks",
   rpc: "TaskService.CreateTask",
-  about: "Create a task definition.",
+  summary: "Create a task definition.",
   input: z.object({ id: slug, ...definition, required_capabilities: definition.required_capabilities.default([]) }),
   output: task,
   status: 201,
@@ -47,7 +47,7 @@ export const update = operation({
   id: "tasks.update",
   http: "PUT /api/tasks/:id",
   rpc: "TaskService.UpdateTask",
-  about: "Change some members of a task definition.",
+  summary: "Change some members of a task definition.",
   input: z.object(definition).partial().extend({ id: slug }),
   output: task,
   problems: ["not_found"],
@@ -56,7 +56,7 @@ export const remove = operation({
   id: "tasks.delete",
   http: "DELETE /api/tasks/:id",
   rpc: "TaskService.DeleteTask",
-  about: "Delete a task definition. Triggers mapped to it run nothing for it from then on.",
+  summary: "Delete a task definition. Triggers mapped to it run nothing for it from then on.",
   input: z.object({ id: slug }),
   problems: ["not_found"],
 });
@@ -64,14 +64,14 @@ export const seed = operation({
   id: "tasks.seed",
   http: "POST /api/tasks/seed",
   rpc: "TaskService.SeedTasks",
-  about: "Create the nine default tasks; those that exist are left alone.",
-  output: seeded,
+  summary: "Create the nine default tasks; those that exist are left alone.",
+  output: seedResult,
 });
 export const resolve = operation({
   id: "tasks.resolve",
   http: "GET /api/tasks/resolve",
   rpc: "TaskService.ResolveTasks",
-  about: "Say which trigger and tasks an event would fire.",
+  summary: "Say which trigger and tasks an event would fire.",
   input: z.object({ source: sourceName, event: text(200), action: prose(200).optional() }),
   output: z
     .object({
@@ -87,7 +87,7 @@ export const restart = operation({
   id: "tasks.restart",
   http: "POST /api/tasks/:id/restart",
   rpc: "TaskService.RestartTask",
-  about: "Queue a failed execution again, by its id or by the id of its task (then its latest failed one).",
+  summary: "Queue a failed execution again, by its id or by the id of its task (then its latest failed one).",
   input: z.object({ id: z.string().max(128).describe("Id of an execution or of a task.") }),
   output: execution,
   problems: ["not_found", "conflict"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { prose, seeded, slug, sourceName, text, timestamp } from "./common.ts";
+import { prose, seedResult, slug, sourceName, text, timestamp } from "./common.ts";
 import { stepState } from "./executions.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
@@ -85,7 +85,7 @@ export const list = operation({
   id: "tools.list",
   http: "GET /api/tools",
   rpc: "ToolService.ListTools",
-  about: "List the tools of all providers, MCP servers and the database, by qualified name.",
+  summary: "List the tools of all providers, MCP servers and the database, by qualified name.",
   input: z.object(paging),
   output: pageOf(tool),
 });
@@ -93,7 +93,7 @@ export const create = operation({
   id: "tools.create",
   http: "POST /api/tools",
   rpc: "ToolService.CreateTool",
-  about: "Store a tool: another description of one that its provider has, or a tool of its own behind an endpoint.",
+  summary: "Store a tool: another description of one that its provider has, or a tool of its own behind an endpoint.",
   input: z.object({ provider: sourceName, name: toolName, ...described }),
   output: tool,
   status: 201,
@@ -103,14 +103,14 @@ export const seed = operation({
   id: "tools.seed",
   http: "POST /api/tools/seed",
   rpc: "ToolService.SeedTools",
-  about: "Store the fourteen tools of the four built-in providers; those that are stored are left alone.",
-  output: seeded,
+  summary: "Store the fourteen tools of the four built-in providers; those that are stored are left alone.",
+  output: seedResult,
 });
 export const update = operation({
   id: "tools.update",
   http: "PUT /api/tools/:qualified_name",
   rpc: "ToolService.UpdateTool",
-  about: "Change some members of a stored tool.",
+  summary: "Change some members of a stored tool.",
   input: z.object({ qualified_name: qualifiedName, ...described }),
   output: tool,
   problems: ["not_found", "conflict"],
@@ -119,7 +119,7 @@ export const remove = operation({
   id: "tools.delete",
   http: "DELETE /api/tools/:qualified_name",
   rpc: "ToolService.DeleteTool",
-  about: "Delete a stored tool. One that its provider has itself stays, under its own description.",
+  summary: "Delete a stored tool. One that its provider has itself stays, under its own description.",
   input: z.object({ qualified_name: qualifiedName }),
   problems: ["not_found"],
 });
@@ -127,7 +127,7 @@ export const execute = operation({
   id: "tools.execute",
   http: "POST /api/tools/:qualified_name/execute",
   rpc: "ToolService.ExecuteTool",
-  about: "Run a tool now, outside of any task, and record it.",
+  summary: "Run a tool now, outside of any task, and record it.",
   input: z.object({ qualified_name: qualifiedName, parameters: z.record(z.string(), z.unknown()).default({}) }),
   output: toolExecution,
   problems: ["not_found", "bad_gateway", "unavailable"],
@@ -136,7 +136,7 @@ export const listExecutions = operation({
   id: "tool-executions.list",
   http: "GET /api/tool-executions",
   rpc: "ToolService.ListToolExecutions",
-  about: "List what tools were called, by executions, chats and directly, newest first.",
+  summary: "List what tools were called, by executions, chats and directly, newest first.",
   input: z.object({
     ...paging,
     agent_id: slug.optional(),

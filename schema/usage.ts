@@ -6,7 +6,7 @@ export const get = operation({
   id: "usage.get",
   http: "GET /api/usage",
   rpc: "MonitoringService.GetUsage",
-  about: "Sum up tokens, task executions and tool calls of the whole service.",
+  summary: "Sum up tokens, task executions and tool calls of the whole service.",
   output: z
     .object({
       tokens,

@@ -8,7 +8,7 @@ export const setup = operation({
   id: "use-cases.setup",
   http: "POST /api/use-cases/:use_case/setup",
   rpc: "UseCaseService.SetUpUseCase",
-  about: "Make what a demonstration needs: its project, its routing and a sample issue. Again: answers what stands.",
+  summary: "Make what a demonstration needs: its project, its routing and a sample issue. Again: answers what stands.",
   input: z.object({
     use_case,
     pm_agent_id: slug.optional().describe("Agent of the requirements analysis; `pm_default` where absent."),
@@ -36,7 +36,7 @@ export const teardown = operation({
   id: "use-cases.teardown",
   http: "POST /api/use-cases/:use_case/teardown",
   rpc: "UseCaseService.TearDownUseCase",
-  about: "Remove what the setup made and close its issue; agents and tasks stay. Again: nothing is left to do.",
+  summary: "Remove what the setup made and close its issue; agents and tasks stay. Again: nothing is left to do.",
   input: z.object({ use_case }),
   output: z
     .object({ status: z.string(), project_deleted: z.boolean(), issue_closed: z.boolean() })

@@ -19,7 +19,7 @@ export const list = operation({
   id: "watchdog.list",
   http: "GET /api/watchdog",
   rpc: "MonitoringService.ListWatchdogEntries",
-  about: "List what the watchdog noticed, newest first. Needs WATCHDOG_ENABLED=true.",
+  summary: "List what the watchdog noticed, newest first. Needs WATCHDOG_ENABLED=true.",
   input: z.object({
     ...paging,
     level: watchdogLevel.optional().describe("Entries of this level only."),

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { canonicalTrigger, rowId, seeded, sourceName, text, timestamp } from "./common.ts";
+import { canonicalTrigger, rowId, seedResult, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 /** What `extraction_rules` may fill; a parameter of `path_pattern` by one of these names fills it where no rule does. */
-export const extracted = ["event_type", "action", "project_id", "issue_id", "delivery_id", "actor", "text"] as const;
-export type Extracted = (typeof extracted)[number];
+export const extractionFields = ["event_type", "action", "project_id", "issue_id", "delivery_id", "actor", "text"] as const;
+export type ExtractionField = (typeof extractionFields)[number];
 
 const header = z
   .string()
@@ -24,17 +24,17 @@ const allowlist = z.object({
 });
 
 /** How senders prove themselves. */
-export const auth = z.discriminatedUnion("method", [none, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
+export const webhookAuth = z.discriminatedUnion("method", [none, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
 const kept = secret.optional().describe("Absent: the one that is stored for the same method.");
 /** The same where a secret may be stored already. */
-export const changedAuth = z.discriminatedUnion("method", [
+export const webhookAuthUpdate = z.discriminatedUnion("method", [
   none,
   hmac.extend({ secret: kept }),
   token.extend({ secret: kept }),
   allowlist,
 ]);
 /** The same without its secret, which is never shown. */
-export const shownAuth = z.discriminatedUnion("method", [none, hmac, token, allowlist]);
+export const webhookAuthOutput = z.discriminatedUnion("method", [none, hmac, token, allowlist]);
 
 export const webhookMapping = z
   .object({
@@ -45,7 +45,7 @@ export const webhookMapping = z
     canonical_trigger: canonicalTrigger.nullable(),
     path_pattern: z.string().nullable(),
     extraction_rules: z.record(z.string(), z.string()).nullable(),
-    auth: shownAuth,
+    auth: webhookAuthOutput,
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -68,15 +68,15 @@ const members = {
   extraction_rules: z
     .record(z.string(), z.string().min(1).max(1000))
     .nullish()
-    .describe(`Second shape: JSONPath (RFC 9535) of ${extracted.join(", ")} in the payload.`),
-  auth: auth.nullish().describe("How senders prove themselves; default: they need not."),
+    .describe(`Second shape: JSONPath (RFC 9535) of ${extractionFields.join(", ")} in the payload.`),
+  auth: webhookAuth.nullish().describe("How senders prove themselves; default: they need not."),
 };
 
 export const list = operation({
   id: "webhook-mappings.list",
   http: "GET /api/webhook-mappings",
   rpc: "WebhookMappingService.ListWebhookMappings",
-  about: "List webhook mappings.",
+  summary: "List webhook mappings.",
   input: z.object(paging),
   output: pageOf(webhookMapping),
 });
@@ -84,7 +84,7 @@ export const get = operation({
   id: "webhook-mappings.get",
   http: "GET /api/webhook-mappings/:id",
   rpc: "WebhookMappingService.GetWebhookMapping",
-  about: "Get one webhook mapping.",
+  summary: "Get one webhook mapping.",
   input: z.object({ id: rowId }),
   output: webhookMapping,
   problems: ["not_found"],
@@ -93,7 +93,7 @@ export const create = operation({
   id: "webhook-mappings.create",
   http: "POST /api/webhook-mappings",
   rpc: "WebhookMappingService.CreateWebhookMapping",
-  about: "Create a webhook mapping: event type and jq filter to trigger, or path pattern and extraction rules to event.",
+  summary: "Create a webhook mapping: event type and jq filter to trigger, or path pattern and extraction rules to event.",
   input: z.object(members),
   output: webhookMapping,
   status: 201,
@@ -103,11 +103,11 @@ export const update = operation({
   id: "webhook-mappings.update",
   http: "PUT /api/webhook-mappings/:id",
   rpc: "WebhookMappingService.UpdateWebhookMapping",
-  about: "Update a webhook mapping; members that are not sent stay.",
+  summary: "Update a webhook mapping; members that are not sent stay.",
   input: z.object({
     ...{ id: rowId, ...members },
     source: members.source.optional(),
-    auth: changedAuth.nullish().describe(members.auth.description ?? ""),
+    auth: webhookAuthUpdate.nullish().describe(members.auth.description ?? ""),
   }),
   output: webhookMapping,
   problems: ["not_found", "conflict", "unavailable"],
@@ -116,7 +116,7 @@ export const remove = operation({
   id: "webhook-mappings.delete",
   http: "DELETE /api/webhook-mappings/:id",
   rpc: "WebhookMappingService.DeleteWebhookMapping",
-  about: "Delete a webhook mapping.",
+  summary: "Delete a webhook mapping.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -124,6 +124,6 @@ export const seed = operation({
   id: "webhook-mappings.seed",
   http: "POST /api/webhook-mappings/seed",
   rpc: "WebhookMappingService.SeedWebhookMappings",
-  about: "Create the default webhook mappings; those that exist are left alone.",
-  output: seeded,
+  summary: "Create the default webhook mappings; those that exist are left alone.",
+  output: seedResult,
 });

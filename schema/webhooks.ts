@@ -41,7 +41,7 @@ export const receipt = z
 export const receive = operation({
   id: "webhooks.receive",
   http: "POST /webhook/:slug",
-  about: "Take a webhook of a platform: verify, store, and fire what its event is mapped to.",
+  summary: "Take a webhook of a platform: verify, store, and fire what its event is mapped to.",
   input: z.object({
     slug: z
       .string()
@@ -50,7 +50,7 @@ export const receive = operation({
   }),
   output: receipt,
   status: 202,
-  alternative: { status: 200, when: (output) => output.status !== "accepted" },
+  alternateStatus: { status: 200, when: (output) => output.status !== "accepted" },
   problems: ["unauthenticated", "forbidden", "not_found", "unavailable"],
   scope: "open",
 });
@@ -58,7 +58,7 @@ export const list = operation({
   id: "webhook-events.list",
   http: "GET /api/webhook-events",
   rpc: "WebhookEventService.ListWebhookEvents",
-  about: "List received webhook events, newest first.",
+  summary: "List received webhook events, newest first.",
   input: z.object({ ...paging, source: z.string().max(64).optional(), outcome: outcome.optional() }),
   output: pageOf(webhookEvent),
 });
@@ -66,7 +66,7 @@ export const get = operation({
   id: "webhook-events.get",
   http: "GET /api/webhook-events/:id",
   rpc: "WebhookEventService.GetWebhookEvent",
-  about: "Get one webhook event with its raw payload and its executions.",
+  summary: "Get one webhook event with its raw payload and its executions.",
   input: z.object({ id: z.uuid() }),
   output: webhookEvent
     .extend({
@@ -80,10 +80,10 @@ export const replay = operation({
   id: "webhook-events.replay",
   http: "POST /api/webhook-events/:id/replay",
   rpc: "WebhookEventService.ReplayWebhookEvent",
-  about: "Dispatch a kept event once more, as a new event with `replay_of`.",
+  summary: "Dispatch a kept event once more, as a new event with `replay_of`.",
   input: z.object({ id: z.uuid() }),
   output: receipt,
   status: 202,
-  alternative: { status: 200, when: (output) => output.status !== "accepted" },
+  alternateStatus: { status: 200, when: (output) => output.status !== "accepted" },
   problems: ["not_found"],
 });

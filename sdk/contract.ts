@@ -1,17 +1,17 @@
 import type { z } from "zod";
-import type { Knowledge } from "./knowledge.ts";
-import type { MemoryBackend, RedisAccess, SqlAccess, Vectors } from "./memory.ts";
-import type { PaceAccess } from "./pace-access.ts";
+import type { KnowledgeConnector } from "./knowledge.ts";
+import type { MemoryStore, RedisAccess, SqlAccess, VectorSettings } from "./memory.ts";
+import type { SharedThrottle } from "./pace-access.ts";
 import type { Queue } from "./queue.ts";
 import type { Route } from "./route.ts";
-import type { MadeIssue, NewTrackerIssue, OperationsAccess, TrackersAccess, UseCase } from "./use-case.ts";
+import type { CreatedIssue, NewIssue, OperationsAccess, TrackersAccess, UseCase } from "./use-case.ts";
 
 /**
  * What crosses the boundary between the host and a plugin. All of it is JSON, except bytes (a `Uint8Array` in one
  * process, base64 between two) and the deadline (an `AbortSignal`), so the same plugin runs in the host's process
  * or in a sandboxed one of its own.
  */
-export type Maybe<T> = T | Promise<T>;
+export type MaybePromise<T> = T | Promise<T>;
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
 
 /** A webhook as it came in. Header names are lower-case; a header sent twice is joined by `, `. */
@@ -28,7 +28,7 @@ export interface WebhookPayload {
 }
 
 /** The proof in a webhook's header: `hmac-sha256` of the raw bytes, as hex or base64, or the secret itself. */
-export interface Signature {
+export interface SignatureScheme {
   readonly type: "hmac-sha256" | "token";
   /** Lower case. */
   readonly header: string;
@@ -38,7 +38,7 @@ export interface Signature {
   readonly secret: string;
 }
 
-export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+export type VerificationResult = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /** The issue, pull request or merge request that an event is about, as the platform addresses it. */
 export interface Subject {
@@ -60,12 +60,12 @@ export interface SourceEvent {
   readonly actor: string | null;
   /** What the agent reads, Markdown: title, body, comment, states. It is data, never instructions. */
   readonly text: string;
-  /** What was written carries the marker of something that Signalbox posted. See `carriesMarker`. */
+  /** What was written carries the marker of something that Signalbox posted. See `hasMarker`. */
   readonly marked: boolean;
   /** When it happened at the platform, ISO 8601. */
   readonly occurred_at: string | null;
   /** The member that this event needs and the payload lacks, for example `issue.number`; else `null`. */
-  readonly lacks: string | null;
+  readonly missing_field: string | null;
   /**
    * Names the change itself, the same whether a webhook or a poll tells of it: `issues/closed/owner/repo#12@<when>`.
    * A polled event whose key was seen is a duplicate. Two webhooks may share one (two labels in one second), so webhooks
@@ -75,7 +75,7 @@ export interface SourceEvent {
 }
 
 /** Settings and credentials of one account at a platform, as the plugin's `connection` schema parsed them. */
-export interface Call<Settings = Record<string, unknown>> {
+export interface CallContext<Settings = Record<string, unknown>> {
   /** Aborted at the deadline of the call. */
   readonly signal: AbortSignal;
   /** Settings of the account in whose name the call is made; `{}` for plugins without a source. */
@@ -85,19 +85,19 @@ export interface Call<Settings = Record<string, unknown>> {
 }
 
 /** What to post: Markdown, at an issue. */
-export interface Post {
+export interface NewComment {
   readonly subject: Subject;
   readonly body: string;
 }
 
 /** What stands at the tracker after a post. */
-export interface Posted {
+export interface PostedComment {
   readonly id: string;
   readonly url: string;
 }
 
 /** What one poll brought. `cursor` is handed to the next poll as it is. */
-export interface Polled {
+export interface PollBatch {
   readonly events: readonly WebhookPayload[];
   readonly cursor: string;
 }
@@ -114,59 +114,62 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
    * How a webhook proves itself, where data can say it. The host then checks webhooks itself, also while a sandboxed plugin
    * is away, and keeps them until it can read them. Without it, webhooks are answered 503 meanwhile.
    */
-  readonly signature?: Signature;
+  readonly signature?: SignatureScheme;
   /** Decides on the raw bytes whether the sender is who it says. Constant time. */
-  verify(request: WebhookRequest, connection: z.output<Settings>): Maybe<Verdict>;
-  /** Reads an event. Never throws on a strange payload: it says in `lacks` what is missing. */
-  parse(request: WebhookPayload): Maybe<SourceEvent>;
+  verify(request: WebhookRequest, connection: z.output<Settings>): MaybePromise<VerificationResult>;
+  /** Reads an event. Never throws on a strange payload: it names in `missing_field` what is missing. */
+  parse(request: WebhookPayload): MaybePromise<SourceEvent>;
   /** Login or id of the account that `connection` posts as; `null` where the platform does not tell. */
-  account(call: Call<z.output<Settings>>): Promise<string | null>;
+  account(call: CallContext<z.output<Settings>>): Promise<string | null>;
   /** Tries the connection: reads something that needs the credential. Throws a `PluginError` when it does not work. */
-  check(call: Call<z.output<Settings>>): Promise<void>;
+  check(call: CallContext<z.output<Settings>>): Promise<void>;
   /** Posts a comment that carries `call.key` as its marker. */
-  deliver(post: Post, call: Call<z.output<Settings>>): Promise<Posted>;
+  deliver(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
   /** Looks for the comment that carries `call.key`; how a post of unknown outcome is settled after a crash. */
-  find(post: Post, call: Call<z.output<Settings>>): Promise<Posted | null>;
+  find(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment | null>;
   /** Reads what changed in a project since `cursor` (absent: since `since`, ISO 8601) as webhooks would have told it. */
-  poll?(from: { project: string; since: string; cursor: string | null }, call: Call<z.output<Settings>>): Promise<Polled>;
+  poll?(
+    from: { project: string; since: string; cursor: string | null },
+    call: CallContext<z.output<Settings>>,
+  ): Promise<PollBatch>;
   /** Makes an issue. `event`: its creation as the webhook tells of it, or `null` where that cannot be said. */
   createIssue?(
-    issue: NewTrackerIssue,
-    call: Call<z.output<Settings>>,
-  ): Promise<MadeIssue & { readonly event: WebhookPayload | null }>;
+    issue: NewIssue,
+    call: CallContext<z.output<Settings>>,
+  ): Promise<CreatedIssue & { readonly event: WebhookPayload | null }>;
   /** The platform's own id of a project that people know by another name; absent: people use the id. */
-  projectId?(name: string, call: Call<z.output<Settings>>): Promise<string>;
+  projectId?(name: string, call: CallContext<z.output<Settings>>): Promise<string>;
   /** Closes an issue that `createIssue` made, by its `key`. */
-  closeIssue?(issue: { project: string; key: string }, call: Call<z.output<Settings>>): Promise<void>;
+  closeIssue?(issue: { project: string; key: string }, call: CallContext<z.output<Settings>>): Promise<void>;
 }
 
-export type Effect = "read" | "write";
+export type ToolEffect = "read" | "write";
 
 export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, Settings = never> {
   /** What the model reads to decide whether to call it. */
   readonly about: string;
   readonly category?: string;
-  readonly effect: Effect;
+  readonly effect: ToolEffect;
   /** A write that may be repeated without harm, such as setting a description. */
   readonly idempotent?: boolean;
   readonly input: I;
   readonly output: O;
-  run(input: z.output<I>, call: Call<Settings>): Maybe<z.input<O>>;
+  run(input: z.output<I>, call: CallContext<Settings>): MaybePromise<z.input<O>>;
   /** For a write that is not idempotent: what `run` with the same `call.key` left at the other side, or `null`. */
-  find?(input: z.output<I>, call: Call<Settings>): Promise<z.input<O> | null>;
+  find?(input: z.output<I>, call: CallContext<Settings>): Promise<z.input<O> | null>;
 }
 
 /** What a plugin adds, by kind and name. */
 export interface Contributions {
   readonly sources?: Readonly<Record<string, Source>>;
   readonly tools?: Readonly<Record<string, Tool<z.ZodObject, z.ZodType, unknown>>>;
-  readonly memories?: Readonly<Record<string, MemoryBackend>>;
-  readonly knowledge?: Readonly<Record<string, Knowledge>>;
+  readonly memories?: Readonly<Record<string, MemoryStore>>;
+  readonly knowledge?: Readonly<Record<string, KnowledgeConnector>>;
   readonly queues?: Readonly<Record<string, Queue>>;
   readonly useCases?: Readonly<Record<string, UseCase>>;
   readonly routes?: Readonly<Record<string, Route>>;
   /** Called once on a clean stop, in reverse order of setup. */
-  dispose?(): Maybe<void>;
+  dispose?(): MaybePromise<void>;
 }
 
 /** All that a plugin may touch. Nothing is global. */
@@ -176,7 +179,7 @@ export interface Capabilities {
   /** `fetch`, bound to the hosts that the plugin declares and those of its connections, with the call's deadline. Sends a body at most once (see `fetchOnce`). */
   fetch: typeof globalThis.fetch;
   /** One pace per account for all replicas: writes go out no faster than the platform takes them. */
-  pace: PaceAccess;
+  throttle: SharedThrottle;
   /** The host's database. Built-in plugins only. */
   sql: SqlAccess;
   /** The host's Redis; where there is none, a plugin that needs it is not set up. Built-in plugins only. */
@@ -190,12 +193,12 @@ export interface Capabilities {
   /** Vectors of texts, by the host's embedder; in the order of the texts. Throws a `PluginError` `unavailable` while it is down. */
   embed(texts: readonly string[]): Promise<number[][]>;
   /** Length, metric and model of the vectors that memories are found by. */
-  vectors: Vectors;
+  vectors: VectorSettings;
 }
-export type Need = keyof Capabilities;
-export type SetupContext<C, N extends Need> = Readonly<Pick<Capabilities, N> & { config: C }>;
+export type CapabilityName = keyof Capabilities;
+export type SetupContext<C, N extends CapabilityName> = Readonly<Pick<Capabilities, N> & { config: C }>;
 
-export interface PluginSpec<C extends z.ZodObject, N extends Need> {
+export interface PluginDefinition<C extends z.ZodObject, N extends CapabilityName> {
   /** Lower-case letters, digits and `-`; the provider of its tools. */
   readonly id: string;
   /** Semantic version of the plugin; recorded with every run. */
@@ -208,5 +211,5 @@ export interface PluginSpec<C extends z.ZodObject, N extends Need> {
   readonly needs: readonly N[];
   /** Hosts that `fetch` may reach, beside those of the connections' own addresses. */
   readonly hosts?: readonly string[];
-  setup(context: SetupContext<z.output<C>, N>): Maybe<Contributions>;
+  setup(context: SetupContext<z.output<C>, N>): MaybePromise<Contributions>;
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /** The kinds of contributions, as `setup` names them. */
-export const kinds = ["sources", "tools", "memories", "knowledge", "queues", "useCases", "routes"] as const;
-export type Kind = (typeof kinds)[number];
+export const contributionKinds = ["sources", "tools", "memories", "knowledge", "queues", "useCases", "routes"] as const;
+export type ContributionKind = (typeof contributionKinds)[number];
 
 /** Of a contribution, and of a secret. */
 export const name = z
@@ -30,7 +30,7 @@ export const builtTool = z.strictObject({
 });
 
 /** How a webhook proves itself, in data, so that the host checks it while the plugin is away. See `Signature` of the contract. */
-export const signature = z.strictObject({
+export const signatureScheme = z.strictObject({
   type: z.enum(["hmac-sha256", "token"]),
   /** Name of the header, lower case. */
   header: z.string().regex(/^[a-z0-9-]{1,100}$/, "must be a header name in lower case"),
@@ -45,7 +45,7 @@ export const builtSource = z.strictObject({
   connection: objectSchema,
   secrets: z.array(z.string().max(100)).max(100),
   required: z.array(z.string().max(100)).max(100),
-  signature: signature.optional(),
+  signature: signatureScheme.optional(),
   /** Which of the optional functions it has. */
   has: z.array(z.enum(["poll", "createIssue", "closeIssue", "projectId"])).default([]),
 });
@@ -61,7 +61,7 @@ export const builtRoute = z.strictObject({
 });
 
 /** What a bundle contributes, in data: what `setup` returned, as the sandbox tells it. */
-export const contributes = z.strictObject({
+export const declaredContributions = z.strictObject({
   sources: z.record(name, builtSource).default({}),
   tools: z.record(name, builtTool).default({}),
   memories: z.record(name, described).default({}),
@@ -70,4 +70,4 @@ export const contributes = z.strictObject({
   useCases: z.record(name, described).default({}),
   routes: z.record(name, builtRoute).default({}),
 });
-export type Contributes = z.output<typeof contributes>;
+export type DeclaredContributions = z.output<typeof declaredContributions>;

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { PluginError } from "./errors.ts";
-import { errorOfFetch, errorOfStatus, redact } from "./http-errors.ts";
-import { inTurn } from "./in-turn.ts";
-import { Pace } from "./pace.ts";
-import type { PaceAccess } from "./pace-access.ts";
+import { fetchError, redact, statusError } from "./http-errors.ts";
+import { throttled } from "./in-turn.ts";
+import { Throttle } from "./pace.ts";
+import type { SharedThrottle } from "./pace-access.ts";
 
-export interface HttpSettings {
+export interface HttpClientOptions {
   /** How messages name the other side, for example `beta`. */
   readonly platform: string;
   /** Address before every path, without a slash at its end. */
@@ -21,9 +21,9 @@ export interface HttpSettings {
   /** The same for reads. */
   readonly readInterval?: number;
   /** The platform counts reads and writes together: the two keep one pace. */
-  readonly together?: boolean;
+  readonly sharedLimit?: boolean;
   /** The capability: all replicas keep one pace. This client alone where absent. */
-  readonly pace?: PaceAccess;
+  readonly throttle?: SharedThrottle;
 }
 export interface HttpRequest<T> {
   /** For example `GET /projects/{project}/issues`; each `{name}` is filled from `path`, encoded. */
@@ -32,10 +32,10 @@ export interface HttpRequest<T> {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
   /** What is read of the answer. An answer without a body is `null`. */
-  readonly shape: z.ZodType<T>;
+  readonly schema: z.ZodType<T>;
   readonly signal: AbortSignal;
 }
-export interface HttpAnswer<T> {
+export interface HttpResponse<T> {
   readonly data: T;
   readonly headers: Headers;
 }
@@ -43,32 +43,34 @@ export interface HttpAnswer<T> {
 /** JSON over HTTP in the name of one account. Everything that goes wrong is a `PluginError`. */
 export interface HttpClient {
   /** Asked three times at most where the other side is unavailable. */
-  read<T>(request: HttpRequest<T>): Promise<HttpAnswer<T>>;
+  read<T>(request: HttpRequest<T>): Promise<HttpResponse<T>>;
   /** Sent again only after a refusal by a rate limit: a write whose answer is lost may have been carried out. */
-  write<T>(request: HttpRequest<T>): Promise<HttpAnswer<T>>;
+  write<T>(request: HttpRequest<T>): Promise<HttpResponse<T>>;
 }
 
 /** A client for one account. Keep it, so that its pace holds over all calls. */
-export function httpClient(settings: HttpSettings): HttpClient {
-  const { readInterval = 0, writeInterval = 0, together = false, pace } = settings;
+export function httpClient(settings: HttpClientOptions): HttpClient {
+  const { readInterval = 0, writeInterval = 0, sharedLimit: together = false, throttle: pace } = settings;
   const key = keyOf(settings);
-  const shared = pace === undefined ? {} : { access: pace };
-  const writes = new Pace({ interval: writeInterval, key, ...shared });
+  const shared = pace === undefined ? {} : { shared: pace };
+  const writes = new Throttle({ interval: writeInterval, key, ...shared });
   // Reads that keep no pace need not agree on one: what is refused is asked again.
   const common = together ? { key, ...shared } : readInterval > 0 ? { key: `${key}:reads`, ...shared } : {};
-  const reads = new Pace({ interval: readInterval, slots: 16, ...common });
+  const reads = new Throttle({ interval: readInterval, slots: 16, ...common });
   const through =
-    (own: Pace, again: (error: PluginError) => boolean): HttpClient["read"] =>
+    (own: Throttle, again: (error: PluginError) => boolean): HttpClient["read"] =>
     (request) => {
       const asked = askedOf(request);
       const { platform } = settings;
-      return inTurn({ pace: own, platform, asked, again, signal: request.signal }, () => send(settings, asked, request));
+      return throttled({ throttle: own, platform, request: asked, isRetryable: again, signal: request.signal }, () =>
+        send(settings, asked, request),
+      );
     };
   return { read: through(reads, (error) => error.code === "unavailable"), write: through(writes, () => false) };
 }
 
 /** The account, without its credential. */
-const keyOf = ({ platform, base, headers }: HttpSettings): string =>
+const keyOf = ({ platform, base, headers }: HttpClientOptions): string =>
   `${platform}:${createHash("sha256")
     .update(JSON.stringify([base, headers]))
     .digest("hex")
@@ -77,9 +79,9 @@ const keyOf = ({ platform, base, headers }: HttpSettings): string =>
 const askedOf = ({ route, path }: HttpRequest<unknown>): string =>
   route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""));
 
-async function send<T>(settings: HttpSettings, asked: string, request: HttpRequest<T>): Promise<HttpAnswer<T>> {
+async function send<T>(settings: HttpClientOptions, asked: string, request: HttpRequest<T>): Promise<HttpResponse<T>> {
   const { platform, secrets, fetch } = settings;
-  const { signal, body, shape } = request;
+  const { signal, body, schema: shape } = request;
   const [method = "", path = ""] = asked.split(" ");
   const url = new URL(settings.base + path);
   for (const [name, value] of Object.entries(request.query ?? {}))
@@ -97,9 +99,9 @@ async function send<T>(settings: HttpSettings, asked: string, request: HttpReque
     text = await response.text();
   } catch (error) {
     if (signal.aborted) throw new PluginError("timeout", `${platform} did not answer ${asked} before the deadline`);
-    throw errorOfFetch(platform, asked, error, secrets);
+    throw fetchError(platform, asked, error, secrets);
   }
-  if (!response.ok) throw errorOfStatus(platform, asked, response.status, response.headers, redact(said(text), secrets));
+  if (!response.ok) throw statusError(platform, asked, response.status, response.headers, redact(said(text), secrets));
   return { data: read(shape, text, `${platform}'s answer to ${asked}`), headers: response.headers };
 }
 

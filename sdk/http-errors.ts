@@ -15,9 +15,9 @@ const codes: Readonly<Record<number, PluginErrorCode>> = {
 };
 
 /** What an HTTP answer of a status that is no success means to the host. */
-export function errorOfStatus(platform: string, asked: string, status: number, headers: Headers, said: string): PluginError {
+export function statusError(platform: string, asked: string, status: number, headers: Headers, said: string): PluginError {
   const message = `${platform} answered ${status} to ${asked}${said === "" ? "" : `: ${said}`}`;
-  const wait = retryAfter(headers);
+  const wait = retryAfterMs(headers);
   const limited = status === 429 || (status === 403 && wait !== null);
   const code = limited ? "rate_limited" : status >= 500 ? "unavailable" : (codes[status] ?? "failed");
   const told = wait !== null && (limited || status === 503);
@@ -25,7 +25,7 @@ export function errorOfStatus(platform: string, asked: string, status: number, h
 }
 
 /** What `fetch` threw: the host's own refusal goes on as it is, everything else is a connection that failed. */
-export function errorOfFetch(platform: string, asked: string, thrown: unknown, secrets: readonly string[]): PluginError {
+export function fetchError(platform: string, asked: string, thrown: unknown, secrets: readonly string[]): PluginError {
   for (const candidate of [thrown, (thrown as { cause?: unknown } | null)?.cause]) {
     if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
     const { code, message, retryable, retry_after_ms } = candidate as Error & PluginErrorShape;
@@ -37,7 +37,7 @@ export function errorOfFetch(platform: string, asked: string, thrown: unknown, s
 }
 
 /** Milliseconds that an answer asks to wait (`Retry-After` in seconds or as a date, or the reset of a spent limit); else `null`. */
-export function retryAfter(headers: Headers, now = Date.now()): number | null {
+export function retryAfterMs(headers: Headers, now = Date.now()): number | null {
   const after = headers.get("retry-after")?.trim() ?? "";
   if (/^\d{1,9}(?:\.\d+)?$/.test(after)) return Math.ceil(Number(after) * 1000);
   const date = after === "" ? Number.NaN : Date.parse(after);

@@ -24,5 +24,5 @@ export function hasInvisibleMarker(text: string, key?: string): boolean {
 }
 
 /** A text without any of our invisible markers: what a model wrote must not carry one, and no reader needs it. */
-export const withoutInvisibleMarker = (text: string): string =>
+export const stripInvisibleMarker = (text: string): string =>
   text.replaceAll(new RegExp(`${signature}[${signs.join("")}]{0,${digits}}`, "g"), "");

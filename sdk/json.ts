@@ -2,7 +2,7 @@
  * Reads what somebody else wrote. Only own members count: a payload with a member `__proto__`, or one that asks for
  * `constructor`, finds nothing that it did not bring itself.
  */
-export function at(value: unknown, ...path: readonly string[]): unknown {
+export function valueAt(value: unknown, ...path: readonly string[]): unknown {
   let here = value;
   for (const name of path) {
     if (typeof here !== "object" || here === null || !Object.hasOwn(here, name)) return undefined;
@@ -11,27 +11,27 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
   return here;
 }
 
-export const has = (value: unknown, name: string): boolean => at(value, name) !== undefined;
+export const hasMember = (value: unknown, name: string): boolean => valueAt(value, name) !== undefined;
 
 /** PostgreSQL refuses NUL and lone surrogates in text, JSON allows both. */
-export const clean = (text: string): string => text.replaceAll("\u0000", "\uFFFD").toWellFormed();
+export const sanitizeText = (text: string): string => text.replaceAll("\u0000", "\uFFFD").toWellFormed();
 
 /** The first `limit` UTF-16 units, never half a character. */
-export function cut(text: string, limit: number): string {
+export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const last = text.charCodeAt(limit - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit);
 }
 
 /** A string that is not blank, cleaned, at most `limit` long; else `null`. */
-export function textAt(value: unknown, path: readonly string[], limit = 1000): string | null {
-  const found = at(value, ...path);
-  return typeof found === "string" && found.trim() !== "" ? clean(cut(found, limit)) : null;
+export function stringAt(value: unknown, path: readonly string[], limit = 1000): string | null {
+  const found = valueAt(value, ...path);
+  return typeof found === "string" && found.trim() !== "" ? sanitizeText(truncate(found, limit)) : null;
 }
 
 /** A moment as ISO 8601 in UTC; `null` for what is none. */
-export function timeAt(value: unknown, ...path: readonly string[]): string | null {
-  const found = at(value, ...path);
+export function timestampAt(value: unknown, ...path: readonly string[]): string | null {
+  const found = valueAt(value, ...path);
   if (typeof found !== "string" || found.length > 40 || !/^\d{4}-\d\d-\d\d/.test(found)) return null;
   const time = Date.parse(found);
   return Number.isNaN(time) ? null : new Date(time).toISOString();

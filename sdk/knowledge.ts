@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Call } from "./contract.ts";
+import type { CallContext } from "./contract.ts";
 
 /** One document of a knowledge source. */
 export interface KnowledgePage {
@@ -27,7 +27,7 @@ export interface PageList {
  * A connector to documents that agents search. The host decides when, keeps what was read, cuts it into chunks and embeds
  * them; a connector lists and reads. Settings of a source are `call.connection`; both calls throw `PluginError`s.
  */
-export interface Knowledge<Settings extends z.ZodObject = z.ZodObject> {
+export interface KnowledgeConnector<Settings extends z.ZodObject = z.ZodObject> {
   /** One sentence: which platform, which API version. */
   readonly about: string;
   /** Settings of one source, its credentials among them. The hosts of its addresses may be reached by `fetch`. */
@@ -38,7 +38,7 @@ export interface Knowledge<Settings extends z.ZodObject = z.ZodObject> {
    * One portion of all pages that the settings name, at most a thousand. What is not listed leaves the index, so a place
    * that cannot be seen is an error, never an empty list.
    */
-  list(from: { readonly cursor: string | null }, call: Call<z.output<Settings>>): Promise<PageList>;
+  list(from: { readonly cursor: string | null }, call: CallContext<z.output<Settings>>): Promise<PageList>;
   /** The pages of these ids, 25 at most, in any order. Those that are gone, or outside of what the settings name, are left out. */
-  read(ids: readonly string[], call: Call<z.output<Settings>>): Promise<readonly KnowledgePage[]>;
+  read(ids: readonly string[], call: CallContext<z.output<Settings>>): Promise<readonly KnowledgePage[]>;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { builtManifest, faultOf, manifest } from "./manifest.ts";
-import { widened } from "./widened.ts";
+import { builtManifest, manifest, manifestError } from "./manifest.ts";
+import { permissionDiff } from "./widened.ts";
 
 const least = { manifest: 1, id: "clock", kinds: ["tools"], sdk: "^0.1.0" };
 const full = {
@@ -65,20 +65,20 @@ test.each([
 ])("%s is refused, and the member named", (_, value, member) => {
   const parsed = manifest.safeParse(value);
   expect(parsed.success).toBe(false);
-  expect(faultOf(parsed.error as never)).toContain(member);
+  expect(manifestError(parsed.error as never)).toContain(member);
 });
 
 test("what a version may do beyond another is told in words", () => {
   const before = manifest.parse(full);
-  expect(widened(before, before)).toEqual([]);
+  expect(permissionDiff(before, before)).toEqual([]);
   const after = structuredClone(before);
   after.permissions.http[0]?.methods.push("POST");
   after.needs.push("embed");
-  expect(widened(before, after)).toEqual(["http: POST https://api.linear.app (reads issues)", "capability: embed"]);
+  expect(permissionDiff(before, after)).toEqual(["http: POST https://api.linear.app (reads issues)", "capability: embed"]);
   const exposed = structuredClone(before);
   delete exposed.secrets.token?.inject;
-  expect(widened(before, exposed)).toEqual(["secret: token, now readable by the plugin"]);
-  expect(widened(null, before)).toHaveLength(3);
+  expect(permissionDiff(before, exposed)).toEqual(["secret: token, now readable by the plugin"]);
+  expect(permissionDiff(null, before)).toHaveLength(3);
 });
 
 test("a built manifest carries version, digest and what the bundle contributes", () => {
@@ -106,7 +106,7 @@ test("what is new is new whatever its name, also where every object has a member
     const secrets = Object.fromEntries(names.map((name) => [name, { title: "T" }]));
     return builtManifest.parse({ ...built, secrets, contributes: { queues: all, memories: all } });
   };
-  expect(widened(of([]), of(["constructor"]))).toEqual([
+  expect(permissionDiff(of([]), of(["constructor"]))).toEqual([
     "secret: constructor, readable by the plugin",
     "queue: constructor, which is handed every received event and finished execution",
     "memory store: constructor, which is handed memories where an operator chooses it",

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type Contributes, contributes, kinds, name, objectSchema } from "./contributes.ts";
-import { CONTRACT } from "./plugin.ts";
+import { contributionKinds, type DeclaredContributions, declaredContributions, name, objectSchema } from "./contributes.ts";
+import { CONTRACT_VERSION } from "./plugin.ts";
 import { semanticVersion } from "./semantic-version.ts";
 
 export {
@@ -8,16 +8,16 @@ export {
   builtRoute,
   builtSource,
   builtTool,
-  type Contributes,
-  contributes,
-  type Kind,
-  kinds,
-  signature,
+  type ContributionKind,
+  contributionKinds,
+  type DeclaredContributions,
+  declaredContributions,
+  signatureScheme,
 } from "./contributes.ts";
-export { widened } from "./widened.ts";
+export { permissionDiff } from "./widened.ts";
 
 /** Edition of the manifest's own format. */
-export const MANIFEST = 1;
+export const MANIFEST_VERSION = 1;
 
 const id = z
   .string()
@@ -97,16 +97,16 @@ const permissions = z.strictObject({
 });
 
 const declared = {
-  manifest: z.literal(MANIFEST, {
+  manifest: z.literal(MANIFEST_VERSION, {
     error: ({ input }) =>
       input === undefined
-        ? `is missing; it must be ${MANIFEST}, the edition of the manifest`
-        : `expected edition ${MANIFEST} of the manifest; it is of edition ${JSON.stringify(input)}`,
+        ? `is missing; it must be ${MANIFEST_VERSION}, the edition of the manifest`
+        : `expected edition ${MANIFEST_VERSION} of the manifest; it is of edition ${JSON.stringify(input)}`,
   }),
   id,
   title: sentence(100).optional(),
   about: sentence(1_000).optional(),
-  kinds: z.array(z.enum(kinds)).min(1),
+  kinds: z.array(z.enum(contributionKinds)).min(1),
   /** The one bundle, relative to package.json. */
   entry: z
     .string()
@@ -166,7 +166,10 @@ export type Manifest = z.output<typeof manifest>;
 
 /** What is open to everybody is open only where the operator was told. */
 function checkRoutes(
-  { contributes, permissions: { open_routes = [] } }: { contributes: Contributes; permissions: z.output<typeof permissions> },
+  {
+    contributes,
+    permissions: { open_routes = [] },
+  }: { contributes: DeclaredContributions; permissions: z.output<typeof permissions> },
   context: z.RefinementCtx,
 ): void {
   for (const [key, { scope }] of Object.entries(contributes.routes)) {
@@ -185,7 +188,7 @@ export const builtManifest = z
     ...declared,
     version,
     /** Major of the contract that the sdk in the bundle stamped. */
-    contract: z.int().min(1).default(CONTRACT),
+    contract: z.int().min(1).default(CONTRACT_VERSION),
     bundle: z.strictObject({
       sha256,
       bytes: z
@@ -195,14 +198,14 @@ export const builtManifest = z
     }),
     /** JSON Schema of the plugin's own settings. */
     config: objectSchema.default({ type: "object" }),
-    contributes: contributes.prefault({}),
+    contributes: declaredContributions.prefault({}),
   })
   .superRefine(check)
   .superRefine(checkRoutes);
 export type BuiltManifest = z.output<typeof builtManifest>;
 
 /** The first thing wrong with a manifest, in one sentence that names the member. */
-export function faultOf(error: z.ZodError): string {
+export function manifestError(error: z.ZodError): string {
   const [issue] = error.issues;
   if (!issue) return "it is not valid";
   const path = issue.path.length > 0 ? `signalbox.${issue.path.join(".")}` : "signalbox";

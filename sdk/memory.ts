@@ -29,13 +29,13 @@ export type MemoryMatch = Partial<Pick<StoredMemory, "scope" | "agent_id" | "pro
 export type MemoryFilter = readonly MemoryMatch[];
 
 export interface MemoryHit extends StoredMemory {
-  /** 0 to 1, see `similarityOf`. `null` where the memory or the query has no vector. */
+  /** 0 to 1, see `similarityFromDistance`. `null` where the memory or the query has no vector. */
   readonly similarity: number | null;
   /** How well the words match, 0 to 1; `null` where no words were asked for. */
   readonly rank: number | null;
 }
 
-export interface WordQuery {
+export interface TextQuery {
   /** `all`: web search syntax, every word must occur. `any`: free text, whatever occurs counts. */
   readonly words: "all" | "any";
   readonly text: string;
@@ -48,7 +48,7 @@ export interface WordQuery {
  * finds. An expired memory does not exist for any call, whether or not it was swept. Errors are `PluginError`s:
  * `unavailable` while the store cannot be reached, within two seconds.
  */
-export interface MemoryBackend {
+export interface MemoryStore {
   /** One sentence: where memories are kept. */
   readonly about: string;
   /** Stores a memory; `false` where a live one has the key. Of several at the same time exactly one succeeds. */
@@ -57,7 +57,7 @@ export interface MemoryBackend {
    * For a store in the host's own database: an `insert … returning id` that stores those of some memories whose `id` the relation
    * `held` has, as `put` does. It becomes a part of the host's statement, behind so many parameters of it.
    */
-  putHeld?(memories: readonly NewMemory[], parametersBefore: number): Statement;
+  insertReserved?(memories: readonly NewMemory[], parametersBefore: number): SqlStatement;
   get(key: string): Promise<StoredMemory | null>;
   /** `false` where there is none. */
   delete(key: string): Promise<boolean>;
@@ -66,26 +66,26 @@ export interface MemoryBackend {
   /** The `limit` closest to a vector, closest first. Memories without a vector are never among them. */
   nearest(vector: readonly number[], filter: MemoryFilter, limit: number): Promise<MemoryHit[]>;
   /** The `limit` that match the words best, best first. English: other forms of a word match, stop words do not count. */
-  match(query: WordQuery, filter: MemoryFilter, limit: number): Promise<MemoryHit[]>;
+  match(query: TextQuery, filter: MemoryFilter, limit: number): Promise<MemoryHit[]>;
   /** Memories that wait for their vector, oldest first. */
   unembedded(limit: number): Promise<{ id: string; content: string }[]>;
   /** Gives memories their vectors; those that are gone are passed over. */
   embed(entries: readonly { id: string; embedding: readonly number[] }[]): Promise<void>;
   /** Takes all vectors away, because another model makes them from now on. */
-  forgetVectors(): Promise<void>;
+  clearVectors(): Promise<void>;
   /** Removes what has expired; answers how many. */
   sweep(): Promise<number>;
   /** Rejects while the store cannot be reached. */
   check(): Promise<void>;
 }
 
-export type Metric = "cosine" | "l2" | "ip";
+export type DistanceMetric = "cosine" | "l2" | "ip";
 
 /** What the host knows about vectors: the capability `vectors`. */
-export interface Vectors {
+export interface VectorSettings {
   /** Length of every vector. */
   readonly dimension: number;
-  readonly metric: Metric;
+  readonly metric: DistanceMetric;
   /** Name of the model that makes them; vectors of another one are of no use. */
   readonly model: string;
   /** SQL type of the columns named `embedding`, for casts: `vector(1536)`. */
@@ -95,7 +95,7 @@ export interface Vectors {
 }
 
 /** SQL with `$1`, `$2` … */
-export interface Statement {
+export interface SqlStatement {
   readonly text: string;
   readonly parameters: readonly Json[];
 }
@@ -103,13 +103,13 @@ export type SqlRow = Record<string, Json>;
 
 /** The host's database: the capability `sql`. For built-in plugins only. */
 export interface SqlAccess {
-  query<Row = SqlRow>(statement: Statement): Promise<Row[]>;
+  query<Row = SqlRow>(statement: SqlStatement): Promise<Row[]>;
   /** The rows of a table whose vectors are closest, closest first, each with its `distance`. */
-  nearest<Row = SqlRow>(query: NearestQuery): Promise<Row[]>;
+  nearest<Row = SqlRow>(query: VectorQuery): Promise<Row[]>;
 }
 
 /** A search in the column `embedding` of a table, which also has an `id`. */
-export interface NearestQuery {
+export interface VectorQuery {
   readonly table: string;
   /** Columns of the answer, as SQL. */
   readonly columns: string;

@@ -2,21 +2,21 @@
  * One queue of starts per account, shared by all replicas: the capability `pace`. Whoever is told to wait asks again
  * after that time, and of several who ask at the same time one gets the start.
  */
-export interface PaceAccess {
+export interface SharedThrottle {
   /**
    * Takes the next start of `key`: `0`, and the one after it is `interval` milliseconds later. Else the milliseconds after
    * which to ask again. `key` names an account without showing its credential.
    */
-  take(key: string, interval: number): Promise<number>;
+  reserve(key: string, interval: number): Promise<number>;
   /** No start of `key` for `ms` milliseconds; a longer hold stands. */
-  hold(key: string, ms: number): Promise<void>;
+  block(key: string, ms: number): Promise<void>;
 }
 
 /** Keys of a process at most; credentials are rotated. */
 const most = 1_000;
 
 /** The same within one process. */
-export function memoryPace(): PaceAccess {
+export function inMemoryThrottle(): SharedThrottle {
   const next = new Map<string, number>();
   const set = (key: string, at: number) => {
     next.delete(key);
@@ -24,13 +24,13 @@ export function memoryPace(): PaceAccess {
     next.set(key, at);
   };
   return {
-    take: async (key, interval) => {
+    reserve: async (key, interval) => {
       const now = Date.now();
       const wait = (next.get(key) ?? 0) - now;
       if (wait > 0) return wait;
       set(key, now + interval);
       return 0;
     },
-    hold: async (key, ms) => set(key, Math.max(next.get(key) ?? 0, Date.now() + ms)),
+    block: async (key, ms) => set(key, Math.max(next.get(key) ?? 0, Date.now() + ms)),
   };
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { httpClient } from "./http-client.ts";
-import { memoryPace, type PaceAccess } from "./pace-access.ts";
+import { inMemoryThrottle, type SharedThrottle } from "./pace-access.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 0, toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -27,7 +27,7 @@ function tracker(limit: number, latency = 80) {
 }
 const settings = { platform: "x", base: "https://tracker.example", headers: {}, secrets: [] };
 const write = (client: ReturnType<typeof httpClient>, name: string, signal: AbortSignal) =>
-  client.write({ route: "POST /notes", body: { name }, shape: z.object({ ok: z.boolean() }), signal });
+  client.write({ route: "POST /notes", body: { name }, schema: z.object({ ok: z.boolean() }), signal });
 
 describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
   test.for([0, 300])("with %i ms between writes none is refused twice, none is lost, none is doubled", async (writeInterval) => {
@@ -45,8 +45,8 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
 
   test.for([0, 750])("two replicas with one queue and %i ms between writes keep to it together", async (writeInterval) => {
     const { state, fetch } = tracker(80);
-    const pace = memoryPace();
-    const replicas = [0, 1].map(() => httpClient({ ...settings, fetch, writeInterval, pace }));
+    const pace = inMemoryThrottle();
+    const replicas = [0, 1].map(() => httpClient({ ...settings, fetch, writeInterval, throttle: pace }));
     const signal = new AbortController().signal;
     const names = Array.from({ length: 1000 }, (_, at) => `n${at}`);
     const all = Promise.all(names.map((name, at) => write(replicas[at % 2] as never, name, signal)));
@@ -77,10 +77,17 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
       started.push(Date.now());
       return fetch(...given);
     }) as typeof fetch;
-    const pace = memoryPace();
-    const client = httpClient({ ...settings, fetch: timed, pace, writeInterval: 1000, readInterval: 1000, together: true });
+    const pace = inMemoryThrottle();
+    const client = httpClient({
+      ...settings,
+      fetch: timed,
+      throttle: pace,
+      writeInterval: 1000,
+      readInterval: 1000,
+      sharedLimit: true,
+    });
     const shape = z.object({ ok: z.boolean() });
-    const read = (name: string) => client.read({ route: "GET /notes", body: { name }, shape, signal });
+    const read = (name: string) => client.read({ route: "GET /notes", body: { name }, schema: shape, signal });
     const all = Promise.all(
       ["a", "b", "c", "d"].flatMap((name) => [read(`read ${name}`), write(client, `write ${name}`, signal)]),
     );
@@ -94,8 +101,8 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
   test("a queue that cannot be reached gives way to the process's own", async () => {
     const { state, fetch } = tracker(80);
     const away = () => Promise.reject(new Error("away"));
-    const pace: PaceAccess = { take: away, hold: away };
-    const client = httpClient({ ...settings, fetch, writeInterval: 800, pace });
+    const pace: SharedThrottle = { reserve: away, block: away };
+    const client = httpClient({ ...settings, fetch, writeInterval: 800, throttle: pace });
     const { signal } = new AbortController();
     const all = Promise.all(Array.from({ length: 100 }, (_, at) => write(client, `n${at}`, signal)));
     await vi.advanceTimersByTimeAsync(5 * 60_000);

@@ -1,4 +1,4 @@
-import { memoryPace, type PaceAccess } from "./pace-access.ts";
+import { inMemoryThrottle, type SharedThrottle } from "./pace-access.ts";
 
 /**
  * Without an interval the shared pace has nothing to give but word of another replica's refusal, which is asked for this
@@ -7,7 +7,7 @@ import { memoryPace, type PaceAccess } from "./pace-access.ts";
 const hearsayMs = 1000;
 
 /** Waits `ms` milliseconds; `false` when the signal came first. */
-export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((done) => {
     const end = (whole: boolean) => () => {
@@ -21,13 +21,13 @@ export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   });
 }
 
-export interface PaceOptions {
+export interface ThrottleOptions {
   /** Least milliseconds between two starts. */
   readonly interval: number;
   /** Requests at a time, of this process; 8 where absent. */
   readonly slots?: number;
   /** The capability, so that all who work in the name of an account keep one pace; this process alone where absent. */
-  readonly access?: PaceAccess;
+  readonly shared?: SharedThrottle;
   /** Names the account, without showing its credential. */
   readonly key?: string;
 }
@@ -37,12 +37,12 @@ export interface PaceOptions {
  * none before the moment that a refusal named. First come, first served: a request that was refused keeps its slot, so
  * it goes out before those that wait, and is not refused again.
  */
-export class Pace {
+export class Throttle {
   readonly #interval: number;
   readonly #key: string;
-  readonly #access: PaceAccess;
+  readonly #access: SharedThrottle;
   /** Serves while the shared one cannot be reached. */
-  readonly #own = memoryPace();
+  readonly #own = inMemoryThrottle();
   #free: number;
   #next = 0;
   /** Until then the shared pace need not be asked whether somebody else was refused. */
@@ -50,7 +50,7 @@ export class Pace {
   #last: Promise<unknown> = Promise.resolve();
   readonly #waiting: (() => void)[] = [];
 
-  constructor({ interval, slots = 8, access, key = "" }: PaceOptions) {
+  constructor({ interval, slots = 8, shared: access, key = "" }: ThrottleOptions) {
     this.#interval = interval;
     this.#free = slots;
     this.#key = key;
@@ -58,32 +58,32 @@ export class Pace {
   }
 
   /** Milliseconds until the next request may start, as things stand. */
-  get wait(): number {
+  get waitMs(): number {
     return Math.max(0, this.#next - Date.now()) + this.#waiting.length * this.#interval;
   }
 
   /** Nothing starts for `ms` milliseconds. */
-  async hold(ms: number): Promise<void> {
+  async block(ms: number): Promise<void> {
     this.#next = Math.max(this.#next, Date.now() + ms);
-    await this.#own.hold(this.#key, ms);
-    if (this.#access !== this.#own) await this.#access.hold(this.#key, ms).catch(() => {});
+    await this.#own.block(this.#key, ms);
+    if (this.#access !== this.#own) await this.#access.block(this.#key, ms).catch(() => {});
   }
 
   /** Waits for a slot; `false` when the signal came first. Whoever got `true` must call `leave`. */
-  async enter(signal: AbortSignal): Promise<boolean> {
+  async acquire(signal: AbortSignal): Promise<boolean> {
     if (this.#free > 0) this.#free -= 1;
     else if (!(await this.#queue(signal))) return false;
     return true;
   }
 
-  leave(): void {
+  release(): void {
     const next = this.#waiting.shift();
     if (next) next();
     else this.#free += 1;
   }
 
   /** Waits until a request may start, and takes that start. The next one is `interval` milliseconds later. */
-  async start(signal: AbortSignal, interval: number = this.#interval): Promise<boolean> {
+  async waitForStart(signal: AbortSignal, interval: number = this.#interval): Promise<boolean> {
     // One of this process asks at a time, in the order in which they came.
     const before = this.#last;
     let done = () => {};
@@ -94,7 +94,7 @@ export class Pace {
         const wait = signal.aborted ? 0 : await this.#take(interval);
         if (wait <= 0) return !signal.aborted;
         this.#next = Date.now() + wait;
-        if (!(await pause(wait, signal))) return false;
+        if (!(await sleep(wait, signal))) return false;
       }
     } finally {
       // Who gave up while others were before it must not let its successor pass them.
@@ -103,15 +103,15 @@ export class Pace {
   }
 
   async #take(interval: number): Promise<number> {
-    if (this.#access === this.#own || (interval === 0 && Date.now() < this.#heard)) return this.#own.take(this.#key, interval);
+    if (this.#access === this.#own || (interval === 0 && Date.now() < this.#heard)) return this.#own.reserve(this.#key, interval);
     try {
-      const wait = await this.#access.take(this.#key, interval);
+      const wait = await this.#access.reserve(this.#key, interval);
       this.#heard = Date.now() + hearsayMs;
       // Kept in step, for the time when the shared one is away.
-      if (wait <= 0) await this.#own.take(this.#key, interval);
+      if (wait <= 0) await this.#own.reserve(this.#key, interval);
       return wait;
     } catch {
-      return this.#own.take(this.#key, interval);
+      return this.#own.reserve(this.#key, interval);
     }
   }
 

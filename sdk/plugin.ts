@@ -1,18 +1,18 @@
 import type { z } from "zod";
-import type { Maybe, Need, PluginSpec, Tool } from "./contract.ts";
+import type { CapabilityName, MaybePromise, PluginDefinition, Tool } from "./contract.ts";
 import { semanticVersion } from "./semantic-version.ts";
 
 /** The shape of the contract in `contract.ts`; raised only when a plugin written for the old shape would break. */
-export const CONTRACT = 1;
+export const CONTRACT_VERSION = 1;
 /** Version of this sdk; `PluginSpec.sdk` is a range of it. */
 export const SDK_VERSION = "0.1.0";
 /** Brand of a plugin value. `Symbol.for`, because an installed plugin carries its own copy of the sdk. */
-export const PLUGIN: unique symbol = Symbol.for("signalbox.plugin") as never;
+export const PLUGIN_BRAND: unique symbol = Symbol.for("signalbox.plugin") as never;
 
-export interface Plugin extends Readonly<Omit<PluginSpec<z.ZodObject, Need>, "setup">> {
-  readonly [PLUGIN]: { readonly contract: number; readonly sdk: string };
+export interface Plugin extends Readonly<Omit<PluginDefinition<z.ZodObject, CapabilityName>, "setup">> {
+  readonly [PLUGIN_BRAND]: { readonly contract: number; readonly sdk: string };
   // biome-ignore lint/suspicious/noExplicitAny: what setup is handed follows from `needs` and `config`, checked by definePlugin
-  setup(context: any): Maybe<import("./contract.ts").Contributions>;
+  setup(context: any): MaybePromise<import("./contract.ts").Contributions>;
 }
 
 /**
@@ -25,14 +25,14 @@ export interface Plugin extends Readonly<Omit<PluginSpec<z.ZodObject, Need>, "se
  * 5. drain: no new calls; those under way may finish.
  * 6. dispose: called once, in reverse order of setup.
  */
-export function definePlugin<C extends z.ZodObject, const N extends Need>(spec: PluginSpec<C, N>): Plugin {
+export function definePlugin<C extends z.ZodObject, const N extends CapabilityName>(spec: PluginDefinition<C, N>): Plugin {
   const wrong = faults(spec);
   if (wrong.length > 0) throw new TypeError(`definePlugin: ${wrong.join("; ")}`);
-  const plugin = { ...spec, [PLUGIN]: Object.freeze({ contract: CONTRACT, sdk: SDK_VERSION }) };
+  const plugin = { ...spec, [PLUGIN_BRAND]: Object.freeze({ contract: CONTRACT_VERSION, sdk: SDK_VERSION }) };
   return Object.freeze(plugin) as unknown as Plugin;
 }
 
-function faults(spec: PluginSpec<z.ZodObject, Need>): string[] {
+function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
   const wrong: string[] = [];
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(spec.id ?? "")) {
     wrong.push(`id must be lower-case letters, digits and "-", starting with a letter; it is ${JSON.stringify(spec.id)}`);

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Json, Maybe } from "./contract.ts";
+import type { Json, MaybePromise } from "./contract.ts";
 import { PluginError } from "./errors.ts";
 
 /** The scope that the caller's API key must have; `open`: none is asked for, which the manifest must name and the operator approve. */
@@ -14,7 +14,7 @@ export interface RouteRequest<I = Readonly<Record<string, unknown>>> {
   /** What `input` made of the query of a GET, or of the body of a POST; `{}` without a schema. */
   readonly input: I;
 }
-export interface RouteCall {
+export interface RouteContext {
   /** Aborted at the deadline of the call, thirty seconds at the most, and when the caller goes away. */
   readonly signal: AbortSignal;
   /** Name of the API key; `anonymous` at an open route, and while the service has no keys. */
@@ -23,9 +23,9 @@ export interface RouteCall {
 export interface RouteResponse {
   /** 200 to 299, or 400 to 599 with the body `{error}`. */
   readonly status: number;
-  /** Those of `routeHeaders`; the host sets the others. */
+  /** Those of `allowedRouteHeaders`; the host sets the others. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** At most `maxRouteBytes` as JSON; not sent with 204. */
+  /** At most `maxRouteResponseBytes` as JSON; not sent with 204. */
   readonly body: Json;
 }
 
@@ -40,15 +40,15 @@ export interface Route<I extends z.ZodObject = z.ZodObject> {
   readonly scope: RouteScope;
   /** Of the query of a GET, whose values are strings, or of the body of a POST. What it refuses is answered 400. */
   readonly input?: I;
-  run(request: RouteRequest<z.output<I>>, call: RouteCall): Maybe<RouteResponse>;
+  run(request: RouteRequest<z.output<I>>, call: RouteContext): MaybePromise<RouteResponse>;
 }
 
 /** Headers that a route may answer with. */
-export const routeHeaders: readonly string[] = [
+export const allowedRouteHeaders: readonly string[] = [
   ...["content-language", "etag", "last-modified", "link", "location", "retry-after", "x-request-id", "x-total-count"],
 ];
 /** Longest body of an answer, bytes of JSON. */
-export const maxRouteBytes: number = 2 * 1024 * 1024;
+export const maxRouteResponseBytes: number = 2 * 1024 * 1024;
 
 /** Declares a route; gives its `run` the type of its `input`. */
 export function route<I extends z.ZodObject = z.ZodObject>(declared: Route<I>): Route<I> {
@@ -59,7 +59,7 @@ export function route<I extends z.ZodObject = z.ZodObject>(declared: Route<I>): 
 }
 
 /** Runs a route as the host does: what its `input` refuses is a `PluginError` `invalid_input`. */
-export async function callRoute(route: Route, request: Omit<RouteRequest, "input">, call: RouteCall): Promise<RouteResponse> {
+export async function callRoute(route: Route, request: Omit<RouteRequest, "input">, call: RouteContext): Promise<RouteResponse> {
   const parsed = route.input?.safeParse(route.method === "GET" ? request.query : request.body);
   if (parsed?.error) {
     const [issue] = parsed.error.issues;
@@ -69,7 +69,7 @@ export async function callRoute(route: Route, request: Omit<RouteRequest, "input
 }
 
 /** Why the host would not send this answer; `null` where it would. */
-export function faultOfAnswer(answer: unknown): string | null {
+export function routeResponseError(answer: unknown): string | null {
   if (typeof answer !== "object" || answer === null) return "it must be {status, headers?, body}";
   const { status, headers = {}, body } = answer as { status?: unknown; headers?: unknown; body?: unknown };
   const right = typeof status === "number" && Number.isInteger(status);
@@ -78,13 +78,14 @@ export function faultOfAnswer(answer: unknown): string | null {
   if (status >= 400 && !isError(body)) return `the body of a ${status} must be exactly {error}, a sentence`;
   if (typeof headers !== "object" || headers === null) return "headers must be an object of strings";
   for (const [name, value] of Object.entries(headers)) {
-    if (!routeHeaders.includes(name)) return `the header ${name.slice(0, 100)} is none of ${routeHeaders.join(", ")}`;
+    if (!allowedRouteHeaders.includes(name))
+      return `the header ${name.slice(0, 100)} is none of ${allowedRouteHeaders.join(", ")}`;
     if (typeof value !== "string" || !/^[\x20-\x7e]{0,2000}$/.test(value))
       return `the header ${name} must be a string of at most 2000 printable ASCII characters`;
   }
   const bytes = sizeOf(body);
   if (bytes === null) return "body must be JSON";
-  return bytes > maxRouteBytes ? `the body must have at most ${maxRouteBytes} bytes; it has ${bytes}` : null;
+  return bytes > maxRouteResponseBytes ? `the body must have at most ${maxRouteResponseBytes} bytes; it has ${bytes}` : null;
 }
 
 const isError = (body: unknown): boolean =>

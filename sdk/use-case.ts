@@ -1,4 +1,4 @@
-import type { Json, Maybe } from "./contract.ts";
+import type { Json, MaybePromise } from "./contract.ts";
 
 /** Calls the host's own operations by id, for example `projects.create`, as a caller of its API would. */
 export interface OperationsAccess {
@@ -7,7 +7,7 @@ export interface OperationsAccess {
 }
 
 /** An issue that was made at a tracker. */
-export interface MadeIssue {
+export interface CreatedIssue {
   readonly key: string;
   readonly url: string;
 }
@@ -20,7 +20,7 @@ export interface TrackersAccess {
    * Makes an issue and lets its creation run what is mapped to it, although Signalbox itself made it. `null`: this source
    * cannot, or writes at trackers are turned off.
    */
-  createIssue(source: string, issue: NewTrackerIssue, call: { key: string; signal: AbortSignal }): Promise<MadeIssue | null>;
+  createIssue(source: string, issue: NewIssue, call: { key: string; signal: AbortSignal }): Promise<CreatedIssue | null>;
   /** The source's own id of a project that people know by another name; the name itself where they are the same. */
   projectId(source: string, name: string, call: { key: string; signal: AbortSignal }): Promise<string>;
   /** `false`: this source cannot, or writes are turned off. */
@@ -31,7 +31,7 @@ export interface TrackersAccess {
   ): Promise<boolean>;
 }
 
-export interface NewTrackerIssue {
+export interface NewIssue {
   readonly project: string;
   readonly title: string;
   /** Markdown. */
@@ -48,10 +48,10 @@ export interface UseCaseResult {
   readonly status: string;
   readonly project: { readonly project_id: string; readonly name: string; readonly id: number };
   readonly agents_verified: readonly string[];
-  readonly tracker_issue: MadeIssue | null;
+  readonly tracker_issue: CreatedIssue | null;
   readonly next_steps: readonly string[];
 }
-export interface UseCaseCall {
+export interface UseCaseContext {
   readonly signal: AbortSignal;
   /** What was saved last; `null` at first, and after a teardown. */
   readonly state: Json;
@@ -63,7 +63,7 @@ export interface UseCaseCall {
 export interface UseCase {
   readonly about: string;
   /** Called again it answers what stands, and goes on where an earlier call broke off. */
-  setup(request: UseCaseRequest, call: UseCaseCall): Promise<UseCaseResult>;
+  setup(request: UseCaseRequest, call: UseCaseContext): Promise<UseCaseResult>;
   /** Removes what the setup made, however far it came; called again it finds nothing to do. */
-  teardown(call: UseCaseCall): Maybe<{ status: string; project_deleted: boolean; issue_closed: boolean }>;
+  teardown(call: UseCaseContext): MaybePromise<{ status: string; project_deleted: boolean; issue_closed: boolean }>;
 }

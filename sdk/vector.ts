@@ -1,7 +1,7 @@
-import type { Metric } from "./memory.ts";
+import type { DistanceMetric } from "./memory.ts";
 
 /** pgvector's distance between two vectors of the same length. */
-export function distanceOf(metric: Metric, a: ArrayLike<number>, b: ArrayLike<number>): number {
+export function vectorDistance(metric: DistanceMetric, a: ArrayLike<number>, b: ArrayLike<number>): number {
   let dot = 0;
   let aa = 0;
   let bb = 0;
@@ -20,7 +20,7 @@ export function distanceOf(metric: Metric, a: ArrayLike<number>, b: ArrayLike<nu
 }
 
 /** Similarity, 0 to 1, higher is closer: 1 − distance for cosine, 1 ÷ (1 + distance) for l2, the inner product for ip. */
-export function similarityOf(metric: Metric, distance: number): number {
+export function similarityFromDistance(metric: DistanceMetric, distance: number): number {
   const raw = metric === "l2" ? 1 / (1 + distance) : metric === "ip" ? -distance : 1 - distance;
   return Number.isFinite(raw) ? Math.min(1, Math.max(0, raw)) : 0;
 }

@@ -1,4 +1,4 @@
-import type { Contributes } from "./contributes.ts";
+import type { DeclaredContributions } from "./contributes.ts";
 import type { BuiltManifest, Manifest } from "./manifest.ts";
 
 type Asking = Pick<Manifest, "permissions" | "secrets" | "needs"> & Partial<Pick<BuiltManifest, "limits" | "contributes">>;
@@ -15,7 +15,7 @@ const usualLimits = { memory_mb: 64, concurrency: 32, call_ms: 30_000 };
  * What a version may do, or lets others do, that another does not, in words for the operator; empty where it asks for nothing
  * more. `null`: there is no other.
  */
-export const widened = (before: Asking | null, after: Asking): string[] => [
+export const permissionDiff = (before: Asking | null, after: Asking): string[] => [
   ...permissionsOf(before, after),
   ...secretsOf(before, after),
   ...contributionsOf(before?.contributes, after.contributes),
@@ -59,7 +59,7 @@ function secretsOf(before: Asking | null, after: Asking): string[] {
 }
 
 /** What callers get, and what the plugin is handed by what it contributes. */
-function contributionsOf(before: Partial<Contributes> = {}, after: Partial<Contributes> = {}): string[] {
+function contributionsOf(before: Partial<DeclaredContributions> = {}, after: Partial<DeclaredContributions> = {}): string[] {
   const more: string[] = [];
   for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
     const had = own(before.routes, name)?.scope;

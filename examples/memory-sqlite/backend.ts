@@ -1,11 +1,11 @@
 import {
-  distanceOf,
-  type MemoryBackend,
   type MemoryFilter,
   type MemoryHit,
+  type MemoryStore,
   type StoredMemory,
-  similarityOf,
-  type Vectors,
+  similarityFromDistance,
+  type VectorSettings,
+  vectorDistance,
 } from "@signalbox/sdk";
 import type { File } from "./file.ts";
 import { allWords, anyWord } from "./words.ts";
@@ -16,9 +16,9 @@ type Value = string | number;
 type Row = StoredMemory & { embedding: Uint8Array | null };
 
 /** SQLite calls are synchronous, so concurrent calls never see each other's partial results. */
-export function sqliteBackend(file: File, vectors: Vectors): MemoryBackend {
+export function sqliteBackend(file: File, vectors: VectorSettings): MemoryStore {
   const closeness = (query: readonly number[], stored: Uint8Array | null): number | null =>
-    stored === null || query.length !== vectors.dimension ? null : distanceOf(vectors.metric, query, floatsOf(stored));
+    stored === null || query.length !== vectors.dimension ? null : vectorDistance(vectors.metric, query, floatsOf(stored));
   return {
     about: "One SQLite file.",
     put: async (memory) => {
@@ -68,7 +68,7 @@ export function sqliteBackend(file: File, vectors: Vectors): MemoryBackend {
       return best.flatMap(({ number, distance }) =>
         file
           .all<StoredMemory>(`select ${columns} from memories where number = ?`, number)
-          .map((memory): MemoryHit => ({ ...memory, similarity: similarityOf(vectors.metric, distance), rank: null })),
+          .map((memory): MemoryHit => ({ ...memory, similarity: similarityFromDistance(vectors.metric, distance), rank: null })),
       );
     },
     match: async (query, filter, limit) => {
@@ -87,7 +87,7 @@ export function sqliteBackend(file: File, vectors: Vectors): MemoryBackend {
           .all<Row>(`select ${columns}, embedding from memories where number = ?`, number)
           .map(({ embedding, ...memory }): MemoryHit => {
             const distance = query.vector && closeness(query.vector, embedding);
-            return { ...memory, rank, similarity: distance === null ? null : similarityOf(vectors.metric, distance) };
+            return { ...memory, rank, similarity: distance === null ? null : similarityFromDistance(vectors.metric, distance) };
           }),
       );
     },
@@ -102,7 +102,7 @@ export function sqliteBackend(file: File, vectors: Vectors): MemoryBackend {
         for (const { id, embedding } of entries)
           file.run("update memories set embedding = ? where id = ?", bytesOf(embedding, vectors.dimension), id);
       }),
-    forgetVectors: async () => void file.run("update memories set embedding = null where embedding is not null"),
+    clearVectors: async () => void file.run("update memories set embedding = null where embedding is not null"),
     sweep: async () =>
       file.run("delete from memories where number in (select number from memories where expires_at <= ? limit 1000)", Date.now()),
     check: async () => void file.all("select 1 from memories limit 1"),

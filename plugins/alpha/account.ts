@@ -1,4 +1,4 @@
-import { type Call, PluginError } from "@signalbox/sdk";
+import { type CallContext, PluginError } from "@signalbox/sdk";
 import type { Client } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -14,7 +14,7 @@ export async function accountOf(client: Client, signal: AbortSignal): Promise<st
 }
 
 /** Reads something that every token may read. Throws a `PluginError`. */
-export async function check(client: Client, { connection, signal }: Call<Settings>): Promise<void> {
+export async function check(client: Client, { connection, signal }: CallContext<Settings>): Promise<void> {
   if (!connection.token)
     throw new PluginError("not_configured", "missing ALPHA_TOKEN: set it, or set `token` in the credentials");
   // A bad token gets 401 from both. An app's token may not read the user, but it may read its limits.

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mark, memoryPace } from "@signalbox/sdk";
-import { callOf, fakeCapabilities, setUp } from "@signalbox/sdk/testing";
+import { addMarker, inMemoryThrottle } from "@signalbox/sdk";
+import { callContext, fakeCapabilities, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { clients } from "./client.ts";
@@ -12,7 +12,7 @@ import { settings } from "./settings.ts";
 import { type AlphaTracker, startTracker } from "./test-tracker.ts";
 
 const log = () => {};
-const pace = memoryPace();
+const throttle = inMemoryThrottle();
 const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
 const address = { owner: "octo", repo: "app", issue_number: 1 };
 let tracker: AlphaTracker;
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => tracker.close());
 const connection = () => settings.parse({ token: "test-token-1", api_url: `${tracker.url}/` });
 const open = async () => {
-  const { sources, tools } = await setUp(alpha);
+  const { sources, tools } = await setUpPlugin(alpha);
   if (!sources?.alpha || !tools?.get_issue) throw new Error("alpha has no source or no get_issue tool");
   return { source: sources.alpha, getIssue: tools.get_issue };
 };
@@ -32,11 +32,11 @@ describe("requests", () => {
   test("a read is repeated at 5xx, a write is not", async () => {
     const { source } = await open();
     tracker.fault({ kind: "status", status: 503, times: 2 });
-    expect(await source.account(callOf(connection()))).toBe("signalbox-bot");
+    expect(await source.account(callContext(connection()))).toBe("signalbox-bot");
     expect(tracker.requests).toHaveLength(3);
     tracker.fault({ kind: "status", status: 503, times: 1 });
     await expect(
-      source.deliver({ subject: { project: "octo/app", issue: "1" }, body: "x" }, callOf(connection())),
+      source.deliver({ subject: { project: "octo/app", issue: "1" }, body: "x" }, callContext(connection())),
     ).rejects.toMatchObject({ code: "unavailable" });
     expect(tracker.requests).toHaveLength(4);
   });
@@ -45,7 +45,7 @@ describe("requests", () => {
     const { source } = await open();
     tracker.fault({ kind: "status", status: 429, headers: { "retry-after": "30" } });
     const started = performance.now();
-    await expect(source.check(callOf(connection(), { deadline_ms: 200 }))).rejects.toMatchObject({
+    await expect(source.check(callContext(connection(), { deadline_ms: 200 }))).rejects.toMatchObject({
       code: "rate_limited",
       retry_after_ms: 30_000,
     });
@@ -55,15 +55,15 @@ describe("requests", () => {
   test("an app's token has no account, and passes the check", async () => {
     tracker.app = true;
     const { source } = await open();
-    expect(await source.account(callOf(connection()))).toBeNull();
-    await source.check(callOf(connection()));
+    expect(await source.account(callContext(connection()))).toBeNull();
+    await source.check(callContext(connection()));
     expect(tracker.requests.at(-1)?.path).toBe("/rate_limit");
   });
 
   test("without a token no request is sent", async () => {
     const { source } = await open();
     const bare = settings.parse({ api_url: tracker.url });
-    await expect(source.check(callOf(bare))).rejects.toMatchObject({ code: "not_configured", retryable: false });
+    await expect(source.check(callContext(bare))).rejects.toMatchObject({ code: "not_configured", retryable: false });
     expect(tracker.requests).toHaveLength(0);
   });
 
@@ -77,7 +77,7 @@ describe("requests", () => {
         retryable: false,
       });
     };
-    const client = clients({ fetch: refusing as never, log, pace })(connection());
+    const client = clients({ fetch: refusing as never, log, throttle })(connection());
     await expect(client.read("GET /user", {}, settings as never, AbortSignal.timeout(1000))).rejects.toMatchObject({
       code: "not_configured",
       retryable: false,
@@ -89,7 +89,7 @@ describe("requests", () => {
     const { source } = await open();
     const post = { subject: { project: "octo/app", issue: "1" }, body: "x" };
     // With the interval of the public platform these would take ten minutes, far longer than the test's timeout.
-    await Promise.all(Array.from({ length: 200 }, () => source.deliver(post, callOf(connection()))));
+    await Promise.all(Array.from({ length: 200 }, () => source.deliver(post, callContext(connection()))));
     expect(tracker.comments(post.subject)).toHaveLength(200);
   });
 
@@ -99,11 +99,11 @@ describe("requests", () => {
       times.push(performance.now());
       return Response.json({ id: times.length, html_url: "u" }, { status: 201 });
     };
-    const { sources } = await setUp(alpha, { capabilities: fakeCapabilities({ fetch: counting }) });
+    const { sources } = await setUpPlugin(alpha, { capabilities: fakeCapabilities({ fetch: counting }) });
     const deliver = () =>
       sources?.alpha?.deliver(
         { subject: { project: "octo/app", issue: "1" }, body: "x" },
-        callOf(settings.parse({ token: "paced" })),
+        callContext(settings.parse({ token: "paced" })),
       );
     await Promise.all([deliver(), deliver()]);
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(2900);
@@ -111,13 +111,13 @@ describe("requests", () => {
 
   test("the client does not keep a process alive", () => {
     const script = `
-      import { callOf, fakeCapabilities, setUp } from "@signalbox/sdk/testing";
+      import { callContext, fakeCapabilities, setUpPlugin } from "@signalbox/sdk/testing";
       import alpha from ${JSON.stringify(new URL("index.ts", import.meta.url).href)};
       const fetch = async () => Response.json({ id: 1, html_url: "u", login: "x" });
-      const { sources } = await setUp(alpha, { capabilities: fakeCapabilities({ fetch }) });
+      const { sources } = await setUpPlugin(alpha, { capabilities: fakeCapabilities({ fetch }) });
       const connection = sources.alpha.connection.parse({ token: "t" });
-      await sources.alpha.deliver({ subject: { project: "o/r", issue: "1" }, body: "x" }, callOf(connection, { deadline_ms: 60_000 }));
-      console.log(await sources.alpha.account(callOf(connection, { deadline_ms: 60_000 })));`;
+      await sources.alpha.deliver({ subject: { project: "o/r", issue: "1" }, body: "x" }, callContext(connection, { deadline_ms: 60_000 }));
+      console.log(await sources.alpha.account(callContext(connection, { deadline_ms: 60_000 })));`;
     const started = performance.now();
     const ended = spawnSync("node", ["--input-type=module", "-e", script], {
       cwd: import.meta.dirname,
@@ -157,8 +157,10 @@ describe("a burst of 1,000 comments", () => {
         written.push(body);
         return Response.json({ id: written.length, html_url: "u" }, { status: 201 });
       }) as typeof globalThis.fetch;
-      const shared = memoryPace();
-      const replicas = [0, 1].map(() => clients({ fetch: counting, log, pace: shared })(settings.parse({ token: "t", api_url })));
+      const shared = inMemoryThrottle();
+      const replicas = [0, 1].map(() =>
+        clients({ fetch: counting, log, throttle: shared })(settings.parse({ token: "t", api_url })),
+      );
       const { signal } = new AbortController();
       const route = "POST /repos/{owner}/{repo}/issues/{issue_number}/comments";
       const all = Promise.all(
@@ -214,12 +216,12 @@ describe("comments", () => {
     expect(body.length).toBeLessThanOrEqual(longest);
     expect(body.isWellFormed()).toBe(true);
     expect(body).toMatch(/^<!-- signalbox:key-1 -->\n> \*\*Cut off\.\*\* This text has 120000 characters/);
-    expect(commentBody("short", "k")).toBe(mark("short", "k"));
+    expect(commentBody("short", "k")).toBe(addMarker("short", "k"));
   });
 
   test("find reads the newest pages first", async () => {
-    for (let count = 0; count < 450; count++) tracker.addComment(1, count === 390 ? mark("here", "key-9") : `${count}`);
-    const client = clients({ fetch, log, pace })(connection());
+    for (let count = 0; count < 450; count++) tracker.addComment(1, count === 390 ? addMarker("here", "key-9") : `${count}`);
+    const client = clients({ fetch, log, throttle })(connection());
     expect(await findComment(client, address, "key-9", AbortSignal.timeout(5000))).toMatchObject({
       url: expect.stringContaining("issuecomment"),
     });
@@ -228,9 +230,9 @@ describe("comments", () => {
   });
 
   test("get_issue shows the last 30 comments, oldest first, without the marker", async () => {
-    for (let count = 0; count < 65; count++) tracker.addComment(1, mark(`note ${count}`, "k"), undefined, "eve");
+    for (let count = 0; count < 65; count++) tracker.addComment(1, addMarker(`note ${count}`, "k"), undefined, "eve");
     const { getIssue } = await open();
-    const read = (await getIssue.run({ issue: "octo/app#1" }, callOf(connection()) as never)) as { comments: unknown[] };
+    const read = (await getIssue.run({ issue: "octo/app#1" }, callContext(connection()) as never)) as { comments: unknown[] };
     expect(read.comments).toHaveLength(30);
     expect(read.comments[0]).toEqual({ author: "eve", body: "note 35" });
     expect(read.comments.at(-1)).toEqual({ author: "eve", body: "note 64" });

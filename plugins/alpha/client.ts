@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Octokit } from "@octokit/core";
 import { retry } from "@octokit/plugin-retry";
-import { type Capabilities, inTurn, Pace, PluginError } from "@signalbox/sdk";
+import { type Capabilities, PluginError, Throttle, throttled } from "@signalbox/sdk";
 import type { z } from "zod";
 import { orAborted } from "./deadline.ts";
 import { failureOf } from "./failure.ts";
@@ -28,9 +28,9 @@ export interface Client {
 }
 
 const Reader = Octokit.plugin(retry);
-type Given = Pick<Capabilities, "fetch" | "log" | "pace">;
+type Given = Pick<Capabilities, "fetch" | "log" | "throttle">;
 
-/** One client per account, so that its pace is kept over all calls. */
+/** One client per account, so that all calls share its throttle. */
 export function clients(capabilities: Given): (connection: Settings) => Client {
   const kept = new Map<string, Client>();
   return (connection) => {
@@ -46,7 +46,7 @@ export function clients(capabilities: Given): (connection: Settings) => Client {
   };
 }
 
-function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, pace }: Given): Client {
+function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, throttle }: Given): Client {
   const options = {
     baseUrl: api_url.replace(/\/+$/, ""),
     userAgent: "signalbox",
@@ -64,15 +64,15 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, p
   const secrets = [token, webhook_secret].filter((secret) => secret !== undefined);
   const key = `alpha:${createHash("sha256").update(`${api_url} ${token}`).digest("hex").slice(0, 32)}`;
   const paced = isPublic(api_url);
-  const reads = new Pace({ interval: 0, slots: 16 });
-  const writes = new Pace({ interval: paced ? publicInterval : 0, access: pace, key });
+  const reads = new Throttle({ interval: 0, slots: 16 });
+  const writes = new Throttle({ interval: paced ? publicInterval : 0, shared: throttle, key });
   const through =
-    (octokit: Octokit, own: Pace): Request =>
+    (octokit: Octokit, own: Throttle): Request =>
     (route, parameters, shape, signal) => {
       const asked = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
       const isComment = paced && own === writes && route.endsWith("/comments");
-      const turn = { pace: own, platform: "alpha", asked, signal, again: () => false };
-      return inTurn({ ...turn, ...(isComment && { interval: commentInterval }) }, () =>
+      const turn = { throttle: own, platform: "alpha", request: asked, signal, isRetryable: () => false };
+      return throttled({ ...turn, ...(isComment && { interval: commentInterval }) }, () =>
         send(secrets, asked, shape, signal, () => octokit.request(route, { ...parameters, request: { signal } })),
       );
     };

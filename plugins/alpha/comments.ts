@@ -1,4 +1,4 @@
-import { clean, cut, mark, markerOf, type Posted } from "@signalbox/sdk";
+import { addMarker, type PostedComment, readMarker, sanitizeText, truncate } from "@signalbox/sdk";
 import type { Address } from "./address.ts";
 import type { Client } from "./client.ts";
 import { pageOf } from "./paging.ts";
@@ -16,24 +16,29 @@ export async function postComment(
   body: string,
   key: string,
   signal: AbortSignal,
-): Promise<Posted> {
+): Promise<PostedComment> {
   const { data } = await client.write(`POST ${route}`, { ...address, body: commentBody(body, key) }, shapes.comment, signal);
   return posted(data);
 }
 
 /** The note comes first: after the text, an unclosed code fence would swallow it. */
 export function commentBody(body: string, key: string): string {
-  const whole = mark(clean(body), key);
+  const whole = addMarker(sanitizeText(body), key);
   if (whole.length <= longest) return whole;
   const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${longest}. The end is missing.`;
-  return cut(mark(`${note}\n\n${clean(body)}`, key), longest);
+  return truncate(addMarker(`${note}\n\n${sanitizeText(body)}`, key), longest);
 }
 
 /** Finds the comment with the marker of `key`; newest page first. */
-export async function findComment(client: Client, address: Address, key: string, signal: AbortSignal): Promise<Posted | null> {
+export async function findComment(
+  client: Client,
+  address: Address,
+  key: string,
+  signal: AbortSignal,
+): Promise<PostedComment | null> {
   const load = (page: number) => client.read(`GET ${route}`, { ...address, per_page: 100, page }, shapes.comments, signal);
   const among = (list: readonly { id: number | bigint; html_url: string; body?: string | null | undefined }[]) =>
-    list.findLast((comment) => markerOf(comment.body) === key);
+    list.findLast((comment) => readMarker(comment.body) === key);
   const first = await load(1);
   let found = among(first.data);
   let forward = pageOf(first.link, "last") === null ? pageOf(first.link, "next") : null;
@@ -47,7 +52,7 @@ export async function findComment(client: Client, address: Address, key: string,
   return found ? posted(found) : null;
 }
 
-const posted = (comment: { id: number | bigint; html_url: string }): Posted => ({
+const posted = (comment: { id: number | bigint; html_url: string }): PostedComment => ({
   id: String(comment.id),
   url: comment.html_url,
 });

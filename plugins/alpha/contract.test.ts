@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { callOf, type SeenRequest, setUp } from "@signalbox/sdk/testing";
+import { callContext, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import alpha from "./index.ts";
@@ -24,7 +24,7 @@ interface Contract {
 const schemaOf = (schema: object) => z.fromJSONSchema(schema as never, { defaultTarget: "openapi-3.0" });
 
 /** Compares a request with the platform's OpenAPI description. Of several matching paths, the one with the fewest parameters counts. */
-function faultsOf(contract: Contract, { method, path, query, body, headers }: SeenRequest): string[] {
+function faultsOf(contract: Contract, { method, path, query, body, headers }: RecordedRequest): string[] {
   const parts = path.split("/");
   const fits = (template: string) => {
     const names = template.split("/");
@@ -77,23 +77,23 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   afterAll(() => tracker.close());
 
   test("of all methods and tools", async () => {
-    const { sources, tools } = await setUp(alpha);
+    const { sources, tools } = await setUpPlugin(alpha);
     const source = sources?.alpha;
     if (!source?.poll || !tools) throw new Error("alpha has no source, no poll or no tools");
     const connection = source.connection.parse({ token: "test-token-1", api_url: tracker.url });
     const subject = { project: "octo/app", issue: "12" };
-    await source.account(callOf(connection));
-    await source.deliver({ subject, body: "Hello" }, callOf(connection));
-    await source.find({ subject, body: "Hello" }, callOf(connection));
-    await source.poll({ project: "octo/app", since: "2025-12-31T00:00:00.123Z", cursor: null }, callOf(connection));
+    await source.account(callContext(connection));
+    await source.deliver({ subject, body: "Hello" }, callContext(connection));
+    await source.find({ subject, body: "Hello" }, callContext(connection));
+    await source.poll({ project: "octo/app", since: "2025-12-31T00:00:00.123Z", cursor: null }, callContext(connection));
     tracker.app = true;
-    await source.check(callOf(connection));
+    await source.check(callContext(connection));
     const at = { issue: "12", project: "octo/app" };
-    await tools.add_comment?.run({ ...at, body: "x" }, callOf(connection));
-    await tools.update_description?.run({ ...at, description: "x" }, callOf(connection));
-    await tools.get_issue?.run(at, callOf(connection));
+    await tools.add_comment?.run({ ...at, body: "x" }, callContext(connection));
+    await tools.update_description?.run({ ...at, description: "x" }, callContext(connection));
+    await tools.get_issue?.run(at, callContext(connection));
     const label = { project: "octo/app", name: "bug", color: "#FF0000", description: "A fault" };
-    for (const _ of [1, 2]) await tools.create_label?.run(label, callOf(connection));
+    for (const _ of [1, 2]) await tools.create_label?.run(label, callContext(connection));
     const asked = new Set(tracker.requests.map((request) => `${request.method} ${request.path.replace(/\d+/, "n")}`));
     expect(asked.size).toBe(11);
     for (const request of tracker.requests) expect(faultsOf(contract, request), `${request.method} ${request.path}`).toEqual([]);

@@ -1,4 +1,4 @@
-import { at, PluginError, type PluginErrorCode, type PluginErrorShape } from "@signalbox/sdk";
+import { PluginError, type PluginErrorCode, type PluginErrorShape, valueAt } from "@signalbox/sdk";
 
 const codes: Readonly<Record<number, PluginErrorCode>> = {
   400: "invalid_input",
@@ -17,9 +17,9 @@ const codes: Readonly<Record<number, PluginErrorCode>> = {
 export function failureOf(error: unknown, asked: string, secrets: readonly string[]): PluginError {
   const own = refusalOfHost(error);
   if (own) return own;
-  const status = at(error, "status");
+  const status = valueAt(error, "status");
   const said = redact(error instanceof Error ? error.message : String(error), secrets);
-  const headers = at(error, "response", "headers");
+  const headers = valueAt(error, "response", "headers");
   if (typeof status !== "number" || headers === undefined) {
     return new PluginError("unavailable", `alpha could not be reached for ${asked}: ${said}`);
   }
@@ -33,7 +33,7 @@ export function failureOf(error: unknown, asked: string, secrets: readonly strin
 
 /** The host's `fetch` refuses with an error of its own, for example a host that was not granted; Octokit wraps it. */
 function refusalOfHost(error: unknown): PluginError | null {
-  for (const candidate of [error, at(error, "cause")]) {
+  for (const candidate of [error, valueAt(error, "cause")]) {
     if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
     const shape = candidate as Error & PluginErrorShape;
     const { retryable, retry_after_ms } = shape;
@@ -43,17 +43,17 @@ function refusalOfHost(error: unknown): PluginError | null {
 }
 
 const isLimit = (headers: unknown, said: string): boolean =>
-  at(headers, "retry-after") !== undefined || at(headers, "x-ratelimit-remaining") === "0" || /rate limit/i.test(said);
+  valueAt(headers, "retry-after") !== undefined || valueAt(headers, "x-ratelimit-remaining") === "0" || /rate limit/i.test(said);
 
 /** Milliseconds to wait; `null` where the platform does not say. */
 function waitOf(headers: unknown, said: string): number | null {
-  const after = String(at(headers, "retry-after") ?? "").trim();
+  const after = String(valueAt(headers, "retry-after") ?? "").trim();
   if (/^\d{1,9}$/.test(after)) return Number(after) * 1000;
   const date = after === "" ? Number.NaN : Date.parse(after);
   if (!Number.isNaN(date)) return Math.max(0, date - Date.now());
-  const reset = Number(at(headers, "x-ratelimit-reset"));
+  const reset = Number(valueAt(headers, "x-ratelimit-reset"));
   // One second more, because the limit ends after the second that is named.
-  if (at(headers, "x-ratelimit-remaining") === "0" && reset > 0) return Math.max(0, reset * 1000 - Date.now()) + 1000;
+  if (valueAt(headers, "x-ratelimit-remaining") === "0" && reset > 0) return Math.max(0, reset * 1000 - Date.now()) + 1000;
   return /secondary rate/i.test(said) ? 60_000 : null;
 }
 

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Golden, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
+import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
 import { startTracker } from "./test-tracker.ts";
 
 const secret = "webhook-secret-5f0c";
@@ -17,7 +17,7 @@ const issue = {
 };
 const pull = { ...issue, number: 7, title: "Mend it", head: { ref: "fix" }, base: { ref: "main" }, merged: false };
 
-const golden: readonly Golden[] = [
+const golden: readonly GoldenWebhook[] = [
   {
     name: "issues opened",
     headers: { "x-alpha-event": "issues", "x-github-event": "ping", "x-github-delivery": "d-1" },
@@ -31,7 +31,7 @@ const golden: readonly Golden[] = [
       text: "# Issue #12: Crash at start\n\n- State: open\n- Author: ann\n- Labels: bug, urgent\n\nIt crashes.",
       marked: false,
       occurred_at: "2026-01-02T03:04:05.000Z",
-      lacks: null,
+      missing_field: null,
       change_key: "issues/opened/octo/app#12",
     },
   },
@@ -57,7 +57,7 @@ const golden: readonly Golden[] = [
       subject: { project: "octo/app", issue: "12" },
       actor: null,
       text: "# Issue #12\n\n## Comment\n\nMe too.",
-      lacks: null,
+      missing_field: null,
       change_key: "issue_comment/created/octo/app/5",
     },
   },
@@ -71,7 +71,12 @@ const golden: readonly Golden[] = [
       repository,
       sender: { login: "eve" },
     },
-    expect: { subject: { project: "octo/app", issue: "7" }, actor: "eve", lacks: null, occurred_at: "2026-01-04T00:00:00.000Z" },
+    expect: {
+      subject: { project: "octo/app", issue: "7" },
+      actor: "eve",
+      missing_field: null,
+      occurred_at: "2026-01-04T00:00:00.000Z",
+    },
   },
   {
     name: "deployment_status",
@@ -87,32 +92,32 @@ const golden: readonly Golden[] = [
       subject: null,
       actor: "ci",
       text: "# Deployment to production\n\n- State: success\n- Ref: main\n- Commit: abc\n\nDone",
-      lacks: null,
+      missing_field: null,
     },
   },
   {
     name: "an event that no mapping names",
     headers: { "x-alpha-event": "star" },
     payload: { action: "created", repository, sender: { login: "ann" } },
-    expect: { event_name: "star", action: "created", subject: null, text: "", lacks: null },
+    expect: { event_name: "star", action: "created", subject: null, text: "", missing_field: null },
   },
   {
     name: "no event header",
     headers: {},
     payload: { action: "opened" },
-    expect: { event_name: "", lacks: "header X-Alpha-Event" },
+    expect: { event_name: "", missing_field: "header X-Alpha-Event" },
   },
   {
     name: "an issue without a number",
     headers: { "x-alpha-event": "issues" },
     payload: { action: "opened", issue: { title: "x" }, repository },
-    expect: { lacks: "issue.number", subject: null },
+    expect: { missing_field: "issue.number", subject: null },
   },
   {
     name: "an issue without a repository",
     headers: { "x-alpha-event": "issues" },
     payload: { action: "opened", issue: { number: 1 }, repository: { full_name: "../user" } },
-    expect: { lacks: "repository.full_name", subject: null },
+    expect: { missing_field: "repository.full_name", subject: null },
   },
 ];
 

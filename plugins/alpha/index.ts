@@ -10,10 +10,10 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues, pull requests and comments of alpha (GitHub, REST API 2022-11-28).",
   config: z.object({}),
-  needs: ["fetch", "log", "pace"],
+  needs: ["fetch", "log", "throttle"],
   hosts: ["api.github.com"],
-  setup: ({ fetch, log, pace }) => {
-    const clientOf = clients({ fetch, log, pace });
+  setup: ({ fetch, log, throttle }) => {
+    const clientOf = clients({ fetch, log, throttle });
     const edits = new OwnEdits();
     return { sources: { alpha: alphaSource(clientOf, edits) }, tools: alphaTools(clientOf, edits) };
   },

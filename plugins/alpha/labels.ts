@@ -1,4 +1,4 @@
-import { clean, PluginError } from "@signalbox/sdk";
+import { PluginError, sanitizeText } from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Repository } from "./address.ts";
 import type { Client } from "./client.ts";
@@ -14,8 +14,8 @@ interface Wanted {
 
 /** Creates a label; returns the existing one if the name is taken. */
 export async function createLabel(client: Client, repository: Repository, wanted: Wanted, signal: AbortSignal) {
-  const name = clean(wanted.name);
-  const description = wanted.description === undefined ? {} : { description: clean(wanted.description) };
+  const name = sanitizeText(wanted.name);
+  const description = wanted.description === undefined ? {} : { description: sanitizeText(wanted.description) };
   const parameters = { ...repository, name, color: wanted.color.replace("#", ""), ...description };
   let label: Label;
   try {

@@ -1,5 +1,5 @@
 import webhooks from "@octokit/webhooks-examples" with { type: "json" };
-import { mark, type WebhookPayload } from "@signalbox/sdk";
+import { addMarker, type WebhookPayload } from "@signalbox/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "./parse.ts";
@@ -76,7 +76,7 @@ describe("parse", () => {
       for (const payload of examples) {
         const event = of(name, payload);
         ok(event);
-        expect(event.lacks, `${name} ${JSON.stringify(payload).slice(0, 200)}`).toBeNull();
+        expect(event.missing_field, `${name} ${JSON.stringify(payload).slice(0, 200)}`).toBeNull();
         expect(event.event_name).toBe(name);
         if (["issues", "issue_comment", "pull_request", "pull_request_review"].includes(name)) {
           expect(event.subject?.project).toMatch(/^[\w.-]+\/[\w.-]+$/);
@@ -92,7 +92,7 @@ describe("parse", () => {
 
   test("ignores inherited members of a payload with __proto__", () => {
     const payload = JSON.parse('{"__proto__": {"action": "opened", "issue": {"number": 1}, "repository": {"full_name": "o/r"}}}');
-    expect(of("issues", payload)).toMatchObject({ lacks: "issue.number", subject: null, action: null });
+    expect(of("issues", payload)).toMatchObject({ missing_field: "issue.number", subject: null, action: null });
   });
 
   test.for([
@@ -103,10 +103,10 @@ describe("parse", () => {
     ["pull_request", { action: "opened", issue: { number: 12 }, repository: { full_name: "o/r" } }, "pull_request.number"],
     ["issue_comment", { action: "created", issue: { number: 12 }, repository: { full_name: "o/r" } }, "comment.body"],
     ["star", [], null],
-  ] as const)("%s %j reports %s as missing", ([event, payload, lacks]) => expect(of(event, payload).lacks).toBe(lacks));
+  ] as const)("%s %j reports %s as missing", ([event, payload, lacks]) => expect(of(event, payload).missing_field).toBe(lacks));
 
   test("an edited description is not marked as ours, a review with our marker is", () => {
-    const body = mark("x", "k");
+    const body = addMarker("x", "k");
     expect(of("issues", { issue: { body } }).marked).toBe(false);
     expect(of("pull_request_review", { review: { body } }).marked).toBe(true);
   });

@@ -1,4 +1,4 @@
-import { at } from "@signalbox/sdk";
+import { valueAt } from "@signalbox/sdk";
 import type { Repository } from "./address.ts";
 import type { Client } from "./client.ts";
 import { pageOf } from "./paging.ts";
@@ -56,4 +56,4 @@ function advance(position: Position, page: readonly Item[], into: Item[]): Posit
 
 /** Includes state and number of comments: an issue may be opened and closed within one second. */
 const nameOf = (item: Item): string =>
-  `${at(item, "number") ?? at(item, "id")}:${at(item, "state") ?? ""}:${at(item, "comments") ?? ""}`;
+  `${valueAt(item, "number") ?? valueAt(item, "id")}:${valueAt(item, "state") ?? ""}:${valueAt(item, "comments") ?? ""}`;

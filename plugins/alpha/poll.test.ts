@@ -1,4 +1,4 @@
-import { callOf, setUp } from "@signalbox/sdk/testing";
+import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import alpha from "./index.ts";
 import { parse } from "./parse.ts";
@@ -13,21 +13,21 @@ let edit: (description: string) => Promise<unknown>;
 beforeEach(async () => {
   tracker = await startTracker();
   cursor = null;
-  const { sources, tools } = await setUp(alpha);
+  const { sources, tools } = await setUpPlugin(alpha);
   const connection = settings.parse({ token: "test-token-1", api_url: tracker.url });
   poll = async () => {
-    const polled = await sources?.alpha?.poll?.({ project: "octo/app", since, cursor }, callOf(connection));
+    const polled = await sources?.alpha?.poll?.({ project: "octo/app", since, cursor }, callContext(connection));
     if (!polled) throw new Error("alpha cannot be polled");
     cursor = polled.cursor;
     return polled.events.map((event) => {
       const read = parse(event);
-      expect(read.lacks).toBeNull();
+      expect(read.missing_field).toBeNull();
       expect(read.delivery_id).toBe(`poll:${read.change_key}`);
       return `${read.event_name} ${read.action} ${read.subject?.issue} ${read.actor}`;
     });
   };
   edit = async (description) =>
-    tools?.update_description?.run({ issue: 1, project: "octo/app", description }, callOf(connection) as never);
+    tools?.update_description?.run({ issue: 1, project: "octo/app", description }, callContext(connection) as never);
 });
 afterEach(() => tracker.close());
 const at = (minute: number, second = 0) => new Date(Date.UTC(2026, 0, 1, 10, minute, second)).toISOString().replace(".000", "");
@@ -108,9 +108,9 @@ describe("poll", () => {
     const repository = { full_name: "Octo/App" };
     const webhook = (action: string, issue: object) =>
       parse({ headers: { "x-github-event": "issues" }, payload: { action, issue: issue as never, repository } });
-    const { sources } = await setUp(alpha);
+    const { sources } = await setUpPlugin(alpha);
     const connection = settings.parse({ token: "test-token-1", api_url: tracker.url });
-    const polled = await sources?.alpha?.poll?.({ project: "octo/app", since, cursor: null }, callOf(connection));
+    const polled = await sources?.alpha?.poll?.({ project: "octo/app", since, cursor: null }, callContext(connection));
     expect(polled?.events.map((event) => parse(event).change_key)).toEqual([
       webhook("opened", { number: 1 }).change_key,
       webhook("closed", { number: 1, closed_at: "2026-01-01T10:01:00Z" }).change_key,

@@ -1,4 +1,4 @@
-import { at, type Json, type OwnEdits, PluginError, type Polled, timeAt, type WebhookPayload } from "@signalbox/sdk";
+import { type Json, type OwnEdits, PluginError, type PollBatch, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import { type Repository, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
@@ -19,7 +19,7 @@ export async function poll(
   edits: OwnEdits,
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
-): Promise<Polled> {
+): Promise<PollBatch> {
   const repository = repositoryOf(from.project);
   const cursor = cursorOf(from.cursor, from.since);
   const order = { sort: "updated", direction: "asc" };
@@ -29,11 +29,11 @@ export async function poll(
   const issues = await read("issues", { ...order, state: "all" }, cursor.issues);
   const comments = await read("issues/comments", order, cursor.comments);
   const full_name = `${repository.owner}/${repository.repo}`;
-  const known = new Map(issues.items.map((issue) => [at(issue, "number"), issue]));
+  const known = new Map(issues.items.map((issue) => [valueAt(issue, "number"), issue]));
   const found: PolledEvent[] = [];
   for (const comment of comments.items) found.push(...commentEvents(comment, cursor.comments.from, full_name, known));
   for (const issue of issues.items) {
-    if (!at(issue, "pull_request")) found.push(...itemEvents("issues", "issue", issue, cursor.issues, full_name));
+    if (!valueAt(issue, "pull_request")) found.push(...itemEvents("issues", "issue", issue, cursor.issues, full_name));
     else
       found.push(
         ...itemEvents("pull_request", "pull_request", await pull(client, repository, issue, signal), cursor.issues, full_name),
@@ -49,29 +49,31 @@ export async function poll(
 
 /** Lists contain neither the branches nor the merge of a pull request; webhooks do, and mappings use them. */
 async function pull(client: Client, repository: Repository, issue: Item, signal: AbortSignal): Promise<Item> {
-  const asked = { ...repository, pull_number: Number(at(issue, "number")) };
+  const asked = { ...repository, pull_number: Number(valueAt(issue, "number")) };
   try {
     const { data } = await client.read("GET /repos/{owner}/{repo}/pulls/{pull_number}", asked, shapes.anything, signal);
     return { ...data, updated_at: issue.updated_at };
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
-    return { ...issue, merged: timeAt(issue, "pull_request", "merged_at") !== null };
+    return { ...issue, merged: timestampAt(issue, "pull_request", "merged_at") !== null };
   }
 }
 
 /** Created since `from`: opened. Closed since: closed. Otherwise: edited, by an unknown actor. */
 function itemEvents(event: string, member: string, item: Item, start: Position, full_name: string): PolledEvent[] {
   const since = seconds(start.from);
-  const known = start.seen.some((name) => name.startsWith(`${at(item, "number")}:`));
-  const created = timeAt(item, "created_at");
-  const closed = timeAt(item, "closed_at");
+  const known = start.seen.some((name) => name.startsWith(`${valueAt(item, "number")}:`));
+  const created = timestampAt(item, "created_at");
+  const closed = timestampAt(item, "closed_at");
   const repository = { full_name };
   const events: PolledEvent[] = [];
   if (created && seconds(created) >= since && !known) {
-    events.push(polledEvent(event, { action: "opened", [member]: item, repository, sender: login(at(item, "user")) }, created));
+    events.push(
+      polledEvent(event, { action: "opened", [member]: item, repository, sender: login(valueAt(item, "user")) }, created),
+    );
   }
   if (closed && seconds(closed) >= since) {
-    const by = login(at(item, event === "pull_request" && at(item, "merged_by") ? "merged_by" : "closed_by"));
+    const by = login(valueAt(item, event === "pull_request" && valueAt(item, "merged_by") ? "merged_by" : "closed_by"));
     events.push(polledEvent(event, { action: "closed", [member]: item, repository, sender: by }, closed));
   }
   if (events.length > 0) return events;
@@ -80,20 +82,20 @@ function itemEvents(event: string, member: string, item: Item, start: Position, 
 
 /** New comments only: the service handles no other comment action. */
 function commentEvents(comment: Item, from: string, full_name: string, known: ReadonlyMap<unknown, Item>): PolledEvent[] {
-  const created = timeAt(comment, "created_at");
+  const created = timestampAt(comment, "created_at");
   const number = issueOf(comment);
   if (!created || number === null || seconds(created) < seconds(from)) return [];
   const issue = known.get(number) ?? { number };
-  const payload = { action: "created", issue, comment, repository: { full_name }, sender: login(at(comment, "user")) };
+  const payload = { action: "created", issue, comment, repository: { full_name }, sender: login(valueAt(comment, "user")) };
   return [polledEvent("issue_comment", payload, created)];
 }
 
 function issueOf(comment: Item): number | null {
-  const number = Number(/\/(\d{1,15})$/.exec(String(at(comment, "issue_url") ?? ""))?.[1]);
+  const number = Number(/\/(\d{1,15})$/.exec(String(valueAt(comment, "issue_url") ?? ""))?.[1]);
   return Number.isSafeInteger(number) ? number : null;
 }
 
-const login = (user: unknown): unknown => (typeof at(user, "login") === "string" ? user : null);
+const login = (user: unknown): unknown => (typeof valueAt(user, "login") === "string" ? user : null);
 
 function polledEvent(event: string, content: Record<string, unknown>, when: string): PolledEvent {
   // Ids over 2^53 were read as bigint, which is no JSON.
@@ -105,8 +107,8 @@ function polledEvent(event: string, content: Record<string, unknown>, when: stri
 
 /** Our own edit, or a change of `updated_at` that a comment within a second of it explains. */
 function isOwnOrExplained({ headers, payload, when }: PolledEvent, commented: ReadonlySet<string>, edits: OwnEdits): boolean {
-  if (at(payload, "action") !== "edited") return false;
-  const number = at(payload, "issue", "number") ?? at(payload, "pull_request", "number");
+  if (valueAt(payload, "action") !== "edited") return false;
+  const number = valueAt(payload, "issue", "number") ?? valueAt(payload, "pull_request", "number");
   const explained = [-1, 0, 1].some((shift) => commented.has(`${number} ${seconds(when, shift)}`));
   return explained || edits.has(headers["x-alpha-delivery"]?.slice("poll:".length) ?? null);
 }

@@ -1,5 +1,5 @@
 import type { Subject } from "@signalbox/sdk";
-import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
 type Row = Record<string, unknown> & { updated_at: string };
 
@@ -43,7 +43,7 @@ export class AlphaTracker extends FakeTracker {
     return note;
   }
 
-  protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
+  protected route({ method, path, query, body, headers }: RecordedRequest): FakeResponse {
     if (!/^token test-token-/.test(headers.authorization ?? "")) return { status: 401, body: { message: "Bad credentials" } };
     if (path === "/rate_limit") return { status: 200, body: { resources: {}, rate: { limit: 5000 } } };
     if (path === "/user") {
@@ -67,13 +67,13 @@ export class AlphaTracker extends FakeTracker {
     return { status: 200, body: { ...issue, comments: notes.length }, wrote: method === "PATCH" };
   }
 
-  #make({ title, body }: Row): TrackerReply {
+  #make({ title, body }: Row): FakeResponse {
     const number = 1 + Math.max(0, ...this.issues.map((issue) => Number(issue.number)));
     const made = this.addIssue(number, new Date().toISOString(), { title, body: body ?? null, user: { login: "signalbox-bot" } });
     return { status: 201, body: made, wrote: true };
   }
 
-  #label(method: string, query: URLSearchParams, body: Row): TrackerReply {
+  #label(method: string, query: URLSearchParams, body: Row): FakeResponse {
     if (method === "GET") return this.#page(this.labels, query);
     if (this.labels.some((label) => String(label.name).toLowerCase() === String(body.name).toLowerCase())) {
       const errors = [{ resource: "Label", code: "already_exists", field: "name" }];
@@ -84,7 +84,7 @@ export class AlphaTracker extends FakeTracker {
     return { status: 201, body: label, wrote: true };
   }
 
-  #page(rows: readonly Row[], query: URLSearchParams): TrackerReply {
+  #page(rows: readonly Row[], query: URLSearchParams): FakeResponse {
     const [size, page] = [Number(query.get("per_page") ?? 30), Number(query.get("page") ?? 1)];
     const since = Date.parse(query.get("since") ?? "1970-01-01");
     const sorted = query.get("sort") === "updated" ? rows.toSorted((a, b) => a.updated_at.localeCompare(b.updated_at)) : rows;
@@ -100,7 +100,7 @@ export class AlphaTracker extends FakeTracker {
   }
 }
 
-const found = (row: unknown): TrackerReply =>
+const found = (row: unknown): FakeResponse =>
   row ? { status: 200, body: row } : { status: 404, body: { message: "Not Found" } };
 
 export const startTracker = (): Promise<AlphaTracker> => new AlphaTracker().listen();

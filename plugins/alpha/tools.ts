@@ -1,4 +1,4 @@
-import { clean, cut, issueParameters, type OwnEdits, postedComment, tool, unmark } from "@signalbox/sdk";
+import { issueParameters, type OwnEdits, postedComment, sanitizeText, stripMarker, tool, truncate } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
@@ -49,7 +49,7 @@ const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
     output: described,
     run: async (input, { connection, signal }) => {
       const address = addressOf(input.issue, input.project);
-      const body = cut(clean(input.description), longest);
+      const body = truncate(sanitizeText(input.description), longest);
       const route = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
       const { data } = await clientOf(connection).write(route, { ...address, body }, shapes.issue, signal);
       const repository = { full_name: `${address.owner}/${address.repo}` };
@@ -72,13 +72,16 @@ const getIssue = (clientOf: ClientOf) =>
       const { found, comments } = await readIssue(clientOf(connection), addressOf(input.issue, input.project), signal);
       return {
         number: found.number,
-        title: clean(found.title),
+        title: sanitizeText(found.title),
         state: found.state,
-        body: clean(found.body ?? ""),
+        body: sanitizeText(found.body ?? ""),
         labels: found.labels.flatMap((entry) => (typeof entry === "string" ? entry : (entry.name ?? []))),
         user: found.user?.login ?? null,
         url: found.html_url,
-        comments: comments.map((entry) => ({ author: entry.user?.login ?? null, body: clean(unmark(entry.body ?? "")) })),
+        comments: comments.map((entry) => ({
+          author: entry.user?.login ?? null,
+          body: sanitizeText(stripMarker(entry.body ?? "")),
+        })),
       };
     },
   });

@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Verdict, WebhookRequest } from "@signalbox/sdk";
+import type { VerificationResult, WebhookRequest } from "@signalbox/sdk";
 import type { Settings } from "./settings.ts";
 
 const header = "x-hub-signature-256";
 
 /** HMAC-SHA256 of the raw bytes, compared in constant time. Without a secret every webhook is accepted. */
-export function verify(request: WebhookRequest, connection: Settings): Verdict {
+export function verify(request: WebhookRequest, connection: Settings): VerificationResult {
   if (!connection.webhook_secret) return { ok: true };
   const sent = Object.hasOwn(request.headers, header) ? request.headers[header] : undefined;
   if (!sent) return { ok: false, reason: "missing header X-Hub-Signature-256: this webhook has a secret, so it must be signed" };

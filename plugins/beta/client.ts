@@ -5,7 +5,7 @@ import { type Settings, webOf } from "./settings.ts";
 const publicInterval = 1000;
 
 /** One client per account, so that its throttle covers all calls. */
-export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): (connection: Settings) => HttpClient {
+export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): (connection: Settings) => HttpClient {
   const kept = new Map<string, HttpClient>();
   return (connection) => {
     const { token, webhook_secret } = connection;
@@ -19,7 +19,7 @@ export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): 
         base: `${webOf(connection)}/api/v4`,
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
         fetch,
-        pace,
+        throttle,
         secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
         writeInterval: new URL(connection.url).hostname === "gitlab.com" ? publicInterval : 0,
       });

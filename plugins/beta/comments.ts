@@ -1,4 +1,4 @@
-import { clean, cut, type HttpClient, mark, markerOf, type Posted } from "@signalbox/sdk";
+import { addMarker, type HttpClient, type PostedComment, readMarker, sanitizeText, truncate } from "@signalbox/sdk";
 import type { Address } from "./address.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
 import { type Settings, webOf } from "./settings.ts";
@@ -17,19 +17,19 @@ export async function postComment(
   address: Address,
   body: string,
   key: string,
-): Promise<Posted> {
+): Promise<PostedComment> {
   const sent = { body: commentBody(body, key) };
-  const { data } = await client.write({ route: `POST ${route}`, path: { ...address }, body: sent, shape: shapes.note, signal });
+  const { data } = await client.write({ route: `POST ${route}`, path: { ...address }, body: sent, schema: shapes.note, signal });
   return posted(connection, address, data.id);
 }
 
 /** The note about the cut comes first: after the text, an unclosed code fence would swallow it. */
 export function commentBody(body: string, key: string): string {
-  const text = withoutQuickActions(clean(body));
-  const whole = mark(text, key);
+  const text = withoutQuickActions(sanitizeText(body));
+  const whole = addMarker(text, key);
   if (whole.length <= longest) return whole;
   const note = `> **Cut off.** This text has ${body.length} characters; a comment holds ${longest}. The end is missing.`;
-  return cut(mark(`${note}\n\n${text}`, key), longest);
+  return truncate(addMarker(`${note}\n\n${text}`, key), longest);
 }
 
 /** Finds the note with the marker of `key`; newest first. */
@@ -37,11 +37,11 @@ export async function findComment(
   { client, connection, signal }: Account,
   address: Address,
   key: string,
-): Promise<Posted | null> {
+): Promise<PostedComment | null> {
   for (let page = 1; page <= mostPages; page++) {
     const query = { per_page: 100, page, sort: "desc", order_by: "created_at" };
-    const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, query, shape: shapes.notes, signal });
-    const found = data.find((note) => markerOf(note.body) === key);
+    const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, query, schema: shapes.notes, signal });
+    const found = data.find((note) => readMarker(note.body) === key);
     if (found) return posted(connection, address, found.id);
     if (data.length < 100) return null;
   }
@@ -49,7 +49,7 @@ export async function findComment(
 }
 
 /** The platform does not return a note's URL. For a project given by number, the API's URL is used. */
-function posted(connection: Settings, { project, kind, iid }: Address, id: number): Posted {
+function posted(connection: Settings, { project, kind, iid }: Address, id: number): PostedComment {
   const web = webOf(connection);
   const url = /^\d+$/.test(project)
     ? `${web}/api/v4/projects/${project}/${kind}/${iid}/notes/${id}`

@@ -1,4 +1,4 @@
-import { type ApiContract, callOf, requestFaults, type SeenRequest, setUp } from "@signalbox/sdk/testing";
+import { type ApiContract, callContext, contractViolations, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import beta from "./index.ts";
 import { type BetaTracker, startTracker } from "./test-tracker.ts";
@@ -80,7 +80,7 @@ const contract: ApiContract = {
     "/projects/{id}/merge_requests/{merge_request_iid}/resource_label_events": labelEvents("merge_request_iid"),
   },
 };
-const faultsOf = (request: SeenRequest) => requestFaults(contract, request, "/api/v4");
+const faultsOf = (request: RecordedRequest) => contractViolations(contract, request, "/api/v4");
 
 describe("every request matches the platform's documentation", () => {
   let tracker: BetaTracker;
@@ -94,24 +94,24 @@ describe("every request matches the platform's documentation", () => {
   afterAll(() => tracker.close());
 
   test("of all methods and tools", async () => {
-    const { sources, tools } = await setUp(beta);
+    const { sources, tools } = await setUpPlugin(beta);
     const source = sources?.beta;
     if (!source?.poll || !tools) throw new Error("beta has no source, no poll or no tools");
     const connection = source.connection.parse({ token: "test-token-1", url: tracker.url });
-    await source.account(callOf(connection));
-    await source.check(callOf(connection));
+    await source.account(callContext(connection));
+    await source.check(callContext(connection));
     const project = "octo/team/app";
     for (const issue of ["12", "!7"]) {
       const subject = { project, issue };
-      await source.deliver({ subject, body: "Hello" }, callOf(connection));
-      await source.find({ subject, body: "Hello" }, callOf(connection));
-      await tools.add_comment?.run({ ...subject, body: "x" }, callOf(connection));
-      await tools.update_description?.run({ ...subject, description: "x" }, callOf(connection));
-      await tools.get_issue?.run(subject, callOf(connection));
+      await source.deliver({ subject, body: "Hello" }, callContext(connection));
+      await source.find({ subject, body: "Hello" }, callContext(connection));
+      await tools.add_comment?.run({ ...subject, body: "x" }, callContext(connection));
+      await tools.update_description?.run({ ...subject, description: "x" }, callContext(connection));
+      await tools.get_issue?.run(subject, callContext(connection));
     }
-    const made = await source.createIssue?.({ project, title: "New", body: "/close" }, callOf(connection));
-    await source.closeIssue?.({ project, key: made?.key ?? "" }, callOf(connection));
-    await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callOf(connection));
+    const made = await source.createIssue?.({ project, title: "New", body: "/close" }, callContext(connection));
+    await source.closeIssue?.({ project, key: made?.key ?? "" }, callContext(connection));
+    await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callContext(connection));
     const asked = new Set(
       tracker.requests.map((request) => `${request.method} ${request.path.replace("/api/v4/projects/octo%2Fteam%2Fapp", "")}`),
     );
@@ -137,7 +137,7 @@ describe("every request matches the platform's documentation", () => {
   });
 
   test("a request that does not match is detected", () => {
-    const request: SeenRequest = {
+    const request: RecordedRequest = {
       method: "POST",
       path: "/api/v4/projects/octo%2Fapp/issues/12/notes",
       query: new URLSearchParams(),

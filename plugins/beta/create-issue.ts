@@ -1,4 +1,4 @@
-import { at, clean, cut, type HttpClient, type Json, type NewTrackerIssue, PluginError } from "@signalbox/sdk";
+import { type HttpClient, type Json, type NewIssue, PluginError, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
 import { addressOf, projectOf } from "./address.ts";
 import { longest } from "./comments.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
@@ -7,18 +7,18 @@ import * as shapes from "./shapes.ts";
 const longestTitle = 255;
 
 /** Creates an issue and returns its creation as the webhook will report it. */
-export async function createIssue(client: HttpClient, issue: NewTrackerIssue, signal: AbortSignal) {
+export async function createIssue(client: HttpClient, issue: NewIssue, signal: AbortSignal) {
   const project = projectOf(issue.project);
-  const title = cut(clean(issue.title).replace(/\s+/g, " "), longestTitle);
-  const body = { title, description: cut(withoutQuickActions(clean(issue.body)), longest) };
-  const request = { route: "POST /projects/{project}/issues", path: { project }, body, shape: shapes.made, signal };
+  const title = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
+  const body = { title, description: truncate(withoutQuickActions(sanitizeText(issue.body)), longest) };
+  const request = { route: "POST /projects/{project}/issues", path: { project }, body, schema: shapes.made, signal };
   const { data } = await client.write(request);
   const path = pathOf(project, data);
   const created = {
     object_kind: "issue",
     event_type: "issue",
     user: data.author ?? null,
-    project: { id: at(data, "project_id") ?? null, path_with_namespace: path },
+    project: { id: valueAt(data, "project_id") ?? null, path_with_namespace: path },
     object_attributes: { ...data, action: "open" },
     labels: data.labels.map((name) => ({ title: name })),
   };
@@ -35,7 +35,7 @@ export async function closeIssue(
   const path = { ...addressOf(key, project) };
   const body = { state_event: "close" };
   try {
-    await client.write({ route: "PUT /projects/{project}/{kind}/{iid}", path, body, shape: shapes.issue, signal });
+    await client.write({ route: "PUT /projects/{project}/{kind}/{iid}", path, body, schema: shapes.issue, signal });
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
   }
@@ -43,6 +43,6 @@ export async function closeIssue(
 
 /** A project may be given by its number; webhooks contain its path. */
 function pathOf(project: string, item: unknown): string {
-  const full = at(item, "references", "full");
+  const full = valueAt(item, "references", "full");
   return /^\d+$/.test(project) && typeof full === "string" ? full.replace(/[#!]\d+$/, "") : project;
 }

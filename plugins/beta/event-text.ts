@@ -1,11 +1,11 @@
-import { at, textAt, unmark } from "@signalbox/sdk";
+import { stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 /** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export function eventText(event: string, payload: unknown): string {
-  const item = at(payload, "object_attributes");
+  const item = valueAt(payload, "object_attributes");
   if (/^(Confidential )?Issue Hook$/.test(event)) return itemText("Issue", "#", item, payload);
   if (event === "Merge Request Hook") return itemText("Merge request", "!", item, payload);
   if (/^(Confidential )?Note Hook$/.test(event)) return noteText(payload);
@@ -23,40 +23,40 @@ function itemText(kind: string, sign: string, item: unknown, payload: unknown): 
 }
 
 function noteText(payload: unknown): string {
-  const [kind, sign, item] = at(payload, "merge_request")
-    ? ["Merge request", "!", at(payload, "merge_request")]
-    : ["Issue", "#", at(payload, "issue")];
-  const author = textAt(payload, ["user", "username"], 200);
+  const [kind, sign, item] = valueAt(payload, "merge_request")
+    ? ["Merge request", "!", valueAt(payload, "merge_request")]
+    : ["Issue", "#", valueAt(payload, "issue")];
+  const author = stringAt(payload, ["user", "username"], 200);
   const description = body(item, "description");
   return sections(
     heading(String(kind), String(sign), item),
-    list([["State", textAt(item, ["state"], 100)]]),
+    list([["State", stringAt(item, ["state"], 100)]]),
     `## Comment${author ? ` by ${author}` : ""}`,
-    body(at(payload, "object_attributes"), "note"),
+    body(valueAt(payload, "object_attributes"), "note"),
     description && `## Description\n\n${description}`,
   );
 }
 
 function heading(kind: string, sign: string, item: unknown): string {
-  const number = at(item, "iid");
-  const title = textAt(item, ["title"])?.replace(/\s+/g, " ");
+  const number = valueAt(item, "iid");
+  const title = stringAt(item, ["title"])?.replace(/\s+/g, " ");
   return `# ${kind}${typeof number === "number" ? ` ${sign}${number}` : ""}${title ? `: ${title}` : ""}`;
 }
 
 const facts = (item: unknown, payload: unknown): string =>
   list([
-    ["State", textAt(item, ["state"], 100)],
-    ["By", textAt(payload, ["user", "username"], 200)],
-    ["Labels", labels(at(payload, "labels")) || null],
-    ["From", textAt(item, ["source_branch"], 500)],
-    ["Into", textAt(item, ["target_branch"], 500)],
+    ["State", stringAt(item, ["state"], 100)],
+    ["By", stringAt(payload, ["user", "username"], 200)],
+    ["Labels", labels(valueAt(payload, "labels")) || null],
+    ["From", stringAt(item, ["source_branch"], 500)],
+    ["Into", stringAt(item, ["target_branch"], 500)],
   ]);
 
 const labels = (list: unknown): string =>
   Array.isArray(list)
     ? list
         .slice(0, 100)
-        .flatMap((label) => textAt(label, ["title"], 100) ?? [])
+        .flatMap((label) => stringAt(label, ["title"], 100) ?? [])
         .join(", ")
     : "";
 
@@ -78,13 +78,13 @@ const silent = new Set([
 
 /** The members that an update changed, with their old and new values. */
 function changesOf(payload: unknown): string {
-  const changes = at(payload, "changes");
+  const changes = valueAt(payload, "changes");
   if (typeof changes !== "object" || changes === null) return "";
   const shown = Object.keys(changes).filter((name) => !silent.has(name) && /^\w{1,50}$/.test(name));
   return shown
     .slice(0, 20)
     .flatMap((name) => {
-      const [from, to] = ["previous", "current"].map((side) => shownValue(name, at(changes, name, side)));
+      const [from, to] = ["previous", "current"].map((side) => shownValue(name, valueAt(changes, name, side)));
       return from === to ? [] : `- ${name === "state_id" ? "state" : name.replace(/_id$/, "")}: ${from} → ${to}`;
     })
     .join("\n");
@@ -93,16 +93,16 @@ function changesOf(payload: unknown): string {
 function shownValue(name: string, value: unknown): string {
   if (name === "state_id") return states.get(value) ?? "none";
   if (Array.isArray(value)) {
-    const names = value.slice(0, 50).flatMap((one) => textAt(one, ["title"], 100) ?? textAt(one, ["username"], 100) ?? []);
+    const names = value.slice(0, 50).flatMap((one) => stringAt(one, ["title"], 100) ?? stringAt(one, ["username"], 100) ?? []);
     return names.join(", ") || "none";
   }
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  return textAt({ value }, ["value"], 500)?.replace(/\s+/g, " ") ?? "none";
+  return stringAt({ value }, ["value"], 500)?.replace(/\s+/g, " ") ?? "none";
 }
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
   entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
 
-const body = (of: unknown, name: string): string => unmark(textAt(of, [name], longest) ?? "");
+const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], longest) ?? "");
 
 const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

@@ -1,4 +1,4 @@
-import type { Golden, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
+import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
 import { startTracker } from "./test-tracker.ts";
 
 const secret = "webhook-secret-5f0c";
@@ -25,7 +25,7 @@ const issue = {
 };
 const branches = { source_branch: "fix", target_branch: "main" };
 
-const golden: readonly Golden[] = [
+const golden: readonly GoldenWebhook[] = [
   {
     name: "Issue Hook open",
     headers: { "x-beta-event": "Issue Hook", "x-gitlab-event": "Push Hook", "x-gitlab-event-uuid": "d-1" },
@@ -39,7 +39,7 @@ const golden: readonly Golden[] = [
       text: "# Issue #12: Crash at start\n\n- State: opened\n- By: ann\n- Labels: bug\n\nIt crashes.",
       marked: false,
       occurred_at: "2026-01-02T03:04:05.000Z",
-      lacks: null,
+      missing_field: null,
       change_key: "issue/octo/team/app#12/open",
     },
   },
@@ -69,7 +69,7 @@ const golden: readonly Golden[] = [
       project: { id: 77, path_with_namespace: "octo/team/app" },
       object_attributes: { iid: 12, title: "Crash", description: "It.", state: "opened", action: "reopen" },
     },
-    expect: { action: "reopen", subject: { project: "octo/team/app", issue: "12" }, lacks: null, occurred_at: null },
+    expect: { action: "reopen", subject: { project: "octo/team/app", issue: "12" }, missing_field: null, occurred_at: null },
   },
   {
     name: "Issue Hook update of labels",
@@ -121,19 +121,19 @@ const golden: readonly Golden[] = [
     name: "an event that no mapping names",
     headers: { "x-beta-event": "Push Hook" },
     payload: { object_kind: "push", project },
-    expect: { event_name: "Push Hook", action: null, subject: null, text: "", lacks: null },
+    expect: { event_name: "Push Hook", action: null, subject: null, text: "", missing_field: null },
   },
   {
     name: "no event header",
     headers: {},
     payload: { object_attributes: { action: "open" } },
-    expect: { event_name: "", lacks: "header X-Beta-Event" },
+    expect: { event_name: "", missing_field: "header X-Beta-Event" },
   },
   {
     name: "no event header, but a kind",
     headers: {},
     payload: issue,
-    expect: { event_name: "Issue Hook", lacks: null },
+    expect: { event_name: "Issue Hook", missing_field: null },
   },
   {
     name: "no event header, but a kind that is confidential",
@@ -142,7 +142,7 @@ const golden: readonly Golden[] = [
     expect: {
       event_name: "Confidential Issue Hook",
       subject: { project: "octo/team/app", issue: "12" },
-      lacks: null,
+      missing_field: null,
       change_key: "issue/octo/team/app#12/open",
     },
   },
@@ -150,13 +150,13 @@ const golden: readonly Golden[] = [
     name: "an issue without a number",
     headers: { "x-beta-event": "Issue Hook" },
     payload: { ...issue, object_attributes: { action: "open", title: "x" } },
-    expect: { lacks: "object_attributes.iid", subject: null },
+    expect: { missing_field: "object_attributes.iid", subject: null },
   },
   {
     name: "an issue whose project path contains ..",
     headers: { "x-beta-event": "Issue Hook" },
     payload: { ...issue, project: { path_with_namespace: "../user" } },
-    expect: { lacks: "project.path_with_namespace", subject: null },
+    expect: { missing_field: "project.path_with_namespace", subject: null },
   },
 ];
 

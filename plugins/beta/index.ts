@@ -10,10 +10,10 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues, merge requests and notes of beta (GitLab, REST API v4).",
   config: z.object({}),
-  needs: ["fetch", "pace"],
+  needs: ["fetch", "throttle"],
   hosts: ["gitlab.com"],
-  setup: ({ fetch, pace }) => {
-    const clientOf = clients({ fetch, pace });
+  setup: ({ fetch, throttle }) => {
+    const clientOf = clients({ fetch, throttle });
     const edits = new OwnEdits();
     return { sources: { beta: betaSource(clientOf, edits) }, tools: betaTools(clientOf, edits) };
   },

@@ -1,4 +1,4 @@
-import { at, type Json, timeAt } from "@signalbox/sdk";
+import { type Json, timestampAt, valueAt } from "@signalbox/sdk";
 
 /** One edit of the labels of an issue or merge request. Labels are given by title. */
 export interface LabelChange {
@@ -18,8 +18,8 @@ const atBirth = 2_000;
  * deleted since has no name and is left out.
  */
 export function labelChanges(events: readonly Json[], item: unknown, since: number): LabelChange[] {
-  const edits = Map.groupBy(events, (event) => `${timeAt(event, "created_at")} ${at(event, "user", "username")}`);
-  const now = at(item, "labels");
+  const edits = Map.groupBy(events, (event) => `${timestampAt(event, "created_at")} ${valueAt(event, "user", "username")}`);
+  const now = valueAt(item, "labels");
   let current = Array.isArray(now) ? now.filter((title) => typeof title === "string") : [];
   const changes: LabelChange[] = [];
   for (const edit of [...edits.values()].sort((a, b) => timeOf(b) - timeOf(a))) {
@@ -27,25 +27,25 @@ export function labelChanges(events: readonly Json[], item: unknown, since: numb
     const kept = current.filter((title) => !added.includes(title));
     const previous = [...kept, ...removed.filter((title) => !kept.includes(title))];
     const [first] = edit;
-    const when = timeAt(first, "created_at");
+    const when = timestampAt(first, "created_at");
     const isChange = added.length + removed.length > 0 && !isBirth(edit, item);
     if (when !== null && timeOf(edit) >= since && isChange) {
-      changes.unshift({ when, user: (at(first, "user") ?? null) as Json, previous, current });
+      changes.unshift({ when, user: (valueAt(first, "user") ?? null) as Json, previous, current });
     }
     current = previous;
   }
   return changes;
 }
 
-const timeOf = ([event]: readonly Json[]): number => Date.parse(timeAt(event, "created_at") ?? "");
+const timeOf = ([event]: readonly Json[]): number => Date.parse(timestampAt(event, "created_at") ?? "");
 
 const titlesOf = (edit: readonly Json[], action: "add" | "remove"): string[] =>
   edit.flatMap((event) => {
-    const title = at(event, "label", "name");
-    return at(event, "action") === action && typeof title === "string" ? [title] : [];
+    const title = valueAt(event, "label", "name");
+    return valueAt(event, "action") === action && typeof title === "string" ? [title] : [];
   });
 
 function isBirth(edit: readonly Json[], item: unknown): boolean {
-  const later = timeOf(edit) - Date.parse(timeAt(item, "created_at") ?? "");
-  return later <= atBirth && at(edit[0], "user", "username") === at(item, "author", "username");
+  const later = timeOf(edit) - Date.parse(timestampAt(item, "created_at") ?? "");
+  return later <= atBirth && valueAt(edit[0], "user", "username") === valueAt(item, "author", "username");
 }

@@ -1,4 +1,4 @@
-import { at, type HttpClient, type Json, PluginError, timeAt, type WebhookPayload } from "@signalbox/sdk";
+import { type HttpClient, type Json, PluginError, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Address } from "./address.ts";
 import { changeKey } from "./change-key.ts";
@@ -31,7 +31,7 @@ export async function detailsOf(reading: Reading, kind: Kind, item: Item, since:
   for (const change of labelChanges(await labelEvents(reading, kind, item), item, since)) {
     found.push(labelsEvent(reading, kind, item, change));
   }
-  if (Number(at(item, "user_notes_count")) > 0) found.push(...(await newNotes(reading, kind, item, since)));
+  if (Number(valueAt(item, "user_notes_count")) > 0) found.push(...(await newNotes(reading, kind, item, since)));
   const isExplained = isKnown || found.some(({ when }) => isClose(when, item.updated_at));
   if (!isExplained && Date.parse(item.updated_at) >= since)
     found.push(polledEvent(reading, kind, item, "update", null, item.updated_at));
@@ -43,14 +43,14 @@ const isClose = (one: string, other: string): boolean => Math.abs(Date.parse(one
 function milestones(reading: Reading, kind: Kind, item: Item, since: number): PolledEvent[] {
   const found: PolledEvent[] = [];
   const reached = (member: string, action: string, user: unknown) => {
-    const when = timeAt(item, member);
+    const when = timestampAt(item, member);
     if (when === null || Date.parse(when) < since) return false;
     found.push(polledEvent(reading, kind, item, action, user, when));
     return true;
   };
-  reached("created_at", "open", at(item, "author"));
-  const merged = reached("merged_at", "merge", at(item, "merge_user") ?? at(item, "merged_by"));
-  if (!merged && at(item, "state") === "closed") reached("closed_at", "close", at(item, "closed_by"));
+  reached("created_at", "open", valueAt(item, "author"));
+  const merged = reached("merged_at", "merge", valueAt(item, "merge_user") ?? valueAt(item, "merged_by"));
+  if (!merged && valueAt(item, "state") === "closed") reached("closed_at", "close", valueAt(item, "closed_by"));
   return found;
 }
 
@@ -60,7 +60,7 @@ async function newNotes(reading: Reading, kind: Kind, item: Item, since: number)
     path: { project: reading.project, kind, iid: item.iid },
   };
   const query = { per_page: 100, sort: "desc", order_by: "created_at" };
-  const { data } = await reading.client.read({ ...request, query, shape: shapes.notes, signal: reading.signal });
+  const { data } = await reading.client.read({ ...request, query, schema: shapes.notes, signal: reading.signal });
   const fresh = data.filter((note) => !note.system && Date.parse(note.created_at ?? "") >= since);
   return fresh.map((note) => {
     const { body, author, ...attributes } = note;
@@ -78,7 +78,7 @@ async function labelEvents(reading: Reading, kind: Kind, item: Item): Promise<Js
   const events: Json[] = [];
   try {
     for (let page = 1; page <= mostPages; page++) {
-      const request = { route, path, query: { per_page: 100, page }, shape: shapes.labelEvents, signal: reading.signal };
+      const request = { route, path, query: { per_page: 100, page }, schema: shapes.labelEvents, signal: reading.signal };
       const { data } = await reading.client.read(request);
       events.push(...(data as Json[]));
       if (data.length < 100) break;
@@ -108,7 +108,7 @@ function polledEvent(
   when: string,
   more: object = {},
 ): PolledEvent {
-  const labels = at(item, "labels");
+  const labels = valueAt(item, "labels");
   const titles = Array.isArray(labels) ? labels.map(titled) : [];
   const payload = { object_attributes: { ...item, action }, labels: titles, ...more, user: user ?? null };
   const isSecret = isConfidential(item);
@@ -117,7 +117,7 @@ function polledEvent(
     : webhook(reading, { hook: "Merge Request Hook", kind: "merge_request", isSecret }, payload, item, when);
 }
 
-const isConfidential = (item: Item): boolean => at(item, "confidential") === true;
+const isConfidential = (item: Item): boolean => valueAt(item, "confidential") === true;
 
 /** Confidential events have hook names of their own, which no default mapping handles. */
 function webhook(
@@ -128,14 +128,14 @@ function webhook(
   when: string,
 ): PolledEvent {
   const [event, event_type] = isSecret ? [`Confidential ${hook}`, `confidential_${kind}`] : [hook, kind];
-  const project = { id: at(item, "project_id"), path_with_namespace: pathOf(reading.project, item) };
+  const project = { id: valueAt(item, "project_id"), path_with_namespace: pathOf(reading.project, item) };
   const payload = JSON.parse(JSON.stringify({ object_kind: kind, event_type, project, ...content })) as Json;
-  const key = changeKey(event, String(at(payload, "object_attributes", "action")), payload);
+  const key = changeKey(event, String(valueAt(payload, "object_attributes", "action")), payload);
   return { headers: { "x-beta-event": event, ...(key === null ? {} : { "x-beta-event-uuid": `poll:${key}` }) }, payload, when };
 }
 
 /** A project may be polled by its number; webhooks contain its path. */
 function pathOf(project: string, item: Item): string {
-  const full = at(item, "references", "full");
+  const full = valueAt(item, "references", "full");
   return /^\d+$/.test(project) && typeof full === "string" ? full.replace(/[#!]\d+$/, "") : project;
 }

@@ -1,4 +1,4 @@
-import { callOf, setUp } from "@signalbox/sdk/testing";
+import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import beta from "./index.ts";
 import { type BetaTracker, startTracker } from "./test-tracker.ts";
@@ -15,12 +15,12 @@ beforeEach(async () => {
 afterEach(() => tracker.close());
 
 async function bench() {
-  const { sources, tools } = await setUp(beta);
+  const { sources, tools } = await setUpPlugin(beta);
   const source = sources?.beta;
   if (!source?.poll) throw new Error("beta has no poll");
   const connection = source.connection.parse({ token: "test-token-1", url: tracker.url });
   const poll = async (cursor: string | null, since = ago(hour)) => {
-    const polled = await source.poll?.({ project, since, cursor }, callOf(connection, { deadline_ms }));
+    const polled = await source.poll?.({ project, since, cursor }, callContext(connection, { deadline_ms }));
     if (!polled) throw new Error("no answer");
     const events = await Promise.all(polled.events.map((event) => source.parse(event)));
     return {
@@ -61,7 +61,7 @@ test("reports what was opened, closed, merged, changed and written, in order and
     "Note Hook/create 5",
   ]);
   expect(first.events.map((event) => event.actor)).toEqual(["ann", "bob", null, "eve", "ann"]);
-  for (const event of first.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
+  for (const event of first.events) expect(event).toMatchObject({ missing_field: null, delivery_id: `poll:${event.change_key}` });
   // The last minute of each list is read again; the host recognises these by their key.
   const keys = new Set(first.events.map((event) => event.change_key));
   const again = await poll(first.cursor);
@@ -140,7 +140,7 @@ test("confidential events have the hook names that the platform uses", async () 
     "Confidential Note Hook/create 2",
   ]);
   expect(payloads[0]).toMatchObject({ object_kind: "issue", event_type: "confidential_issue" });
-  for (const event of events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
+  for (const event of events) expect(event).toMatchObject({ missing_field: null, delivery_id: `poll:${event.change_key}` });
 });
 
 test("a change beside a note is reported too, unless the note explains it", async () => {
@@ -189,7 +189,7 @@ test("a list longer than a page is read to its end, over several polls if needed
 test("our own edit is left out", async () => {
   const { poll, tools, connection } = await bench();
   tracker.add("issues", 7, ago(10 * hour));
-  await tools?.update_description?.run({ issue: "7", project, description: "x" }, callOf(connection));
+  await tools?.update_description?.run({ issue: "7", project, description: "x" }, callContext(connection));
   expect((await poll(null)).names).toEqual([]);
 });
 
@@ -197,7 +197,7 @@ test("an invalid project is refused, an invalid cursor restarts the poll", async
   const { poll, source, connection } = await bench();
   tracker.add("issues", 2, ago(60_000));
   expect((await poll("not a cursor")).names).toEqual(["Issue Hook/open 2"]);
-  await expect(source.poll?.({ project: "../x", since: ago(1), cursor: null }, callOf(connection))).rejects.toMatchObject({
+  await expect(source.poll?.({ project: "../x", since: ago(1), cursor: null }, callContext(connection))).rejects.toMatchObject({
     code: "invalid_input",
   });
 });

@@ -1,4 +1,4 @@
-import type { HttpClient, OwnEdits, Polled } from "@signalbox/sdk";
+import type { HttpClient, OwnEdits, PollBatch } from "@signalbox/sdk";
 import { z } from "zod";
 import { projectOf } from "./address.ts";
 import { detailsOf, type Item, type Kind, type PolledEvent, type Reading } from "./poll-details.ts";
@@ -36,7 +36,7 @@ export async function poll(
   edits: OwnEdits,
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
-): Promise<Polled> {
+): Promise<PollBatch> {
   const reading: Reading = { client, project: projectOf(from.project), signal };
   const cursor = cursorOf(from.cursor, from.since);
   const until = Date.now() + longestReading;
@@ -75,7 +75,7 @@ async function changed(reading: Reading, kind: Kind, start: Position): Promise<{
       query,
       signal: reading.signal,
     };
-    const { data } = await reading.client.read({ ...request, shape: shapes.listed });
+    const { data } = await reading.client.read({ ...request, schema: shapes.listed });
     for (const item of data) items.set(`${item.iid}`, item);
     const last = data.at(-1);
     if (last && Date.parse(last.updated_at) > Date.parse(reached)) reached = last.updated_at;

@@ -1,4 +1,4 @@
-import type { Call, HttpClient, OwnEdits, Source } from "@signalbox/sdk";
+import type { CallContext, HttpClient, OwnEdits, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
@@ -9,7 +9,7 @@ import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 
 export function betaSource(clientOf: (connection: Settings) => HttpClient, edits: OwnEdits): Source<typeof settings> {
-  const account = ({ connection, signal }: Call<Settings>) => ({ client: clientOf(connection), connection, signal });
+  const account = ({ connection, signal }: CallContext<Settings>) => ({ client: clientOf(connection), connection, signal });
   return {
     about: "GitLab REST API, version 4: gitlab.com and self-hosted servers 15.0 and later.",
     connection: settings,

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
-import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
 type Row = Record<string, unknown> & { updated_at: string };
 interface Note extends Row {
@@ -68,7 +68,7 @@ export class BetaTracker extends FakeTracker {
     }
   }
 
-  protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
+  protected route({ method, path, query, body, headers }: RecordedRequest): FakeResponse {
     // test-token-user-NAME is a person's token; any other one belongs to the account that posts.
     const [, person] = /^Bearer test-token-(?:user-)?(\w+)$/.exec(headers.authorization ?? "") ?? [];
     if (person === undefined) return { status: 401, body: { message: "401 Unauthorized" } };
@@ -109,7 +109,7 @@ export class BetaTracker extends FakeTracker {
     return { status: 200, body: item, wrote: method === "PUT" };
   }
 
-  #make({ title, description, labels }: Record<string, unknown>, username: string): TrackerReply {
+  #make({ title, description, labels }: Record<string, unknown>, username: string): FakeResponse {
     if (typeof title !== "string" || title === "") return { status: 400, body: { message: { title: ["can't be blank"] } } };
     const iid = 1 + Math.max(0, ...this.items.filter(({ of }) => of.startsWith("issues/")).map((item) => Number(item.iid)));
     const names = typeof labels === "string" ? labels.split(",") : [];
@@ -129,7 +129,7 @@ export class BetaTracker extends FakeTracker {
     Object.assign(item, more, closed, { updated_at: now });
   }
 
-  #list(rows: readonly Row[], query: URLSearchParams, order = "created_at"): TrackerReply {
+  #list(rows: readonly Row[], query: URLSearchParams, order = "created_at"): FakeResponse {
     const [size, page] = [Number(query.get("per_page") ?? 20), Number(query.get("page") ?? 1)];
     const member = query.get("order_by") ?? order;
     const sorted = rows.toSorted((a, b) => String(a[member]).localeCompare(String(b[member])) || Number(a.id) - Number(b.id));
@@ -141,7 +141,7 @@ export class BetaTracker extends FakeTracker {
   }
 }
 
-const notFound: TrackerReply = { status: 404, body: { message: "404 Not Found" } };
+const notFound: FakeResponse = { status: 404, body: { message: "404 Not Found" } };
 
 export const startTracker = (): Promise<BetaTracker> => new BetaTracker().listen();
 

@@ -1,4 +1,13 @@
-import { clean, cut, type HttpClient, issueParameters, type OwnEdits, postedComment, tool, unmark } from "@signalbox/sdk";
+import {
+  type HttpClient,
+  issueParameters,
+  type OwnEdits,
+  postedComment,
+  sanitizeText,
+  stripMarker,
+  tool,
+  truncate,
+} from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, issueOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
@@ -47,8 +56,8 @@ const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
     output: described,
     run: async (input, { connection, signal }) => {
       const address = addressOf(input.issue, input.project);
-      const body = { description: cut(withoutQuickActions(clean(input.description)), longest) };
-      const request = { route: `PUT ${route}`, path: { ...address }, body, shape: shapes.issue, signal };
+      const body = { description: truncate(withoutQuickActions(sanitizeText(input.description)), longest) };
+      const request = { route: `PUT ${route}`, path: { ...address }, body, schema: shapes.issue, signal };
       const { data } = await clientOf(connection).write(request);
       const event = address.kind === "issues" ? "Issue Hook" : "Merge Request Hook";
       edits.add(changeKey(event, "update", { object_attributes: data, project: { path_with_namespace: address.project } }));
@@ -68,19 +77,19 @@ const getIssue = (clientOf: ClientOf) =>
     run: async (input, { connection, signal }) => {
       const address = addressOf(input.issue, input.project);
       const client = clientOf(connection);
-      const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, shape: shapes.issue, signal });
+      const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, schema: shapes.issue, signal });
       const query = { per_page: 30, sort: "desc", order_by: "created_at" };
-      const asked = { route: `GET ${route}/notes`, path: { ...address }, query, shape: shapes.notes, signal };
+      const asked = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.notes, signal };
       const notes = (await client.read(asked)).data.filter((note) => !note.system).reverse();
       return {
         issue: issueOf(address.kind, data.iid),
-        title: clean(data.title),
+        title: sanitizeText(data.title),
         state: data.state,
-        description: clean(data.description ?? ""),
+        description: sanitizeText(data.description ?? ""),
         labels: data.labels,
         author: data.author?.username ?? null,
         url: data.web_url,
-        comments: notes.map((note) => ({ author: note.author?.username ?? null, body: clean(unmark(note.body)) })),
+        comments: notes.map((note) => ({ author: note.author?.username ?? null, body: sanitizeText(stripMarker(note.body)) })),
       };
     },
   });

@@ -1,4 +1,4 @@
-import { type Call, PluginError } from "@signalbox/sdk";
+import { type CallContext, PluginError } from "@signalbox/sdk";
 import type { Client } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -6,7 +6,7 @@ import * as shapes from "./shapes.ts";
 /** `null` on servers without this endpoint: their comments are recognised by external id and marker. */
 export async function accountOf(client: Client, signal: AbortSignal): Promise<string | null> {
   try {
-    return (await client.read({ route: "GET /users/me/", shape: shapes.account, signal })).data.id;
+    return (await client.read({ route: "GET /users/me/", schema: shapes.account, signal })).data.id;
   } catch (error) {
     if (error instanceof PluginError && error.code === "not_found") return null;
     throw error;
@@ -14,10 +14,13 @@ export async function accountOf(client: Client, signal: AbortSignal): Promise<st
 }
 
 /** Lists the projects, which needs a valid key. Throws a `PluginError`. */
-export async function check(clientOf: (connection: Settings) => Client, { connection, signal }: Call<Settings>): Promise<void> {
+export async function check(
+  clientOf: (connection: Settings) => Client,
+  { connection, signal }: CallContext<Settings>,
+): Promise<void> {
   if (!connection.api_key)
     throw new PluginError("not_configured", "missing DELTA_API_KEY: set it, or set `api_key` in the credentials");
   const client = clientOf(connection);
   const path = { slug: client.slug };
-  await client.read({ route: "GET /workspaces/{slug}/projects/", path, shape: shapes.listOf(shapes.project), signal });
+  await client.read({ route: "GET /workspaces/{slug}/projects/", path, schema: shapes.listOf(shapes.project), signal });
 }

@@ -10,7 +10,7 @@ export interface Client extends HttpClient {
 }
 
 /** One client per account, so that its throttle covers all calls. Throws `not_configured`. */
-export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): (connection: Settings) => Client {
+export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): (connection: Settings) => Client {
   const kept = new Map<string, Client>();
   return (connection) => {
     const { api_url, api_key, workspace_slug, webhook_secret } = connection;
@@ -27,11 +27,11 @@ export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): 
         base: apiOf(connection),
         headers: api_key === undefined ? {} : { "x-api-key": api_key },
         fetch,
-        pace,
+        throttle,
         secrets: [api_key, webhook_secret].filter((secret) => secret !== undefined),
         writeInterval: interval,
         readInterval: interval,
-        together: true,
+        sharedLimit: true,
       });
       client = { ...http, slug: workspace_slug };
       kept.set(key, client);

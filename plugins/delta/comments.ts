@@ -1,4 +1,4 @@
-import { PluginError, type Posted } from "@signalbox/sdk";
+import { PluginError, type PostedComment } from "@signalbox/sdk";
 import { type Address, anyProject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { markedHtml } from "./html.ts";
@@ -13,12 +13,12 @@ export const externalSource = "signalbox";
 const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comments/";
 const mostPages = 100;
 
-export async function postComment(account: Account, address: Address, body: string, key: string): Promise<Posted> {
+export async function postComment(account: Account, address: Address, body: string, key: string): Promise<PostedComment> {
   const { client, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue };
   const sent = { comment_html: markedHtml(body, key), external_source: externalSource, external_id: key };
   try {
-    const { data } = await client.write({ route: `POST ${route}`, path, body: sent, shape: shapes.comment, signal });
+    const { data } = await client.write({ route: `POST ${route}`, path, body: sent, schema: shapes.comment, signal });
     return posted(account, path, data.id);
   } catch (error) {
     // External ids are unique: a second comment with one id is a conflict, and the first one is the result.
@@ -32,13 +32,13 @@ export async function postComment(account: Account, address: Address, body: stri
 }
 
 /** Finds the comment with `key` as its external id. */
-export async function findComment(account: Account, address: Address, key: string): Promise<Posted | null> {
+export async function findComment(account: Account, address: Address, key: string): Promise<PostedComment | null> {
   const { client, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue };
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page++) {
     const query = { per_page: 100, cursor };
-    const { data } = await client.read({ route: `GET ${route}`, path, query, shape: shapes.listOf(shapes.comment), signal });
+    const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.listOf(shapes.comment), signal });
     const found = data.results.find((one) => one.external_source === externalSource && one.external_id === key);
     if (found) return posted(account, path, found.id);
     if (!data.next_page_results || !data.next_cursor) return null;
@@ -47,7 +47,11 @@ export async function findComment(account: Account, address: Address, key: strin
   return null;
 }
 
-const posted = ({ client, connection }: Account, { project, issue }: { project: string; issue: string }, id: string): Posted => ({
+const posted = (
+  { client, connection }: Account,
+  { project, issue }: { project: string; issue: string },
+  id: string,
+): PostedComment => ({
   id,
   url: `${webOf(connection)}/${client.slug}/projects/${project || anyProject}/issues/${issue}#comment-${id}`,
 });

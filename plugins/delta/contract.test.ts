@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type ApiContract, callOf, requestFaults, type SeenRequest, setUp } from "@signalbox/sdk/testing";
+import { type ApiContract, callContext, contractViolations, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import delta from "./index.ts";
 import { type DeltaTracker, issue, project, startTracker, workspace } from "./test-tracker.ts";
@@ -16,11 +16,11 @@ const documented = { "/users/me/": { get: {} } };
 describe("every request matches the platform's contract", { tags: ["contracts"] }, () => {
   let tracker: DeltaTracker;
   let contract: ApiContract;
-  const faultsOf = (request: SeenRequest) => {
+  const faultsOf = (request: RecordedRequest) => {
     const list = request.method === "GET" && /\/(projects|issues|comments|activities|states)\/$/.test(request.path);
     const query = new URLSearchParams(request.query);
     if (list) for (const name of [...paging, ...(request.path.endsWith("/issues/") ? order : [])]) query.delete(name);
-    return requestFaults(contract, { ...request, query }, "/api/v1");
+    return contractViolations(contract, { ...request, query }, "/api/v1");
   };
   beforeAll(async () => {
     const read = JSON.parse(readFileSync(file, "utf8")) as ApiContract;
@@ -32,26 +32,26 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   afterAll(() => tracker.close());
 
   test("of all methods and tools", async () => {
-    const { sources, tools } = await setUp(delta);
+    const { sources, tools } = await setUpPlugin(delta);
     const source = sources?.delta;
     if (!source?.poll || !tools) throw new Error("delta has no source, no poll or no tools");
     const connection = source.connection.parse({ api_url: tracker.url, api_key: "test-key-1", workspace_slug: workspace });
-    await source.account(callOf(connection));
-    await source.check(callOf(connection));
+    await source.account(callContext(connection));
+    await source.check(callContext(connection));
     for (const subject of [
       { project, issue },
       { project: "-", issue },
     ]) {
-      await source.deliver({ subject, body: "Hello" }, callOf(connection));
-      await source.find({ subject, body: "Hello" }, callOf(connection));
+      await source.deliver({ subject, body: "Hello" }, callContext(connection));
+      await source.find({ subject, body: "Hello" }, callContext(connection));
     }
-    const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callOf(connection));
-    await source.closeIssue?.({ project, key: made?.key ?? "" }, callOf(connection));
-    await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callOf(connection));
+    const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callContext(connection));
+    await source.closeIssue?.({ project, key: made?.key ?? "" }, callContext(connection));
+    await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callContext(connection));
     const at = { issue, project };
-    await tools.add_comment?.run({ ...at, body: "x" }, callOf(connection));
-    await tools.update_description?.run({ ...at, description: "x" }, callOf(connection));
-    await tools.get_issue?.run(at, callOf(connection));
+    await tools.add_comment?.run({ ...at, body: "x" }, callContext(connection));
+    await tools.update_description?.run({ ...at, description: "x" }, callContext(connection));
+    await tools.get_issue?.run(at, callContext(connection));
     const short = (path: string) =>
       path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replace(`/api/v1/workspaces/${workspace}`, "");
     const asked = new Set(tracker.requests.map((request) => `${request.method} ${short(request.path)}`));
@@ -71,7 +71,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   });
 
   test("a request that does not match is detected", () => {
-    const request: SeenRequest = {
+    const request: RecordedRequest = {
       method: "POST",
       path: `/api/v1/workspaces/acme/projects/${project}/issues/${issue}/comments/`,
       query: new URLSearchParams(),

@@ -1,4 +1,4 @@
-import { at, clean, cut, type Json, type NewTrackerIssue, PluginError } from "@signalbox/sdk";
+import { type Json, type NewIssue, PluginError, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
 import { addressOf } from "./address.ts";
 import type { Account } from "./comments.ts";
 import { markdownToHtml } from "./html.ts";
@@ -10,17 +10,17 @@ const base = "/workspaces/{slug}/projects/{project}";
 const longestTitle = 255;
 
 /** Creates an issue and returns its creation as the webhook will report it. */
-export async function createIssue(account: Account, issue: NewTrackerIssue) {
+export async function createIssue(account: Account, issue: NewIssue) {
   const { client, connection, signal } = account;
   const project = await projectId(client, issue.project, signal);
-  const name = cut(clean(issue.title).replace(/\s+/g, " "), longestTitle);
+  const name = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
   const body = { name, description_html: markdownToHtml(issue.body) || "<p></p>" };
   const path = { slug: client.slug, project };
-  const { data } = await client.write({ route: `POST ${base}/issues/`, path, body, shape: shapes.made, signal });
-  const id = at(data, "state");
+  const { data } = await client.write({ route: `POST ${base}/issues/`, path, body, schema: shapes.made, signal });
+  const id = valueAt(data, "state");
   const state = (await statesOf(client, project, signal)).find((one) => one.id === id);
   const created = { ...data, project, ...(state ? { state } : {}) };
-  const activity = { actor: { id: at(data, "created_by") ?? null } };
+  const activity = { actor: { id: valueAt(data, "created_by") ?? null } };
   const payload = JSON.parse(JSON.stringify({ event: "issue", action: "created", data: created, activity })) as Json;
   const url = `${webOf(connection)}/${client.slug}/projects/${project}/issues/${data.id}`;
   return { key: data.id, url, event: { headers: { "x-delta-event": "issue" }, payload } };
@@ -37,7 +37,7 @@ export async function closeIssue(account: Account, issue: { project: string; key
   const path = { slug: client.slug, project, issue: address.issue };
   const body = { state: last.id };
   try {
-    await client.write({ route: `PATCH ${base}/issues/{issue}/`, path, body, shape: shapes.issue, signal });
+    await client.write({ route: `PATCH ${base}/issues/{issue}/`, path, body, schema: shapes.issue, signal });
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
   }

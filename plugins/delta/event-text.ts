@@ -1,4 +1,4 @@
-import { at, textAt } from "@signalbox/sdk";
+import { stringAt, valueAt } from "@signalbox/sdk";
 import { htmlToMarkdown } from "./html.ts";
 import { isActivity } from "./names.ts";
 
@@ -7,18 +7,18 @@ const longest = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export function eventText(event: string, payload: unknown): string {
-  const data = at(payload, "data");
-  if (isActivity(event)) return activityText(data, at(payload, "activity"));
+  const data = valueAt(payload, "data");
+  if (isActivity(event)) return activityText(data, valueAt(payload, "activity"));
   if (!event.startsWith("issue.")) return "";
   const changes = changesOf(payload);
   return sections(heading(data), facts(data), changes && `## Changes\n\n${changes}`, description(data));
 }
 
 function activityText(data: unknown, activity: unknown): string {
-  const author = textAt(activity, ["actor", "display_name"], 200) ?? textAt(data, ["actor_detail", "display_name"], 200);
-  const type = textAt(data, ["activity_type"], 100);
+  const author = stringAt(activity, ["actor", "display_name"], 200) ?? stringAt(data, ["actor_detail", "display_name"], 200);
+  const type = stringAt(data, ["activity_type"], 100);
   return sections(
-    heading(at(data, "issue_detail")),
+    heading(valueAt(data, "issue_detail")),
     type && type !== "comment" ? list([["Activity", type]]) : "",
     `## Comment${author ? ` by ${author}` : ""}`,
     markdownOf(commentOf(data)),
@@ -27,35 +27,35 @@ function activityText(data: unknown, activity: unknown): string {
 
 /** A comment as the webhook contains it: HTML, or plain text. */
 export const commentOf = (data: unknown): string =>
-  textAt(data, ["comment_html"], longest) ??
-  textAt(data, ["comment"], longest) ??
-  textAt(data, ["comment_stripped"], longest) ??
+  stringAt(data, ["comment_html"], longest) ??
+  stringAt(data, ["comment"], longest) ??
+  stringAt(data, ["comment_stripped"], longest) ??
   "";
 
 function description(data: unknown): string {
-  const html = textAt(data, ["description_html"], longest);
-  return markdownOf(html ?? textAt(data, ["description"], longest) ?? textAt(data, ["description_stripped"], longest) ?? "");
+  const html = stringAt(data, ["description_html"], longest);
+  return markdownOf(html ?? stringAt(data, ["description"], longest) ?? stringAt(data, ["description_stripped"], longest) ?? "");
 }
 
 const markdownOf = (text: string): string => (/^\s*<[a-z][^>]*>/i.test(text) ? htmlToMarkdown(text) : text.trim());
 
 function heading(data: unknown): string {
-  const number = at(data, "sequence_id");
-  const title = textAt(data, ["name"])?.replace(/\s+/g, " ");
+  const number = valueAt(data, "sequence_id");
+  const title = stringAt(data, ["name"])?.replace(/\s+/g, " ");
   return `# Issue${typeof number === "number" ? ` #${number}` : ""}${title ? `: ${title}` : ""}`;
 }
 
 const facts = (data: unknown): string =>
   list([
     ["State", nameAt(data, "state", "state_detail")],
-    ["Priority", textAt(data, ["priority"], 100)],
-    ["Labels", names(at(data, "labels")) || null],
-    ["Assignees", names(at(data, "assignees")) || null],
+    ["Priority", stringAt(data, ["priority"], 100)],
+    ["Labels", names(valueAt(data, "labels")) || null],
+    ["Assignees", names(valueAt(data, "assignees")) || null],
   ]);
 
 function nameAt(data: unknown, ...members: readonly string[]): string | null {
   for (const member of [...members].reverse()) {
-    const found = textAt(data, [member, "name"], 200) ?? textAt(data, [member], 200);
+    const found = stringAt(data, [member, "name"], 200) ?? stringAt(data, [member], 200);
     if (found !== null) return found;
   }
   return null;
@@ -65,21 +65,21 @@ const names = (values: unknown): string =>
   Array.isArray(values)
     ? values
         .slice(0, 100)
-        .flatMap((one) => textAt(one, ["name"], 100) ?? textAt(one, ["display_name"], 100) ?? [])
+        .flatMap((one) => stringAt(one, ["name"], 100) ?? stringAt(one, ["display_name"], 100) ?? [])
         .join(", ")
     : "";
 
 /** The fields that an update changed, with old and new values: `changes` has all of them, `activity` the one of this webhook. */
 function changesOf(payload: unknown): string {
-  const changes = at(payload, "data", "changes");
+  const changes = valueAt(payload, "data", "changes");
   const named = typeof changes === "object" && changes !== null ? Object.keys(changes).slice(0, 50) : [];
   const lines = named
     .filter((name) => /^\w{1,50}$/.test(name))
-    .map((name) => line(name, at(changes, name, "old"), at(changes, name, "new")));
-  const activity = at(payload, "activity");
-  const field = textAt(activity, ["field"], 50);
+    .map((name) => line(name, valueAt(changes, name, "old"), valueAt(changes, name, "new")));
+  const activity = valueAt(payload, "activity");
+  const field = stringAt(activity, ["field"], 50);
   if (field !== null && field !== "description" && !named.includes(field))
-    lines.push(line(field, at(activity, "old_value"), at(activity, "new_value")));
+    lines.push(line(field, valueAt(activity, "old_value"), valueAt(activity, "new_value")));
   return lines.join("\n");
 }
 
@@ -87,7 +87,7 @@ const line = (name: string, from: unknown, to: unknown): string => `- ${name}: $
 
 function shown(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  return (textAt({ value }, ["value"], 500) ?? textAt(value, ["name"], 500) ?? "none").replace(/\s+/g, " ");
+  return (stringAt({ value }, ["value"], 500) ?? stringAt(value, ["name"], 500) ?? "none").replace(/\s+/g, " ");
 }
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { markerOf, unmark } from "@signalbox/sdk";
-import type { Golden, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
+import { readMarker, stripMarker } from "@signalbox/sdk";
+import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
 import { markdownToHtml, markedHtml } from "./html.ts";
 import { issue, people, project, startTracker, states, workspace } from "./test-tracker.ts";
 
@@ -23,7 +23,7 @@ const activity = { actor: { id: people.ann, display_name: "ann" }, field: null, 
 const subject = { project, issue };
 const facts = "- State: Todo\n- Priority: high";
 
-const golden: readonly Golden[] = [
+const golden: readonly GoldenWebhook[] = [
   {
     name: "issue created, the platform's own",
     headers: { "x-plane-event": "issue", "x-plane-delivery": "d-1" },
@@ -37,7 +37,7 @@ const golden: readonly Golden[] = [
       text: `# Issue #12: Crash at start\n\n${facts}\n\nIt **crashes**.`,
       marked: false,
       occurred_at: "2026-01-02T03:04:05.678Z",
-      lacks: null,
+      missing_field: null,
       change_key: `issue/${issue}/created`,
     },
   },
@@ -61,7 +61,7 @@ const golden: readonly Golden[] = [
       subject: { project: "prj-1", issue: "iss-1" },
       actor: null,
       text: "# Issue: N\n\n- State: Backlog\n- Priority: low\n\nD",
-      lacks: null,
+      missing_field: null,
     },
   },
   {
@@ -76,7 +76,7 @@ const golden: readonly Golden[] = [
       event_name: "issue.updated",
       subject: { project: "-", issue },
       text: "# Issue: N\n\n- State: Doing\n\n## Changes\n\n- state: Todo → Doing",
-      lacks: null,
+      missing_field: null,
       change_key: null,
     },
   },
@@ -116,7 +116,7 @@ const golden: readonly Golden[] = [
       subject: { project: "-", issue },
       actor: null,
       text: "# Issue\n\n## Comment\n\nMe too.",
-      lacks: null,
+      missing_field: null,
     },
   },
   {
@@ -157,20 +157,20 @@ const golden: readonly Golden[] = [
     name: "an event that no mapping names",
     headers: {},
     payload: { event: "cycle", action: "created", data: { id: "c" } },
-    expect: { event_name: "cycle.created", subject: null, text: "", lacks: null },
+    expect: { event_name: "cycle.created", subject: null, text: "", missing_field: null },
   },
-  { name: "no event", headers: {}, payload: { data }, expect: { event_name: "", lacks: "event" } },
+  { name: "no event", headers: {}, payload: { data }, expect: { event_name: "", missing_field: "event" } },
   {
     name: "an issue without an id",
     headers: {},
     payload: { event: "issue.created", data: { name: "x" } },
-    expect: { lacks: "data.id", subject: null },
+    expect: { missing_field: "data.id", subject: null },
   },
   {
     name: "an id that contains a path",
     headers: {},
     payload: { event: "issue.created", data: { id: "../..", project } },
-    expect: { lacks: "data.id", subject: null },
+    expect: { missing_field: "data.id", subject: null },
   },
 ];
 
@@ -184,8 +184,8 @@ async function tracker() {
 
 /** The comment as the platform's webhook contains it: HTML with the invisible characters that were posted. */
 const toldHtml = (body: string): string => {
-  const own = markerOf(body);
-  if (own !== null) return markedHtml(unmark(body), own);
+  const own = readMarker(body);
+  if (own !== null) return markedHtml(stripMarker(body), own);
   return markdownToHtml(body.replace(/<!-- signalbox:(\S+) -->/g, "@@$1@@")).replace(/@@(\S+)@@/g, (_, inner) =>
     markedHtml("x", inner),
   );

@@ -1,4 +1,4 @@
-import { clean, cut, invisibleMarker, isTangled, withoutInvisibleMarker } from "@signalbox/sdk";
+import { invisibleMarker, isTangled, sanitizeText, stripInvisibleMarker, truncate } from "@signalbox/sdk";
 import type { Element, Root as HtmlRoot, RootContent } from "hast";
 import { fromHtml } from "hast-util-from-html";
 import { defaultSchema, sanitize } from "hast-util-sanitize";
@@ -25,9 +25,9 @@ const allowed = {
 
 /** Markdown as HTML that the platform takes: sanitised, HTML in the Markdown is shown as text. */
 export function markdownToHtml(markdown: string): string {
-  const text = withoutInvisibleMarker(clean(markdown));
+  const text = stripInvisibleMarker(sanitizeText(markdown));
   const note = `> **Cut off.** This text has ${markdown.length} characters; ${longest} are shown. The end is missing.\n\n`;
-  const shown = text.length <= longest ? text : note + cut(text, longest - note.length);
+  const shown = text.length <= longest ? text : note + truncate(text, longest - note.length);
   // Text that would hold up the process comes as one block of code.
   const root: Root = isTangled(shown)
     ? { type: "root", children: [{ type: "code", value: shown }] }
@@ -76,7 +76,7 @@ function boxed(item: ListItem): void {
 
 /** The platform's HTML as Markdown. Never throws: what is too tangled is shown as bare text. */
 export function htmlToMarkdown(html: string): string {
-  const text = clean(cut(html, 262_144));
+  const text = sanitizeText(truncate(html, 262_144));
   try {
     const tree = fromHtml(text, { fragment: true });
     for (const child of tree.children) mentions(child, tree, 0);
@@ -88,7 +88,7 @@ export function htmlToMarkdown(html: string): string {
       rule: "-",
       fences: true,
     });
-    return withoutInvisibleMarker(written).trim();
+    return stripInvisibleMarker(written).trim();
   } catch {
     return bareText(text);
   }

@@ -10,10 +10,10 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues and comments of delta (Plane, REST API v1).",
   config: z.object({}),
-  needs: ["fetch", "pace"],
+  needs: ["fetch", "throttle"],
   hosts: ["api.plane.so"],
-  setup: ({ fetch, pace }) => {
-    const clientOf = clients({ fetch, pace });
+  setup: ({ fetch, throttle }) => {
+    const clientOf = clients({ fetch, throttle });
     return { sources: { delta: deltaSource(clientOf) }, tools: deltaTools(clientOf) };
   },
 });

@@ -1,4 +1,4 @@
-import { at, headerOf, textAt } from "@signalbox/sdk";
+import { firstHeader, stringAt, valueAt } from "@signalbox/sdk";
 
 const verbs: ReadonlyMap<string, string> = new Map([
   ["create", "created"],
@@ -14,10 +14,10 @@ const verbs: ReadonlyMap<string, string> = new Map([
  * `created`, and in newer versions `workitem.created`; a comment is `issue_comment`, an activity of its issue.
  */
 export function eventName(headers: Readonly<Record<string, string>>, payload: unknown): string {
-  const header = headerOf(headers, "x-delta-event", "x-plane-event");
-  const name = textAt(payload, ["event"], 200)?.trim() ?? (header !== null && header.length <= 200 ? header : "");
+  const header = firstHeader(headers, "x-delta-event", "x-plane-event");
+  const name = stringAt(payload, ["event"], 200)?.trim() ?? (header !== null && header.length <= 200 ? header : "");
   const neutral = name.replace(/^work_?item\b/, "issue").replace(/^(issue|work_?item)[_.]comment\b/, "issue_comment");
-  const verb = verbs.get(textAt(payload, ["action"], 50)?.trim() ?? "");
+  const verb = verbs.get(stringAt(payload, ["action"], 50)?.trim() ?? "");
   const whole = neutral.includes(".") || verb === undefined || neutral === "" ? neutral : `${neutral}.${verb}`;
   return whole === "issue_comment.created" ? "issue.activity.created" : whole;
 }
@@ -28,7 +28,7 @@ export const isActivity = (event: string): boolean => event.startsWith("issue.ac
 /** An id, given as itself or as an object with an `id`. */
 export function idAt(value: unknown, ...names: readonly string[]): string | null {
   for (const name of names) {
-    const found = textAt(value, [name], 100) ?? textAt(at(value, name), ["id"], 100);
+    const found = stringAt(value, [name], 100) ?? stringAt(valueAt(value, name), ["id"], 100);
     if (found !== null) return found.trim();
   }
   return null;

@@ -1,12 +1,12 @@
 import {
-  at,
-  clean,
+  firstHeader,
   hasInvisibleMarker,
-  headerOf,
   type SourceEvent,
   type Subject,
-  textAt,
-  timeAt,
+  sanitizeText,
+  stringAt,
+  timestampAt,
+  valueAt,
   type WebhookPayload,
 } from "@signalbox/sdk";
 import { anyProject, isId } from "./address.ts";
@@ -16,20 +16,20 @@ import { eventName, idAt, isActivity } from "./names.ts";
 
 /** Parses any event. Never throws, whatever the payload is. */
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
-  const event_name = clean(eventName(headers, payload));
-  const data = at(payload, "data");
-  const delivery = headerOf(headers, "x-delta-delivery", "x-plane-delivery");
+  const event_name = sanitizeText(eventName(headers, payload));
+  const data = valueAt(payload, "data");
+  const delivery = firstHeader(headers, "x-delta-delivery", "x-plane-delivery");
   const subject = subjectOf(event_name, data);
   return {
-    delivery_id: delivery === null || delivery.length > 200 ? null : clean(delivery),
+    delivery_id: delivery === null || delivery.length > 200 ? null : sanitizeText(delivery),
     event_name,
     action: null,
     subject,
     actor: actorOf(event_name, payload),
     text: eventText(event_name, payload),
     marked: isActivity(event_name) && isOurs(data),
-    occurred_at: timeAt(data, event_name.endsWith(".created") ? "created_at" : "updated_at"),
-    lacks: event_name === "" ? "event" : lacking(event_name, subject),
+    occurred_at: timestampAt(data, event_name.endsWith(".created") ? "created_at" : "updated_at"),
+    missing_field: event_name === "" ? "event" : lacking(event_name, subject),
     change_key: changeKey(event_name, data),
   };
 }
@@ -51,14 +51,14 @@ function lacking(event: string, subject: Subject | null): string | null {
 }
 
 function actorOf(event: string, payload: unknown): string | null {
-  const data = at(payload, "data");
-  const actor = idAt(at(payload, "activity"), "actor") ?? idAt(payload, "actor") ?? idAt(data, "actor");
+  const data = valueAt(payload, "data");
+  const actor = idAt(valueAt(payload, "activity"), "actor") ?? idAt(payload, "actor") ?? idAt(data, "actor");
   return actor ?? (event.endsWith(".created") ? idAt(data, "created_by") : idAt(data, "updated_by"));
 }
 
 /** Recognised by its external source, or by the marker in its text: not every webhook contains the external id. */
 const isOurs = (data: unknown): boolean =>
-  at(data, "external_source") === externalSource || hasInvisibleMarker(beginningOf(commentOf(data)));
+  valueAt(data, "external_source") === externalSource || hasInvisibleMarker(beginningOf(commentOf(data)));
 
 /** The text after the leading tags. A quotation is not skipped: a quoted marker does not count. */
 const beginningOf = (html: string): string => html.slice(0, 2000).replace(/^(?:\s*<(?!blockquote)[a-z][^>]*>)*\s*/i, "");
@@ -69,9 +69,9 @@ function changeKey(event: string, data: unknown): string | null {
   if (issue === null) return null;
   if (event === "issue.created") return `issue/${issue}/created`;
   if (event === "issue.activity.created") {
-    const id = textAt(data, ["id"], 100);
+    const id = stringAt(data, ["id"], 100);
     return id && `issue/${issue}/comment/${id}`;
   }
-  const when = event === "issue.updated" ? timeAt(data, "updated_at") : null;
+  const when = event === "issue.updated" ? timestampAt(data, "updated_at") : null;
   return when && `issue/${issue}/updated@${when.slice(0, 19)}`;
 }

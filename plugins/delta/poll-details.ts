@@ -1,4 +1,4 @@
-import { at, type Json, PluginError, timeAt, type WebhookPayload } from "@signalbox/sdk";
+import { type Json, PluginError, timestampAt, valueAt, type WebhookPayload } from "@signalbox/sdk";
 import type { z } from "zod";
 import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
@@ -28,11 +28,11 @@ const explained = 10_000;
 /** A background worker of the platform moves `updated_at` of a commented issue, at most this late. Milliseconds. */
 const late = 600_000;
 const after = (value: unknown, member: string, time: string): boolean =>
-  Date.parse(timeAt(value, member) ?? "") > Date.parse(time);
+  Date.parse(timestampAt(value, member) ?? "") > Date.parse(time);
 
 /** The creation of an issue, in the shape of its webhook. */
 export const createdEvent = (reading: Reading, item: Item): PolledEvent =>
-  polledEvent(reading, item, { event: "issue", action: "created" }, at(item, "created_by"), "created", item.created_at);
+  polledEvent(reading, item, { event: "issue", action: "created" }, valueAt(item, "created_by"), "created", item.created_at);
 
 /**
  * The events of an issue since then: its change, with the move between states if there was one, and its new
@@ -48,7 +48,7 @@ export async function detailsOf(
   const written = new Date(Math.max(Date.parse(known.from) - late, Date.parse(reading.since))).toISOString();
   const events = listedComments.filter((one) => after(one, "created_at", written)).map((one) => commentEvent(item, one));
   const fresh = (activities ?? []).filter((one) => after(one, "created_at", known.reported));
-  const changes = fresh.filter((one) => at(one, "field") !== "comment" && at(one, "verb") !== "created");
+  const changes = fresh.filter((one) => valueAt(one, "field") !== "comment" && valueAt(one, "verb") !== "created");
   // A comment also changes its issue: a change that an activity explains is reported by that activity alone.
   const about = new Date(Date.parse(item.updated_at) - explained).toISOString();
   const isExplained = activities?.some((one) => after(one, "created_at", about)) ?? false;
@@ -57,20 +57,20 @@ export async function detailsOf(
   if (changes.length > 0 || unknown) events.push(updatedEvent(reading, item, changes));
   const newest =
     fresh
-      .map((one) => timeAt(one, "created_at") ?? "")
+      .map((one) => timestampAt(one, "created_at") ?? "")
       .sort()
       .at(-1) ?? null;
   return { events, newest };
 }
 
 function updatedEvent(reading: Reading, item: Item, changes: readonly Json[]): PolledEvent {
-  const last = changes.toSorted((a, b) => (timeAt(a, "created_at") ?? "").localeCompare(timeAt(b, "created_at") ?? ""));
-  const move = last.findLast((one) => at(one, "field") === "state");
+  const last = changes.toSorted((a, b) => (timestampAt(a, "created_at") ?? "").localeCompare(timestampAt(b, "created_at") ?? ""));
+  const move = last.findLast((one) => valueAt(one, "field") === "state");
   const shown = move ?? last.at(-1);
-  const [old_value, new_value] = [at(shown, "old_value") ?? null, at(shown, "new_value") ?? null];
+  const [old_value, new_value] = [valueAt(shown, "old_value") ?? null, valueAt(shown, "new_value") ?? null];
   const moved = move === undefined ? {} : { changes: { state: { old: old_value, new: new_value } } };
-  const activity = shown === undefined ? {} : { field: at(shown, "field") ?? null, old_value, new_value };
-  const actor = at(shown, "actor") ?? at(item, "updated_by");
+  const activity = shown === undefined ? {} : { field: valueAt(shown, "field") ?? null, old_value, new_value };
+  const actor = valueAt(shown, "actor") ?? valueAt(item, "updated_by");
   const when = `updated@${new Date(item.updated_at).toISOString().slice(0, 19)}`;
   return polledEvent(
     reading,
@@ -83,11 +83,11 @@ function updatedEvent(reading: Reading, item: Item, changes: readonly Json[]): P
 }
 
 function commentEvent(item: Item, comment: Json): PolledEvent {
-  const when = timeAt(comment, "created_at") ?? item.updated_at;
-  const activity = { actor: { id: at(comment, "actor") ?? at(comment, "created_by") ?? null } };
+  const when = timestampAt(comment, "created_at") ?? item.updated_at;
+  const activity = { actor: { id: valueAt(comment, "actor") ?? valueAt(comment, "created_by") ?? null } };
   const data = { ...(comment as object), issue: item.id };
   const payload = { event: "issue_comment", action: "created", data, activity } as unknown as Json;
-  return { headers: { "x-delta-delivery": `poll:issue/${item.id}/comment/${at(comment, "id")}` }, payload, when };
+  return { headers: { "x-delta-delivery": `poll:issue/${item.id}/comment/${valueAt(comment, "id")}` }, payload, when };
 }
 
 function polledEvent(
@@ -98,7 +98,7 @@ function polledEvent(
   name: string,
   when: string,
 ): PolledEvent {
-  const state = at(item, "state");
+  const state = valueAt(item, "state");
   const known = typeof state === "string" ? states.get(state) : undefined;
   const data = { ...item, project, ...(known === undefined ? {} : { state: { id: state, name: known } }) };
   const activity = { ...content.activity, actor: { id: typeof actor === "string" ? actor : null } };
@@ -125,7 +125,7 @@ async function listed({ client, project, signal }: Reading, route: string, issue
       route: `GET ${route}`,
       path,
       query: { per_page: 100, cursor },
-      shape: shapes.listOf(shapes.anything),
+      schema: shapes.listOf(shapes.anything),
       signal,
     };
     const { data } = await client.read(asked);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { callOf, setUp } from "@signalbox/sdk/testing";
+import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import delta from "./index.ts";
 import { settings } from "./settings.ts";
@@ -18,10 +18,10 @@ afterEach(() => tracker.close());
 const connection = () => settings.parse({ api_url: tracker.url, api_key: "test-key-1", workspace_slug: workspace });
 
 async function bench() {
-  const source = (await setUp(delta)).sources?.delta;
+  const source = (await setUpPlugin(delta)).sources?.delta;
   if (!source?.poll) throw new Error("delta has no poll");
   const poll = async (cursor: string | null, of = project) => {
-    const polled = await source.poll?.({ project: of, since: ago(hour), cursor }, callOf(connection(), { deadline_ms }));
+    const polled = await source.poll?.({ project: of, since: ago(hour), cursor }, callContext(connection(), { deadline_ms }));
     if (!polled) throw new Error("no answer");
     const events = await Promise.all(polled.events.map((event) => source.parse(event)));
     return { events, cursor: polled.cursor, names: events.map(({ event_name, subject }) => `${event_name} ${subject?.issue}`) };
@@ -38,7 +38,7 @@ test("reports what was created and changed, with actors and state names, in orde
   expect(first.names).toEqual(["issue.created made", "issue.updated moved"]);
   expect(first.events.map((event) => event.actor)).toEqual([people.ann, people.bot]);
   expect(first.events[1]?.text).toContain("- State: doing");
-  for (const event of first.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
+  for (const event of first.events) expect(event).toMatchObject({ missing_field: null, delivery_id: `poll:${event.change_key}` });
   expect((await poll(first.cursor)).names).not.toContain("issue.created made");
   tracker.addIssue("later", new Date().toISOString());
   expect((await poll(first.cursor)).names).toContain("issue.created later");
@@ -86,7 +86,8 @@ test("comments are reported once with their authors, and not as updates", async 
     [people.bot, true],
   ]);
   expect(second.events[0]?.text).toContain("Any *news*?");
-  for (const event of second.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
+  for (const event of second.events)
+    expect(event).toMatchObject({ missing_field: null, delivery_id: `poll:${event.change_key}` });
   // Read again because of the overlap; the host recognises them by their keys.
   const third = await poll(second.cursor);
   expect(new Set(third.events.map((event) => event.change_key))).toEqual(new Set(second.events.map((event) => event.change_key)));
@@ -123,7 +124,7 @@ test("a move is reported once with both states, in the member that mappings read
   tracker.addIssue("old", ago(10 * hour));
   tracker.change("old", "state", "todo", "doing", people.ann, ago(1000));
   tracker.change("old", "name", "Old", "New", people.bot, ago(500));
-  const raw = await source.poll?.({ project, since: ago(hour), cursor: null }, callOf(connection()));
+  const raw = await source.poll?.({ project, since: ago(hour), cursor: null }, callContext(connection()));
   expect(raw?.events.map(({ payload }) => payload)).toMatchObject([
     {
       event: "issue",
@@ -133,7 +134,7 @@ test("a move is reported once with both states, in the member that mappings read
     },
   ]);
   tracker.change("old", "priority", "high", "low");
-  const second = await source.poll?.({ project, since: ago(hour), cursor: raw?.cursor ?? null }, callOf(connection()));
+  const second = await source.poll?.({ project, since: ago(hour), cursor: raw?.cursor ?? null }, callContext(connection()));
   expect(second?.events.map(({ payload }) => payload)).toMatchObject([{ activity: { field: "priority", new_value: "low" } }]);
   expect(JSON.stringify(second?.events)).not.toContain("changes");
   expect((await poll(raw?.cursor ?? null)).events[0]?.text).toContain("- priority: high → low");

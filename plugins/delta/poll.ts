@@ -1,4 +1,4 @@
-import { PluginError, type Polled } from "@signalbox/sdk";
+import { PluginError, type PollBatch } from "@signalbox/sdk";
 import { z } from "zod";
 import { isId } from "./address.ts";
 import type { Client } from "./client.ts";
@@ -38,7 +38,7 @@ export async function poll(
   client: Client,
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
-): Promise<Polled> {
+): Promise<PollBatch> {
   const project = await projectOf(client, from.project, signal);
   const cursor = cursorOf(from.cursor, from.since);
   const known: Known = { from: cursor.from, reported: cursor.reported ?? cursor.from };
@@ -136,7 +136,7 @@ async function changed(
   for (let page = 0; page < mostPages; page++) {
     const query = { order_by: "-updated_at", per_page: 100, cursor: next ?? undefined };
     const path = { slug: client.slug, project };
-    const { data } = await client.read({ route, path, query, shape: shapes.listOf(shapes.listed), signal });
+    const { data } = await client.read({ route, path, query, schema: shapes.listOf(shapes.listed), signal });
     head ??= data.results[0]?.updated_at ?? null;
     const fresh = data.results.filter((item) => Date.parse(item.updated_at) >= Date.parse(start.from));
     for (const item of fresh) items.set(item.id, item);
@@ -155,7 +155,7 @@ async function find({ client, project, signal }: Reading, issue: string): Promis
   const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
   try {
     const path = { slug: client.slug, project, issue };
-    return (await client.read({ route, path, shape: shapes.listed, signal })).data;
+    return (await client.read({ route, path, schema: shapes.listed, signal })).data;
   } catch (error) {
     if (error instanceof PluginError && error.code === "not_found") return null;
     throw error;

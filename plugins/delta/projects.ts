@@ -11,7 +11,7 @@ export async function projectOf({ client, signal }: Account, { project, issue }:
   for (const { id } of await projectsOf(client, signal)) {
     const route = "GET /workspaces/{slug}/projects/{project}/issues/{issue}/";
     try {
-      await client.read({ route, path: { slug, project: id, issue }, shape: shapes.issue, signal });
+      await client.read({ route, path: { slug, project: id, issue }, schema: shapes.issue, signal });
       return id;
     } catch (error) {
       if (!(error instanceof PluginError) || !["not_found", "unauthorized", "invalid_input"].includes(error.code)) throw error;
@@ -39,7 +39,7 @@ export async function projectId(client: Client, given: string, signal: AbortSign
 async function projectsOf(client: Client, signal: AbortSignal) {
   const route = "GET /workspaces/{slug}/projects/";
   const path = { slug: client.slug };
-  return (await client.read({ route, path, query: { per_page: 100 }, shape: shapes.listOf(shapes.project), signal })).data
+  return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.project), signal })).data
     .results;
 }
 
@@ -47,5 +47,5 @@ async function projectsOf(client: Client, signal: AbortSignal) {
 export async function statesOf(client: Client, project: string, signal: AbortSignal) {
   const route = "GET /workspaces/{slug}/projects/{project}/states/";
   const path = { slug: client.slug, project };
-  return (await client.read({ route, path, query: { per_page: 100 }, shape: shapes.listOf(shapes.state), signal })).data.results;
+  return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.state), signal })).data.results;
 }

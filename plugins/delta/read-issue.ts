@@ -10,7 +10,7 @@ const mostPages = 20;
 export async function readIssue({ client, signal }: Account, at: { readonly project: string; readonly issue: string }) {
   const path = { slug: client.slug, ...at };
   const base = "/workspaces/{slug}/projects/{project}";
-  const found = (await client.read({ route: `GET ${base}/issues/{issue}/`, path, shape: shapes.issue, signal })).data;
+  const found = (await client.read({ route: `GET ${base}/issues/{issue}/`, path, schema: shapes.issue, signal })).data;
   const state = typeof found.state === "object" && found.state !== null ? found.state : null;
   const id = typeof found.state === "string" ? found.state : null;
   const named = state?.name ?? (id === null ? null : await nameOfState());
@@ -27,7 +27,7 @@ export async function readIssue({ client, signal }: Account, at: { readonly proj
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page++) {
       const query = { per_page: 100, cursor };
-      const { data } = await client.read({ route, path, query, shape: shapes.listOf(shapes.comment), signal });
+      const { data } = await client.read({ route, path, query, schema: shapes.listOf(shapes.comment), signal });
       all.push(...data.results);
       if (!data.next_page_results || !data.next_cursor) break;
       cursor = data.next_cursor;

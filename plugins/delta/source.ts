@@ -1,4 +1,4 @@
-import type { Call, Source } from "@signalbox/sdk";
+import type { CallContext, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
@@ -11,7 +11,11 @@ import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 
 export function deltaSource(clientOf: (connection: Settings) => Client): Source<typeof settings> {
-  const account = ({ connection, signal }: Call<Settings>): Account => ({ client: clientOf(connection), connection, signal });
+  const account = ({ connection, signal }: CallContext<Settings>): Account => ({
+    client: clientOf(connection),
+    connection,
+    signal,
+  });
   return {
     about: "Plane REST API, version 1: plane.so and self-hosted servers.",
     connection: settings,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
-import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
 type Row = Record<string, unknown> & { id: string };
 
@@ -75,7 +75,7 @@ export class DeltaTracker extends FakeTracker {
     if (issue && String(issue.updated_at) < time) Object.assign(issue, { updated_at: time, updated_by: actor });
   }
 
-  protected route({ method, path, query, body, headers }: SeenRequest): TrackerReply {
+  protected route({ method, path, query, body, headers }: RecordedRequest): FakeResponse {
     const key = String(headers["x-api-key"] ?? "");
     const writer = key.startsWith("test-key-user-") ? people.ann : people.bot;
     if (!key.startsWith("test-key-")) return { status: 401, body: { error: "Given API token is not valid" } };
@@ -119,7 +119,7 @@ export class DeltaTracker extends FakeTracker {
     return { status: 200, body: found, wrote: method === "PATCH" };
   }
 
-  #make({ name, description_html }: Record<string, unknown>, writer: string): TrackerReply {
+  #make({ name, description_html }: Record<string, unknown>, writer: string): FakeResponse {
     if (typeof name !== "string" || name === "") return { status: 400, body: { name: ["This field is required."] } };
     const own = {
       name,
@@ -131,7 +131,7 @@ export class DeltaTracker extends FakeTracker {
     return { status: 201, body: this.addIssue(randomUUID(), new Date().toISOString(), own), wrote: true };
   }
 
-  #post(of: Row, body: Record<string, unknown>, writer: string): TrackerReply {
+  #post(of: Row, body: Record<string, unknown>, writer: string): FakeResponse {
     const there = this.notes.find((note) => body.external_id && note.external_id === body.external_id && note.issue === of.id);
     if (there)
       return {
@@ -141,7 +141,7 @@ export class DeltaTracker extends FakeTracker {
     return { status: 201, body: this.note(of.id, body, writer), wrote: true };
   }
 
-  #list(rows: readonly Record<string, unknown>[], query: URLSearchParams): TrackerReply {
+  #list(rows: readonly Record<string, unknown>[], query: URLSearchParams): FakeResponse {
     const size = Number(query.get("per_page") ?? 100);
     const page = Number(/^\d+:(\d+):0$/.exec(query.get("cursor") ?? "")?.[1] ?? 0);
     const order = query.get("order_by") ?? "-created_at";
@@ -163,7 +163,7 @@ export class DeltaTracker extends FakeTracker {
   }
 }
 
-const notFound: TrackerReply = { status: 404, body: { detail: "Not found." } };
+const notFound: FakeResponse = { status: 404, body: { detail: "Not found." } };
 
 export const startTracker = (): Promise<DeltaTracker> => new DeltaTracker().listen();
 

@@ -1,4 +1,4 @@
-import { clean, issueParameters, postedComment, tool } from "@signalbox/sdk";
+import { issueParameters, postedComment, sanitizeText, tool } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf } from "./address.ts";
 import type { Client } from "./client.ts";
@@ -56,7 +56,7 @@ const updateDescription = (clientOf: ClientOf) =>
       const path = { slug: account.client.slug, project: await projectOf(account, address), issue: address.issue };
       const body = { description_html: markdownToHtml(input.description) || "<p></p>" };
       const route = "PATCH /workspaces/{slug}/projects/{project}/issues/{issue}/";
-      await account.client.write({ route, path, body, shape: shapes.issue, signal: call.signal });
+      await account.client.write({ route, path, body, schema: shapes.issue, signal: call.signal });
       return { issue: address.issue, url: urlOf(account, path) };
     },
   });
@@ -78,7 +78,7 @@ const getIssue = (clientOf: ClientOf) =>
       return {
         issue: found.id,
         number: found.sequence_id ?? null,
-        title: clean(found.name),
+        title: sanitizeText(found.name),
         state,
         priority: found.priority ?? null,
         description: htmlToMarkdown(found.description_html ?? ""),

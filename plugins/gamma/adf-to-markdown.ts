@@ -1,4 +1,4 @@
-import { at, clean, textAt } from "@signalbox/sdk";
+import { sanitizeText, stringAt, valueAt } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, RootContent, TableRow } from "mdast";
 import { boxOf } from "./list-box.ts";
 import { deepest, writeMarkdown } from "./markdown.ts";
@@ -10,19 +10,19 @@ export function adfToMarkdown(document: unknown): string {
   return writeMarkdown(root);
 }
 
-export const isAdf = (value: unknown): boolean => at(value, "type") === "doc";
+export const isAdf = (value: unknown): boolean => valueAt(value, "type") === "doc";
 
 /** Text in front of everything else, where a marker would stand. */
 export function firstTextOf(document: unknown, depth = 0): string {
   if (depth > deepest) return "";
-  const text = at(document, "text");
+  const text = valueAt(document, "text");
   if (typeof text === "string") return text;
   const [first] = contentOf(document);
   return first === undefined ? "" : firstTextOf(first, depth + 1);
 }
 
 function contentOf(node: unknown): readonly unknown[] {
-  const content = at(node, "content");
+  const content = valueAt(node, "content");
   return Array.isArray(content) ? content.slice(0, 10_000) : [];
 }
 
@@ -48,12 +48,12 @@ function blocks(node: unknown, depth: number): BlockContent[] {
 
 /** `null` for what stands inside of lines. */
 function block(node: unknown, depth: number): BlockContent[] | null {
-  const type = at(node, "type");
+  const type = valueAt(node, "type");
   switch (type) {
     case "paragraph":
       return [{ type: "paragraph", children: phrases(node, depth) }];
     case "heading": {
-      const level = at(node, "attrs", "level");
+      const level = valueAt(node, "attrs", "level");
       const rank = Number.isInteger(level) ? Math.min(6, Math.max(1, level as number)) : 1;
       return [{ type: "heading", depth: rank as 1 | 2 | 3 | 4 | 5 | 6, children: phrases(node, depth) }];
     }
@@ -68,7 +68,7 @@ function block(node: unknown, depth: number): BlockContent[] | null {
     case "decisionList":
       return list(node, type === "orderedList", depth);
     case "codeBlock":
-      return [{ type: "code", lang: textAt(node, ["attrs", "language"], 50), value: rawText(node) }];
+      return [{ type: "code", lang: stringAt(node, ["attrs", "language"], 50), value: rawText(node) }];
     case "table":
       return table(node, depth);
     case "mediaSingle":
@@ -81,19 +81,19 @@ function block(node: unknown, depth: number): BlockContent[] | null {
       return blocks(node, depth);
     case "media":
       return [
-        { type: "paragraph", children: [{ type: "text", value: `(attachment ${textAt(node, ["attrs", "alt"], 200) ?? ""})` }] },
+        { type: "paragraph", children: [{ type: "text", value: `(attachment ${stringAt(node, ["attrs", "alt"], 200) ?? ""})` }] },
       ];
     default:
-      return at(node, "content") === undefined || type === undefined ? null : blocks(node, depth);
+      return valueAt(node, "content") === undefined || type === undefined ? null : blocks(node, depth);
   }
 }
 
 function list(node: unknown, ordered: boolean, depth: number): BlockContent[] {
-  const start = at(node, "attrs", "order");
+  const start = valueAt(node, "attrs", "order");
   const items = contentOf(node).map((item): ListItem => {
     const children = blocks(item, depth + 1);
-    const state = at(item, "attrs", "state");
-    const checked = at(item, "type") === "taskItem" ? state === "DONE" : boxOf(children);
+    const state = valueAt(item, "attrs", "state");
+    const checked = valueAt(item, "type") === "taskItem" ? state === "DONE" : boxOf(children);
     return { type: "listItem", spread: false, ...(checked === null ? {} : { checked }), children };
   });
   return items.length === 0
@@ -124,8 +124,8 @@ const flat = (node: RootContent | ListItem): string =>
 function rawText(node: unknown): string {
   return contentOf(node)
     .map((child) => {
-      const text = at(child, "text");
-      return typeof text === "string" ? clean(text) : "";
+      const text = valueAt(child, "text");
+      return typeof text === "string" ? sanitizeText(text) : "";
     })
     .join("");
 }
@@ -134,15 +134,15 @@ const phrases = (node: unknown, depth: number): PhrasingContent[] =>
   depth > deepest ? [] : merged(contentOf(node).flatMap((child) => phrase(child, depth + 1)));
 
 function phrase(node: unknown, depth: number): PhrasingContent[] {
-  const text = at(node, "text");
-  switch (at(node, "type")) {
+  const text = valueAt(node, "text");
+  switch (valueAt(node, "type")) {
     case "text":
-      return typeof text === "string" && text !== "" ? [marked(clean(text), at(node, "marks"))] : [];
+      return typeof text === "string" && text !== "" ? [marked(sanitizeText(text), valueAt(node, "marks"))] : [];
     case "hardBreak":
       return [{ type: "break" }];
     case "mention": {
-      const id = textAt(node, ["attrs", "id"], 128);
-      const name = textAt(node, ["attrs", "text"], 200) ?? `@${id ?? "somebody"}`;
+      const id = stringAt(node, ["attrs", "id"], 128);
+      const name = stringAt(node, ["attrs", "text"], 200) ?? `@${id ?? "somebody"}`;
       return [
         id === null
           ? { type: "text", value: name }
@@ -150,17 +150,17 @@ function phrase(node: unknown, depth: number): PhrasingContent[] {
       ];
     }
     case "emoji":
-      return words(textAt(node, ["attrs", "text"], 50) ?? textAt(node, ["attrs", "shortName"], 50));
+      return words(stringAt(node, ["attrs", "text"], 50) ?? stringAt(node, ["attrs", "shortName"], 50));
     case "status":
-      return words(textAt(node, ["attrs", "text"], 200));
+      return words(stringAt(node, ["attrs", "text"], 200));
     case "date": {
-      const time = Number(at(node, "attrs", "timestamp"));
+      const time = Number(valueAt(node, "attrs", "timestamp"));
       return words(Math.abs(time) < 8.64e15 ? new Date(time).toISOString().slice(0, 10) : null);
     }
     case "inlineCard":
     case "blockCard":
     case "embedCard": {
-      const url = textAt(node, ["attrs", "url"], 2000);
+      const url = stringAt(node, ["attrs", "url"], 2000);
       return url === null ? [] : [{ type: "link", url, children: [{ type: "text", value: url }] }];
     }
     default:
@@ -173,13 +173,13 @@ const words = (value: string | null): PhrasingContent[] => (value === null ? [] 
 /** The outermost mark first: link, then strong, then the others, code innermost. */
 function marked(value: string, marks: unknown): PhrasingContent {
   const list = Array.isArray(marks) ? marks : [];
-  const has = (type: string) => list.some((mark) => at(mark, "type") === type);
+  const has = (type: string) => list.some((mark) => valueAt(mark, "type") === type);
   let node: PhrasingContent = has("code") ? { type: "inlineCode", value } : { type: "text", value };
   if (has("strike")) node = { type: "delete", children: [node] };
   if (has("em")) node = { type: "emphasis", children: [node] };
   if (has("strong")) node = { type: "strong", children: [node] };
   const href = list
-    .map((mark) => (at(mark, "type") === "link" ? at(mark, "attrs", "href") : undefined))
+    .map((mark) => (valueAt(mark, "type") === "link" ? valueAt(mark, "attrs", "href") : undefined))
     .find((url) => typeof url === "string");
-  return typeof href === "string" ? { type: "link", url: clean(href), children: [node] } : node;
+  return typeof href === "string" ? { type: "link", url: sanitizeText(href), children: [node] } : node;
 }

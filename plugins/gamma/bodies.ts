@@ -1,4 +1,4 @@
-import { at, clean, cut, hasInvisibleMarker, invisibleMarker, withoutInvisibleMarker } from "@signalbox/sdk";
+import { hasInvisibleMarker, invisibleMarker, sanitizeText, stripInvisibleMarker, truncate, valueAt } from "@signalbox/sdk";
 import type { AdfDocument, AdfNode } from "./adf.ts";
 import { adfToMarkdown, firstTextOf, isAdf } from "./adf-to-markdown.ts";
 import { markdownToAdf } from "./markdown-to-adf.ts";
@@ -14,10 +14,10 @@ const longestMarkdown = { cloud: 32_000, server: 16_000 };
 /** Markdown in the format of the account's platform. */
 export function bodyOf(markdown: string, { is_cloud }: Pick<Settings, "is_cloud">): AdfDocument | string {
   const limit = is_cloud ? longestMarkdown.cloud : longestMarkdown.server;
-  const text = withoutInvisibleMarker(clean(markdown));
+  const text = stripInvisibleMarker(sanitizeText(markdown));
   const note = `> **Cut off.** This text has ${markdown.length} characters; ${limit} are shown. The end is missing.\n\n`;
-  const shown = text.length <= limit ? text : note + cut(text, limit - note.length);
-  return is_cloud ? markdownToAdf(shown) : cut(markdownToWiki(shown), longest);
+  const shown = text.length <= limit ? text : note + truncate(text, limit - note.length);
+  return is_cloud ? markdownToAdf(shown) : truncate(markdownToWiki(shown), longest);
 }
 
 /** A body with the marker of `key` in front. Webhooks tell no properties of a comment, but they tell its text. */
@@ -48,9 +48,9 @@ export function isMarked(body: unknown, key?: string): boolean {
 export function markdownOf(body: unknown): string {
   const text =
     typeof body === "string"
-      ? wikiToMarkdown(withoutInvisibleMarker(cut(body, 262_144)))
-      : at(body, "type") === "doc"
+      ? wikiToMarkdown(stripInvisibleMarker(truncate(body, 262_144)))
+      : valueAt(body, "type") === "doc"
         ? adfToMarkdown(body)
         : "";
-  return withoutInvisibleMarker(text).trim();
+  return stripInvisibleMarker(text).trim();
 }

@@ -1,4 +1,4 @@
-import { at, textAt, timeAt } from "@signalbox/sdk";
+import { stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { isKey } from "./address.ts";
 
 /**
@@ -6,21 +6,21 @@ import { isKey } from "./address.ts";
  * only, so the key begins with the site's host.
  */
 export function changeKey(event: string, payload: unknown): string | null {
-  const key = at(payload, "issue", "key");
+  const key = valueAt(payload, "issue", "key");
   if (!isKey(key)) return null;
   const name = `${siteOf(payload)}${key.toUpperCase()}`;
-  const comment = textAt(payload, ["comment", "id"], 50);
+  const comment = stringAt(payload, ["comment", "id"], 50);
   if (event === "comment_created") return comment && `${name}/comment/${comment}`;
   if (event === "gamma:issue_created") return `${name}/created`;
   if (event !== "gamma:issue_updated") return null;
-  const number = at(payload, "changelog", "id");
-  const change = typeof number === "number" ? String(number) : textAt(payload, ["changelog", "id"], 50);
+  const number = valueAt(payload, "changelog", "id");
+  const change = typeof number === "number" ? String(number) : stringAt(payload, ["changelog", "id"], 50);
   if (change !== null) return `${name}/change/${change}`;
-  const when = timeAt(payload, "issue", "fields", "updated");
+  const when = timestampAt(payload, "issue", "fields", "updated");
   return when && `${name}/updated@${when.slice(0, 19)}`;
 }
 
 function siteOf(payload: unknown): string {
-  const self = textAt(payload, ["issue", "self"], 2000);
+  const self = stringAt(payload, ["issue", "self"], 2000);
   return self !== null && URL.canParse(self) ? `${new URL(self).host}/` : "";
 }

@@ -6,7 +6,7 @@ import { type Settings, webOf } from "./settings.ts";
 const publicInterval = 300;
 
 /** One client per account, so that its throttle covers all calls. Throws `not_configured`. */
-export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): (connection: Settings) => HttpClient {
+export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): (connection: Settings) => HttpClient {
   const kept = new Map<string, HttpClient>();
   return (connection) => {
     const { url, email, api_token, is_cloud, webhook_secret } = connection;
@@ -24,7 +24,7 @@ export function clients({ fetch, pace }: Pick<Capabilities, "fetch" | "pace">): 
         base: `${webOf(connection)}/rest/api/${is_cloud ? 3 : 2}`,
         headers: authorization === undefined ? {} : { authorization },
         fetch,
-        pace,
+        throttle,
         secrets: [api_token, basic, webhook_secret].filter((secret) => secret !== undefined),
         writeInterval: new URL(url).hostname.endsWith(".atlassian.net") ? publicInterval : 0,
       });

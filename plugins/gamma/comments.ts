@@ -1,4 +1,4 @@
-import { at, type HttpClient, type Posted } from "@signalbox/sdk";
+import { type HttpClient, type PostedComment, valueAt } from "@signalbox/sdk";
 import type { z } from "zod";
 import { isMarked, markedBody } from "./bodies.ts";
 import { type Settings, webOf } from "./settings.ts";
@@ -17,17 +17,21 @@ export async function postComment(
   issue: string,
   body: string,
   key: string,
-): Promise<Posted> {
+): Promise<PostedComment> {
   const sent = { body: markedBody(body, key, connection), properties: [{ key: property, value: { key } }] };
-  const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body: sent, shape: shapes.comment, signal });
+  const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body: sent, schema: shapes.comment, signal });
   return posted(connection, issue, data.id);
 }
 
 /** Finds the comment with `key` in its property or the marker of `key` in its text; newest first. */
-export async function findComment({ client, connection, signal }: Account, issue: string, key: string): Promise<Posted | null> {
+export async function findComment(
+  { client, connection, signal }: Account,
+  issue: string,
+  key: string,
+): Promise<PostedComment | null> {
   for (let page = 0; page < mostPages; page++) {
     const query = { startAt: page * 100, maxResults: 100, orderBy: "-created", expand: "properties" };
-    const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, shape: shapes.comments, signal });
+    const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, schema: shapes.comments, signal });
     const found = data.comments.find((comment) => carries(comment, key));
     if (found) return posted(connection, issue, found.id);
     if (data.startAt + data.comments.length >= data.total || data.comments.length === 0) return null;
@@ -37,10 +41,10 @@ export async function findComment({ client, connection, signal }: Account, issue
 
 function carries(comment: z.output<typeof shapes.comment>, key: string): boolean {
   const own = comment.properties?.find((entry) => entry.key === property);
-  return own === undefined ? isMarked(comment.body, key) : at(own.value, "key") === key;
+  return own === undefined ? isMarked(comment.body, key) : valueAt(own.value, "key") === key;
 }
 
-const posted = (connection: Settings, issue: string, id: string): Posted => ({
+const posted = (connection: Settings, issue: string, id: string): PostedComment => ({
   id,
   url: `${webOf(connection)}/browse/${issue}?focusedCommentId=${id}`,
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type ApiContract, callOf, requestFaults, type SeenRequest, setUp } from "@signalbox/sdk/testing";
+import { type ApiContract, callContext, contractViolations, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import gamma from "./index.ts";
 import { type GammaTracker, startTracker } from "./test-tracker.ts";
@@ -21,7 +21,7 @@ const searchByToken = {
 describe("every request matches the platform's contract", { tags: ["contracts"] }, () => {
   let tracker: GammaTracker;
   let contract: ApiContract;
-  const faultsOf = (request: SeenRequest) => requestFaults(contract, request);
+  const faultsOf = (request: RecordedRequest) => contractViolations(contract, request);
   beforeAll(async () => {
     const read = JSON.parse(readFileSync(file, "utf8")) as ApiContract;
     contract = { ...read, paths: { ...read.paths, "/rest/api/3/search/jql": searchByToken } };
@@ -32,27 +32,27 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   afterAll(() => tracker.close());
 
   test("of all methods and tools", async () => {
-    const { sources, tools } = await setUp(gamma);
+    const { sources, tools } = await setUpPlugin(gamma);
     const source = sources?.gamma;
     if (!source?.poll || !tools) throw new Error("gamma has no source, no poll or no tools");
     const connection = source.connection.parse({ url: tracker.url, email: "a@example.com", api_token: "t", is_cloud: "true" });
     const subject = { project: "APP", issue: "APP-12" };
-    await source.account(callOf(connection));
-    await source.check(callOf(connection));
-    await source.deliver({ subject, body: "# Hello\n\n- a\n\n|a|b|\n|-|-|\n|1|2|" }, callOf(connection));
-    await source.find({ subject, body: "Hello" }, callOf(connection));
+    await source.account(callContext(connection));
+    await source.check(callContext(connection));
+    await source.deliver({ subject, body: "# Hello\n\n- a\n\n|a|b|\n|-|-|\n|1|2|" }, callContext(connection));
+    await source.find({ subject, body: "Hello" }, callContext(connection));
     const since = new Date(Date.now() - 60_000).toISOString();
-    const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callOf(connection));
-    await source.closeIssue?.({ project: "APP", key: made?.key ?? "" }, callOf(connection));
-    await source.poll({ project: "APP", since, cursor: null }, callOf(connection));
+    const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callContext(connection));
+    await source.closeIssue?.({ project: "APP", key: made?.key ?? "" }, callContext(connection));
+    await source.poll({ project: "APP", since, cursor: null }, callContext(connection));
     tracker.searchPath = "/search";
-    await source.poll({ project: "APP", since, cursor: null }, callOf(connection));
+    await source.poll({ project: "APP", since, cursor: null }, callContext(connection));
     const at = { issue: "APP-12" };
-    await tools.add_comment?.run({ ...at, body: "x" }, callOf(connection));
-    await tools.update_description?.run({ ...at, description: "x" }, callOf(connection));
-    await tools.get_issue?.run(at, callOf(connection));
-    await tools.transition_issue?.run({ ...at, transition: "Done" }, callOf(connection));
-    await tools.transition_issue?.find?.({ ...at, transition: "Done" }, callOf(connection));
+    await tools.add_comment?.run({ ...at, body: "x" }, callContext(connection));
+    await tools.update_description?.run({ ...at, description: "x" }, callContext(connection));
+    await tools.get_issue?.run(at, callContext(connection));
+    await tools.transition_issue?.run({ ...at, transition: "Done" }, callContext(connection));
+    await tools.transition_issue?.find?.({ ...at, transition: "Done" }, callContext(connection));
     const asked = new Set(tracker.requests.map((request) => `${request.method} ${request.path}`));
     expect([...asked].sort()).toEqual([
       "GET /rest/api/3/issue/APP-12",
@@ -75,7 +75,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   });
 
   test("a request that does not match is detected", () => {
-    const request: SeenRequest = {
+    const request: RecordedRequest = {
       method: "POST",
       path: "/rest/api/3/issue/APP-12/comment",
       query: new URLSearchParams(),

@@ -1,4 +1,13 @@
-import { at, clean, cut, type HttpClient, type Json, type NewTrackerIssue, PluginError, timeAt } from "@signalbox/sdk";
+import {
+  type HttpClient,
+  type Json,
+  type NewIssue,
+  PluginError,
+  sanitizeText,
+  timestampAt,
+  truncate,
+  valueAt,
+} from "@signalbox/sdk";
 import { keyOf } from "./address.ts";
 import { bodyOf } from "./bodies.ts";
 import { type Settings, webOf } from "./settings.ts";
@@ -14,21 +23,21 @@ const longestTitle = 255;
 const shown = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated";
 
 /** Creates an issue and returns its creation as the webhook will report it. */
-export async function createIssue({ client, connection, signal }: Account, issue: NewTrackerIssue) {
+export async function createIssue({ client, connection, signal }: Account, issue: NewIssue) {
   const project = issue.project.trim().toUpperCase();
   if (!/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(project)) {
     const shownProject = JSON.stringify(project.slice(0, 200));
     throw new PluginError("invalid_input", `project must be the key of a project such as "PROJ"; it is ${shownProject}`);
   }
   const issuetype = await typeFor(client, project, signal);
-  const summary = cut(clean(issue.title).replace(/\s+/g, " "), longestTitle);
+  const summary = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
   const fields = { project: { key: project }, issuetype, summary, description: bodyOf(issue.body, connection) };
-  const { key } = (await client.write({ route: "POST /issue", body: { fields }, shape: shapes.made, signal })).data;
+  const { key } = (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.made, signal })).data;
   const url = `${webOf(connection)}/browse/${key}`;
-  const read = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, shape: shapes.issueFields, signal };
+  const read = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, schema: shapes.issueFields, signal };
   const { data } = await client.read(read);
-  const timestamp = Date.parse(timeAt(data, "fields", "created") ?? "") || Date.now();
-  const user = at(data, "fields", "creator") ?? null;
+  const timestamp = Date.parse(timestampAt(data, "fields", "created") ?? "") || Date.now();
+  const user = valueAt(data, "fields", "creator") ?? null;
   const content = { timestamp, webhookEvent: "jira:issue_created", issue_event_type_name: "issue_created", user, issue: data };
   const payload = JSON.parse(JSON.stringify(content)) as Json;
   return { key, url, event: { headers: {}, payload } };
@@ -36,7 +45,7 @@ export async function createIssue({ client, connection, signal }: Account, issue
 
 /** The type "Task" if the project has it, else the first type that is not a sub-task. */
 async function typeFor(client: HttpClient, key: string, signal: AbortSignal): Promise<{ id: string }> {
-  const { data } = await client.read({ route: "GET /project/{key}", path: { key }, shape: shapes.project, signal });
+  const { data } = await client.read({ route: "GET /project/{key}", path: { key }, schema: shapes.project, signal });
   const types = data.issueTypes.filter((one) => one.subtask !== true);
   const found = types.find(({ name }) => name.toLowerCase() === "task") ?? types[0];
   if (found) return { id: found.id };
@@ -48,9 +57,15 @@ export async function closeIssue({ client, signal }: Account, { project, key }: 
   const issue = keyOf(key, project);
   const route = "/issue/{issue}/transitions";
   try {
-    const read = { route: "GET /issue/{issue}", path: { issue }, query: { fields: "status" }, shape: shapes.issueFields, signal };
-    if (ends(at((await client.read(read)).data, "fields", "status"))) return;
-    const { data } = await client.read({ route: `GET ${route}`, path: { issue }, shape: shapes.transitions, signal });
+    const read = {
+      route: "GET /issue/{issue}",
+      path: { issue },
+      query: { fields: "status" },
+      schema: shapes.issueFields,
+      signal,
+    };
+    if (ends(valueAt((await client.read(read)).data, "fields", "status"))) return;
+    const { data } = await client.read({ route: `GET ${route}`, path: { issue }, schema: shapes.transitions, signal });
     const found = data.transitions.find(({ to }) => ends(to));
     if (!found)
       throw new PluginError(
@@ -61,7 +76,7 @@ export async function closeIssue({ client, signal }: Account, { project, key }: 
       route: `POST ${route}`,
       path: { issue },
       body: { transition: { id: found.id } },
-      shape: shapes.nothing,
+      schema: shapes.nothing,
       signal,
     });
   } catch (error) {
@@ -69,4 +84,4 @@ export async function closeIssue({ client, signal }: Account, { project, key }: 
   }
 }
 
-const ends = (status: unknown): boolean => at(status, "statusCategory", "key") === "done";
+const ends = (status: unknown): boolean => valueAt(status, "statusCategory", "key") === "done";

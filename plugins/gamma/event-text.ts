@@ -1,60 +1,60 @@
-import { at, textAt } from "@signalbox/sdk";
+import { stringAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export function eventText(event: string, payload: unknown): string {
-  const fields = at(payload, "issue", "fields");
+  const fields = valueAt(payload, "issue", "fields");
   if (event.startsWith("gamma:issue_")) {
     const changes = changesOf(payload);
     return sections(
       heading(payload),
       facts(fields),
       changes && `## Changes\n\n${changes}`,
-      markdownOf(at(fields, "description")),
+      markdownOf(valueAt(fields, "description")),
     );
   }
   if (!event.startsWith("comment_")) return "";
-  const comment = at(payload, "comment");
-  const author = textAt(comment, ["author", "displayName"], 200);
-  const description = markdownOf(at(fields, "description"));
+  const comment = valueAt(payload, "comment");
+  const author = stringAt(comment, ["author", "displayName"], 200);
+  const description = markdownOf(valueAt(fields, "description"));
   return sections(
     heading(payload),
     facts(fields),
     `## Comment${author ? ` by ${author}` : ""}`,
-    markdownOf(at(comment, "body")),
+    markdownOf(valueAt(comment, "body")),
     description && `## Description\n\n${description}`,
   );
 }
 
 function heading(payload: unknown): string {
-  const key = textAt(payload, ["issue", "key"], 120);
-  const title = textAt(payload, ["issue", "fields", "summary"])?.replace(/\s+/g, " ");
+  const key = stringAt(payload, ["issue", "key"], 120);
+  const title = stringAt(payload, ["issue", "fields", "summary"])?.replace(/\s+/g, " ");
   return `# Issue${key ? ` ${key}` : ""}${title ? `: ${title}` : ""}`;
 }
 
 function facts(fields: unknown): string {
-  const labels = at(fields, "labels");
-  const names = Array.isArray(labels) ? labels.slice(0, 100).flatMap((label) => textAt({ label }, ["label"], 100) ?? []) : [];
+  const labels = valueAt(fields, "labels");
+  const names = Array.isArray(labels) ? labels.slice(0, 100).flatMap((label) => stringAt({ label }, ["label"], 100) ?? []) : [];
   return list([
-    ["Type", textAt(fields, ["issuetype", "name"], 100)],
-    ["State", textAt(fields, ["status", "name"], 100)],
-    ["Priority", textAt(fields, ["priority", "name"], 100)],
-    ["Author", textAt(fields, ["creator", "displayName"], 200)],
-    ["Assignee", textAt(fields, ["assignee", "displayName"], 200)],
+    ["Type", stringAt(fields, ["issuetype", "name"], 100)],
+    ["State", stringAt(fields, ["status", "name"], 100)],
+    ["Priority", stringAt(fields, ["priority", "name"], 100)],
+    ["Author", stringAt(fields, ["creator", "displayName"], 200)],
+    ["Assignee", stringAt(fields, ["assignee", "displayName"], 200)],
     ["Labels", names.join(", ") || null],
   ]);
 }
 
 /** The fields that an update changed, with their old and new values. The description has its own section. */
 function changesOf(payload: unknown): string {
-  const items = at(payload, "changelog", "items");
+  const items = valueAt(payload, "changelog", "items");
   if (!Array.isArray(items)) return "";
   return items
     .slice(0, 50)
     .flatMap((item) => {
-      const field = textAt(item, ["field"], 100);
+      const field = stringAt(item, ["field"], 100);
       if (field === null || field === "description") return [];
-      const [from, to] = ["fromString", "toString"].map((side) => textAt(item, [side], 500)?.replace(/\s+/g, " ") ?? "none");
+      const [from, to] = ["fromString", "toString"].map((side) => stringAt(item, [side], 500)?.replace(/\s+/g, " ") ?? "none");
       return [`- ${field}: ${from} → ${to}`];
     })
     .join("\n");

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { markerOf, unmark } from "@signalbox/sdk";
-import type { Golden, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
+import { readMarker, stripMarker } from "@signalbox/sdk";
+import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
 import { markedBody } from "./bodies.ts";
 import { markdownToWiki } from "./markdown-to-wiki.ts";
 import { startTracker } from "./test-tracker.ts";
@@ -23,7 +23,7 @@ const fields = {
 const issue = { id: "10001", self: "https://yours.atlassian.net/rest/api/2/10001", key: "APP-12", fields };
 const facts = "- Type: Bug\n- State: To Do\n- Priority: High\n- Author: Ann\n- Labels: urgent";
 
-const golden: readonly Golden[] = [
+const golden: readonly GoldenWebhook[] = [
   {
     name: "jira:issue_created",
     headers: { "x-atlassian-webhook-identifier": "d-1" },
@@ -43,7 +43,7 @@ const golden: readonly Golden[] = [
       text: `# Issue APP-12: Crash at start\n\n${facts}\n\nIt crashes.`,
       marked: false,
       occurred_at: "2026-01-02T03:04:05.000Z",
-      lacks: null,
+      missing_field: null,
       change_key: "yours.atlassian.net/APP-12/created",
     },
   },
@@ -68,7 +68,7 @@ const golden: readonly Golden[] = [
       subject: { project: "APP", issue: "APP-13" },
       actor: null,
       text: "# Issue APP-13: S\n\n- Type: Task\n- State: Open\n- Priority: Low\n\nD",
-      lacks: null,
+      missing_field: null,
       change_key: "APP-13/created",
     },
   },
@@ -121,7 +121,7 @@ const golden: readonly Golden[] = [
       subject: { project: "APP", issue: "APP-12" },
       actor: "5b10-ann",
       text: "# Issue APP-12: Crash at start\n\n## Comment by Ann\n\n**Me too.**",
-      lacks: null,
+      missing_field: null,
       change_key: "APP-12/comment/301",
       occurred_at: "2026-01-02T03:04:06.000Z",
     },
@@ -134,26 +134,26 @@ const golden: readonly Golden[] = [
       comment: { id: "5", body: "Me too.", author: { displayName: "Ann" } },
       issue: { key: "APP-12" },
     },
-    expect: { actor: null, text: "# Issue APP-12\n\n## Comment by Ann\n\nMe too.", lacks: null },
+    expect: { actor: null, text: "# Issue APP-12\n\n## Comment by Ann\n\nMe too.", missing_field: null },
   },
   {
     name: "an event that no mapping names",
     headers: {},
     payload: { webhookEvent: "jira:version_released", version: { id: 1 } },
-    expect: { event_name: "gamma:version_released", subject: null, text: "", lacks: null },
+    expect: { event_name: "gamma:version_released", subject: null, text: "", missing_field: null },
   },
-  { name: "no event", headers: {}, payload: { issue }, expect: { event_name: "", lacks: "webhookEvent" } },
+  { name: "no event", headers: {}, payload: { issue }, expect: { event_name: "", missing_field: "webhookEvent" } },
   {
     name: "an issue without a key",
     headers: {},
     payload: { webhookEvent: "gamma:issue_created", issue: { id: "1", fields } },
-    expect: { lacks: "issue.key", subject: null },
+    expect: { missing_field: "issue.key", subject: null },
   },
   {
     name: "an issue key that contains a path",
     headers: {},
     payload: { webhookEvent: "gamma:issue_updated", issue: { key: "../APP-1", fields } },
-    expect: { lacks: "issue.key", subject: null },
+    expect: { missing_field: "issue.key", subject: null },
   },
 ];
 
@@ -168,10 +168,10 @@ const trackerOf = (version: 2 | 3) => async () => {
 
 /** The comment as the platform's webhook contains it: wiki markup with the invisible characters that were posted. */
 const toldBody = (body: string): string => {
-  const key = markerOf(body);
+  const key = readMarker(body);
   return key === null
     ? markdownToWiki(body.replace(/<!-- signalbox:(\S+) -->/g, (_, inner) => String(markedBody("x", inner, { is_cloud: false }))))
-    : String(markedBody(unmark(body), key, { is_cloud: false }));
+    : String(markedBody(stripMarker(body), key, { is_cloud: false }));
 };
 
 const ownEvent = (user: Record<string, string>) => ({

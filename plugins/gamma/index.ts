@@ -10,9 +10,9 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues and comments of gamma (Jira Cloud, REST API v3; Server and Data Center, v2).",
   config: z.object({}),
-  needs: ["fetch", "pace"],
-  setup: ({ fetch, pace }) => {
-    const clientOf = clients({ fetch, pace });
+  needs: ["fetch", "throttle"],
+  setup: ({ fetch, throttle }) => {
+    const clientOf = clients({ fetch, throttle });
     return { sources: { gamma: gammaSource(clientOf) }, tools: gammaTools(clientOf) };
   },
 });

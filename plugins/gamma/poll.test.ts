@@ -1,4 +1,4 @@
-import { callOf, setUp } from "@signalbox/sdk/testing";
+import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import gamma from "./index.ts";
 import { type GammaTracker, startTracker } from "./test-tracker.ts";
@@ -15,7 +15,7 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
   afterEach(() => tracker.close());
 
   async function bench() {
-    const source = (await setUp(gamma)).sources?.gamma;
+    const source = (await setUpPlugin(gamma)).sources?.gamma;
     if (!source?.poll) throw new Error("gamma has no poll");
     const connection = source.connection.parse({
       url: tracker.url,
@@ -24,7 +24,7 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
       is_cloud: version === 3,
     });
     const poll = async (cursor: string | null, project = "APP") => {
-      const polled = await source.poll?.({ project, since: ago(hour), cursor }, callOf(connection));
+      const polled = await source.poll?.({ project, since: ago(hour), cursor }, callContext(connection));
       if (!polled) throw new Error("no answer");
       const events = await Promise.all(polled.events.map((event) => source.parse(event)));
       return { events, cursor: polled.cursor, names: events.map(({ event_name, subject }) => `${event_name} ${subject?.issue}`) };
@@ -47,7 +47,8 @@ describe.for([3, 2] as const)("polling version %i", (version) => {
     expect(new Set(first.events.map((event) => event.actor))).toEqual(new Set([version === 3 ? "5b10-ann" : "ann"]));
     expect(first.events[1]?.text).toContain("- status: To Do → In Progress");
     expect(first.events[2]?.text).toContain("## Comment by Ann\n\nHm.");
-    for (const event of first.events) expect(event).toMatchObject({ lacks: null, delivery_id: `poll:${event.change_key}` });
+    for (const event of first.events)
+      expect(event).toMatchObject({ missing_field: null, delivery_id: `poll:${event.change_key}` });
     expect((await poll(first.cursor)).names).not.toContain("gamma:issue_created APP-2");
     tracker.addIssue("APP-4", new Date().toISOString());
     expect((await poll(first.cursor)).names).toContain("gamma:issue_created APP-4");

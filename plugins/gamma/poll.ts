@@ -1,4 +1,12 @@
-import { at, type HttpClient, type Json, PluginError, type Polled, timeAt, type WebhookPayload } from "@signalbox/sdk";
+import {
+  type HttpClient,
+  type Json,
+  PluginError,
+  type PollBatch,
+  timestampAt,
+  valueAt,
+  type WebhookPayload,
+} from "@signalbox/sdk";
 import { z } from "zod";
 import { changeKey } from "./change-key.ts";
 import * as shapes from "./shapes.ts";
@@ -22,7 +30,7 @@ export async function poll(
   client: HttpClient,
   from: { project: string; since: string; cursor: string | null },
   signal: AbortSignal,
-): Promise<Polled> {
+): Promise<PollBatch> {
   const project = from.project.trim();
   if (!/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(project))
     throw new PluginError(
@@ -33,7 +41,7 @@ export async function poll(
   const { issues, whole } = await changed(client, project, cursor, signal);
   const found: PolledEvent[] = [];
   for (const issue of issues) found.push(...(await eventsOf(client, issue, Date.parse(cursor.from), signal)));
-  const times = issues.map((issue) => timeAt(issue, "fields", "updated") ?? "");
+  const times = issues.map((issue) => timestampAt(issue, "fields", "updated") ?? "");
   const reached = [...times, cursor.at].sort().at(-1) ?? cursor.at;
   const end: Cursor = { v: 1, from: whole ? early(reached) : cursor.from, at: reached };
   const events = found.sort((a, b) => a.when.localeCompare(b.when)).map(({ headers, payload }) => ({ headers, payload }));
@@ -63,7 +71,9 @@ async function changed(client: HttpClient, project: string, { at: reached }: Cur
   for (;;) {
     const page = await search();
     issues.push(
-      ...page.issues.filter((issue) => Date.parse(timeAt(issue, "fields", "updated") ?? "") >= Date.parse(reached) - overlap),
+      ...page.issues.filter(
+        (issue) => Date.parse(timestampAt(issue, "fields", "updated") ?? "") >= Date.parse(reached) - overlap,
+      ),
     );
     if (page.last) return { issues, whole: true };
     if (issues.length >= mostIssues) return { issues, whole: false };
@@ -75,7 +85,7 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
   let token: string | undefined;
   let start: number | null = null;
   const numbered = async () => {
-    const asked = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, shape: shapes.searched, signal };
+    const asked = { route: "GET /search", query: { ...query, startAt: start ?? 0 }, schema: shapes.searched, signal };
     const { data } = await client.read(asked);
     start = (start ?? 0) + data.issues.length;
     return { issues: data.issues, last: start >= (data.total ?? 0) || data.issues.length === 0 };
@@ -83,7 +93,7 @@ function searchOf(client: HttpClient, query: Record<string, string | number>, si
   return async (): Promise<{ issues: readonly Issue[]; last: boolean }> => {
     if (start !== null) return numbered();
     try {
-      const asked = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, shape: shapes.searched, signal };
+      const asked = { route: "GET /search/jql", query: { ...query, nextPageToken: token }, schema: shapes.searched, signal };
       const { data } = await client.read(asked);
       token = data.nextPageToken ?? undefined;
       return { issues: data.issues, last: token === undefined };
@@ -100,17 +110,17 @@ async function eventsOf(client: HttpClient, listed: Issue, since: number, signal
   const { comment: _, ...shown } = all;
   const issue = { ...rest, fields: shown };
   const found: PolledEvent[] = [];
-  const created = timeAt(shown, "created");
+  const created = timestampAt(shown, "created");
   if (created && Date.parse(created) >= since)
-    found.push(polledEvent("gamma:issue_created", { issue, user: at(shown, "creator") ?? null }, created));
+    found.push(polledEvent("gamma:issue_created", { issue, user: valueAt(shown, "creator") ?? null }, created));
   for (const history of changelog?.histories ?? []) {
-    const when = timeAt(history, "created");
+    const when = timestampAt(history, "created");
     if (!when || Date.parse(when) < since) continue;
     const change = { id: history.id, items: history.items };
     found.push(polledEvent("gamma:issue_updated", { issue, user: history.author ?? null, changelog: change }, when));
   }
   for (const comment of await comments(client, listed, since, signal)) {
-    const when = timeAt(comment, "created") ?? created ?? "";
+    const when = timestampAt(comment, "created") ?? created ?? "";
     found.push(polledEvent("comment_created", { issue, comment, user: comment.author ?? null }, when));
   }
   return found;
@@ -120,10 +130,10 @@ async function eventsOf(client: HttpClient, listed: Issue, since: number, signal
 async function comments(client: HttpClient, found: Issue, since: number, signal: AbortSignal) {
   const field = shapes.comments.safeParse(found.fields.comment);
   const fresh = (list: z.output<typeof shapes.comments>) =>
-    list.comments.filter((one) => Date.parse(timeAt(one, "created") ?? "") >= since);
+    list.comments.filter((one) => Date.parse(timestampAt(one, "created") ?? "") >= since);
   if (field.success && field.data.total <= field.data.comments.length) return fresh(field.data);
   const query = { startAt: 0, maxResults: 100, orderBy: "-created" };
-  const asked = { route: "GET /issue/{key}/comment", path: { key: found.key }, query, shape: shapes.comments, signal };
+  const asked = { route: "GET /issue/{key}/comment", path: { key: found.key }, query, schema: shapes.comments, signal };
   return fresh((await client.read(asked)).data);
 }
 

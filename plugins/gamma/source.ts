@@ -1,4 +1,4 @@
-import type { Call, HttpClient, Source } from "@signalbox/sdk";
+import type { CallContext, HttpClient, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { keyOf } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
@@ -9,7 +9,7 @@ import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 
 export function gammaSource(clientOf: (connection: Settings) => HttpClient): Source<typeof settings> {
-  const account = ({ connection, signal }: Call<Settings>) => ({ client: clientOf(connection), connection, signal });
+  const account = ({ connection, signal }: CallContext<Settings>) => ({ client: clientOf(connection), connection, signal });
   return {
     about: "Jira REST API: version 3 for Cloud, version 2 for Server and Data Center.",
     connection: settings,

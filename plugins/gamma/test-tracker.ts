@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
-import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
 type Row = Record<string, unknown>;
 interface Issue extends Row {
@@ -96,7 +96,7 @@ export class GammaTracker extends FakeTracker {
     return note;
   }
 
-  protected route(request: SeenRequest): TrackerReply {
+  protected route(request: RecordedRequest): FakeResponse {
     const { method, path, query, body, headers } = request;
     if (!/^(Basic|Bearer) \S+/.test(headers.authorization ?? ""))
       return { status: 401, body: { errorMessages: ["Log in first."] } };
@@ -133,7 +133,7 @@ export class GammaTracker extends FakeTracker {
     return basic && atob(basic).startsWith("ann@") ? this.ann : this.user;
   }
 
-  #make({ project, issuetype, summary, description }: Row, creator: Row): TrackerReply {
+  #make({ project, issuetype, summary, description }: Row, creator: Row): FakeResponse {
     const errors = {
       ...((project as Row | null)?.key === "APP" ? {} : { project: "valid project is required" }),
       ...(types.some(({ id }) => id === (issuetype as Row | null)?.id) ? {} : { issuetype: "valid issue type is required" }),
@@ -150,7 +150,7 @@ export class GammaTracker extends FakeTracker {
     return { status: 201, body: { id: issue.id, key: issue.key, self: issue.self }, wrote: true };
   }
 
-  #post(issue: Issue, { body, properties }: Row, writer: Row): TrackerReply {
+  #post(issue: Issue, { body, properties }: Row, writer: Row): FakeResponse {
     if (this.#version === 3 && (body as Row | null)?.type !== "doc")
       return { status: 400, body: { errorMessages: [], errors: { comment: "INVALID_INPUT" } } };
     if (this.#version === 2 && typeof body !== "string") return { status: 400, body: { errorMessages: ["Can not deserialize"] } };
@@ -158,7 +158,7 @@ export class GammaTracker extends FakeTracker {
     return { status: 201, body: made, wrote: true };
   }
 
-  #comments(issue: Issue, query: URLSearchParams): TrackerReply {
+  #comments(issue: Issue, query: URLSearchParams): FakeResponse {
     const [start, size] = [Number(query.get("startAt") ?? 0), Number(query.get("maxResults") ?? 50)];
     const all = this.notes.filter((note) => note.of === issue.key).toSorted((a, b) => Number(a.id) - Number(b.id));
     if (query.get("orderBy") === "-created") all.reverse();
@@ -167,7 +167,7 @@ export class GammaTracker extends FakeTracker {
     return { status: 200, body: { startAt: start, maxResults: size, total: all.length, comments } };
   }
 
-  #move(issue: Issue, body: Row): TrackerReply {
+  #move(issue: Issue, body: Row): FakeResponse {
     const found = workflow.find((one) => one.id === (body.transition as Row).id);
     if (!found)
       return { status: 400, body: { errorMessages: ["It seems that you have tried to perform an illegal workflow operation."] } };
@@ -183,7 +183,7 @@ export class GammaTracker extends FakeTracker {
     issue.fields.updated = created;
   }
 
-  #search(query: URLSearchParams): TrackerReply {
+  #search(query: URLSearchParams): FakeResponse {
     const jql = query.get("jql") ?? "";
     const match = /^project = "?(\w+)"? AND updated >= "?-(\d+)m"? ORDER BY updated ASC/i.exec(jql);
     if (match?.[1] !== "APP") return { status: 400, body: { errorMessages: [`Error in the JQL Query: ${jql}`] } };

@@ -1,4 +1,4 @@
-import { clean, type HttpClient, issueParameters, postedComment, tool } from "@signalbox/sdk";
+import { type HttpClient, issueParameters, postedComment, sanitizeText, tool } from "@signalbox/sdk";
 import { z } from "zod";
 import { keyOf } from "./address.ts";
 import { bodyOf, markdownOf } from "./bodies.ts";
@@ -47,7 +47,7 @@ const updateDescription = (clientOf: ClientOf) =>
     run: async (input, { connection, signal }) => {
       const key = keyOf(input.issue, input.project);
       const body = { fields: { description: bodyOf(input.description, connection) } };
-      await clientOf(connection).write({ route: "PUT /issue/{key}", path: { key }, body, shape: shapes.nothing, signal });
+      await clientOf(connection).write({ route: "PUT /issue/{key}", path: { key }, body, schema: shapes.nothing, signal });
       return { issue: key, url: `${webOf(connection)}/browse/${key}` };
     },
   });
@@ -84,15 +84,15 @@ const getIssue = (clientOf: ClientOf) =>
       const key = keyOf(input.issue, input.project);
       const client = clientOf(connection);
       const fields = "summary,description,status,issuetype,priority,labels,assignee,reporter";
-      const asked = { route: "GET /issue/{key}", path: { key }, query: { fields }, shape: shapes.issue, signal };
+      const asked = { route: "GET /issue/{key}", path: { key }, query: { fields }, schema: shapes.issue, signal };
       const { data } = await client.read(asked);
       const query = { startAt: 0, maxResults: 30, orderBy: "-created" };
-      const listed = { route: "GET /issue/{key}/comment", path: { key }, query, shape: shapes.comments, signal };
+      const listed = { route: "GET /issue/{key}/comment", path: { key }, query, schema: shapes.comments, signal };
       const { comments } = (await client.read(listed)).data;
       const found = data.fields;
       return {
         issue: data.key,
-        title: clean(found.summary ?? ""),
+        title: sanitizeText(found.summary ?? ""),
         state: found.status?.name ?? "",
         type: found.issuetype?.name ?? null,
         priority: found.priority?.name ?? null,

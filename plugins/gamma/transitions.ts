@@ -1,4 +1,4 @@
-import { at, type HttpClient, PluginError } from "@signalbox/sdk";
+import { type HttpClient, PluginError, valueAt } from "@signalbox/sdk";
 import { z } from "zod";
 import * as shapes from "./shapes.ts";
 
@@ -18,7 +18,7 @@ export async function transition(
   signal: AbortSignal,
 ): Promise<Moved> {
   const route = "/issue/{issue}/transitions";
-  const { data } = await client.read({ route: `GET ${route}`, path: { issue }, shape: shapes.transitions, signal });
+  const { data } = await client.read({ route: `GET ${route}`, path: { issue }, schema: shapes.transitions, signal });
   const found =
     data.transitions.find((one) => one.id === wanted.trim()) ??
     data.transitions.find((one) => same(one.name, wanted)) ??
@@ -37,7 +37,7 @@ export async function transition(
     extraData: { key, transition: found.name, ...(moved.status ? { status: moved.status } : {}) },
   };
   const body = { transition: { id: found.id }, historyMetadata: history };
-  await client.write({ route: `POST ${route}`, path: { issue }, body, shape: shapes.nothing, signal });
+  await client.write({ route: `POST ${route}`, path: { issue }, body, schema: shapes.nothing, signal });
   return moved;
 }
 
@@ -48,12 +48,12 @@ const changes = z.object({
 /** Finds the move with `key` among the newest entries of the issue's history. */
 export async function findTransition(client: HttpClient, issue: string, key: string, signal: AbortSignal): Promise<Moved | null> {
   const query = { expand: "changelog", fields: "status" };
-  const { data } = await client.read({ route: "GET /issue/{issue}", path: { issue }, query, shape: changes, signal });
+  const { data } = await client.read({ route: "GET /issue/{issue}", path: { issue }, query, schema: changes, signal });
   for (const { historyMetadata } of data.changelog?.histories ?? []) {
-    const extra = at(historyMetadata, "extraData");
-    if (at(extra, "key") !== key) continue;
-    const status = at(extra, "status");
-    return { issue, transition: String(at(extra, "transition") ?? ""), status: typeof status === "string" ? status : null };
+    const extra = valueAt(historyMetadata, "extraData");
+    if (valueAt(extra, "key") !== key) continue;
+    const status = valueAt(extra, "status");
+    return { issue, transition: String(valueAt(extra, "transition") ?? ""), status: typeof status === "string" ? status : null };
   }
   return null;
 }

@@ -1,4 +1,4 @@
-import { clean } from "@signalbox/sdk";
+import { sanitizeText } from "@signalbox/sdk";
 import type { BlockContent, ListItem, PhrasingContent, Root, TableRow } from "mdast";
 import { boxOf } from "./list-box.ts";
 import { deepest, writeMarkdown } from "./markdown.ts";
@@ -13,7 +13,7 @@ const mostInAll = 4_000;
  * What is so entangled that it would hold up the process is handed on as it is.
  */
 export function wikiToMarkdown(wiki: string): string {
-  const text = clean(wiki).replace(/\r\n?/g, "\n");
+  const text = sanitizeText(wiki).replace(/\r\n?/g, "\n");
   if (isEntangled(text)) return text;
   const root: Root = { type: "root", children: blocks(text, 0) };
   return writeMarkdown(root);

@@ -1,25 +1,25 @@
 import {
-  type MemoryBackend,
   type MemoryHit,
+  type MemoryStore,
   type SqlAccess,
   type StoredMemory,
-  similarityOf,
-  type Vectors,
+  similarityFromDistance,
+  type VectorSettings,
 } from "@signalbox/sdk";
 import * as queries from "./queries.ts";
 
 type Found = StoredMemory & { distance: number | null; rank?: number };
 
-export function pgvectorBackend(sql: SqlAccess, vectors: Vectors): MemoryBackend {
+export function pgvectorBackend(sql: SqlAccess, vectors: VectorSettings): MemoryStore {
   const hit = ({ distance, rank, ...memory }: Found): MemoryHit => ({
     ...memory,
-    similarity: distance === null ? null : similarityOf(vectors.metric, distance),
+    similarity: distance === null ? null : similarityFromDistance(vectors.metric, distance),
     rank: rank ?? null,
   });
   return {
     about: "PostgreSQL: vector search by pgvector, text search by the English full-text index.",
     put: async (memory) => (await sql.query(queries.insertMemory(memory, vectors))).length > 0,
-    putHeld: (memories, before) => queries.insertHeld(memories, vectors, before),
+    insertReserved: (memories, before) => queries.insertReserved(memories, vectors, before),
     get: async (key) => (await sql.query<StoredMemory>(queries.findMemory(key)))[0] ?? null,
     delete: async (key) => (await sql.query<{ alive: boolean }>(queries.deleteMemory(key)))[0]?.alive ?? false,
     list: async (filter, page) => {
@@ -34,7 +34,7 @@ export function pgvectorBackend(sql: SqlAccess, vectors: Vectors): MemoryBackend
       (await sql.query<Found>(queries.matchMemories(query, filter, limit, vectors))).map(hit),
     unembedded: (limit) => sql.query(queries.listUnembedded(limit)),
     embed: async (entries) => void (entries.length > 0 && (await sql.query(queries.embedMemories(entries, vectors)))),
-    forgetVectors: async () => void (await sql.query(queries.forgetVectors)),
+    clearVectors: async () => void (await sql.query(queries.clearVectors)),
     sweep: async () => (await sql.query(queries.sweepMemories)).length,
     check: async () => void (await sql.query(queries.probe)),
   };

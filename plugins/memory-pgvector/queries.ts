@@ -1,4 +1,13 @@
-import type { Json, MemoryFilter, MemoryMatch, NearestQuery, NewMemory, Statement, Vectors, WordQuery } from "@signalbox/sdk";
+import type {
+  Json,
+  MemoryFilter,
+  MemoryMatch,
+  NewMemory,
+  SqlStatement,
+  TextQuery,
+  VectorQuery,
+  VectorSettings,
+} from "@signalbox/sdk";
 
 /** Collects the parameters of a statement and numbers them: `$1`, `$2` … */
 class Parameters {
@@ -38,7 +47,7 @@ function where(filter: MemoryFilter, parameters: Parameters): string {
 const types = ["uuid", "text", "text", "text", "text", "int", "text", "timestamptz", "timestamptz"];
 
 /** Inserts memories and returns the stored rows. Replaces an expired memory of the same key. `only` restricts which are stored. */
-function insertMemories(memories: readonly NewMemory[], vectors: Vectors, p: Parameters, only = ""): Statement {
+function insertMemories(memories: readonly NewMemory[], vectors: VectorSettings, p: Parameters, only = ""): SqlStatement {
   const rows = memories.map((memory) => {
     const { id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at, ttl_ms, embedding } = memory;
     const values = [id, key, content, scope, agent_id, project_id, task_id, created_at, updated_at];
@@ -56,23 +65,23 @@ function insertMemories(memories: readonly NewMemory[], vectors: Vectors, p: Par
   };
 }
 
-export const insertMemory = (memory: NewMemory, vectors: Vectors): Statement =>
+export const insertMemory = (memory: NewMemory, vectors: VectorSettings): SqlStatement =>
   insertMemories([memory], vectors, new Parameters());
 
-export const insertHeld = (memories: readonly NewMemory[], vectors: Vectors, before: number): Statement =>
+export const insertReserved = (memories: readonly NewMemory[], vectors: VectorSettings, before: number): SqlStatement =>
   insertMemories(memories, vectors, new Parameters(before), "where id in (select id from held)");
 
-export const findMemory = (key: string): Statement => ({
+export const findMemory = (key: string): SqlStatement => ({
   text: `select ${columns} from memories where key = $1 and ${alive}`,
   parameters: [key],
 });
 
-export const deleteMemory = (key: string): Statement => ({
+export const deleteMemory = (key: string): SqlStatement => ({
   text: `delete from memories where key = $1 returning ${alive} as alive`,
   parameters: [key],
 });
 
-export function listMemories(filter: MemoryFilter, page: { limit: number; offset: number }): Statement {
+export function listMemories(filter: MemoryFilter, page: { limit: number; offset: number }): SqlStatement {
   const p = new Parameters();
   return {
     text: `select ${columns} from memories where ${where(filter, p)} and ${alive}
@@ -81,12 +90,12 @@ export function listMemories(filter: MemoryFilter, page: { limit: number; offset
   };
 }
 
-export function countMemories(filter: MemoryFilter): Statement {
+export function countMemories(filter: MemoryFilter): SqlStatement {
   const p = new Parameters();
   return { text: `select count(*) as total from memories where ${where(filter, p)} and ${alive}`, parameters: p.values };
 }
 
-export function nearestMemories(vector: readonly number[], filter: MemoryFilter, limit: number): NearestQuery {
+export function nearestMemories(vector: readonly number[], filter: MemoryFilter, limit: number): VectorQuery {
   const p = new Parameters();
   const anyOf = filter.some(isOpen) ? {} : { anyOf: filter.map((match) => condition(match, p)) };
   return { table: "memories", columns, vector, limit, ...anyOf, condition: alive, parameters: p.values };
@@ -96,7 +105,7 @@ export function nearestMemories(vector: readonly number[], filter: MemoryFilter,
 const mostRanked = 1000;
 
 /** Ranks are 0 to 1 and lower for long texts (1 | 32). For free text, rows with every word come before the others. */
-export function matchMemories(query: WordQuery, filter: MemoryFilter, limit: number, vectors: Vectors): Statement {
+export function matchMemories(query: TextQuery, filter: MemoryFilter, limit: number, vectors: VectorSettings): SqlStatement {
   const p = new Parameters();
   const text = p.add(query.text);
   const wanted = `${where(filter, p)} and ${alive}`;
@@ -119,25 +128,28 @@ export function matchMemories(query: WordQuery, filter: MemoryFilter, limit: num
   };
 }
 
-export const listUnembedded = (limit: number): Statement => ({
+export const listUnembedded = (limit: number): SqlStatement => ({
   text: `select id, content from memories where embedding is null and ${alive} order by created_at, id limit $1::int`,
   parameters: [limit],
 });
 
-export const embedMemories = (entries: readonly { id: string; embedding: readonly number[] }[], vectors: Vectors): Statement => ({
+export const embedMemories = (
+  entries: readonly { id: string; embedding: readonly number[] }[],
+  vectors: VectorSettings,
+): SqlStatement => ({
   text: `update memories m set embedding = e.vector::${vectors.type}
     from jsonb_to_recordset($1::text::jsonb) e (id uuid, vector text) where m.id = e.id`,
   parameters: [JSON.stringify(entries.map(({ id, embedding }) => ({ id, vector: vectorText(embedding) })))],
 });
 
-export const forgetVectors: Statement = {
+export const clearVectors: SqlStatement = {
   text: "update memories set embedding = null where embedding is not null",
   parameters: [],
 };
 
-export const sweepMemories: Statement = {
+export const sweepMemories: SqlStatement = {
   text: "delete from memories where id in (select id from memories where expires_at <= now() limit 1000 for update skip locked) returning id",
   parameters: [],
 };
 
-export const probe: Statement = { text: "select 1 from memories limit 1", parameters: [] };
+export const probe: SqlStatement = { text: "select 1 from memories limit 1", parameters: [] };

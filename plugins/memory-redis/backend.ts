@@ -1,15 +1,15 @@
 import {
-  distanceOf,
-  type MemoryBackend,
   type MemoryFilter,
   type MemoryHit,
   type MemoryMatch,
+  type MemoryStore,
   PluginError,
   type RedisAccess,
   type RedisReply,
   type StoredMemory,
-  similarityOf,
-  type Vectors,
+  similarityFromDistance,
+  type VectorSettings,
+  vectorDistance,
   wordMatcher,
 } from "@signalbox/sdk";
 import { stemmer } from "stemmer";
@@ -22,7 +22,7 @@ const pageSize = 256;
 type Hit = MemoryHit;
 
 /** Short-term memories are few and short-lived, so a search reads all that match its filter and ranks them here. */
-export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBackend {
+export function redisBackend(redis: RedisAccess, vectors: VectorSettings): MemoryStore {
   const at = (kind: "m" | "k" | "i" | "x", name: string) => `${redis.prefix}${kind}:${name}`;
   const indexKeys = (memory: StoredMemory, waits: boolean) =>
     indexesOf(memory, waits).flatMap((name) => [at("i", name), at("x", name)]);
@@ -61,7 +61,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
   };
   const similarity = (vector: ArrayLike<number> | null, other: ArrayLike<number> | null) =>
     vector && other && vector.length === other.length
-      ? similarityOf(vectors.metric, distanceOf(vectors.metric, vector, other))
+      ? similarityFromDistance(vectors.metric, vectorDistance(vectors.metric, vector, other))
       : null;
   const find = async (key: string): Promise<StoredMemory | null> => {
     const id = await redis.call("GET", at("k", key));
@@ -120,7 +120,7 @@ export function redisBackend(redis: RedisAccess, vectors: Vectors): MemoryBacken
         await redis.script(scripts.embed, keys, [id, pack(embedding, vectors), vectors.model]);
       }
     },
-    forgetVectors: async () => {
+    clearVectors: async () => {
       for (let offset = 0; ; offset += pageSize) {
         const [, ids] = await pageOf("all", offset, pageSize);
         for (const id of ids)
@@ -153,7 +153,7 @@ function entryOf(reply: RedisReply, model: string): Entry[] {
   return [{ memory: JSON.parse(doc) as StoredMemory, vector: usable ? unpack(vector) : null }];
 }
 
-function pack(vector: readonly number[], { dimension }: Vectors): string {
+function pack(vector: readonly number[], { dimension }: VectorSettings): string {
   if (vector.length !== dimension)
     throw new PluginError("invalid_input", `expected a vector with ${dimension} dimensions, got ${vector.length}`);
   return Buffer.from(Float32Array.from(vector).buffer).toString("base64");

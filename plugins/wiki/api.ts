@@ -1,11 +1,11 @@
-import { type Call, type HttpClient, type KnowledgePage, type PageList, PluginError } from "@signalbox/sdk";
+import { type CallContext, type HttpClient, type KnowledgePage, type PageList, PluginError } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Settings } from "./settings.ts";
 
 /** One of the wiki's two APIs. */
 export interface WikiApi {
-  list(client: HttpClient, from: { readonly cursor: string | null }, call: Call<Settings>): Promise<PageList>;
-  read(client: HttpClient, ids: readonly string[], call: Call<Settings>): Promise<KnowledgePage[]>;
+  list(client: HttpClient, from: { readonly cursor: string | null }, call: CallContext<Settings>): Promise<PageList>;
+  read(client: HttpClient, ids: readonly string[], call: CallContext<Settings>): Promise<KnowledgePage[]>;
 }
 
 /** Where a listing continues: a configured space, and the wiki's own cursor within it. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Call, HttpClient, KnowledgePage } from "@signalbox/sdk";
+import type { CallContext, HttpClient, KnowledgePage } from "@signalbox/sdk";
 import { z } from "zod";
 import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
 import { type Settings, spacesOf, webOf } from "./settings.ts";
@@ -30,7 +30,7 @@ export const cloud: WikiApi = {
       route: "GET /spaces/{id}/pages",
       path: { id: space.id },
       query: { status: "current", limit: portion, cursor: at.next ?? undefined },
-      shape: pageList,
+      schema: pageList,
       signal,
     });
     const pages = data.results.filter(({ status }) => status === "current");
@@ -72,18 +72,18 @@ export const cloud: WikiApi = {
 
 async function spacesAt(client: HttpClient, keys: readonly string[], signal: AbortSignal) {
   const query = { keys: keys.join(","), limit: portion };
-  const { data } = await client.read({ route: "GET /spaces", query, shape: spaceList, signal });
+  const { data } = await client.read({ route: "GET /spaces", query, schema: spaceList, signal });
   const wanted = new Set(keys.map((key) => key.toLowerCase()));
   return data.results.filter(({ key }) => wanted.has(key.toLowerCase()));
 }
 
 /** The wiki may return fewer pages at a time than requested. */
-async function wholePages(client: HttpClient, ids: readonly string[], { signal }: Call<Settings>) {
+async function wholePages(client: HttpClient, ids: readonly string[], { signal }: CallContext<Settings>) {
   const pages: { base: string | undefined; page: z.output<typeof whole> }[] = [];
   let cursor: string | undefined;
   for (let tries = 0; tries <= ids.length; tries++) {
     const query = { id: ids.join(","), status: "current", "body-format": "storage", limit: ids.length, cursor };
-    const { data } = await client.read({ route: "GET /pages", query, shape: wholeList, signal });
+    const { data } = await client.read({ route: "GET /pages", query, schema: wholeList, signal });
     pages.push(...data.results.map((page) => ({ base: data._links.base, page })));
     cursor = parameterOf(data._links.next, "cursor") ?? undefined;
     if (cursor === undefined) break;

@@ -32,7 +32,7 @@ export const dataCenter: WikiApi = {
     const { data } = await client.read({
       route: "GET /content",
       query: { spaceKey: at.key, type: "page", status: "current", expand: "version,space", start, limit: portion },
-      shape: pageList,
+      schema: pageList,
       signal,
     });
     const next = data._links.next === undefined ? null : Number(parameterOf(data._links.next, "start") ?? start + portion);
@@ -57,7 +57,7 @@ export const dataCenter: WikiApi = {
 /** The listing of a missing space may be empty instead of an error. */
 async function mustSee(client: HttpClient, key: string, signal: AbortSignal): Promise<void> {
   try {
-    await client.read({ route: "GET /space/{key}", path: { key }, shape: spaceShape, signal });
+    await client.read({ route: "GET /space/{key}", path: { key }, schema: spaceShape, signal });
   } catch (error) {
     throw error instanceof PluginError && error.code === "not_found" ? noSpace(key) : error;
   }
@@ -74,7 +74,7 @@ async function readOne(
       route: "GET /content/{id}",
       path: { id: page },
       query: { expand: "body.storage,version,space" },
-      shape: whole,
+      schema: whole,
       signal,
     });
     if (data.type !== "page" || data.status !== "current") return null;

@@ -1,10 +1,10 @@
-import type { HttpClient, Knowledge } from "@signalbox/sdk";
+import type { HttpClient, KnowledgeConnector } from "@signalbox/sdk";
 import { cloud } from "./cloud.ts";
 import { dataCenter } from "./data-center.ts";
 import { type Settings, settings } from "./settings.ts";
 
 /** Both APIs list page ids with versions first, so that only changed pages are read. */
-export function wikiKnowledge(clientOf: (connection: Settings) => HttpClient): Knowledge<typeof settings> {
+export function wikiKnowledge(clientOf: (connection: Settings) => HttpClient): KnowledgeConnector<typeof settings> {
   const api = (connection: Settings) => (connection.is_cloud ? cloud : dataCenter);
   return {
     about: "Pages of a wiki (Confluence Cloud, REST API v2; Data Center and Server, REST API v1).",

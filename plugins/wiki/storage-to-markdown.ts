@@ -1,4 +1,4 @@
-import { clean } from "@signalbox/sdk";
+import { sanitizeText } from "@signalbox/sdk";
 import { Parser } from "htmlparser2";
 import { type Attributes, drops, render, startsBlock } from "./elements.ts";
 
@@ -57,7 +57,7 @@ export function storageToMarkdown(storage: string): string {
     { recognizeCDATA: true, recognizeSelfClosing: true, decodeEntities: true },
   );
   parser.end(storage);
-  return clean(tidy(top().text));
+  return sanitizeText(tidy(top().text));
 }
 
 function close(frame: Frame, parent: Frame): void {

@@ -1,4 +1,4 @@
-import { FakeServer, type SeenRequest, type TestWiki, type TrackerReply } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeServer, type RecordedRequest, type TestWiki } from "@signalbox/sdk/testing";
 
 interface Page {
   readonly id: string;
@@ -48,14 +48,14 @@ export class FakeWiki extends FakeServer implements TestWiki {
   #in = (spaces: readonly string[]): Page[] =>
     [...this.#pages.values()].filter(({ space, status }) => status === "current" && spaces.includes(space));
 
-  protected route(request: SeenRequest): TrackerReply {
+  protected route(request: RecordedRequest): FakeResponse {
     const basic = `Basic ${Buffer.from(`${account.email}:${account.api_token}`).toString("base64")}`;
     if (![basic, `Bearer ${account.api_token}`].includes(request.headers.authorization ?? ""))
       return { status: 401, body: { message: "Log in first." } };
     return this.#cloud ? this.#version2(request) : this.#version1(request);
   }
 
-  #version2({ path, query }: SeenRequest): TrackerReply {
+  #version2({ path, query }: RecordedRequest): FakeResponse {
     const base = "/wiki/api/v2";
     if (path === `${base}/spaces`) {
       const keys = query.get("keys")?.split(",") ?? [];
@@ -75,7 +75,7 @@ export class FakeWiki extends FakeServer implements TestWiki {
     );
   }
 
-  #portion(path: string, query: URLSearchParams, all: readonly Page[]): TrackerReply {
+  #portion(path: string, query: URLSearchParams, all: readonly Page[]): FakeResponse {
     const start = Number(query.get("cursor") ?? 0);
     const size = Math.min(Number(query.get("limit") ?? 25), this.mostListed);
     const withBody = query.get("body-format") === "storage";
@@ -89,7 +89,7 @@ export class FakeWiki extends FakeServer implements TestWiki {
     return { status: 200, body: { results, _links: { base: `${this.url}/wiki`, ...next } } };
   }
 
-  #version1({ path, query }: SeenRequest): TrackerReply {
+  #version1({ path, query }: RecordedRequest): FakeResponse {
     const absent = { status: 404, body: { statusCode: 404, message: "No content found" } };
     const space = /^\/rest\/api\/space\/(.+)$/.exec(path)?.[1];
     if (space !== undefined) return this.#spaces.has(space) ? { status: 200, body: { key: space } } : absent;

@@ -1,4 +1,4 @@
-import { callOf, setUp, testKnowledge } from "@signalbox/sdk/testing";
+import { callContext, setUpPlugin, testKnowledge } from "@signalbox/sdk/testing";
 import { describe, expect, test } from "vitest";
 import wiki from "./index.ts";
 import { apiOf, settings, webOf } from "./settings.ts";
@@ -38,10 +38,10 @@ describe.concurrent.each([
   test("a page is not taken for deleted if its space is not visible", async () => {
     const server = await start();
     try {
-      const { knowledge } = await setUp(wiki);
+      const { knowledge } = await setUpPlugin(wiki);
       const [gone = "", there = ""] = server.ids();
       server.remove(gone);
-      const read = (given: object) => knowledge?.wiki?.read([gone, there], callOf(settings.parse(given)));
+      const read = (given: object) => knowledge?.wiki?.read([gone, there], callContext(settings.parse(given)));
       expect((await read(source(server.url)))?.map(({ id }) => id)).toEqual([there]);
       await expect(read(elsewhere(server.url))).rejects.toMatchObject({
         code: "not_found",
@@ -63,9 +63,9 @@ test("Data Center: a refused page is left out; a refused space is an error", asy
   const server = await new Refusing(false).listen();
   try {
     const ids = ["A", "B"].map((title) => server.add({ title, body }));
-    const { knowledge } = await setUp(wiki);
+    const { knowledge } = await setUpPlugin(wiki);
     const config = { base_url: server.url, space_keys: ["DOCS"], is_cloud: false, ...account };
-    const read = () => knowledge?.wiki?.read(ids, callOf(settings.parse(config)));
+    const read = () => knowledge?.wiki?.read(ids, callContext(settings.parse(config)));
     refused.add(ids[0] as string);
     expect((await read())?.map(({ title }) => title)).toEqual(["B"]);
     refused.add("DOCS");

@@ -1,4 +1,4 @@
-import { nothing, operation, pageOf, paging } from "@signalbox/schema/operation";
+import { empty, operation, pageOf, paging } from "@signalbox/schema/operation";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { declared } from "../declared.ts";
@@ -10,7 +10,7 @@ import { verbsOf } from "./verbs.ts";
 const op = operation({
   id: "widgets.change",
   http: "PUT /api/widgets/:id/:part",
-  about: "Change a widget.",
+  summary: "Change a widget.",
   input: z.object({
     ...{ id: z.int(), part: z.string(), long_name: z.string().nullish().describe("Its name."), size: z.number().optional() },
     ...{ on: z.boolean().default(true), labels: z.array(z.string()).optional(), scopes: z.array(z.enum(["a", "b"])).default([]) },
@@ -78,18 +78,18 @@ describe("arguments of a verb", () => {
 test("every operation that HTTP offers is a verb, with help", () => {
   const operations = declared().map((bound) => bound.op);
   const verbs = verbsOf(operations);
-  expect(verbs.map((one) => one.op.id)).toEqual(operations.filter((one) => one.http && !one.stream).map((one) => one.id));
+  expect(verbs.map((one) => one.op.id)).toEqual(operations.filter((one) => one.http && !one.streaming).map((one) => one.id));
   expect(new Set(verbs.map((one) => `${one.noun} ${one.verb}`)).size).toBe(verbs.length);
-  for (const one of verbs) expect(helpOf([one])).toContain(one.op.about);
+  for (const one of verbs) expect(helpOf([one])).toContain(one.op.summary);
 });
 
 test("a member may not have the name of a flag that every verb has", () => {
   const clashing = operation({
     id: "x.y",
     http: "POST /x",
-    about: "X.",
+    summary: "X.",
     input: z.object({ format: z.string() }),
-    output: nothing,
+    output: empty,
   });
   expect(() => verbsOf([clashing])).toThrow(/x\.y.*format/);
 });
@@ -102,7 +102,7 @@ describe("output", () => {
     deep: z.object({}),
     none: z.null(),
   });
-  const list = operation({ id: "x.list", http: "GET /x", about: "X.", output: pageOf(items) });
+  const list = operation({ id: "x.list", http: "GET /x", summary: "X.", output: pageOf(items) });
   const rows = [
     { id: 1, name: "short", tags: ["a", "b"], deep: {}, none: null },
     { id: 22, name: `two\nlines ${"x".repeat(60)}`, tags: [], deep: {}, none: null },

@@ -47,7 +47,7 @@ function verbHelp(verb: Verb): string {
   const shown = verb.flags.filter((flag) => !verb.params.includes(flag.member));
   const width = Math.max(0, ...shown.map((flag) => flagText(flag).length));
   const lines = shown.map((flag) => `    ${flagText(flag).padEnd(width)}  ${describe(flag)}`.trimEnd());
-  return [`${usageOf(verb)}${shown.length > 0 ? " [--flags]" : ""}`, `    ${verb.op.about}`, ...lines, ""].join("\n");
+  return [`${usageOf(verb)}${shown.length > 0 ? " [--flags]" : ""}`, `    ${verb.op.summary}`, ...lines, ""].join("\n");
 }
 
 const placeholder: Record<Flag["kind"], string> = {

@@ -24,7 +24,7 @@ export const runOnKeys = (op: Operation, input: Record<string, unknown>, write: 
       const context = { sql: database.sql, log, actor: operator, signal: new AbortController().signal };
       const value = await invoke(bound, input, context);
       if (op.status === 204) return { value: undefined, total: null };
-      if (!op.list) return { value, total: null };
+      if (!op.paginated) return { value, total: null };
       const { items, total } = value as { items: unknown[]; total: number };
       return { value: items, total };
     },

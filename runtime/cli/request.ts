@@ -1,4 +1,4 @@
-import { type Operation, route } from "@signalbox/schema/operation";
+import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { placesOf } from "../transports/http/request.ts";
 
 export interface Service {
@@ -37,7 +37,7 @@ export async function request(
 }
 
 async function send(op: Operation, input: Readonly<Record<string, unknown>>, { url, apiKey }: Service): Promise<Response> {
-  const { method, path } = route(op);
+  const { method, path } = httpRoute(op);
   const places = placesOf(op);
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
   const query = new URLSearchParams(

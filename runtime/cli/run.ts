@@ -117,8 +117,8 @@ function ask(verb: Verb, input: Record<string, unknown>, terminal: Terminal): Pr
 
 function print(verb: Verb, { value, total }: Answer, format: "json" | "table" | null, terminal: Terminal): void {
   if (value === undefined) return;
-  const wanted = format ?? (terminal.interactive && verb.op.list ? "table" : "json");
-  if (wanted === "json" || !verb.op.list) {
+  const wanted = format ?? (terminal.interactive && verb.op.paginated ? "table" : "json");
+  if (wanted === "json" || !verb.op.paginated) {
     terminal.out(asJson(value));
     return;
   }

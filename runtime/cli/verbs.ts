@@ -1,4 +1,4 @@
-import { type Operation, route } from "@signalbox/schema/operation";
+import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import type { z } from "zod";
 
 /** How a flag's value is read. `list`: given several times, or comma-separated; `json`: JSON, `@file`, or `-` for standard input. */
@@ -31,7 +31,7 @@ export const ownFlags = ["json", "format", "help", "remote"] as const;
 
 /** The verbs of all operations that HTTP offers. */
 export function verbsOf(operations: readonly Operation[]): Verb[] {
-  return operations.filter((op) => op.http !== null && !op.stream).map(verbOf);
+  return operations.filter((op) => op.http !== null && !op.streaming).map(verbOf);
 }
 
 function verbOf(op: Operation): Verb {
@@ -39,7 +39,7 @@ function verbOf(op: Operation): Verb {
   const flags = Object.entries(op.input.shape as Record<string, z.ZodType>).map(([member, schema]) => flagOf(member, schema));
   const clash = flags.find((flag) => (ownFlags as readonly string[]).includes(flag.name));
   if (clash) throw new Error(`${op.id}: the member ${clash.member} has the name of a flag that every verb has`);
-  return { noun, verb, op, params: route(op).params, flags };
+  return { noun, verb, op, params: httpRoute(op).params, flags };
 }
 
 interface Def {

@@ -1,4 +1,4 @@
-import type { Posted } from "@signalbox/sdk";
+import type { PostedComment } from "@signalbox/sdk";
 import { reconcile } from "../platform/reconcile.ts";
 import type { Run, RunDeps } from "./run.ts";
 
@@ -18,7 +18,7 @@ export async function postAnswer(
   const { project, issue } = execution;
   if (project === null || issue === null) return null;
   const before = transcript.steps.find((step) => step.kind === "post" && step.state !== "failed");
-  if (before && before.state !== "started") return (before.output as Posted | null)?.url ?? null;
+  if (before && before.state !== "started") return (before.output as PostedComment | null)?.url ?? null;
   const connection = await deps.connectionFor(execution.source, execution, agentId);
   if (!connection && !before) {
     // A source that is made by a webhook mapping: there is no tracker behind it.
@@ -43,7 +43,7 @@ export async function postAnswer(
   const began = performance.now();
   const post = { subject: { project, issue }, body };
   const call = () => ({ signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
-  const posted = await reconcile<Posted>(
+  const posted = await reconcile<PostedComment>(
     () => source.find(post, call()),
     () => source.deliver(post, call()),
     signal,

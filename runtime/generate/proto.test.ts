@@ -22,7 +22,7 @@ const buf = (...args: string[]) =>
   run(process.execPath, [join(root, "node_modules/@bufbuild/buf/bin/buf"), ...args], { encoding: "buffer" });
 
 const makeX = (shape: z.ZodRawShape): Operation[] => [
-  operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", about: "Do x.", input: z.object(shape) }),
+  operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", summary: "Do x.", input: z.object(shape) }),
 ];
 const next = (shape: z.ZodRawShape, lock: FieldNumbers = empty) => {
   const { files, fieldNumbers } = generateProto(makeX(shape), lock);

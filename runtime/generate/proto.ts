@@ -31,8 +31,8 @@ function printPackage(pkg: PackageModel): string {
     ...(usesValue(pkg.messages) ? ['import "google/protobuf/struct.proto";\n'] : []),
     ...pkg.services.map((service) => {
       const rpcs = service.rpcs.map(({ name, op, request, response }) => {
-        const output = `${op.stream ? "stream " : ""}${shortName(response.name)}`;
-        return `${comment([op.about, ...(op.http ? [`HTTP: ${op.http}`] : [])].join("\n"))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
+        const output = `${op.streaming ? "stream " : ""}${shortName(response.name)}`;
+        return `${comment([op.summary, ...(op.http ? [`HTTP: ${op.http}`] : [])].join("\n"))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
       });
       return block(`service ${service.name}`, rpcs);
     }),

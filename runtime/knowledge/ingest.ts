@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type Call, type Knowledge, type KnowledgePage, PluginError } from "@signalbox/sdk";
+import { type CallContext, type KnowledgeConnector, type KnowledgePage, PluginError } from "@signalbox/sdk";
 import { abortable } from "../platform/abortable.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
@@ -27,7 +27,7 @@ export interface IngestDeps {
 }
 
 export interface Connected {
-  readonly knowledge: Knowledge;
+  readonly knowledge: KnowledgeConnector;
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
@@ -47,7 +47,7 @@ const callMs = 120_000;
  * Answers which pages cannot be read, with the reason; the next sync tries them again.
  */
 export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected, signal: AbortSignal, deps: IngestDeps) {
-  const ask = async <T>(run: (call: Call) => Promise<T>): Promise<T> => {
+  const ask = async <T>(run: (call: CallContext) => Promise<T>): Promise<T> => {
     const within = AbortSignal.any([signal, AbortSignal.timeout(callMs)]);
     within.throwIfAborted();
     return abortable(run({ connection: settings, key: `knowledge-${job.id}`, signal: within }), within);
@@ -75,7 +75,11 @@ interface Reading {
   failure: Error | null;
 }
 
-async function listAll(job: ClaimedJob, list: (cursor: string | null) => ReturnType<Knowledge["list"]>, deps: IngestDeps) {
+async function listAll(
+  job: ClaimedJob,
+  list: (cursor: string | null) => ReturnType<KnowledgeConnector["list"]>,
+  deps: IngestDeps,
+) {
   let { cursor } = job;
   const forward = goesForward();
   for (let listed = false; !listed; ) {

@@ -1,4 +1,4 @@
-import type { Knowledge, KnowledgePage } from "@signalbox/sdk";
+import type { KnowledgeConnector, KnowledgePage } from "@signalbox/sdk";
 import { PluginError } from "@signalbox/sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -17,7 +17,7 @@ let portions: string[][] | null = null;
 let nextPortion = (at: number) => at + 1;
 let failure: Error | null = null;
 let reads: string[][] = [];
-const knowledge: Knowledge = {
+const knowledge: KnowledgeConnector = {
   about: "A map.",
   config: z.object({ base_url: z.string().optional(), token: z.string().optional() }),
   secrets: ["token"],

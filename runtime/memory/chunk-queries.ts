@@ -1,4 +1,4 @@
-import type { Vectors, WordQuery } from "@signalbox/sdk";
+import type { TextQuery, VectorSettings } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
 import { type FindNearest, vectorText } from "../platform/database/nearest.ts";
 
@@ -55,10 +55,10 @@ const mostRanked = 1000;
 
 export function matchChunks(
   sql: Queryable,
-  query: WordQuery,
+  query: TextQuery,
   filter: ChunkFilter,
   limit: number,
-  vectors: Vectors,
+  vectors: VectorSettings,
 ): Promise<Chunk[]> {
   const all = query.words === "all";
   const distance = query.vector
@@ -87,7 +87,7 @@ export const listUnembeddedChunks = (sql: Queryable, limit: number): Promise<{ i
 export const embedChunks = async (
   sql: Queryable,
   entries: readonly { id: string; embedding: readonly number[] }[],
-  vectors: Vectors,
+  vectors: VectorSettings,
 ): Promise<void> =>
   void (await sql`
     update document_chunks c set embedding = e.vector::${sql.unsafe(vectors.type)}

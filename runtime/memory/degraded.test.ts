@@ -1,4 +1,4 @@
-import { type MemoryBackend, PluginError } from "@signalbox/sdk";
+import { type MemoryStore, PluginError } from "@signalbox/sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Failure } from "../platform/retry.ts";
 import { hashEmbedding } from "./local-embedding.ts";
@@ -20,7 +20,7 @@ const embed = async (texts: readonly string[]) => {
   if (flaky && texts.length === 1) throw new Failure("The LLM could not be reached.", { retryable: true });
   return texts.map((text) => hashEmbedding(text, 256));
 };
-const away = new Proxy({} as MemoryBackend, {
+const away = new Proxy({} as MemoryStore, {
   get: () => () => Promise.reject(new PluginError("unavailable", "Redis at 127.0.0.1:1 does not answer.")),
 });
 

@@ -1,13 +1,13 @@
-import type { MemoryBackend, Vectors } from "@signalbox/sdk";
+import type { MemoryStore, VectorSettings } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { Failure } from "../platform/retry.ts";
 import { embedChunks, listUnembeddedChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
 
 /** What gives vectors to rows that wait: a store of memories, or the table of chunks. */
-export type Waiting = Pick<MemoryBackend, "unembedded" | "embed">;
+export type Waiting = Pick<MemoryStore, "unembedded" | "embed">;
 
-export const waitingChunks = (sql: Sql, vectors: Vectors): Waiting => ({
+export const waitingChunks = (sql: Sql, vectors: VectorSettings): Waiting => ({
   unembedded: (limit) => listUnembeddedChunks(sql, limit),
   embed: (entries) => embedChunks(sql, entries, vectors),
 });

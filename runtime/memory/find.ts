@@ -4,9 +4,9 @@ import {
   type MemoryHit,
   type MemoryScope,
   type StoredMemory,
-  similarityOf,
-  type Vectors,
-  type WordQuery,
+  similarityFromDistance,
+  type TextQuery,
+  type VectorSettings,
 } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { OpenVectors } from "../platform/database/vectors.ts";
@@ -100,7 +100,7 @@ const longestWords = 8_000;
 /** A minus with no word behind it, and several in a row, as lists and rules have them, keep nothing out. */
 const idleMinus = /(?<![\p{L}\p{N}])(?:-{2,}|-(?=[\s!&|()]|$))/gu;
 
-function wordsOf({ mode, text }: Query): Pick<WordQuery, "text" | "words"> {
+function wordsOf({ mode, text }: Query): Pick<TextQuery, "text" | "words"> {
   if (mode === "hybrid") return { words: "any", text: text.slice(0, longestWords).toWellFormed() };
   if (text.length <= longestWords) return { words: "all", text: text.replace(idleMinus, " ") };
   const limit = `query: in the mode keyword it must be at most ${longestWords} characters long; this one has ${text.length}`;
@@ -140,7 +140,7 @@ const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: Me
   source: `${sources[memory.scope]}, ${memory.key}`,
 });
 
-function chunkFound(chunk: Chunk, vectors: Vectors): Found {
+function chunkFound(chunk: Chunk, vectors: VectorSettings): Found {
   const { id, content, project_id, created_at, metadata } = chunk;
   const text = (name: string) => (typeof metadata[name] === "string" ? (metadata[name] as string) : undefined);
   const place = text("url") ?? `${chunk.source}/${text("title") ?? id}`;
@@ -148,7 +148,7 @@ function chunkFound(chunk: Chunk, vectors: Vectors): Found {
     ...{ id, content, project_id, created_at, agent_id: null },
     key: `${place}#chunk-${chunk.chunk_index}`,
     scope: project_id === null ? "organizational" : "project",
-    similarity: chunk.distance === null ? Math.min(1, chunk.rank ?? 0) : similarityOf(vectors.metric, chunk.distance),
+    similarity: chunk.distance === null ? Math.min(1, chunk.rank ?? 0) : similarityFromDistance(vectors.metric, chunk.distance),
     source: `document ${[text("title"), text("url")].filter(Boolean).join(", ") || place}`,
   };
 }

@@ -1,4 +1,4 @@
-import type { Vectors } from "@signalbox/sdk";
+import type { VectorSettings } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
@@ -12,7 +12,7 @@ export interface MaintainDeps {
   readonly sql: Sql;
   readonly stores: Stores;
   readonly embedder: Embedder;
-  readonly vectors: Vectors;
+  readonly vectors: VectorSettings;
   readonly log: Log;
   readonly intervalMs?: number;
 }

@@ -1,4 +1,4 @@
-import type { RedisAccess, SqlAccess, Vectors } from "@signalbox/sdk";
+import type { RedisAccess, SqlAccess, VectorSettings } from "@signalbox/sdk";
 import { createEmbed } from "../llm/embeddings.ts";
 import { type Config, ConfigError } from "../platform/config.ts";
 import { sqlAccess } from "../platform/database/access.ts";
@@ -18,7 +18,7 @@ export interface Ground {
   readonly vectors: OpenVectors;
   readonly redis: Redis | null;
   /** Capabilities that built-in plugins may ask for beside those of everybody. */
-  readonly grants: { readonly sql: SqlAccess; readonly vectors: Vectors; readonly redis?: RedisAccess };
+  readonly grants: { readonly sql: SqlAccess; readonly vectors: VectorSettings; readonly redis?: RedisAccess };
 }
 
 export type MemoryConfig = Pick<

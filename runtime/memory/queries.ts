@@ -1,4 +1,4 @@
-import type { Json, Statement } from "@signalbox/sdk";
+import type { Json, SqlStatement } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 
 /** Who holds a key. */
@@ -74,7 +74,7 @@ export interface Outcome {
 export async function storeWithKeys(
   sql: Sql,
   all: readonly (Reservation & References)[],
-  put: (parametersBefore: number) => Statement,
+  put: (parametersBefore: number) => SqlStatement,
 ): Promise<Outcome[]> {
   const values: Json[] = [];
   const add = (value: Json) => `$${values.push(value)}`;

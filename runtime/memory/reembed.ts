@@ -37,7 +37,7 @@ export async function reembed(
   try {
     const stores = await openStores(ground, options.builtIns, config, log);
     // Those in the database went with their column.
-    if (changed && stores.short !== stores.long) await stores.short.backend.forgetVectors();
+    if (changed && stores.short !== stores.long) await stores.short.backend.clearVectors();
     // What is in the database is counted there; short-term memories elsewhere are few.
     const elsewhere = stores.all.filter(({ name }) => name !== inDatabase);
     const waiting = await Promise.all(elsewhere.map(({ backend }) => backend.unembedded(mostElsewhere)));

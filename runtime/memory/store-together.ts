@@ -32,7 +32,7 @@ const most = { maxItems: 16, maxSize: 1_000_000, sizeOf: ({ memory }: Waiting) =
 export function storeTogether({ sql, embedder }: { sql: Sql; embedder: Embedder }): StoreTogether {
   const write = batch((all: Waiting[]) => writeAll(sql, all), { ...most, concurrency: 8 });
   return async (store, memory, ttl_ms, embed) => {
-    if (store.name !== inDatabase || !store.backend.putHeld) return null;
+    if (store.name !== inDatabase || !store.backend.insertReserved) return null;
     if (!embedder.local) {
       // What will be refused is refused before anybody pays for a vector.
       const there = await lookAhead(sql, memory.key, memory);
@@ -62,7 +62,7 @@ async function writeAll(sql: Sql, all: readonly Waiting[]): Promise<(Outcome | n
   for (const [store, some] of Map.groupBy(first, ({ store }) => store)) {
     const memories = some.map(({ memory }) => memory);
     const rows = memories.map((memory) => ({ ...memory, store: store.name }));
-    const put = store.backend.putHeld?.bind(store.backend);
+    const put = store.backend.insertReserved?.bind(store.backend);
     if (!put) continue;
     for (const outcome of await storeWithKeys(sql, rows, (before) => put(memories, before))) outcomes.set(outcome.id, outcome);
   }

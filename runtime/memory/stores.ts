@@ -1,10 +1,10 @@
 import { problem } from "@signalbox/schema/problem";
-import type { MemoryBackend, MemoryScope, PluginErrorShape } from "@signalbox/sdk";
+import type { MemoryScope, MemoryStore, PluginErrorShape } from "@signalbox/sdk";
 
 /** A backend by the name that keys are noted under. */
 export interface Store {
   readonly name: string;
-  readonly backend: MemoryBackend;
+  readonly backend: MemoryStore;
 }
 
 /** Where memories are: those of the scope `task` in the short-term store, the others in the long-term one. */
@@ -34,7 +34,7 @@ export function asStoreProblem(error: unknown, store: string): unknown {
   });
 }
 
-export async function using<T>(store: Store, run: (backend: MemoryBackend) => Promise<T>): Promise<T> {
+export async function using<T>(store: Store, run: (backend: MemoryStore) => Promise<T>): Promise<T> {
   try {
     return await run(store.backend);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Extracted } from "@signalbox/schema/webhook-mappings";
+import type { ExtractionField } from "@signalbox/schema/webhook-mappings";
 
 /** What the child process is asked; the body is a webhook's raw bytes. */
 export interface Question {
@@ -11,7 +11,7 @@ export interface Question {
 }
 export interface Answer {
   readonly matched?: boolean;
-  readonly found?: Readonly<Partial<Record<Extracted, string>>>;
+  readonly found?: Readonly<Partial<Record<ExtractionField, string>>>;
   readonly error?: string;
 }
 
@@ -22,7 +22,7 @@ export interface Evaluator {
   /** Refuses what jq does not compile. */
   compile(filter: string): Promise<void>;
   /** The first node of each JSONPath, as text. */
-  extract(rules: Readonly<Record<string, string>>, body: Uint8Array): Promise<Partial<Record<Extracted, string>>>;
+  extract(rules: Readonly<Record<string, string>>, body: Uint8Array): Promise<Partial<Record<ExtractionField, string>>>;
   /** Starts the process, so that the first webhook need not wait for it. */
   warm(): void;
   close(): void;

@@ -23,7 +23,7 @@ export interface Context {
 type Handler<O extends Operation> = (
   input: Input<O>,
   context: Context,
-) => O["stream"] extends true ? AsyncIterable<Output<O>> : Promise<Output<O> | Events>;
+) => O["streaming"] extends true ? AsyncIterable<Output<O>> : Promise<Output<O> | Events>;
 
 /** One server-sent event. */
 export interface ServerEvent {
@@ -61,7 +61,7 @@ export async function invoke(bound: Bound, raw: unknown, context: Context): Prom
 export async function invokeWithEvents(bound: Bound, raw: unknown, context: Context): Promise<unknown> {
   const answer = await bound.run(parseInput(bound.op, raw), context);
   if (!(answer instanceof Events)) return bound.op.output.parse(answer);
-  const { events } = bound.op;
+  const { serverSentEvents: events } = bound.op;
   if (!events) throw new Error(`${bound.op.id} answers with events that it does not declare`);
   return new Events(parsed(answer.all, events));
 }

@@ -1,18 +1,18 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { shownAuth } from "@signalbox/schema/webhook-mappings";
-import type { Verdict, WebhookRequest } from "@signalbox/sdk";
+import type { webhookAuthOutput } from "@signalbox/schema/webhook-mappings";
+import type { VerificationResult, WebhookRequest } from "@signalbox/sdk";
 import type { z } from "zod";
 import { parseNetworks } from "./network/networks.ts";
 
-type Auth = z.output<typeof shownAuth>;
+type Auth = z.output<typeof webhookAuthOutput>;
 /** A webhook at the door; `address` is who sent it, `null` where that cannot be told. */
 export interface SentRequest extends WebhookRequest {
   readonly address: () => string | null;
 }
-export type AuthCheck = (request: SentRequest) => Verdict;
+export type AuthCheck = (request: SentRequest) => VerificationResult;
 
-const refused = (reason: string): Verdict => ({ ok: false, reason });
-const accepted: Verdict = { ok: true };
+const refused = (reason: string): VerificationResult => ({ ok: false, reason });
+const accepted: VerificationResult = { ok: true };
 
 /** What a mapping's `auth` asks of a webhook. `secret` is that of the methods that have one. All comparisons take constant time. */
 export function authCheck(auth: Auth, secret: string | null): AuthCheck {

@@ -1,4 +1,4 @@
-import { CONTRACT, SDK_VERSION } from "@signalbox/sdk";
+import { CONTRACT_VERSION, SDK_VERSION } from "@signalbox/sdk";
 import { expect, test } from "vitest";
 import { admitDeclared, contracts } from "./admit.ts";
 
@@ -37,6 +37,6 @@ test.each([
 });
 
 test("this host speaks its own contract, and no more than the one before it", () => {
-  expect(contracts.get(CONTRACT)).toBe(SDK_VERSION);
-  expect([...contracts.keys()].every((one) => one === CONTRACT || one === CONTRACT - 1)).toBe(true);
+  expect(contracts.get(CONTRACT_VERSION)).toBe(SDK_VERSION);
+  expect([...contracts.keys()].every((one) => one === CONTRACT_VERSION || one === CONTRACT_VERSION - 1)).toBe(true);
 });

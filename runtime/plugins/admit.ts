@@ -1,4 +1,4 @@
-import { CONTRACT, PLUGIN, type Plugin, SDK_VERSION } from "@signalbox/sdk";
+import { CONTRACT_VERSION, PLUGIN_BRAND, type Plugin, SDK_VERSION } from "@signalbox/sdk";
 import semver from "semver";
 import { CodedError } from "../platform/coded-error.ts";
 
@@ -28,13 +28,13 @@ export class Refusal extends CodedError<RefusalCode> {
  * Majors of the contract that this host speaks, each with the newest sdk that stamps it: the one that it has, and, while there
  * is one, the one before. A plugin's range is compared with the sdk of its own major.
  */
-export const contracts: ReadonlyMap<number, string> = new Map([[CONTRACT, SDK_VERSION]]);
+export const contracts: ReadonlyMap<number, string> = new Map([[CONTRACT_VERSION, SDK_VERSION]]);
 
 /** The capabilities that this host hands out to everybody; `sql` and `redis` are for built-ins. */
 export const capabilityNames: readonly string[] = [
   "log",
   "fetch",
-  "pace",
+  "throttle",
   "secret",
   "embed",
   "vectors",
@@ -54,7 +54,7 @@ export interface Declared {
 /** Decides whether a module's default export may be set up. `taken` are the ids of plugins admitted before it. */
 export function admit(value: unknown, taken: ReadonlySet<string>, offered: readonly string[] = capabilityNames): Plugin {
   // Symbol.for, not instanceof: an installed plugin carries its own copy of the sdk.
-  const stamp = typeof value === "object" && value !== null ? (value as Plugin)[PLUGIN] : undefined;
+  const stamp = typeof value === "object" && value !== null ? (value as Plugin)[PLUGIN_BRAND] : undefined;
   if (!stamp) throw new Refusal("NOT_A_PLUGIN", "Expected the default export to be the result of definePlugin(); it is not.");
   const plugin = value as Plugin;
   admitDeclared({ ...plugin, contract: stamp.contract }, taken, offered);

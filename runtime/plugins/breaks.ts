@@ -1,5 +1,5 @@
-import type { BuiltManifest, Contributes } from "@signalbox/sdk/manifest";
-import { kinds } from "@signalbox/sdk/manifest";
+import type { BuiltManifest, DeclaredContributions } from "@signalbox/sdk/manifest";
+import { contributionKinds } from "@signalbox/sdk/manifest";
 import semver from "semver";
 
 type Version = Pick<BuiltManifest, "version" | "contributes">;
@@ -15,16 +15,16 @@ export function breaks(before: Version | null | undefined, after: Version): stri
   return [...gone(before.contributes, after.contributes), ...refused(before.contributes.tools, after.contributes.tools)];
 }
 
-const one: Record<(typeof kinds)[number], string> = {
+const one: Record<(typeof contributionKinds)[number], string> = {
   ...{ sources: "source", tools: "tool", memories: "memory store", knowledge: "knowledge connector" },
   ...{ queues: "queue", useCases: "use case", routes: "route" },
 };
-const gone = (before: Contributes, after: Contributes): string[] =>
-  kinds.flatMap((kind) =>
+const gone = (before: DeclaredContributions, after: DeclaredContributions): string[] =>
+  contributionKinds.flatMap((kind) =>
     Object.keys(before[kind]).flatMap((name) => (Object.hasOwn(after[kind], name) ? [] : [`${one[kind]} ${name}: is gone`])),
   );
 
-const refused = (before: Contributes["tools"], after: Contributes["tools"]): string[] =>
+const refused = (before: DeclaredContributions["tools"], after: DeclaredContributions["tools"]): string[] =>
   Object.entries(before).flatMap(([name, { input }]) =>
     Object.hasOwn(after, name) ? narrower(input, after[name]?.input ?? {}, "").map((what) => `tool ${name}: ${what}`) : [],
   );

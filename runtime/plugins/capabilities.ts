@@ -1,11 +1,11 @@
 import { Problem } from "@signalbox/schema/problem";
-import type { Capabilities, PaceAccess, Plugin } from "@signalbox/sdk";
-import { memoryPace, PluginError } from "@signalbox/sdk";
+import type { Capabilities, Plugin, SharedThrottle } from "@signalbox/sdk";
+import { inMemoryThrottle, PluginError } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
 
 /** What the host has beside the capabilities that are made for each plugin. */
 export type Grants = Partial<
-  Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers" | "pace">
+  Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers" | "throttle">
 >;
 
 /** Whom a plugin's `fetch` may reach beside the hosts that it declares. */
@@ -24,15 +24,15 @@ export function capabilitiesFor(plugin: Plugin, reach: Reach, log: Log, grants: 
     ...grants,
     log: (message, fields) => log.info(message, { plugin: plugin.id, ...fields }),
     fetch: boundFetch(plugin, reach),
-    pace: ownPace(plugin, grants.pace ?? memoryPace()),
+    throttle: ownPace(plugin, grants.throttle ?? inMemoryThrottle()),
   };
   return Object.fromEntries(plugin.needs.map((need) => [need, all[need]])) as Partial<Capabilities>;
 }
 
 /** No plugin holds up the accounts of another. */
-const ownPace = ({ id }: Plugin, pace: PaceAccess): PaceAccess => ({
-  take: (key, interval) => pace.take(`${id}/${key}`, interval),
-  hold: (key, ms) => pace.hold(`${id}/${key}`, ms),
+const ownPace = ({ id }: Plugin, pace: SharedThrottle): SharedThrottle => ({
+  reserve: (key, interval) => pace.reserve(`${id}/${key}`, interval),
+  block: (key, ms) => pace.block(`${id}/${key}`, ms),
 });
 
 /** `fetch` that reaches the declared hosts and those of the plugin's connections, and follows no redirect elsewhere. */

@@ -1,6 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/plugins";
-import { type BuiltManifest, widened } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, permissionDiff } from "@signalbox/sdk/manifest";
 import { breaks } from "./breaks.ts";
 import type { Fleet } from "./plugin-manager.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
@@ -25,14 +25,14 @@ export function describeInstalled(
   const enforced = narrowed(shown.manifest, row.denied);
   return {
     ...describe(enforced, running, set),
-    denied: widened(enforced, shown.manifest),
+    denied: permissionDiff(enforced, shown.manifest),
     ...stateOf(row, current, running, fleet),
     origin: "installed",
     version: row.version,
     sha256: current?.sha256 ?? null,
     waiting: waiting && {
       version: waiting.version,
-      widens: widened(current?.manifest ?? null, waiting.manifest),
+      widens: permissionDiff(current?.manifest ?? null, waiting.manifest),
       breaks: breaks(current?.manifest, waiting.manifest),
     },
     versions: versions.map(({ version, sha256, origin, integrity, approved_at, installed_at, manifest }, i) => ({

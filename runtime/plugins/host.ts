@@ -1,4 +1,4 @@
-import type { Call, Knowledge, MemoryBackend, Queue, Route, Source, Tool, UseCase } from "@signalbox/sdk";
+import type { CallContext, KnowledgeConnector, MemoryStore, Queue, Route, Source, Tool, UseCase } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Loaded } from "./load.ts";
 
@@ -30,7 +30,7 @@ export interface ToolEntry {
 export interface KnowledgeEntry {
   readonly name: string;
   readonly plugin: string;
-  readonly knowledge: Knowledge;
+  readonly knowledge: KnowledgeConnector;
 }
 
 /** An HTTP route with the plugin it came from. */
@@ -45,7 +45,7 @@ export interface Host {
   readonly sources: ReadonlyMap<string, SourceEntry>;
   readonly tools: ReadonlyMap<string, ToolEntry>;
   /** Stores of memories, by name. */
-  readonly memories: ReadonlyMap<string, MemoryBackend>;
+  readonly memories: ReadonlyMap<string, MemoryStore>;
   /** Connectors to documents, by the `type` of the sources that they read. */
   readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
   /** Message queues beside the database's own, by name. */
@@ -63,7 +63,7 @@ export interface Host {
 export function createHost(all: readonly Loaded[]): Host {
   const sources = new Map<string, SourceEntry>();
   const tools = new Map<string, ToolEntry>();
-  const memories = new Map<string, MemoryBackend>();
+  const memories = new Map<string, MemoryStore>();
   const connectors = new Map<string, KnowledgeEntry>();
   const queues = new Map<string, Queue>();
   const useCases = new Map<string, UseCase>();
@@ -132,4 +132,4 @@ function toolsOf({ plugin, contributions, schemas }: Loaded, sources: ReadonlyMa
   }));
 }
 
-export type AnyCall = Call<Record<string, unknown>>;
+export type AnyCall = CallContext<Record<string, unknown>>;

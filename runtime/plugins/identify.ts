@@ -1,4 +1,4 @@
-import { type BuiltManifest, builtManifest, faultOf, httpMethods } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, httpMethods, manifestError } from "@signalbox/sdk/manifest";
 import { admitDeclared, Refusal } from "./admit.ts";
 import { sha256Of } from "./bundle-cache.ts";
 import type { Described } from "./sandbox/open.ts";
@@ -24,5 +24,5 @@ export function manifestOf({ plugin, contract, config, contributes }: Described,
     },
   });
   if (parsed.success) return parsed.data;
-  throw new Refusal("BAD_MANIFEST", `${id}: ${faultOf(parsed.error)}`);
+  throw new Refusal("BAD_MANIFEST", `${id}: ${manifestError(parsed.error)}`);
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { problem } from "@signalbox/schema/problem";
-import { type BuiltManifest, builtManifest, widened } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, permissionDiff } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
 import type { Fleet } from "./plugin-manager.ts";
@@ -45,7 +45,7 @@ export async function installVersion(
   const current = (await findPlugin(sql, id))?.version;
   const serving = versions.find((one) => one.version === current);
   // What may do no more than the one that the operator approved needs no new approval.
-  if (stored && serving && widened(serving.manifest, manifest).length === 0) await useVersion(sql, id, version);
+  if (stored && serving && permissionDiff(serving.manifest, manifest).length === 0) await useVersion(sql, id, version);
   await forgetDevVersions(sql, id, version);
   return manifest;
 }

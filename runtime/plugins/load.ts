@@ -1,5 +1,5 @@
 import type { Contributions, Plugin } from "@signalbox/sdk";
-import { kinds } from "@signalbox/sdk/manifest";
+import { contributionKinds } from "@signalbox/sdk/manifest";
 import type { Log } from "../platform/log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
 import { capabilitiesFor, type Grants, type Reach } from "./capabilities.ts";
@@ -85,7 +85,7 @@ export function checkContributions(plugin: string, contributions: Contributions)
   const bad = (what: string) => new Refusal("BAD_CONTRIBUTION", `${plugin}: ${what}`);
   if (typeof contributions !== "object" || contributions === null)
     throw bad("expected setup to return an object of contributions.");
-  for (const kind of kinds) {
+  for (const kind of contributionKinds) {
     for (const key of Object.keys(contributions[kind] ?? {})) {
       if (!name.test(key)) throw bad(`expected names in ${kind} like add_comment; "${key}" is not one.`);
     }

@@ -105,7 +105,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       await changed();
       return pluginOf(sql, id);
     }),
-    handle(plugins.narrow, async ({ id, ...wanted }, { sql }) => {
+    handle(plugins.updatePermissions, async ({ id, ...wanted }, { sql }) => {
       const versions = await installed(sql, id, fleet);
       const row = await findPlugin(sql, id);
       const shown = versions.find((one) => one.version === row?.version) ?? versions.at(-1);

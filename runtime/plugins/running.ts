@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { Plugin } from "@signalbox/sdk";
-import { type BuiltManifest, contributes } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, declaredContributions } from "@signalbox/sdk/manifest";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle, sha256Of } from "./bundle-cache.ts";
 import { manifestOf } from "./identify.ts";
@@ -99,7 +99,7 @@ async function trusted(
         contract: 1,
         stamped_sdk: "",
         config: { type: "object" },
-        contributes: contributes.parse({}),
+        contributes: declaredContributions.parse({}),
       },
       bytes,
     );

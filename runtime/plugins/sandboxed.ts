@@ -1,4 +1,4 @@
-import type { Contributions, OperationsAccess, PaceAccess, TrackersAccess, Vectors } from "@signalbox/sdk";
+import type { Contributions, OperationsAccess, SharedThrottle, TrackersAccess, VectorSettings } from "@signalbox/sdk";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Log } from "../platform/log.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
@@ -30,8 +30,8 @@ export interface ForeignGround {
   readonly embed: (texts: readonly string[]) => Promise<number[][]>;
   readonly operations: OperationsAccess | undefined;
   readonly trackers: TrackersAccess | undefined;
-  readonly pace?: PaceAccess;
-  readonly vectors: Vectors | undefined;
+  readonly pace?: SharedThrottle;
+  readonly vectors: VectorSettings | undefined;
   readonly log: Log;
   readonly logs: LogTail;
 }
@@ -76,7 +76,7 @@ export function sandboxed(
     embed,
     ...(operations && { operations }),
     ...(trackers && { trackers }),
-    ...(pace && { pace }),
+    ...(pace && { throttle: pace }),
   });
   const open = async (): Promise<Sandbox> => {
     const { file } = cachedBundle(bytes);
@@ -140,4 +140,4 @@ function declaredOnly(manifest: BuiltManifest, all: Readonly<Record<string, stri
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
 }
 
-const factsOf = ({ dimension, metric, model, type, operator }: Vectors) => ({ dimension, metric, model, type, operator });
+const factsOf = ({ dimension, metric, model, type, operator }: VectorSettings) => ({ dimension, metric, model, type, operator });

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { type BuiltManifest, builtManifest, faultOf } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
 import { Refusal } from "./admit.ts";
 import { bundleOf } from "./bundle.ts";
 import { sha256Of } from "./bundle-cache.ts";
@@ -82,7 +82,7 @@ export function readManifest(text: string): BuiltManifest {
   }
   const parsed = builtManifest.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Refusal("BAD_MANIFEST", faultOf(parsed.error));
+  throw new Refusal("BAD_MANIFEST", manifestError(parsed.error));
 }
 
 /** A bundle that is not the one that was built does not start. */

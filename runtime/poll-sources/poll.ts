@@ -1,5 +1,5 @@
 import { problem } from "@signalbox/schema/problem";
-import type { Json, Polled } from "@signalbox/sdk";
+import type { Json, PollBatch } from "@signalbox/sdk";
 import { abortable } from "../platform/abortable.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { storableText } from "../platform/json.ts";
@@ -39,7 +39,7 @@ export async function pollOnce(from: PollSource, lease: string | null, signal: A
     connection: connection.settings,
     key: `poll-${from.id}`,
   };
-  let polled: Polled;
+  let polled: PollBatch;
   try {
     polled = await abortable(poll(ask, call), call.signal);
   } catch (error) {
@@ -73,7 +73,7 @@ async function sourceOf(from: Pick<PollSource, "source">, { connectionOf }: Poll
   return { connection, poll: source.poll.bind(source) };
 }
 
-const takeIn = (connection: Connection, slug: string, event: Polled["events"][number], inbox: Receiver) =>
+const takeIn = (connection: Connection, slug: string, event: PollBatch["events"][number], inbox: Receiver) =>
   inbox.accept(
     connection,
     slug,

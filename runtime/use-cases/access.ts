@@ -34,7 +34,7 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
   const operations: OperationsAccess = {
     call: async (id, input) => {
       const bound = ready().bound.find(({ op }) => op.id === id);
-      if (!bound || bound.op.stream) throw new PluginError("invalid_input", `There is no operation ${id} to call.`);
+      if (!bound || bound.op.streaming) throw new PluginError("invalid_input", `There is no operation ${id} to call.`);
       try {
         return (await invoke(bound, input, { sql, log, actor, signal: AbortSignal.timeout(callMs) })) as Json;
       } catch (error) {

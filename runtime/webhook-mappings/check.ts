@@ -1,5 +1,5 @@
 import { problem } from "@signalbox/schema/problem";
-import { type changedAuth, extracted } from "@signalbox/schema/webhook-mappings";
+import { extractionFields, type webhookAuthUpdate } from "@signalbox/schema/webhook-mappings";
 import { JSONPathEnvironment } from "json-p3";
 import type { z } from "zod";
 import type { Evaluator } from "../platform/evaluator.ts";
@@ -55,7 +55,7 @@ function checkPathShape(
   const rules = Object.entries(extraction_rules ?? {});
   for (const [name, rule] of rules) {
     const field = `extraction_rules.${name}`;
-    if (!(extracted as readonly string[]).includes(name)) throw wrong(field, `is none of ${extracted.join(", ")}`);
+    if (!(extractionFields as readonly string[]).includes(name)) throw wrong(field, `is none of ${extractionFields.join(", ")}`);
     try {
       paths.compile(rule);
     } catch (error) {
@@ -71,7 +71,7 @@ function checkPathShape(
 }
 
 /** Refuses networks that are none. */
-export function checkAuth(given: z.output<typeof changedAuth>): void {
+export function checkAuth(given: z.output<typeof webhookAuthUpdate>): void {
   if (given.method !== "ip_allowlist") return;
   try {
     parseNetworks(given.cidrs);

@@ -127,7 +127,7 @@ function decide(incoming: Incoming, reason: string | null, special: readonly str
 /** Why an event starts nothing, whatever the mappings say. */
 function whyNot({ event, account, reason, own }: Incoming): string | null {
   if (reason !== undefined) return reason;
-  if (event.lacks) return `the payload lacks ${event.lacks}`;
+  if (event.missing_field) return `the payload lacks ${event.missing_field}`;
   if (event.marked) return "it carries the marker of something that Signalbox posted";
   if (account !== null && !own && event.actor === account)
     return `it was caused by ${account}, the account that Signalbox posts as`;

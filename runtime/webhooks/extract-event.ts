@@ -1,5 +1,5 @@
-import { type Extracted, extracted } from "@signalbox/schema/webhook-mappings";
-import { carriesMarker, type SourceEvent } from "@signalbox/sdk";
+import { type ExtractionField, extractionFields } from "@signalbox/schema/webhook-mappings";
+import { hasMarker, type SourceEvent } from "@signalbox/sdk";
 import type { Evaluator } from "../platform/evaluator.ts";
 import type { PathRule } from "./mapping-rules.ts";
 
@@ -8,11 +8,11 @@ const maxPayload = 20_000;
 /** Longest value of a rule other than `text`, in characters. */
 const maxValue = 500;
 
-/** Builds the event of a webhook that a path pattern took in. A rule that fails is told in `lacks`. */
+/** Builds the event of a webhook that a path pattern took in. A rule that fails is told in `missing_field`. */
 export async function sourceEventOf(hook: PathRule, body: Uint8Array, evaluator: Evaluator): Promise<SourceEvent> {
-  const found: Partial<Record<Extracted, string>> = {};
+  const found: Partial<Record<ExtractionField, string>> = {};
   let failure: string | null = null;
-  for (const name of extracted) {
+  for (const name of extractionFields) {
     const parameter = Object.hasOwn(hook.parameters, name) ? hook.parameters[name] : undefined;
     if (parameter !== undefined) found[name] = parameter;
   }
@@ -23,7 +23,7 @@ export async function sourceEventOf(hook: PathRule, body: Uint8Array, evaluator:
       failure = `what the extraction rules of webhook mapping ${hook.id} ask for: ${error instanceof Error ? error.message : error}`;
     }
   }
-  const value = (name: Extracted) => found[name]?.trim().slice(0, maxValue) || null;
+  const value = (name: ExtractionField) => found[name]?.trim().slice(0, maxValue) || null;
   const event_name = value("event_type") ?? "";
   const lacksName =
     event_name === "" && hook.canonical_trigger === null ? `event_type (${hook.rules.event_type ?? "path"})` : null;
@@ -35,9 +35,9 @@ export async function sourceEventOf(hook: PathRule, body: Uint8Array, evaluator:
     subject: subjectOf(value("project_id"), value("issue_id"), hook.source),
     actor: value("actor"),
     text,
-    marked: carriesMarker(text),
+    marked: hasMarker(text),
     occurred_at: null,
-    lacks: failure ?? lacksName,
+    missing_field: failure ?? lacksName,
   };
 }
 

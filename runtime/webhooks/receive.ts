@@ -146,7 +146,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       }
     },
     storeUnreadable: async ({ id, source, slug, headers, body }, reason) => {
-      const event: SourceEvent = { ...blank, event_name: "", lacks: null };
+      const event: SourceEvent = { ...blank, event_name: "", missing_field: null };
       await options.dispatcher.accept({ id, source, slug, event, headers: storedHeaders(headers), body, account: null, reason });
     },
   };
@@ -216,6 +216,6 @@ async function parse(
   } catch (error) {
     if (error instanceof PluginUnavailable && !(last && error.duringCall)) throw error;
     log.error("a source could not read an event", { source: source.name, error });
-    return { ...blank, event_name: "", lacks: `what ${source.plugin} needs: it could not be read` };
+    return { ...blank, event_name: "", missing_field: `what ${source.plugin} needs: it could not be read` };
   }
 }

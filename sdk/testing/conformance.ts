@@ -6,7 +6,7 @@ import type { RouteFixtures } from "./route-suite.ts";
 import type { UseCaseFixtures } from "./use-case-suite.ts";
 
 /** A stranger that a plugin's own settings point at. */
-export interface Stranger {
+export interface TestService {
   /** The plugin's own settings, with the stranger's address among them. */
   readonly config: Record<string, unknown>;
   close(): Promise<void>;
@@ -25,11 +25,11 @@ export interface Conformance {
   readonly tools?: Omit<ToolFixtures, "config" | "secrets">;
   readonly sources?: Readonly<Record<string, Omit<SourceFixtures, "source" | "config">>>;
   readonly memories?: Readonly<
-    Record<string, Omit<MemoryFixtures, "store" | "config"> & { readonly start?: () => Promise<Stranger> }>
+    Record<string, Omit<MemoryFixtures, "store" | "config"> & { readonly start?: () => Promise<TestService> }>
   >;
   readonly knowledge?: Readonly<Record<string, Omit<KnowledgeFixtures, "knowledge" | "config">>>;
   readonly queues?: Readonly<
-    Record<string, Omit<QueueFixtures, "queue" | "config" | "start"> & { readonly start?: () => Promise<Stranger> }>
+    Record<string, Omit<QueueFixtures, "queue" | "config" | "start"> & { readonly start?: () => Promise<TestService> }>
   >;
   /** One entry for each route. */
   readonly routes?: RouteFixtures["routes"];

@@ -12,7 +12,11 @@ const shape = z.object({
 });
 
 /** Runs what must fail; answers the error in the shape that the host reads. */
-export async function refusalOf(what: string, run: () => unknown, secrets: readonly string[] = []): Promise<PluginErrorShape> {
+export async function expectPluginError(
+  what: string,
+  run: () => unknown,
+  secrets: readonly string[] = [],
+): Promise<PluginErrorShape> {
   let thrown: unknown;
   try {
     const answer = await run();
@@ -33,7 +37,7 @@ export function assertNoSecret(what: string, text: string, secrets: readonly str
 }
 
 /** A fault, and the codes that it may be told as. */
-export interface Trouble {
+export interface FaultScenario {
   readonly name: string;
   /** `echo` stands in the answer, as a proxy quotes a request. */
   readonly fault: (echo: string) => TrackerFault;
@@ -44,7 +48,7 @@ export interface Trouble {
 }
 
 /** What every plugin that calls a tracker must survive. */
-export const troubles: readonly Trouble[] = [
+export const faultScenarios: readonly FaultScenario[] = [
   {
     name: "503",
     fault: (echo) => ({ kind: "status", status: 503, body: `<html>unavailable ${echo}</html>` }),
@@ -83,8 +87,8 @@ export const troubles: readonly Trouble[] = [
 const json = (message: string): string => JSON.stringify({ message });
 
 /** Lets `run` meet the trouble: the error has its code, comes in time, and shows no secret. */
-export async function meets(
-  trouble: Trouble,
+export async function assertHandlesFault(
+  trouble: FaultScenario,
   tracker: Pick<TestTracker, "fault">,
   what: string,
   run: (deadline_ms: number) => unknown,
@@ -94,7 +98,7 @@ export async function meets(
   tracker.fault(fault);
   const deadline = trouble.deadline_ms ?? 8000;
   const started = performance.now();
-  const error = await refusalOf(`${what} at ${trouble.name}`, () => run(deadline), secrets);
+  const error = await expectPluginError(`${what} at ${trouble.name}`, () => run(deadline), secrets);
   const took = performance.now() - started;
   assert.ok(
     trouble.codes.includes(error.code),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fakeCapabilities, setUp } from "./index.ts";
+import { fakeCapabilities, setUpPlugin } from "./index.ts";
 import { sampleTools } from "./sample/plugin.ts";
 
 test("setUp hands out only what the plugin needs", async () => {
@@ -11,6 +11,6 @@ test("setUp hands out only what the plugin needs", async () => {
       return {};
     },
   };
-  await setUp(plugin, { capabilities: fakeCapabilities() });
+  await setUpPlugin(plugin, { capabilities: fakeCapabilities() });
   expect(given).toEqual(["config", "fetch"]);
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { Call, Capabilities, Contributions, Json, Need } from "../contract.ts";
+import type { CallContext, Capabilities, CapabilityName, Contributions, Json } from "../contract.ts";
 import { fetchOnce } from "../fetch-once.ts";
-import type { Metric, Vectors } from "../memory.ts";
-import { memoryPace } from "../pace-access.ts";
+import type { DistanceMetric, VectorSettings } from "../memory.ts";
+import { inMemoryThrottle } from "../pace-access.ts";
 import type { Plugin } from "../plugin.ts";
 
 export interface FakeCapabilities extends Capabilities {
@@ -21,7 +21,7 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     fetch: fetchOnce((input, init) => globalThis.fetch(input, init)),
     secret: async () => null,
     embed: async (texts) => texts.map(() => new Array<number>(8).fill(0)),
-    pace: memoryPace(),
+    throttle: inMemoryThrottle(),
     sql: { query: () => absent("sql"), nearest: () => absent("sql") },
     redis: { prefix: "test:", call: () => absent("redis"), script: () => absent("redis") },
     operations: { call: () => absent("operations") },
@@ -40,7 +40,7 @@ const absent = (name: string): Promise<never> =>
   Promise.reject(new Error(`This test has no ${name}: hand one in with fakeCapabilities({ ${name} })`));
 
 /** Vectors of so many dimensions, compared by their angle. */
-export const testVectors = (dimension: number, metric: Metric = "cosine"): Vectors => ({
+export const testVectors = (dimension: number, metric: DistanceMetric = "cosine"): VectorSettings => ({
   ...{ dimension, metric },
   model: "test",
   type: `vector(${dimension})`,
@@ -48,13 +48,13 @@ export const testVectors = (dimension: number, metric: Metric = "cosine"): Vecto
 });
 
 /** Sets a plugin up as the host does: config parsed by its schema, and no capability that it does not need. */
-export async function setUp(
+export async function setUpPlugin(
   plugin: Plugin,
   given: { config?: Record<string, unknown> | undefined; capabilities?: Partial<Capabilities> } = {},
 ): Promise<Contributions> {
   const capabilities = given.capabilities ?? fakeCapabilities();
   const config = plugin.config.parse(given.config ?? {});
-  const granted = plugin.needs.map((need: Need) => {
+  const granted = plugin.needs.map((need: CapabilityName) => {
     assert.ok(need in capabilities, `needs: "${need}" is no capability; there are ${Object.keys(capabilities).join(", ")}`);
     return [need, capabilities[need]];
   });
@@ -62,6 +62,9 @@ export async function setUp(
 }
 
 /** A call with its deadline, 10 s unless told otherwise. */
-export function callOf<Settings>(connection: Settings, given: { key?: string; deadline_ms?: number } = {}): Call<Settings> {
+export function callContext<Settings>(
+  connection: Settings,
+  given: { key?: string; deadline_ms?: number } = {},
+): CallContext<Settings> {
   return { connection, key: given.key ?? randomUUID(), signal: AbortSignal.timeout(given.deadline_ms ?? 10_000) };
 }

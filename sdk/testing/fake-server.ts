@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TrackerFault } from "./fixtures.ts";
-import { isCarriedOut, PlannedFault } from "./planned-fault.ts";
+import { FaultInjector, isApplied } from "./planned-fault.ts";
 
 /** A request as the server saw it. */
-export interface SeenRequest {
+export interface RecordedRequest {
   readonly method: string;
   /** Still encoded. */
   readonly path: string;
@@ -12,7 +12,7 @@ export interface SeenRequest {
   readonly headers: IncomingMessage["headers"];
   readonly body: unknown;
 }
-export interface TrackerReply {
+export interface FakeResponse {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -22,13 +22,13 @@ export interface TrackerReply {
 
 /** A stranger at a free port of loopback: faults, and a list of what was asked. Routes and state are the subclass's. */
 export abstract class FakeServer {
-  readonly requests: SeenRequest[] = [];
+  readonly requests: RecordedRequest[] = [];
   url = "";
-  readonly #fault = new PlannedFault();
+  readonly #fault = new FaultInjector();
   #written = 0;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
-  protected abstract route(request: SeenRequest): TrackerReply;
+  protected abstract route(request: RecordedRequest): FakeResponse;
 
   async listen(): Promise<this> {
     await new Promise<void>((done) => this.#server.listen(0, "127.0.0.1", done));
@@ -55,8 +55,8 @@ export abstract class FakeServer {
     const body = text === "" ? undefined : JSON.parse(text);
     const seen = { method, path: pathname, query: searchParams, headers: request.headers, body };
     this.requests.push(seen);
-    const fault = this.#fault.meet(method);
-    const reply: TrackerReply = isCarriedOut(fault) ? this.route(seen) : { status: 500, body: {} };
+    const fault = this.#fault.next(method);
+    const reply: FakeResponse = isApplied(fault) ? this.route(seen) : { status: 500, body: {} };
     if (reply.wrote) this.#written += 1;
     const json = reply.body === undefined ? "" : JSON.stringify(reply.body);
     if (fault?.kind === "hang") return;

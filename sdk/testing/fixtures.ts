@@ -36,7 +36,7 @@ export interface TestTracker {
   close(): Promise<void>;
 }
 
-export interface Golden extends WebhookPayload {
+export interface GoldenWebhook extends WebhookPayload {
   readonly name: string;
   /** The members that must be so; the others are only checked for their kind. */
   readonly expect: Partial<SourceEvent>;
@@ -57,7 +57,7 @@ export interface SourceFixtures {
     /** A shared token says nothing about the body; a signature does. */
     readonly covers_body: boolean;
   };
-  readonly golden: readonly Golden[];
+  readonly golden: readonly GoldenWebhook[];
   /** Header that carries the id of the delivery; `null` where the platform sends none. */
   readonly delivery_header: string | null;
   /** The webhook that tells of a comment with this body. */

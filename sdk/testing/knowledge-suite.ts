@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { z } from "zod";
-import type { Call } from "../contract.ts";
-import type { Knowledge, KnowledgePage } from "../knowledge.ts";
+import type { CallContext } from "../contract.ts";
+import type { KnowledgeConnector, KnowledgePage } from "../knowledge.ts";
 import type { Plugin } from "../plugin.ts";
-import { meets, refusalOf, troubles, withTracker } from "./expect.ts";
-import { callOf, fakeCapabilities, setUp } from "./fake-host.ts";
+import { assertHandlesFault, expectPluginError, faultScenarios, withTracker } from "./expect.ts";
+import { callContext, fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { TestCase, TestTracker } from "./fixtures.ts";
 
 /** A small stateful server that speaks as the platform does, on loopback, with pages for at least two portions. */
@@ -38,7 +38,7 @@ export function testKnowledge(plugin: Plugin, fixtures: KnowledgeFixtures): Test
   const name = fixtures.knowledge ?? plugin.id;
   const open = async (url: string, settings = fixtures.settings(url)): Promise<Bench> => {
     const capabilities = fakeCapabilities();
-    const knowledge = (await setUp(plugin, { config: fixtures.config, capabilities })).knowledge?.[name];
+    const knowledge = (await setUpPlugin(plugin, { config: fixtures.config, capabilities })).knowledge?.[name];
     assert.ok(knowledge, `setup must contribute knowledge.${name}`);
     return bench(knowledge, settings);
   };
@@ -48,9 +48,9 @@ export function testKnowledge(plugin: Plugin, fixtures: KnowledgeFixtures): Test
 }
 
 interface Bench {
-  readonly knowledge: Knowledge;
+  readonly knowledge: KnowledgeConnector;
   readonly secrets: readonly string[];
-  list(cursor: string | null, deadline_ms?: number): ReturnType<Knowledge["list"]>;
+  list(cursor: string | null, deadline_ms?: number): ReturnType<KnowledgeConnector["list"]>;
   /** Portion after portion. */
   listAll(): Promise<{ portions: number; pages: { id: string; revision: string }[] }>;
   read(ids: readonly string[], deadline_ms?: number): Promise<readonly KnowledgePage[]>;
@@ -59,11 +59,11 @@ interface Bench {
 type Case = readonly [string, (wiki: TestWiki) => Promise<void>];
 type Open = (url: string, settings?: Record<string, unknown>) => Promise<Bench>;
 
-function bench(knowledge: Knowledge, raw: Record<string, unknown>): Bench {
+function bench(knowledge: KnowledgeConnector, raw: Record<string, unknown>): Bench {
   const parsed = knowledge.config.safeParse(raw);
   assert.ok(parsed.success, `config must take the settings of the fixtures: ${parsed.error?.message}`);
   const settings = parsed.data as z.output<z.ZodObject>;
-  const call = (deadline_ms?: number): Call => callOf(settings, deadline_ms === undefined ? {} : { deadline_ms });
+  const call = (deadline_ms?: number): CallContext => callContext(settings, deadline_ms === undefined ? {} : { deadline_ms });
   const list: Bench["list"] = async (cursor, deadline_ms) => knowledge.list({ cursor }, call(deadline_ms));
   const read: Bench["read"] = async (ids, deadline_ms) => knowledge.read(ids, call(deadline_ms));
   return {
@@ -73,7 +73,7 @@ function bench(knowledge: Knowledge, raw: Record<string, unknown>): Bench {
       const pages: { id: string; revision: string }[] = [];
       let cursor: string | null = null;
       for (let portions = 1; portions < 1000; portions++) {
-        const found: Awaited<ReturnType<Knowledge["list"]>> = await list(cursor);
+        const found: Awaited<ReturnType<KnowledgeConnector["list"]>> = await list(cursor);
         assert.ok(found.pages.length <= 1000, `a portion has at most 1000 pages; it has ${found.pages.length}`);
         pages.push(...found.pages);
         if (found.cursor === null) return { portions, pages };
@@ -137,7 +137,7 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     "a place that is not there is an error, not an empty list",
     async (wiki) => {
       const { listAll, secrets } = await open(wiki.url, fixtures.elsewhere(wiki.url));
-      const error = await refusalOf("list", listAll, secrets);
+      const error = await expectPluginError("list", listAll, secrets);
       assert.equal(error.retryable, false);
     },
   ],
@@ -146,7 +146,7 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     async (wiki) => {
       const { list, secrets } = await open(wiki.url);
       for (const cursor of ["", "x", "{}", "[]", '{"__proto__":1}', "null", "\0", "9".repeat(10_000)]) {
-        const error = await refusalOf(`list with the cursor ${cursor.slice(0, 20)}`, () => list(cursor), secrets);
+        const error = await expectPluginError(`list with the cursor ${cursor.slice(0, 20)}`, () => list(cursor), secrets);
         assert.equal(error.code, "invalid_input");
       }
     },
@@ -201,7 +201,7 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
 ];
 
 const trouble = (_: KnowledgeFixtures, open: Open): Case[] => [
-  ...troubles.flatMap((one) =>
+  ...faultScenarios.flatMap((one) =>
     (["list", "read"] as const).map(
       (method): Case => [
         `${method} at ${one.name}`,
@@ -209,7 +209,7 @@ const trouble = (_: KnowledgeFixtures, open: Open): Case[] => [
           const { list, read, secrets } = await open(wiki.url);
           const ids = wiki.ids().slice(0, 3);
           const run = (deadline_ms: number): unknown => (method === "list" ? list(null, deadline_ms) : read(ids, deadline_ms));
-          await meets(one, wiki, method, run, secrets);
+          await assertHandlesFault(one, wiki, method, run, secrets);
           wiki.heal();
           if (method === "list") await list(null);
           else await read(ids);

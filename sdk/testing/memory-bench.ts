@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { MemoryBackend, MemoryScope, NewMemory, Vectors } from "../memory.ts";
+import type { MemoryScope, MemoryStore, NewMemory, VectorSettings } from "../memory.ts";
 
 /** A store under test, with a corner of its own: memories that nothing outside this case shares an agent with. */
-export interface MemoryBench {
-  readonly backend: MemoryBackend;
+export interface MemoryHarness {
+  readonly backend: MemoryStore;
   /** The same store through a second setup of the plugin, as another replica has it. */
-  readonly other: MemoryBackend;
-  readonly vectors: Vectors;
+  readonly other: MemoryStore;
+  readonly vectors: VectorSettings;
   readonly agent: string;
   /** A memory of the corner; its key is new unless it is given. */
   memory(content: string, more?: Partial<NewMemory>): NewMemory;
@@ -17,7 +17,7 @@ export interface MemoryBench {
   vector(degrees: number): number[];
 }
 
-export function memoryBench(backend: MemoryBackend, other: MemoryBackend, vectors: Vectors): MemoryBench {
+export function memoryBench(backend: MemoryStore, other: MemoryStore, vectors: VectorSettings): MemoryHarness {
   const agent = `agent_${randomUUID().replaceAll("-", "")}`;
   let made = 0;
   const vector = (degrees: number) => {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemoryMatch, MemoryScope } from "../memory.ts";
 import type { TestCase } from "./fixtures.ts";
-import { keysOf, type MemoryBench, stored } from "./memory-bench.ts";
+import { keysOf, type MemoryHarness, stored } from "./memory-bench.ts";
 
-type Open = () => Promise<MemoryBench>;
+type Open = () => Promise<MemoryHarness>;
 
 /** Storing, reading, deleting, lifetimes, lists. */
 export const keepingCases = (open: Open): TestCase[] => [
@@ -18,7 +18,7 @@ export const keepingCases = (open: Open): TestCase[] => [
   { name: "lists what a filter lets through, and nothing else", run: async () => filters(await open()) },
 ];
 
-async function givesBack({ backend, other, memory, put }: MemoryBench): Promise<void> {
+async function givesBack({ backend, other, memory, put }: MemoryHarness): Promise<void> {
   const one = await put("Deploys happen on Fridays.", { project_id: 7, task_id: "t-1", scope: "task" });
   assert.deepEqual(await backend.get(one.key), stored(one));
   assert.deepEqual(await other.get(one.key), stored(one), "another replica must see it at once");
@@ -46,7 +46,7 @@ const strange = [
   "ß".repeat(500),
 ];
 
-async function anyText({ backend, put, agent, memory }: MemoryBench): Promise<void> {
+async function anyText({ backend, put, agent, memory }: MemoryHarness): Promise<void> {
   for (const text of strange) {
     const one = await put(`${text} is a content`, { key: `${agent.slice(-8)}${text}` });
     assert.deepEqual(await backend.get(one.key), stored(one));
@@ -59,7 +59,7 @@ async function anyText({ backend, put, agent, memory }: MemoryBench): Promise<vo
   assert.equal((await backend.get(large.key))?.content, large.content, "256 KiB must be kept whole");
 }
 
-async function oneHolder({ backend, other, memory, put }: MemoryBench): Promise<void> {
+async function oneHolder({ backend, other, memory, put }: MemoryHarness): Promise<void> {
   const first = await put("first");
   const second = memory("second", { key: first.key, scope: "organizational" as MemoryScope });
   assert.equal(await backend.put(second), false, "put of a taken key must answer false");
@@ -70,7 +70,7 @@ async function oneHolder({ backend, other, memory, put }: MemoryBench): Promise<
   ]);
 }
 
-async function race({ backend, other, memory, agent }: MemoryBench): Promise<void> {
+async function race({ backend, other, memory, agent }: MemoryHarness): Promise<void> {
   for (let round = 0; round < 5; round++) {
     const all = Array.from({ length: 12 }, (_, i) => memory(`try ${i}`, { key: `${agent}/race/${round}` }));
     const outcomes = await Promise.all(all.map((one, i) => (i % 2 ? backend : other).put(one)));
@@ -79,7 +79,7 @@ async function race({ backend, other, memory, agent }: MemoryBench): Promise<voi
   }
 }
 
-async function deletes({ backend, other, put, agent, vector }: MemoryBench): Promise<void> {
+async function deletes({ backend, other, put, agent, vector }: MemoryHarness): Promise<void> {
   const one = await put("to be forgotten soon", { embedding: vector(0) });
   const outcomes = await Promise.all([backend.delete(one.key), other.delete(one.key), backend.delete(one.key)]);
   assert.equal(outcomes.filter(Boolean).length, 1, "one of several deletions must answer true");
@@ -90,7 +90,7 @@ async function deletes({ backend, other, put, agent, vector }: MemoryBench): Pro
   await put("anew", { key: one.key });
 }
 
-async function expires({ backend, put, agent, vector, memory }: MemoryBench): Promise<void> {
+async function expires({ backend, put, agent, vector, memory }: MemoryHarness): Promise<void> {
   const filter = [{ agent_id: agent }];
   const kept = await put("harbour stays", { embedding: vector(0), ttl_ms: 600_000 });
   const brief = await put("harbour goes", { embedding: vector(1), ttl_ms: 400 });
@@ -110,7 +110,7 @@ async function expires({ backend, put, agent, vector, memory }: MemoryBench): Pr
   assert.ok(await backend.put(memory("again", { key: brief.key })), "the key of an expired memory must be free");
 }
 
-async function pages({ backend, put, agent }: MemoryBench): Promise<void> {
+async function pages({ backend, put, agent }: MemoryHarness): Promise<void> {
   const all = [];
   for (let i = 0; i < 23; i++) all.push(await put(`number ${i}`));
   const newest = keysOf(all).reverse();
@@ -126,7 +126,7 @@ async function pages({ backend, put, agent }: MemoryBench): Promise<void> {
   assert.deepEqual((await backend.list(filter, { limit: 5, offset: 1000 })).items, []);
 }
 
-async function filters({ backend, put, agent, vector }: MemoryBench): Promise<void> {
+async function filters({ backend, put, agent, vector }: MemoryHarness): Promise<void> {
   const other = `${agent}_b`;
   const project = 1 + Math.floor(Math.random() * 1_000_000_000);
   const task = `task-${agent}`;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { MemoryHit } from "../memory.ts";
-import { distanceOf, similarityOf } from "../vector.ts";
+import { similarityFromDistance, vectorDistance } from "../vector.ts";
 import type { TestCase } from "./fixtures.ts";
-import { keysOf, type MemoryBench } from "./memory-bench.ts";
+import { keysOf, type MemoryHarness } from "./memory-bench.ts";
 
-type Open = () => Promise<MemoryBench>;
+type Open = () => Promise<MemoryHarness>;
 
 /** By vector, by words, and the vectors that come late. */
 export const searchCases = (open: Open): TestCase[] => [
@@ -18,7 +18,7 @@ export const searchCases = (open: Open): TestCase[] => [
   { name: "answers while it is up", run: async () => (await open()).backend.check() },
 ];
 
-async function closest({ backend, put, agent, vector, vectors }: MemoryBench): Promise<void> {
+async function closest({ backend, put, agent, vector, vectors }: MemoryHarness): Promise<void> {
   const degrees = [50, 10, 0, 80, 30];
   const all: string[] = [];
   for (const at of degrees) all.push((await put(`at ${at}`, { embedding: vector(at) })).key);
@@ -30,7 +30,7 @@ async function closest({ backend, put, agent, vector, vectors }: MemoryBench): P
     "the four closest, closest first",
   );
   for (const [i, at] of [0, 10, 30, 50].entries()) {
-    const expected = similarityOf(vectors.metric, distanceOf(vectors.metric, vector(0), vector(at)));
+    const expected = similarityFromDistance(vectors.metric, vectorDistance(vectors.metric, vector(0), vector(at)));
     const hit = hits[i] as MemoryHit;
     assert.ok(
       Math.abs((hit.similarity ?? -1) - expected) < 0.01,
@@ -44,7 +44,7 @@ async function closest({ backend, put, agent, vector, vectors }: MemoryBench): P
     assert.ok(similarity !== null && similarity >= 0 && similarity <= 1, "similarity is in 0..1");
 }
 
-async function filtered({ backend, put, agent, vector }: MemoryBench): Promise<void> {
+async function filtered({ backend, put, agent, vector }: MemoryHarness): Promise<void> {
   const wanted: string[] = [];
   for (let i = 0; i < 120; i++) {
     const rare = i % 40 === 0;
@@ -59,7 +59,7 @@ async function filtered({ backend, put, agent, vector }: MemoryBench): Promise<v
   assert.deepEqual(keysOf(hits), wanted, "all that the filter lets through, however far away");
 }
 
-async function otherLength({ backend, memory, vector, put, agent }: MemoryBench): Promise<void> {
+async function otherLength({ backend, memory, vector, put, agent }: MemoryHarness): Promise<void> {
   const one = await put("whole", { embedding: vector(0) });
   await backend.put(memory("too long", { embedding: [...vector(0), 1] })).catch(() => {});
   await backend.nearest([...vector(0), 1], [{ agent_id: agent }], 10).then(
@@ -70,7 +70,7 @@ async function otherLength({ backend, memory, vector, put, agent }: MemoryBench)
   assert.deepEqual(keysOf(hits), [one.key]);
 }
 
-async function english({ backend, put, agent }: MemoryBench): Promise<void> {
+async function english({ backend, put, agent }: MemoryHarness): Promise<void> {
   const one = await put("The deployments were failing because of the expired certificates.");
   const two = await put("Nothing of interest here.");
   const find = async (text: string) =>
@@ -85,7 +85,7 @@ async function english({ backend, put, agent }: MemoryBench): Promise<void> {
   assert.ok(hit && hit.rank !== null && hit.rank > 0 && hit.rank <= 1, "rank is above 0 and up to 1");
 }
 
-async function syntax({ backend, put, agent }: MemoryBench): Promise<void> {
+async function syntax({ backend, put, agent }: MemoryHarness): Promise<void> {
   const red = (await put("a red boat on the lake")).key;
   const blue = (await put("a blue boat, and a red sail")).key;
   const find = async (text: string) =>
@@ -98,21 +98,21 @@ async function syntax({ backend, put, agent }: MemoryBench): Promise<void> {
     await backend.match({ words: "all", text: broken, vector: null }, [{ agent_id: agent }], 10);
 }
 
-async function freeText({ backend, put, agent, vector, vectors }: MemoryBench): Promise<void> {
+async function freeText({ backend, put, agent, vector, vectors }: MemoryHarness): Promise<void> {
   const all = (await put("Rotate the database password every spring", { embedding: vector(0) })).key;
   const some = (await put("The password of the guest network is on the wall", { embedding: vector(40) })).key;
   await put("Lunch is at noon", { embedding: vector(0) });
   const query = { words: "any" as const, text: "When do we rotate the database password?", vector: vector(0) };
   const hits = await backend.match(query, [{ agent_id: agent }], 10);
   assert.deepEqual(keysOf(hits), [all, some], "those that share words, the fuller match first");
-  const expected = similarityOf(vectors.metric, distanceOf(vectors.metric, vector(0), vector(40)));
+  const expected = similarityFromDistance(vectors.metric, vectorDistance(vectors.metric, vector(0), vector(40)));
   assert.ok(Math.abs((hits[1]?.similarity ?? -1) - expected) < 0.01, "a query with a vector gives hits their similarity");
   assert.equal(keysOf(await backend.match(query, [{ agent_id: agent }], 1)).length, 1, "limit holds");
   const listed = { ...query, text: `- password\n- database\n${"-".repeat(60)}\n"rotate` };
   assert.deepEqual(keysOf(await backend.match(listed, [{ agent_id: agent }], 10)), [all, some], "free text has no operators");
 }
 
-async function later({ backend, other, put, agent, vector }: MemoryBench): Promise<void> {
+async function later({ backend, other, put, agent, vector }: MemoryHarness): Promise<void> {
   const one = await put("waiting for its vector");
   const waiting = (await backend.unembedded(10_000)).find(({ id }) => id === one.id);
   assert.deepEqual(waiting, { id: one.id, content: one.content }, "what has no vector waits for one");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Capabilities } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
-import { fakeCapabilities, setUp, testVectors } from "./fake-host.ts";
+import { fakeCapabilities, setUpPlugin, testVectors } from "./fake-host.ts";
 import type { TestCase } from "./fixtures.ts";
-import { type MemoryBench, memoryBench } from "./memory-bench.ts";
+import { type MemoryHarness, memoryBench } from "./memory-bench.ts";
 import { keepingCases } from "./memory-keeping.ts";
 import { searchCases } from "./memory-search.ts";
 
@@ -18,11 +18,11 @@ export interface MemoryFixtures {
 /** What a store of memories must do. `for (const c of testMemory(plugin, fixtures)) test(c.name, c.run);` */
 export function testMemory(plugin: Plugin, fixtures: MemoryFixtures = {}): TestCase[] {
   const name = fixtures.store ?? plugin.id;
-  const open = async (): Promise<MemoryBench> => {
+  const open = async (): Promise<MemoryHarness> => {
     const vectors = fixtures.capabilities?.vectors ?? testVectors(8);
     const capabilities = fakeCapabilities({ ...fixtures.capabilities, vectors });
-    const contributed = await setUp(plugin, { config: fixtures.config, capabilities });
-    const again = await setUp(plugin, { config: fixtures.config, capabilities });
+    const contributed = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
+    const again = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
     const backend = contributed.memories?.[name];
     assert.ok(backend, `setup must contribute memories.${name}`);
     return memoryBench(backend, again.memories?.[name] ?? backend, vectors);

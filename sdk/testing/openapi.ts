@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SeenRequest } from "./fake-server.ts";
+import type { RecordedRequest } from "./fake-server.ts";
 
 interface Parameter {
   readonly name: string;
@@ -21,7 +21,11 @@ export interface ApiContract {
 }
 
 /** What is wrong with a request by the platform's own description; `base` is the part of its path before the description's. */
-export function requestFaults(contract: ApiContract, { method, path, query, body, headers }: SeenRequest, base = ""): string[] {
+export function contractViolations(
+  contract: ApiContract,
+  { method, path, query, body, headers }: RecordedRequest,
+  base = "",
+): string[] {
   const parts = (path.startsWith(base) ? path.slice(base.length) : path).split("/");
   const template = templateOf(contract, parts, method);
   if (template === undefined) return [`${method} ${path} is not in the contract`];

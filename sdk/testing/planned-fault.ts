@@ -1,7 +1,7 @@
 import type { TrackerFault } from "./fixtures.ts";
 
 /** The fault that a stranger in tests has at the moment, and which requests it concerns. */
-export class PlannedFault {
+export class FaultInjector {
   #fault: TrackerFault | null = null;
   #left = 0;
 
@@ -14,7 +14,7 @@ export class PlannedFault {
     this.#fault = null;
   }
   /** What a request of this method meets; counts it. */
-  meet(method: string): TrackerFault | null {
+  next(method: string): TrackerFault | null {
     if (!this.#fault || this.#left <= 0 || (this.#fault.writes && method === "GET")) return null;
     this.#left -= 1;
     return this.#fault;
@@ -22,4 +22,4 @@ export class PlannedFault {
 }
 
 /** Whether the request is carried out all the same: only its answer is lost. */
-export const isCarriedOut = (fault: TrackerFault | null): boolean => !fault || fault.after === true || fault.kind === "truncate";
+export const isApplied = (fault: TrackerFault | null): boolean => !fault || fault.after === true || fault.kind === "truncate";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Capabilities } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
 import type { CloudEvent, Queue } from "../queue.ts";
-import { fakeCapabilities, setUp } from "./fake-host.ts";
+import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { TestCase } from "./fixtures.ts";
 
 export interface QueueFixtures {
@@ -13,9 +13,9 @@ export interface QueueFixtures {
   /**
    * What the plugin needs, and whose settings point at an empty queue: asked once for each case. `close` is called after it.
    */
-  readonly start?: () => Promise<QueueGround>;
+  readonly start?: () => Promise<QueueEnvironment>;
 }
-export interface QueueGround {
+export interface QueueEnvironment {
   readonly config?: Record<string, unknown>;
   readonly capabilities?: Partial<Capabilities>;
   close(): Promise<void>;
@@ -24,9 +24,9 @@ export interface QueueGround {
 /** What a queue must do. `for (const c of testQueues(plugin, fixtures)) test(c.name, c.run);` */
 export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCase[] {
   const name = fixtures.queue ?? plugin.id;
-  const open = async (ground: QueueGround | undefined): Promise<Queue> => {
+  const open = async (ground: QueueEnvironment | undefined): Promise<Queue> => {
     const config = { ...fixtures.config, ...ground?.config };
-    const queue = (await setUp(plugin, { config, capabilities: fakeCapabilities(ground?.capabilities) })).queues?.[name];
+    const queue = (await setUpPlugin(plugin, { config, capabilities: fakeCapabilities(ground?.capabilities) })).queues?.[name];
     assert.ok(queue, `setup must contribute queues.${name}`);
     return queue;
   };

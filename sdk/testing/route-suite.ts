@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Json } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
-import { callRoute, faultOfAnswer, type Route, type RouteResponse } from "../route.ts";
-import { assertNoSecret, refusalOf } from "./expect.ts";
-import { fakeCapabilities, setUp } from "./fake-host.ts";
+import { callRoute, type Route, type RouteResponse, routeResponseError } from "../route.ts";
+import { assertNoSecret, expectPluginError } from "./expect.ts";
+import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import { FakeOperations } from "./fake-operations.ts";
 import type { TestCase } from "./fixtures.ts";
 
@@ -47,7 +47,7 @@ const strangeQueries: readonly Readonly<Record<string, string>>[] = [
 export function testRoutes(plugin: Plugin, fixtures: RouteFixtures): TestCase[] {
   const open = async () => {
     const capabilities = fakeCapabilities({ operations: new FakeOperations() });
-    return (await setUp(plugin, { config: fixtures.config, capabilities })).routes ?? {};
+    return (await setUpPlugin(plugin, { config: fixtures.config, capabilities })).routes ?? {};
   };
   const every: TestCase = {
     name: "routes: each has its sample",
@@ -132,7 +132,7 @@ const ask = (
 ): Promise<RouteResponse> => callRoute(route, { query, headers, body }, { signal, caller: "test" });
 
 function right(answer: unknown, secrets: readonly string[]): asserts answer is RouteResponse {
-  const fault = faultOfAnswer(answer);
+  const fault = routeResponseError(answer);
   assert.equal(fault, null, `the answer is not what it must be: ${fault}`);
   const { body } = answer as RouteResponse;
   assert.deepEqual(
@@ -158,7 +158,7 @@ async function survives(route: Route, request: SampleRequest, secrets: readonly 
   try {
     answer = await ask(route, request);
   } catch (thrown) {
-    const { code, message } = await refusalOf(what, () => Promise.reject(thrown), secrets);
+    const { code, message } = await expectPluginError(what, () => Promise.reject(thrown), secrets);
     assert.notEqual(code, "failed", `${what} must be answered, or refused with a code of its own; it broke: ${message}`);
     return code;
   }

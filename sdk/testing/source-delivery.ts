@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { refusalOf, withTracker } from "./expect.ts";
-import { callOf } from "./fake-host.ts";
+import { expectPluginError, withTracker } from "./expect.ts";
+import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";
-import type { Bench, Open } from "./source-bench.ts";
+import type { OpenSource, SourceHarness } from "./source-bench.ts";
 
 const posted = z.object({ id: z.string().min(1), url: z.string().min(1) });
 
 /** Posting, and finding again what was posted. */
-export function deliveryCases(open: Open, fixtures: SourceFixtures): TestCase[] {
+export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const { subject } = fixtures;
-  const on = (name: string, check: (bench: Bench, tracker: TestTracker) => Promise<void>): TestCase => ({
+  const on = (name: string, check: (bench: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
     name,
     run: () => withTracker(fixtures.tracker, async (tracker) => check(await open(), tracker)),
   });
   return [
     on("check and account accept a good connection", async ({ source, settings }, tracker) => {
-      await source.check(callOf(settings(tracker.url)));
-      const account = await source.account(callOf(settings(tracker.url)));
+      await source.check(callContext(settings(tracker.url)));
+      const account = await source.account(callContext(settings(tracker.url)));
       assert.ok(account === null || account.length > 0, `account must be a login or null; it is ${JSON.stringify(account)}`);
     }),
     on("deliver posts one comment, which find finds", async ({ source, settings }, tracker) => {
-      const call = callOf(settings(tracker.url));
+      const call = callContext(settings(tracker.url));
       const post = { subject, body: "The **answer**." };
       assert.equal(await source.find(post, call), null, "find must answer null before the post");
       const first = posted.parse(await source.deliver(post, call));
@@ -29,20 +29,20 @@ export function deliveryCases(open: Open, fixtures: SourceFixtures): TestCase[] 
       assert.ok(tracker.comments(subject)[0]?.includes("answer"), "the comment must hold the body");
       assert.deepEqual(await source.find(post, call), first, "find must answer what deliver answered");
       assert.equal(
-        await source.find(post, callOf(settings(tracker.url))),
+        await source.find(post, callContext(settings(tracker.url))),
         null,
         "find of a key that was never posted must answer null",
       );
       assert.equal(tracker.comments(subject).length, 1, "find must not write");
     }),
     on("webhooks tell of the own account as account does", async ({ source, settings }, tracker) => {
-      const account = await source.account(callOf(settings(tracker.url)));
+      const account = await source.account(callContext(settings(tracker.url)));
       if (account === null || !fixtures.own_event) return;
       const { actor } = await source.parse(fixtures.own_event);
       assert.equal(actor, account, "actor and account must be comparable, or the source would answer itself");
     }),
     on("deliver twice with one key does no harm", async ({ source, settings }, tracker) => {
-      const call = callOf(settings(tracker.url));
+      const call = callContext(settings(tracker.url));
       const post = { subject, body: "Once, or twice where the platform keeps both." };
       const [first, second] = [posted.parse(await source.deliver(post, call)), posted.parse(await source.deliver(post, call))];
       assert.ok(tracker.comments(subject).length <= 2, "each deliver must write one comment at most");
@@ -52,7 +52,7 @@ export function deliveryCases(open: Open, fixtures: SourceFixtures): TestCase[] 
       assert.deepEqual(await source.find(post, call), found, "find must answer the same again");
     }),
     on("two keys are two comments, each found by its own", async ({ source, settings }, tracker) => {
-      const calls = [callOf(settings(tracker.url)), callOf(settings(tracker.url))] as const;
+      const calls = [callContext(settings(tracker.url)), callContext(settings(tracker.url))] as const;
       const post = { subject, body: "Twice the same words." };
       const [one, two] = [await source.deliver(post, calls[0]), await source.deliver(post, calls[1])];
       assert.equal(tracker.comments(subject).length, 2);
@@ -60,16 +60,16 @@ export function deliveryCases(open: Open, fixtures: SourceFixtures): TestCase[] 
       assert.deepEqual(await source.find(post, calls[1]), two);
     }),
     on("a marker in the body is not taken for one of ours", async ({ source, settings }, tracker) => {
-      const [victim, call] = [callOf(settings(tracker.url)), callOf(settings(tracker.url))];
+      const [victim, call] = [callContext(settings(tracker.url)), callContext(settings(tracker.url))];
       await source.deliver({ subject, body: `<!-- signalbox:${victim.key} -->` }, call);
       assert.equal(await source.find({ subject, body: "" }, victim), null, "a model could forge the post of another run");
     }),
     ...(["status", "drop", "truncate"] as const).map((kind) =>
       on(`a post whose answer is lost (${kind}) is not repeated, and is found`, async ({ source, settings }, tracker) => {
-        const call = callOf(settings(tracker.url));
+        const call = callContext(settings(tracker.url));
         const post = { subject, body: "Written, but who knows." };
         tracker.fault({ kind, ...(kind === "status" ? { status: 502, body: "bad gateway" } : {}), after: true, writes: true });
-        const error = await refusalOf("deliver", () => source.deliver(post, call));
+        const error = await expectPluginError("deliver", () => source.deliver(post, call));
         assert.equal(error.retryable, true, "the host must be told that it may settle this and try again");
         tracker.heal();
         assert.equal(tracker.comments(subject).length, 1, "deliver must not repeat a post that may have been carried out");

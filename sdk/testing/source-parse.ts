@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { z } from "zod";
 import type { Source, SourceEvent, WebhookPayload } from "../contract.ts";
-import { mark } from "../marker.ts";
-import type { Golden, SourceFixtures, TestCase } from "./fixtures.ts";
-import type { Open } from "./source-bench.ts";
-import { disturbed, strangePayloads } from "./strange.ts";
+import { addMarker } from "../marker.ts";
+import type { GoldenWebhook, SourceFixtures, TestCase } from "./fixtures.ts";
+import type { OpenSource } from "./source-bench.ts";
+import { malformedPayloads, mutations } from "./strange.ts";
 
 /** Text goes into PostgreSQL, which takes neither NUL nor half a character. */
 const text = z.string().refine((value) => value.isWellFormed() && !value.includes("\u0000"), "holds NUL or a lone surrogate");
@@ -18,12 +18,12 @@ const event = z.strictObject({
   text,
   marked: z.boolean(),
   occurred_at: z.iso.datetime({ offset: true }).nullable(),
-  lacks: text.min(1).nullable(),
+  missing_field: text.min(1).nullable(),
   change_key: text.min(1).nullable().optional(),
 });
 
 /** What a source reads out of webhooks. */
-export function parseCases(open: Open, fixtures: SourceFixtures): TestCase[] {
+export function parseCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const golden = fixtures.golden.map((one) => ({
     name: `parse reads ${one.name}`,
     run: async () => readsGolden((await open()).source, one),
@@ -43,7 +43,7 @@ export function parseCases(open: Open, fixtures: SourceFixtures): TestCase[] {
   ];
 }
 
-async function readsGolden(source: Source, golden: Golden): Promise<void> {
+async function readsGolden(source: Source, golden: GoldenWebhook): Promise<void> {
   const input = deepFreeze(structuredClone({ headers: golden.headers, payload: golden.payload }));
   const first = await parsed(source, input, golden.name);
   for (const [member, expected] of Object.entries(golden.expect)) {
@@ -55,13 +55,13 @@ async function readsGolden(source: Source, golden: Golden): Promise<void> {
 async function survives(source: Source, fixtures: SourceFixtures): Promise<void> {
   const kinds = [{}, ...fixtures.golden.map((golden) => golden.headers), { "": "", constructor: "x" }];
   for (const headers of kinds) {
-    for (const payload of strangePayloads()) await parsed(source, { headers, payload }, "strange JSON");
+    for (const payload of malformedPayloads()) await parsed(source, { headers, payload }, "strange JSON");
   }
 }
 
 async function survivesDisturbed(source: Source, fixtures: SourceFixtures): Promise<void> {
   for (const golden of fixtures.golden) {
-    for (const input of disturbed(golden)) await parsed(source, input, `${golden.name}, disturbed`);
+    for (const input of mutations(golden)) await parsed(source, input, `${golden.name}, disturbed`);
   }
 }
 
@@ -98,7 +98,7 @@ async function readsIds(source: Source, { comment_event, delivery_header }: Sour
 
 async function knowsMarker(source: Source, { comment_event }: SourceFixtures): Promise<void> {
   const marked = async (body: string) => (await parsed(source, comment_event(body), "a comment")).marked;
-  const own = mark("Done.", "key-1");
+  const own = addMarker("Done.", "key-1");
   assert.equal(await marked(own), true, "a comment that begins with the marker is ours");
   assert.equal(await marked("A comment of a person."), false, "a comment without the marker is a person's");
   const quoted = own.replace(/^/gm, "> ");

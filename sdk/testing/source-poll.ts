@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import type { Source, WebhookPayload } from "../contract.ts";
-import { refusalOf, withTracker } from "./expect.ts";
-import { callOf } from "./fake-host.ts";
+import { expectPluginError, withTracker } from "./expect.ts";
+import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";
-import type { Bench, Open } from "./source-bench.ts";
+import type { OpenSource, SourceHarness } from "./source-bench.ts";
 
 const polled = z.object({
   events: z.array(z.object({ headers: z.record(z.string(), z.string()), payload: z.json() })),
@@ -13,9 +13,9 @@ const polled = z.object({
 const longAgo = "2020-01-01T00:00:00.000Z";
 
 /** What a source that can be polled must do; nothing where it cannot. */
-export function pollCases(open: Open, fixtures: SourceFixtures): TestCase[] {
+export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const { project } = fixtures.subject;
-  const on = (name: string, check: (bench: Bench, tracker: TestTracker) => Promise<void>): TestCase => ({
+  const on = (name: string, check: (bench: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
     name,
     run: async () => {
       const bench = await open();
@@ -23,9 +23,9 @@ export function pollCases(open: Open, fixtures: SourceFixtures): TestCase[] {
     },
   });
   const pollOf =
-    ({ source, settings }: Bench, tracker: TestTracker) =>
+    ({ source, settings }: SourceHarness, tracker: TestTracker) =>
     async (cursor: string | null) => {
-      const answer = await source.poll?.({ project, since: longAgo, cursor }, callOf(settings(tracker.url)));
+      const answer = await source.poll?.({ project, since: longAgo, cursor }, callContext(settings(tracker.url)));
       return polled.parse(JSON.parse(JSON.stringify(answer)));
     };
   return [
@@ -44,7 +44,7 @@ export function pollCases(open: Open, fixtures: SourceFixtures): TestCase[] {
       const poll = pollOf(bench, tracker);
       const first = await poll(null);
       const before = new Set(await idsOf(bench.source, first.events));
-      const call = callOf(bench.settings(tracker.url));
+      const call = callContext(bench.settings(tracker.url));
       await bench.source.deliver({ subject: fixtures.subject, body: "News." }, call);
       let cursor = first.cursor;
       const told: WebhookPayload[] = [];
@@ -66,13 +66,14 @@ export function pollCases(open: Open, fixtures: SourceFixtures): TestCase[] {
           () => null,
           (error: unknown) => error,
         );
-        if (outcome !== null) await refusalOf(`poll from the cursor ${JSON.stringify(cursor)}`, () => Promise.reject(outcome));
+        if (outcome !== null)
+          await expectPluginError(`poll from the cursor ${JSON.stringify(cursor)}`, () => Promise.reject(outcome));
       }
     }),
     on("poll refuses a project that leads elsewhere", async ({ source, settings }, tracker) => {
       for (const wrong of ["../x", "a/../../b", "x?y=1#z"]) {
-        const call = callOf(settings(tracker.url));
-        const error = await refusalOf(`poll of ${wrong}`, () =>
+        const call = callContext(settings(tracker.url));
+        const error = await expectPluginError(`poll of ${wrong}`, () =>
           source.poll?.({ project: wrong, since: longAgo, cursor: null }, call),
         );
         assert.ok(["invalid_input", "not_found"].includes(error.code), `poll of ${wrong}: ${error.code}: ${error.message}`);
@@ -87,7 +88,7 @@ async function idsOf(source: Source, events: readonly WebhookPayload[]): Promise
   for (const event of events) {
     const read = await source.parse(event);
     const shown = JSON.stringify(event).slice(0, 500);
-    assert.equal(read.lacks, null, `a polled event must lack nothing: ${shown}`);
+    assert.equal(read.missing_field, null, `a polled event must lack nothing: ${shown}`);
     assert.ok(read.event_name, `a polled event must have a name: ${shown}`);
     assert.ok(read.delivery_id, `a polled event must have a delivery id, for it may be told twice: ${shown}`);
     ids.push(read.delivery_id);

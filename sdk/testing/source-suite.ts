@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import type { Source } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
-import { fakeCapabilities, setUp } from "./fake-host.ts";
+import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { Open } from "./source-bench.ts";
+import type { OpenSource } from "./source-bench.ts";
 import { createCases } from "./source-create.ts";
 import { deliveryCases } from "./source-delivery.ts";
 import { parseCases } from "./source-parse.ts";
@@ -15,9 +15,9 @@ import { verifyCases } from "./source-verify.ts";
 /** What a source must do. Each case sets the plugin up anew; those that post start a tracker of their own. */
 export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[] {
   const name = fixtures.source ?? plugin.id;
-  const open: Open = async () => {
+  const open: OpenSource = async () => {
     const capabilities = fakeCapabilities();
-    const contributions = await setUp(plugin, { config: fixtures.config, capabilities });
+    const contributions = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
     const source = contributions.sources?.[name] as Source | undefined;
     assert.ok(
       source,
@@ -41,7 +41,7 @@ export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[]
   return cases.map((one) => ({ ...one, name: `source ${name}: ${one.name}` }));
 }
 
-async function declares(open: Open, fixtures: SourceFixtures): Promise<void> {
+async function declares(open: OpenSource, fixtures: SourceFixtures): Promise<void> {
   const { source, settings } = await open();
   assert.ok(source.about.trim(), "about must say which platform this is");
   const members = Object.keys(source.connection.shape);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { assertNoSecret, meets, refusalOf, troubles, withTracker } from "./expect.ts";
-import { callOf } from "./fake-host.ts";
+import { assertHandlesFault, assertNoSecret, expectPluginError, faultScenarios, withTracker } from "./expect.ts";
+import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { Open } from "./source-bench.ts";
+import type { OpenSource } from "./source-bench.ts";
 
 /** What a source says when its tracker misbehaves. */
-export function troubleCases(open: Open, fixtures: SourceFixtures): TestCase[] {
+export function troubleCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const post = { subject: fixtures.subject, body: "Hello." };
   const since = "2020-01-01T00:00:00.000Z";
-  const cases = troubles.flatMap((trouble) =>
+  const cases = faultScenarios.flatMap((trouble) =>
     (["deliver", "find", "check", "poll"] as const).map((method) => ({
       name: `${method} at ${trouble.name}`,
       slow: true,
@@ -18,15 +18,15 @@ export function troubleCases(open: Open, fixtures: SourceFixtures): TestCase[] {
           if (method === "poll" && !source.poll) return;
           const connection = settings(tracker.url, fixtures.signature?.settings);
           const run = (deadline_ms: number): unknown => {
-            const call = callOf(connection, { deadline_ms });
+            const call = callContext(connection, { deadline_ms });
             if (method === "check") return source.check(call);
             if (method === "poll") return source.poll?.({ project: fixtures.subject.project, since, cursor: null }, call);
             return source[method](post, call);
           };
-          await meets(trouble, tracker, method, run, secrets);
+          await assertHandlesFault(trouble, tracker, method, run, secrets);
           assertNoSecret("log", lines.join("\n"), secrets);
           tracker.heal();
-          if (method === "deliver") await source.deliver(post, callOf(connection));
+          if (method === "deliver") await source.deliver(post, callContext(connection));
         }),
     })),
   );
@@ -34,7 +34,7 @@ export function troubleCases(open: Open, fixtures: SourceFixtures): TestCase[] {
 }
 
 /** A write that was refused was not carried out, so it may be tried again after the wait, by the source or by the host. */
-function shortLimit(open: Open, fixtures: SourceFixtures): TestCase {
+function shortLimit(open: OpenSource, fixtures: SourceFixtures): TestCase {
   return {
     name: "deliver obeys a short Retry-After",
     slow: true,
@@ -49,7 +49,7 @@ function shortLimit(open: Open, fixtures: SourceFixtures): TestCase {
           times: 1,
         });
         const started = performance.now();
-        const call = callOf(settings(tracker.url));
+        const call = callContext(settings(tracker.url));
         const post = { subject: fixtures.subject, body: "Hello." };
         const outcome = await source.deliver(post, call).then(
           () => null,
@@ -66,15 +66,15 @@ function shortLimit(open: Open, fixtures: SourceFixtures): TestCase {
   };
 }
 
-function nobodyThere(open: Open, fixtures: SourceFixtures): TestCase {
+function nobodyThere(open: OpenSource, fixtures: SourceFixtures): TestCase {
   return {
     name: "deliver where nobody listens",
     run: async () => {
       const tracker = await fixtures.tracker();
       await tracker.close();
       const { source, settings, secrets } = await open();
-      const call = callOf(settings(tracker.url));
-      const error = await refusalOf(
+      const call = callContext(settings(tracker.url));
+      const error = await expectPluginError(
         "deliver",
         () => source.deliver({ subject: fixtures.subject, body: "Hello." }, call),
         secrets,

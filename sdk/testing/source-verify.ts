@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { Open } from "./source-bench.ts";
+import type { OpenSource } from "./source-bench.ts";
 
 const body = new TextEncoder().encode('{"action": "opened",  "é": "\\u00e9"}\n');
 const url = "http://127.0.0.1:9";
 
 /** Signatures, on the raw bytes. */
-export function verifyCases(open: Open, { signature }: SourceFixtures): TestCase[] {
+export function verifyCases(open: OpenSource, { signature }: SourceFixtures): TestCase[] {
   const verdict = async (headers: Record<string, string>, bytes: Uint8Array = body, more = signature?.settings ?? {}) => {
     const { source, settings, secrets } = await open();
     const answer = await source.verify({ headers, body: bytes }, settings(url, more));

@@ -9,7 +9,7 @@ function nested(depth: number): Json {
 }
 
 /** JSON that a stranger may send with a good signature. */
-export const strangePayloads = (): readonly Json[] => [
+export const malformedPayloads = (): readonly Json[] => [
   null,
   true,
   0,
@@ -45,7 +45,7 @@ const swaps: readonly (Json | undefined)[] = [
 ];
 
 /** The payload with one member at a time left out or replaced, down to four levels; at most `most` of them. */
-export function* disturbed(golden: WebhookPayload, most = 3000): Generator<WebhookPayload> {
+export function* mutations(golden: WebhookPayload, most = 3000): Generator<WebhookPayload> {
   let count = 0;
   for (const path of pathsOf(golden.payload, 4)) {
     for (const swap of swaps) {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import type { Tool } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
-import { assertNoSecret, meets, refusalOf, troubles, withTracker } from "./expect.ts";
-import { callOf, fakeCapabilities, setUp } from "./fake-host.ts";
+import { assertHandlesFault, assertNoSecret, expectPluginError, faultScenarios, withTracker } from "./expect.ts";
+import { callContext, fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { TestCase, TestTracker, ToolFixtures, ToolSample } from "./fixtures.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the suite holds tools of every input and output
@@ -21,7 +21,7 @@ export function testTools(plugin: Plugin, fixtures: ToolFixtures): TestCase[] {
   const all: TestCase = {
     name: `tools of ${plugin.id}: every tool has a sample`,
     run: async () => {
-      const names = Object.keys((await setUp(plugin, { config: fixtures.config })).tools ?? {}).sort();
+      const names = Object.keys((await setUpPlugin(plugin, { config: fixtures.config })).tools ?? {}).sort();
       assert.deepEqual(Object.keys(fixtures.tools).sort(), names, "fixtures.tools must name exactly the plugin's tools");
     },
   };
@@ -43,7 +43,7 @@ async function bench(
   check: (bench: Bench) => Promise<void>,
 ): Promise<void> {
   const capabilities = fakeCapabilities();
-  const { tools } = await setUp(plugin, { config: fixtures.config, capabilities });
+  const { tools } = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
   const tool = tools?.[name];
   assert.ok(tool, `setup must contribute tools.${name}`);
   const within = async (tracker: TestTracker | null) => {
@@ -64,12 +64,12 @@ function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase
   ];
   if (!fixtures.tracker || sample.offline) return cases;
   const input = sample.inputs[0] as Record<string, unknown>;
-  const troubled = troubles.map((trouble) => ({
+  const troubled = faultScenarios.map((trouble) => ({
     name: `at ${trouble.name}`,
     slow: true,
     run: on(async ({ tool, tracker, connection, secrets, lines }) => {
-      const run = (deadline_ms: number) => tool.run(tool.input.parse(input), callOf(connection, { deadline_ms }));
-      await meets(trouble, tracker as TestTracker, "run", run, secrets);
+      const run = (deadline_ms: number) => tool.run(tool.input.parse(input), callContext(connection, { deadline_ms }));
+      await assertHandlesFault(trouble, tracker as TestTracker, "run", run, secrets);
       assertNoSecret("log", lines.join("\n"), secrets);
     }),
   }));
@@ -102,14 +102,16 @@ async function refuses({ tool, connection }: Bench, sample: ToolSample): Promise
   for (const wrong of sample.refused ?? []) {
     const parsed = tool.input.safeParse(wrong);
     if (!parsed.success) continue;
-    const error = await refusalOf(`run of ${JSON.stringify(wrong)}`, () => tool.run(parsed.data, callOf(connection)));
+    const error = await expectPluginError(`run of ${JSON.stringify(wrong)}`, () =>
+      tool.run(parsed.data, callContext(connection)),
+    );
     assert.equal(error.code, "invalid_input", `run of ${JSON.stringify(wrong)}: ${error.message}`);
     assert.equal(error.retryable, false, "wrong input does not get better by trying again");
   }
 }
 
 async function runs({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
-  const call = callOf(connection);
+  const call = callContext(connection);
   const parsed = tool.input.parse(input);
   if (tool.find) assert.equal(await tool.find(parsed, call), null, "find must answer null before the run");
   const before = tracker?.writes() ?? 0;
@@ -119,7 +121,7 @@ async function runs({ tool, connection, tracker }: Bench, input: Record<string, 
   if (tool.effect === "read") assert.equal(wrote, 0, "a tool of effect read must not write");
   if (tool.find) {
     assert.deepEqual(tool.output.parse(await tool.find(parsed, call)), output, "find must answer what run answered");
-    assert.equal(await tool.find(parsed, callOf(connection)), null, "find of another key must answer null");
+    assert.equal(await tool.find(parsed, callContext(connection)), null, "find of another key must answer null");
   }
   if (tool.effect === "read" || tool.idempotent) {
     assert.deepEqual(tool.output.parse(await tool.run(parsed, call)), output, "the same call again must answer the same");
@@ -128,7 +130,7 @@ async function runs({ tool, connection, tracker }: Bench, input: Record<string, 
 
 async function runsTwice({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
   if (tool.effect !== "write" || !tracker) return;
-  const call = callOf(connection);
+  const call = callContext(connection);
   const before = tracker.writes();
   for (const _ of [1, 2]) tool.output.parse(await tool.run(tool.input.parse(input), call));
   assert.ok(tracker.writes() - before <= 2, "each run must write once at most");
@@ -139,8 +141,8 @@ async function writesOnce({ tool, connection, tracker }: Bench, input: Record<st
   if (tool.effect !== "write" || !tracker) return;
   const before = tracker.writes();
   tracker.fault({ kind: "drop", after: true, writes: true });
-  const call = callOf(connection, { deadline_ms: 5000 });
-  const error = await refusalOf("run", () => tool.run(tool.input.parse(input), call));
+  const call = callContext(connection, { deadline_ms: 5000 });
+  const error = await expectPluginError("run", () => tool.run(tool.input.parse(input), call));
   assert.equal(error.retryable, true);
   tracker.heal();
   assert.equal(tracker.writes() - before, 1, "run must leave the repetition of a write to the host");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { PluginError } from "../errors.ts";
 import { definePlugin } from "../plugin.ts";
-import type { OperationsAccess, TrackersAccess, UseCase, UseCaseCall } from "../use-case.ts";
+import type { OperationsAccess, TrackersAccess, UseCase, UseCaseContext } from "../use-case.ts";
 import { testUseCase } from "./index.ts";
 
 interface Host {
@@ -61,7 +61,7 @@ async function failing(change: (useCase: UseCase, host: Host) => Partial<UseCase
   return failed;
 }
 
-const forgetful = (call: UseCaseCall): UseCaseCall => ({ ...call, save: async () => {} });
+const forgetful = (call: UseCaseContext): UseCaseContext => ({ ...call, save: async () => {} });
 
 test("a use case that does what it must passes", async () => {
   expect(await failing(() => ({}))).toEqual([]);

@@ -3,7 +3,7 @@ import type { Json } from "../contract.ts";
 import { PluginError } from "../errors.ts";
 import type { Plugin } from "../plugin.ts";
 import type { TrackersAccess, UseCase, UseCaseRequest, UseCaseResult } from "../use-case.ts";
-import { fakeCapabilities, setUp } from "./fake-host.ts";
+import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import { FakeOperations } from "./fake-operations.ts";
 import type { TestCase } from "./fixtures.ts";
 
@@ -68,7 +68,10 @@ async function bench(plugin: Plugin, name: string, fixtures: UseCaseFixtures, ar
     around.tracker === "none" ? null : (fixtures.source ?? "alpha"),
     around,
   );
-  const { useCases } = await setUp(plugin, { config: fixtures.config, capabilities: fakeCapabilities({ operations, trackers }) });
+  const { useCases } = await setUpPlugin(plugin, {
+    config: fixtures.config,
+    capabilities: fakeCapabilities({ operations, trackers }),
+  });
   const useCase = useCases?.[name];
   assert.ok(useCase, `setup must contribute useCases.${name}`);
   let state: Json = null;
@@ -116,7 +119,7 @@ function trackersOf(
 }
 
 async function declares(plugin: Plugin, name: string, { config }: UseCaseFixtures): Promise<void> {
-  const { useCases } = await setUp(plugin, { config });
+  const { useCases } = await setUpPlugin(plugin, { config });
   assert.ok((useCases?.[name]?.about.trim().length ?? 0) > 10, "about must say what is demonstrated");
   assert.ok(plugin.needs.includes("operations"), 'needs must name "operations": a use case works through it');
 }

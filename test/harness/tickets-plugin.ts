@@ -2,7 +2,7 @@ import { type Built, buildPlugin, toolOf } from "./plugin-bundle.ts";
 
 /** A source that needs its time, and that ends over one title. */
 const source = (id: string, signature: boolean) => `
-  import { definePlugin, isHmacSha256, tool } from "@signalbox/sdk";
+  import { definePlugin, isValidHmacSha256, tool } from "@signalbox/sdk";
   import { z } from "zod";
   const nothing = async () => null;
   const seen = [];
@@ -14,14 +14,14 @@ const source = (id: string, signature: boolean) => `
       about: "Tickets.", connection: z.object({ webhook_secret: z.string().optional() }), secrets: ["webhook_secret"], required: [],
       ${signature ? `signature: { type: "hmac-sha256", header: "ticket-signature", secret: "webhook_secret" },` : ""}
       verify: ({ headers, body }, { webhook_secret }) =>
-        isHmacSha256(headers["ticket-signature"] ?? "", body, webhook_secret ?? "") ? { ok: true } : { ok: false, reason: "signature" },
+        isValidHmacSha256(headers["ticket-signature"] ?? "", body, webhook_secret ?? "") ? { ok: true } : { ok: false, reason: "signature" },
       parse: async ({ headers, payload }) => {
         if (payload.title === "poison") Deno.exit(9);
         if (payload.title === "spin") for (;;);
         await new Promise((done) => setTimeout(done, 5));
         seen.push(payload.number);
         return { delivery_id: headers["ticket-delivery"] ?? null, event_name: "ticket", action: "opened", subject: { project: "p", issue: String(payload.number) },
-          actor: null, text: payload.title, marked: false, occurred_at: null, lacks: null };
+          actor: null, text: payload.title, marked: false, occurred_at: null, missing_field: null };
       },
       account: nothing, check: nothing, deliver: nothing, find: nothing,
     } } }),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { memoryPace, type PaceAccess } from "@signalbox/sdk";
+import { inMemoryThrottle, type SharedThrottle } from "@signalbox/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectPostgres, type Database } from "../../runtime/platform/database/client.ts";
 import { migrate } from "../../runtime/platform/database/migrate.ts";
@@ -16,11 +16,11 @@ const log = createLog({ pretty: false, write: () => {} });
 describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
   const ends: (() => Promise<unknown>)[] = [];
   /** As two replicas have it. */
-  let replicas: readonly [PaceAccess, PaceAccess];
+  let replicas: readonly [SharedThrottle, SharedThrottle];
   let made = 0;
   const key = () => `${process.pid}-${Date.now()}-${made++}`;
   beforeAll(async () => {
-    const memory = memoryPace();
+    const memory = inMemoryThrottle();
     replicas = [memory, memory];
     if (kind === "memory") return;
     const fresh = await freshDatabase();
@@ -43,33 +43,35 @@ describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
 
   test("of many who ask at once one gets the start", async () => {
     const own = key();
-    const waits = await Promise.all(Array.from({ length: 12 }, (_, at) => (replicas[at % 2] as PaceAccess).take(own, 60_000)));
+    const waits = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => (replicas[at % 2] as SharedThrottle).reserve(own, 60_000)),
+    );
     expect(waits.filter((wait) => wait === 0)).toHaveLength(1);
-    const later = await replicas[1].take(own, 60_000);
+    const later = await replicas[1].reserve(own, 60_000);
     expect(later).toBeGreaterThan(30_000);
     expect(later).toBeLessThanOrEqual(60_000);
-    expect(await replicas[0].take(key(), 60_000)).toBe(0);
+    expect(await replicas[0].reserve(key(), 60_000)).toBe(0);
   });
 
   test("who asks again after the time it was told gets it", async () => {
     const own = key();
-    expect(await replicas[0].take(own, 120)).toBe(0);
-    const wait = await replicas[1].take(own, 120);
+    expect(await replicas[0].reserve(own, 120)).toBe(0);
+    const wait = await replicas[1].reserve(own, 120);
     expect(wait).toBeGreaterThan(0);
     await sleep(wait + 30);
-    expect(await replicas[1].take(own, 60_000)).toBe(0);
-    expect(await replicas[0].take(own, 0)).toBeGreaterThan(0);
+    expect(await replicas[1].reserve(own, 60_000)).toBe(0);
+    expect(await replicas[0].reserve(own, 0)).toBeGreaterThan(0);
   });
 
   test("a refusal that one was told holds all, and a shorter one does not shorten it", async () => {
     const own = key();
-    await replicas[0].hold(own, 60_000);
-    await replicas[1].hold(own, 100);
-    expect(await replicas[1].take(own, 0)).toBeGreaterThan(30_000);
+    await replicas[0].block(own, 60_000);
+    await replicas[1].block(own, 100);
+    expect(await replicas[1].reserve(own, 0)).toBeGreaterThan(30_000);
   });
 
   test("without an interval nobody waits", async () => {
     const own = key();
-    for (const one of [...replicas, ...replicas]) expect(await one.take(own, 0)).toBe(0);
+    for (const one of [...replicas, ...replicas]) expect(await one.reserve(own, 0)).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { type BuiltManifest, builtManifest, widened } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, permissionDiff } from "@signalbox/sdk/manifest";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
@@ -112,7 +112,7 @@ describe("widened", () => {
         const [before, after] = pair.map(manifestOf) as [BuiltManifest, BuiltManifest];
         const isMore = !facts(after).isSubsetOf(facts(before));
         seen.add(isMore);
-        expect(widened(before, after).length > 0).toBe(isMore);
+        expect(permissionDiff(before, after).length > 0).toBe(isMore);
       }),
       { numRuns: 1_000 },
     );
@@ -126,11 +126,13 @@ describe("widened", () => {
   test("says in words who may call what, and what writes", () => {
     const route = (scope: string) => built({ routes: { stats: { about: "S.", method: "GET", scope } } });
     const tool = (effect: string) => built({ tools: { note: { about: "N.", effect, input: { type: "object" }, output: {} } } });
-    expect(widened(route("admin"), route("read"))).toEqual(["route: stats, for API keys with the scope read, before admin"]);
-    expect(widened(route("read"), route("admin"))).toEqual([]);
-    expect(widened(null, route("read"))).toEqual(["route: stats, for API keys with the scope read"]);
-    expect(widened(tool("read"), tool("write"))).toEqual(["tool: note, which writes, before it only read"]);
-    expect(widened(tool("write"), tool("read"))).toEqual([]);
-    expect(widened(null, tool("read"))).toEqual([]);
+    expect(permissionDiff(route("admin"), route("read"))).toEqual([
+      "route: stats, for API keys with the scope read, before admin",
+    ]);
+    expect(permissionDiff(route("read"), route("admin"))).toEqual([]);
+    expect(permissionDiff(null, route("read"))).toEqual(["route: stats, for API keys with the scope read"]);
+    expect(permissionDiff(tool("read"), tool("write"))).toEqual(["tool: note, which writes, before it only read"]);
+    expect(permissionDiff(tool("write"), tool("read"))).toEqual([]);
+    expect(permissionDiff(null, tool("read"))).toEqual([]);
   });
 });

@@ -128,23 +128,23 @@ function database(
   return {
     get: (id: string): Promise<Row | null> =>
       client
-        .read({ route: "GET /{id}", path: { id }, shape: row, signal: signal() })
+        .read({ route: "GET /{id}", path: { id }, schema: row, signal: signal() })
         .then(({ data }) => data)
         .catch(unless("not_found", null)),
     /** Returns `false` on a concurrent write. */
     put: (id: string, document: object): Promise<boolean> =>
       client
-        .write({ route: "PUT /{id}", path: { id }, body: document, shape: z.unknown(), signal: signal() })
+        .write({ route: "PUT /{id}", path: { id }, body: document, schema: z.unknown(), signal: signal() })
         .then(() => true)
         .catch(unless("conflict", false)),
     remove: ({ _id, _rev }: Row): Promise<boolean> =>
       client
-        .write({ route: "DELETE /{id}", path: { id: _id }, query: { rev: _rev }, shape: z.unknown(), signal: signal() })
+        .write({ route: "DELETE /{id}", path: { id: _id }, query: { rev: _rev }, schema: z.unknown(), signal: signal() })
         .then(() => true)
         .catch(unless("not_found", false))
         .catch(unless("conflict", false)),
     /** Endpoints that read by POST. */
     find: async (query: object) =>
-      (await client.read({ route: "POST /_find", body: query, shape: found, signal: signal() })).data,
+      (await client.read({ route: "POST /_find", body: query, schema: found, signal: signal() })).data,
   };
 }

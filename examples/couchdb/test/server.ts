@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Stranger } from "@signalbox/sdk/testing";
+import type { TestService } from "@signalbox/sdk/testing";
 
 type Doc = Record<string, unknown> & { _id: string; _rev: string };
 type Condition = Readonly<Record<string, { readonly $eq?: unknown; readonly $lte?: number }>>;
@@ -13,7 +13,7 @@ interface Query {
 const authorization = `Basic ${btoa("signalbox:couch-test-password")}`;
 
 /** The part of CouchDB's API that the plugin uses, with one database: https://docs.couchdb.org/en/stable/api/. */
-export async function startCouch(): Promise<Stranger> {
+export async function startCouch(): Promise<TestService> {
   const docs = new Map<string, Doc>();
   const put = (id: string, body: Doc): [number, unknown] => {
     if (docs.get(id)?._rev !== body._rev) return [409, { error: "conflict", reason: "Document update conflict." }];

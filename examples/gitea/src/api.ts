@@ -1,9 +1,17 @@
-import { type Call, type HttpClient, httpClient, mark, markerOf, PluginError, type Posted } from "@signalbox/sdk";
+import {
+  addMarker,
+  type CallContext,
+  type HttpClient,
+  httpClient,
+  PluginError,
+  type PostedComment,
+  readMarker,
+} from "@signalbox/sdk";
 import { z } from "zod";
 import type { Settings } from "./settings.ts";
 
 export type ClientOf = (connection: Settings) => HttpClient;
-type GiteaCall = Pick<Call<Settings>, "connection" | "signal" | "key">;
+type GiteaCall = Pick<CallContext<Settings>, "connection" | "signal" | "key">;
 
 const comment = z.object({ id: z.int(), body: z.string(), html_url: z.string() });
 const issue = z.object({
@@ -51,24 +59,28 @@ type Place = ReturnType<typeof placeOf>;
 
 export async function login(client: ClientOf, { connection, signal }: GiteaCall): Promise<string> {
   const shape = z.object({ login: z.string() });
-  return (await client(connection).read({ route: "GET /user", shape, signal })).data.login;
+  return (await client(connection).read({ route: "GET /user", schema: shape, signal })).data.login;
 }
 
-export async function postComment(client: ClientOf, path: Place, body: string, call: GiteaCall): Promise<Posted> {
+export async function postComment(client: ClientOf, path: Place, body: string, call: GiteaCall): Promise<PostedComment> {
   const { connection, signal, key } = call;
-  const sent = { body: mark(body, key) };
-  const { data } = await client(connection).write({ route: `POST ${comments}`, path, body: sent, shape: comment, signal });
+  const sent = { body: addMarker(body, key) };
+  const { data } = await client(connection).write({ route: `POST ${comments}`, path, body: sent, schema: comment, signal });
   return { id: String(data.id), url: data.html_url };
 }
 
 /** The API returns all comments of an issue at once. */
-export async function findComment(client: ClientOf, path: Place, { connection, signal, key }: GiteaCall): Promise<Posted | null> {
-  const { data } = await client(connection).read({ route: `GET ${comments}`, path, shape: z.array(comment), signal });
-  const found = data.find(({ body }) => markerOf(body) === key);
+export async function findComment(
+  client: ClientOf,
+  path: Place,
+  { connection, signal, key }: GiteaCall,
+): Promise<PostedComment | null> {
+  const { data } = await client(connection).read({ route: `GET ${comments}`, path, schema: z.array(comment), signal });
+  const found = data.find(({ body }) => readMarker(body) === key);
   return found ? { id: String(found.id), url: found.html_url } : null;
 }
 
 export async function readIssue(client: ClientOf, path: Place, { connection, signal }: GiteaCall) {
   const route = "GET /repos/{owner}/{repo}/issues/{issue}";
-  return (await client(connection).read({ route, path, shape: issue, signal })).data;
+  return (await client(connection).read({ route, path, schema: issue, signal })).data;
 }

@@ -1,4 +1,4 @@
-import { headerOf, isHmacSha256, type Source } from "@signalbox/sdk";
+import { firstHeader, isValidHmacSha256, type Source } from "@signalbox/sdk";
 import { type ClientOf, findComment, login, placeOf, postComment } from "./api.ts";
 import { parse } from "./parse.ts";
 import { settings } from "./settings.ts";
@@ -12,9 +12,9 @@ export const source = (client: ClientOf): Source<typeof settings> => ({
   signature: { type: "hmac-sha256", header: "x-gitea-signature", secret: "webhook_secret" },
   verify: ({ headers, body }, { webhook_secret }) => {
     if (!webhook_secret) return { ok: false, reason: "missing setting webhook_secret: without it webhooks cannot be verified" };
-    const sent = headerOf(headers, "x-gitea-signature");
+    const sent = firstHeader(headers, "x-gitea-signature");
     if (sent === null) return { ok: false, reason: "missing header X-Gitea-Signature" };
-    return isHmacSha256(sent, body, webhook_secret)
+    return isValidHmacSha256(sent, body, webhook_secret)
       ? { ok: true }
       : { ok: false, reason: "header X-Gitea-Signature does not match the body" };
   },

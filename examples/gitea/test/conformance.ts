@@ -6,7 +6,7 @@ import opened from "./webhooks/issue-opened.json" with { type: "json" };
 
 const connection = (url: string) => ({ url, token: "gitea-test-token" });
 const tracker = () => new GiteaServer().listen();
-const about = { subject: { project: "octo/app", issue: "7" }, lacks: null, marked: false };
+const about = { subject: { project: "octo/app", issue: "7" }, missing_field: null, marked: false };
 
 export const conformance: Conformance = {
   sources: {

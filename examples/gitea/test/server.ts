@@ -1,5 +1,5 @@
 import type { Subject } from "@signalbox/sdk";
-import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
 interface Comment {
   readonly id: number;
@@ -15,7 +15,7 @@ export class GiteaServer extends FakeTracker {
     return this.#of(`/api/v1/repos/${project}/issues/${issue}/comments`).map(({ body }) => body);
   }
 
-  protected route({ method, path, headers, body }: SeenRequest): TrackerReply {
+  protected route({ method, path, headers, body }: RecordedRequest): FakeResponse {
     if (headers.authorization !== "token gitea-test-token")
       return { status: 401, body: { message: "invalid username, password or token" } };
     if (path === "/api/v1/user") return { status: 200, body: { id: 9, login: "signalbox" } };

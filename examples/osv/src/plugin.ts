@@ -1,4 +1,4 @@
-import { cut, definePlugin, type HttpClient, httpClient, tool } from "@signalbox/sdk";
+import { definePlugin, type HttpClient, httpClient, tool, truncate } from "@signalbox/sdk";
 import { z } from "zod";
 import own from "../package.json" with { type: "json" };
 
@@ -40,13 +40,13 @@ const findVulnerabilities = (client: HttpClient) =>
     run: async ({ ecosystem, package: name, version }, { signal }) => {
       const body = { package: { name, ecosystem }, version };
       // A POST request that only reads.
-      const { data } = await client.read({ route: "POST /v1/query", body, shape: answer, signal });
+      const { data } = await client.read({ route: "POST /v1/query", body, schema: answer, signal });
       const found = data.vulns.slice(0, most);
       return {
         total: data.vulns.length,
         vulnerabilities: found.map(({ id, summary, details, aliases }) => ({
           ...{ id, aliases },
-          summary: cut(summary ?? details ?? "", 300),
+          summary: truncate(summary ?? details ?? "", 300),
         })),
       };
     },
@@ -71,11 +71,11 @@ const getVulnerability = (client: HttpClient) =>
       references: z.array(z.string()),
     }),
     run: async ({ id }, { signal }) => {
-      const { data } = await client.read({ route: "GET /v1/vulns/{id}", path: { id }, shape: entry, signal });
+      const { data } = await client.read({ route: "GET /v1/vulns/{id}", path: { id }, schema: entry, signal });
       const { summary = "", details = "", published = null } = data;
       return {
         ...{ id: data.id, severity: data.severity, published },
-        details: cut(details || summary, 20_000),
+        details: truncate(details || summary, 20_000),
         references: data.references.slice(0, 20).map(({ url }) => url),
       };
     },

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type BuiltManifest, builtManifest, faultOf } from "@signalbox/sdk/manifest";
+import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
 import { admitDeclared, Refusal } from "../../plugins/admit.ts";
 import { type Described, openSandbox } from "../../plugins/sandbox/open.ts";
 import { bundle } from "./bundle.ts";
@@ -128,5 +128,5 @@ export function readBuilt(folder: string): Built {
 export function parseBuilt(path: string, value: unknown): BuiltManifest {
   const parsed = builtManifest.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new PackageFault("BAD_MANIFEST", `${path}: ${faultOf(parsed.error)}`);
+  throw new PackageFault("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
 }

@@ -65,7 +65,7 @@ const verbs: Record<Name, Verb> = {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const name = id(positionals, "permissions");
     if (values.narrow === undefined) out(asked(await call(plugins.get, { id: name })));
-    else out(asked(await call(plugins.narrow, { ...wantedOf(values.narrow), id: name })));
+    else out(asked(await call(plugins.updatePermissions, { ...wantedOf(values.narrow), id: name })));
     return 0;
   },
   approve: async ([name, version, ...more], around) => {

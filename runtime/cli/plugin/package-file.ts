@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
-import { faultOf, type Manifest, manifest } from "@signalbox/sdk/manifest";
+import { type Manifest, manifest, manifestError } from "@signalbox/sdk/manifest";
 import { PackageFault } from "./fault.ts";
 
 /** The package.json of a plugin. */
@@ -59,7 +59,7 @@ export function manifestOf(path: string, value: unknown): Manifest {
     throw new PackageFault("BAD_MANIFEST", `${path}: expected a member "signalbox", the plugin's manifest.`);
   const parsed = manifest.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new PackageFault("BAD_MANIFEST", `${path}: ${faultOf(parsed.error)}`);
+  throw new PackageFault("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
 }
 
 function sourceOf(folder: string, raw: Readonly<Record<string, unknown>>): string {

@@ -1,5 +1,5 @@
 import memoryPgvector from "@signalbox/plugin-memory-pgvector";
-import type { MemoryBackend } from "@signalbox/sdk";
+import type { MemoryStore } from "@signalbox/sdk";
 import { agentOperations } from "../../agents/operations.ts";
 import type { Embed } from "../../llm/embeddings.ts";
 import { openBus } from "../../platform/bus.ts";
@@ -23,7 +23,7 @@ const dimension = 256;
 
 /** The memory operations over an embedded database, with agents and projects beside them. */
 export async function openMemoryDoor(
-  given: { embed?: Embed; short?: MemoryBackend; shortTtlSeconds?: number } = {},
+  given: { embed?: Embed; short?: MemoryStore; shortTtlSeconds?: number } = {},
 ): Promise<MemoryDoor> {
   let memory: Memory | undefined;
   const warnings: string[] = [];
@@ -32,7 +32,7 @@ export async function openMemoryDoor(
     const options = { dimension, model: embedder.model, metric: "cosine" as const, index: "hnsw" as const, probes: 10 };
     const vectors = await openVectors(database, ["memories", "document_chunks"], options, quiet);
     const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql, vectors.nearest), vectors, config: {} });
-    const long = { name: "pgvector", backend: memories?.pgvector as MemoryBackend };
+    const long = { name: "pgvector", backend: memories?.pgvector as MemoryStore };
     memory = await openMemory({
       ...{ sql: database.sql, bus: await openBus(database, quiet), log: quiet, embedder, vectors },
       stores: storesOf(long, given.short ? { name: "short", backend: given.short } : long),

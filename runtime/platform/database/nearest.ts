@@ -1,4 +1,4 @@
-import type { NearestQuery, Statement } from "@signalbox/sdk";
+import type { SqlStatement, VectorQuery } from "@signalbox/sdk";
 import type { Database, Sql } from "./client.ts";
 import { pipelined } from "./pipelined.ts";
 import type { VectorColumn } from "./vectors.ts";
@@ -15,7 +15,7 @@ const fewestForIndex = 400;
 const sessions = 8;
 
 /** Finds what is nearest to a vector. */
-export type FindNearest = <Row>(query: NearestQuery) => Promise<Row[]>;
+export type FindNearest = <Row>(query: VectorQuery) => Promise<Row[]>;
 
 /**
  * On a PostgreSQL server searches have sessions of their own, whose settings are made once: a search is one statement.
@@ -25,15 +25,15 @@ export async function openNearest(database: Database, column: VectorColumn): Pro
   const settings = settingsOf(column);
   const session = await openSession(database, settings);
   const run = session
-    ? (statement: Statement) => prepared(session, statement)
-    : async (statement: Statement) => {
+    ? (statement: SqlStatement) => prepared(session, statement)
+    : async (statement: SqlStatement) => {
         const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
         return (await pipelined(database.sql, (tx) => [prepared(tx as Sql, statement)], `select ${set.join(", ")}`))[0] ?? [];
       };
-  return async <Row>(query: NearestQuery) => [...(await run(nearestStatement(query, column)))] as Row[];
+  return async <Row>(query: VectorQuery) => [...(await run(nearestStatement(query, column)))] as Row[];
 }
 
-const prepared = (sql: Sql, { text, parameters }: Statement) => sql.unsafe(text, parameters as never[], { prepare: true });
+const prepared = (sql: Sql, { text, parameters }: SqlStatement) => sql.unsafe(text, parameters as never[], { prepare: true });
 
 async function openSession(database: Database, settings: Record<string, string>): Promise<Sql | null> {
   const session = database.sessions?.(sessions, settings);
@@ -66,12 +66,12 @@ function settingsOf({ kind, iterative, probes }: VectorColumn): Record<string, s
 }
 
 /** Appends to a query's own parameters. */
-function parametersOf(query: NearestQuery) {
+function parametersOf(query: VectorQuery) {
   const values = [...query.parameters];
   return { values, add: (value: string | number) => `$${values.push(value)}` };
 }
 
-function nearestStatement(query: NearestQuery, column: VectorColumn): Statement {
+function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatement {
   const { table, columns, anyOf } = query;
   const { values, add } = parametersOf(query);
   const distance = `embedding ${column.operator} ${add(vectorText(query.vector))}::${column.type}`;

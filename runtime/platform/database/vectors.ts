@@ -1,4 +1,4 @@
-import type { Metric, Vectors } from "@signalbox/sdk";
+import type { DistanceMetric, VectorSettings } from "@signalbox/sdk";
 import type { Log } from "../log.ts";
 import type { Database, Queryable } from "./client.ts";
 import { type FindNearest, openNearest } from "./nearest.ts";
@@ -6,7 +6,7 @@ import { type FindNearest, openNearest } from "./nearest.ts";
 export interface VectorOptions {
   readonly dimension: number;
   readonly model: string;
-  readonly metric: Metric;
+  readonly metric: DistanceMetric;
   readonly index: "hnsw" | "ivfflat";
   readonly probes: number;
 }
@@ -25,7 +25,7 @@ const thoroughness = { postgres: 200, embedded: 64 };
 const lock = 7_160_414;
 
 /** A column `embedding` as it is stored and indexed. */
-export interface VectorColumn extends Pick<Vectors, "type" | "operator"> {
+export interface VectorColumn extends Pick<VectorSettings, "type" | "operator"> {
   /** `null`: there can be no index, every search compares all rows. */
   readonly kind: "hnsw" | "ivfflat" | null;
   /** pgvector goes on looking while a filter leaves too few. */
@@ -33,7 +33,7 @@ export interface VectorColumn extends Pick<Vectors, "type" | "operator"> {
   readonly probes: number;
 }
 
-export interface OpenVectors extends Vectors {
+export interface OpenVectors extends VectorSettings {
   readonly nearest: FindNearest;
   /** Makes columns and indexes anew where they are missing. */
   prepare(): Promise<void>;

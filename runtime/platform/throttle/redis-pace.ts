@@ -1,4 +1,4 @@
-import type { PaceAccess, RedisAccess } from "@signalbox/sdk";
+import type { RedisAccess, SharedThrottle } from "@signalbox/sdk";
 
 /** KEYS: the pace. ARGV: milliseconds until the start after this one. By the server's clock: replicas' own may differ. */
 const take = `
@@ -19,10 +19,10 @@ if ends > tonumber(redis.call('GET', KEYS[1]) or '0') then
 end
 return 0`;
 
-export function redisPace(redis: RedisAccess): PaceAccess {
+export function redisPace(redis: RedisAccess): SharedThrottle {
   const keyOf = (key: string) => `${redis.prefix}pace:${key}`;
   return {
-    take: async (key, interval) => Number(await redis.script(take, [keyOf(key)], [interval])),
-    hold: async (key, ms) => void (await redis.script(hold, [keyOf(key)], [ms])),
+    reserve: async (key, interval) => Number(await redis.script(take, [keyOf(key)], [interval])),
+    block: async (key, ms) => void (await redis.script(hold, [keyOf(key)], [ms])),
   };
 }

@@ -1,8 +1,8 @@
 import {
-  type Call,
+  type CallContext,
   type Contributions,
-  type Knowledge,
-  type MemoryBackend,
+  type KnowledgeConnector,
+  type MemoryStore,
   PluginError,
   type Queue,
   type Route,
@@ -10,17 +10,17 @@ import {
   type Source,
   type Tool,
   type UseCase,
-  type Verdict,
+  type VerificationResult,
   type WebhookRequest,
 } from "@signalbox/sdk";
-import type { Contributes } from "@signalbox/sdk/manifest";
+import type { DeclaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { authCheck } from "../../platform/webhook-auth.ts";
 import { connectionSchema } from "./connection-schema.ts";
 import * as shapes from "./shapes.ts";
 
 export interface Target {
-  readonly kind: keyof Contributes;
+  readonly kind: keyof DeclaredContributions;
   readonly name: string;
   readonly method: string;
 }
@@ -38,14 +38,14 @@ export type Caller = (target: Target, args: readonly unknown[], options?: CallOp
 export type Mask = (settings: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 /** What a sandboxed plugin contributes: the same values as in process, each function a call to the process. */
-export function contributionsOf(described: Contributes, call: Caller, mask: Mask): Contributions {
+export function contributionsOf(described: DeclaredContributions, call: Caller, mask: Mask): Contributions {
   const each = <D, T>(all: Record<string, D>, make: (name: string, one: D) => T): Record<string, T> =>
     Object.fromEntries(Object.entries(all).map(([name, one]) => [name, make(name, one)]));
   return {
     sources: each(described.sources, (name, one) => source(name, one, call, mask)),
     tools: each(described.tools, (name, one) => tool(name, one, call, mask)),
     memories: each(described.memories, (name, { about }) =>
-      functions<MemoryBackend>({ kind: "memories", name }, about, shapes.memoryAnswers, call),
+      functions<MemoryStore>({ kind: "memories", name }, about, shapes.memoryAnswers, call),
     ),
     knowledge: each(described.knowledge, (name, one) => knowledge(name, one, call, mask)),
     queues: each(described.queues, (name, { about }) =>
@@ -74,13 +74,13 @@ async function ask<S extends z.ZodType>(
   );
 }
 
-type AnyCall = Call<Readonly<Record<string, unknown>>>;
+type AnyCall = CallContext<Readonly<Record<string, unknown>>>;
 const callOf = ({ signal, connection, key }: AnyCall, mask: Mask): CallOptions => ({
   signal,
   call: { key, connection: mask(connection) },
 });
 
-function source(name: string, described: Contributes["sources"][string], call: Caller, mask: Mask): Source {
+function source(name: string, described: DeclaredContributions["sources"][string], call: Caller, mask: Mask): Source {
   const target = (method: string): Target => ({ kind: "sources", name, method });
   const asked =
     <S extends z.ZodType>(method: string, shape: S) =>
@@ -115,10 +115,10 @@ function source(name: string, described: Contributes["sources"][string], call: C
 
 /** By what the source declared, so that the process need not be there. */
 function checkSignature(
-  { type, header, prefix = "", secret }: NonNullable<Contributes["sources"][string]["signature"]>,
+  { type, header, prefix = "", secret }: NonNullable<DeclaredContributions["sources"][string]["signature"]>,
   request: WebhookRequest,
   connection: Readonly<Record<string, unknown>>,
-): Verdict {
+): VerificationResult {
   const value = connection[secret];
   if (typeof value !== "string" || value === "")
     return { ok: false, reason: `its setting ${secret} is not set, so nothing can be verified` };
@@ -126,7 +126,7 @@ function checkSignature(
   return authCheck(auth, value)({ ...request, address: () => null });
 }
 
-function tool(name: string, described: Contributes["tools"][string], call: Caller, mask: Mask): Tool {
+function tool(name: string, described: DeclaredContributions["tools"][string], call: Caller, mask: Mask): Tool {
   const { about, category, effect, idempotent, find, input } = described;
   const asked = (method: string) => (given: unknown, use: AnyCall) =>
     ask(call, { kind: "tools", name, method }, shapes.json, [given], callOf(use, mask));
@@ -141,7 +141,12 @@ function tool(name: string, described: Contributes["tools"][string], call: Calle
   } as unknown as Tool;
 }
 
-function knowledge(name: string, described: Contributes["knowledge"][string], call: Caller, mask: Mask): Knowledge {
+function knowledge(
+  name: string,
+  described: DeclaredContributions["knowledge"][string],
+  call: Caller,
+  mask: Mask,
+): KnowledgeConnector {
   const { about, config, secrets } = described;
   const asked =
     <S extends z.ZodType>(method: string, shape: S) =>
@@ -155,7 +160,7 @@ function knowledge(name: string, described: Contributes["knowledge"][string], ca
 }
 
 /** The process checks the input, by the plugin's own schema. */
-const route = (name: string, { about, method, scope }: Contributes["routes"][string], call: Caller): Route => ({
+const route = (name: string, { about, method, scope }: DeclaredContributions["routes"][string], call: Caller): Route => ({
   ...{ about, method, scope },
   run: ({ query, headers, body }, { signal, caller }) =>
     ask(call, { kind: "routes", name, method: "run" }, shapes.routeAnswer, [{ query, headers, body }], {

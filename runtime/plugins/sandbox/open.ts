@@ -1,6 +1,6 @@
 import type { Contributions } from "@signalbox/sdk";
 import { PluginError } from "@signalbox/sdk";
-import { type Contributes, contributes } from "@signalbox/sdk/manifest";
+import { type DeclaredContributions, declaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { Refusal, type RefusalCode } from "../admit.ts";
 import { type Child, type Exit, startChild } from "./child.ts";
@@ -30,7 +30,7 @@ export interface Described {
   readonly stamped_sdk: string;
   /** JSON Schema of its own settings. */
   readonly config: Readonly<Record<string, unknown>>;
-  readonly contributes: Contributes;
+  readonly contributes: DeclaredContributions;
 }
 
 export interface SandboxOptions {
@@ -86,7 +86,7 @@ const shape = z.object({
     hosts: z.array(z.string().max(300)).max(1_000).default([]),
   }),
   config: z.looseObject({}),
-  contributes,
+  contributes: declaredContributions,
 });
 
 /**

@@ -8,7 +8,7 @@ import { Allowance } from "./limits.ts";
 import type { Serve } from "./peer.ts";
 
 /** What the host lends to a sandboxed plugin. */
-export interface Lent extends Partial<Pick<Capabilities, "secret" | "embed" | "operations" | "trackers" | "pace">> {
+export interface Lent extends Partial<Pick<Capabilities, "secret" | "embed" | "operations" | "trackers" | "throttle">> {
   readonly fetch?: (asked: unknown, signal: AbortSignal) => Promise<unknown>;
 }
 type Allowed = Pick<Manifest, "needs" | "permissions">;
@@ -60,13 +60,13 @@ export function serveCapabilities(name: string, allowed: Allowed, lent: Lent): S
       const { source, name: project, key } = read(namedProject, params);
       return lent.trackers?.projectId(source, project, { key, signal });
     },
-    "pace.take": (params) => {
+    "throttle.reserve": (params) => {
       const { key, interval } = read(start, params);
-      return lent.pace?.take(`${name}/${key}`, interval);
+      return lent.throttle?.reserve(`${name}/${key}`, interval);
     },
-    "pace.hold": (params) => {
+    "throttle.block": (params) => {
       const { key, ms } = read(held, params);
-      return lent.pace?.hold(`${name}/${key}`, ms).then(() => null);
+      return lent.throttle?.block(`${name}/${key}`, ms).then(() => null);
     },
   };
   return async (method, params, signal) => {

@@ -17,7 +17,7 @@ export const sourceEvent = z.object({
   text: z.string().max(4_000_000),
   marked: z.boolean(),
   occurred_at: short.nullable(),
-  lacks: short.nullable(),
+  missing_field: short.nullable(),
   change_key: short.nullish(),
 });
 export const account = z.string().max(500).nullable();
@@ -67,7 +67,7 @@ export const memoryAnswers = {
   match: hits,
   unembedded: z.array(z.object({ id: short, content: text })).max(10_000),
   embed: nothing,
-  forgetVectors: nothing,
+  clearVectors: nothing,
   sweep: z.int().min(0),
   check: nothing,
 } as const;

@@ -1,5 +1,5 @@
 import type { Operation } from "@signalbox/schema/operation";
-import { route } from "@signalbox/schema/operation";
+import { httpRoute } from "@signalbox/schema/operation";
 import type { Numbers } from "./field-numbers.ts";
 import { Messages } from "./messages.ts";
 import type { FieldModel, MessageModel, PackageModel, RpcModel } from "./model.ts";
@@ -41,7 +41,7 @@ export function buildModel(operations: readonly Operation[], numbers: Numbers): 
 
 function buildRpc(op: Operation, name: string, messages: Messages): RpcModel {
   const input = messages.object(`${name}Request`, op.input, "input", `Request of ${name}.`, op.id);
-  const clearable = route(op).method === "PUT" ? clearableOf(input) : new Map();
+  const clearable = httpRoute(op).method === "PUT" ? clearableOf(input) : new Map();
   const request = clearable.size ? messages.extend(input, clearFields) : input;
   const { def, schema } = bare(op.output, "output");
   const entity = entityName(schema);

@@ -45,7 +45,7 @@ export function fileProto(pkg: PackageModel): FileDescriptorProto {
         name: rpc.name,
         inputType: `.${rpc.request.name}`,
         outputType: `.${rpc.response.name}`,
-        ...(rpc.op.stream ? { serverStreaming: true } : {}),
+        ...(rpc.op.streaming ? { serverStreaming: true } : {}),
       })),
     })),
   });

@@ -13,7 +13,7 @@ const empty: FieldNumbers = { messages: {}, enums: {} };
 /** One made-up operation that takes and gives the same members, and its way over the wire. */
 function oneOf(shape: z.ZodRawShape, http: "POST /x" | "PUT /x" = "POST /x") {
   const io = z.object(shape);
-  const op = operation({ id: "x.do", http, rpc: "XService.DoX", about: "Do x.", input: io, output: io });
+  const op = operation({ id: "x.do", http, rpc: "XService.DoX", summary: "Do x.", input: io, output: io });
   const [service] = project([op], JSON.parse(generateProto([op], empty).fieldNumbers));
   const rpc = service?.rpcs[0];
   const method = service?.desc.methods[0];
@@ -100,13 +100,13 @@ describe("types", () => {
     ["literal", z.literal("a"), "string"],
     ["transformed on the way in", z.string().transform(Number), "string"],
   ])("%s", (_, schema, type) => {
-    const op = operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", about: "Do x.", input: z.object({ a: schema }) });
+    const op = operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", summary: "Do x.", input: z.object({ a: schema }) });
     expect(generateProto([op], empty).files["api.proto"]).toContain(`  ${type} a = 1;`);
   });
   test("an object that two operations share is one message", () => {
     const shared = z.object({ id: z.string() }).meta({ id: "Shared" });
     const declare = (name: string, output: z.ZodType) =>
-      operation({ id: `x.${name}`, http: "POST /x", rpc: `XService.${name}`, about: "Do x.", output });
+      operation({ id: `x.${name}`, http: "POST /x", rpc: `XService.${name}`, summary: "Do x.", output });
     const text =
       generateProto([declare("One", shared), declare("Two", shared.describe("the same"))], empty).files["api.proto"] ?? "";
     expect(text.match(/^message Shared /gm)).toHaveLength(1);
@@ -117,7 +117,7 @@ describe("types", () => {
   });
   test("what protobuf cannot carry is refused where it stands", () => {
     const declare = (a: z.ZodType) =>
-      operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", about: "Do x.", input: z.object({ a }) });
+      operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", summary: "Do x.", input: z.object({ a }) });
     expect(() => generateProto([declare(z.date())], empty)).toThrow(/x\.do\.a: zod "date" has no protobuf type/);
     expect(() => generateProto([declare(z.enum(["a b", "a-b"]))], empty)).toThrow(/x\.do\.a: enum values collide/);
     expect(() => generateProto([declare(z.object({ camelCase: z.string() }))], empty)).toThrow(

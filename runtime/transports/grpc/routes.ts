@@ -29,7 +29,7 @@ export function grpcRoutes(
     for (const { desc, rpcs } of services) {
       const methods = rpcs.map((rpc) => [
         rpc.method,
-        (rpc.op.stream ? stream : unary)(rpc, handlers.get(rpc.op) as Bound, context),
+        (rpc.op.streaming ? stream : unary)(rpc, handlers.get(rpc.op) as Bound, context),
       ]);
       router.service(desc, Object.fromEntries(methods));
     }

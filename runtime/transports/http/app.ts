@@ -1,5 +1,5 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { route } from "@signalbox/schema/operation";
+import { httpRoute } from "@signalbox/schema/operation";
 import { Problem, problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -30,10 +30,10 @@ export function createApp(options: HttpOptions): OpenAPIHono {
   });
   const bound = options.bound.filter(({ op }) => op.http !== null);
   for (const [path, group] of byPath(bound)) {
-    for (const one of group) app.on(route(one.op).method, path, endpoint(one, options));
+    for (const one of group) app.on(httpRoute(one.op).method, path, endpoint(one, options));
     // Registered right behind the methods, so that `/api/tasks/seed` is never taken for the task "seed".
     const beyond = opaqueMethods(path, options.bound);
-    const allowed = [...new Set(group.map(({ op }) => route(op).method))].join(", ");
+    const allowed = [...new Set(group.map(({ op }) => httpRoute(op).method))].join(", ");
     app.all(path, (c, next) => (beyond.has(c.req.method) ? next() : methodNotAllowed(c, allowed)));
   }
   describe(app, bound, options.version);
@@ -55,8 +55,8 @@ function endpoint(bound: Bound, options: HttpOptions) {
     const output = await invokeWithEvents(bound, input, context);
     if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message);
     if (op.status === 204) return c.body(null, 204);
-    const status = (op.alternative?.when(output) ? op.alternative.status : op.status) as ContentfulStatusCode;
-    if (!op.list) return c.json(output as object, status);
+    const status = (op.alternateStatus?.when(output) ? op.alternateStatus.status : op.status) as ContentfulStatusCode;
+    if (!op.paginated) return c.json(output as object, status);
     const page = output as { items: unknown[]; total: number };
     c.header("X-Total-Count", String(page.total));
     return c.json(page.items, status);
@@ -65,13 +65,13 @@ function endpoint(bound: Bound, options: HttpOptions) {
 
 /** Operations by path, literal paths before those with parameters in the same place. */
 function byPath(bound: readonly Bound[]): [string, Bound[]][] {
-  const groups = Map.groupBy(bound, ({ op }) => route(op).path);
+  const groups = Map.groupBy(bound, ({ op }) => httpRoute(op).path);
   return [...groups].sort(([a], [b]) => (a.replaceAll(":", "~") < b.replaceAll(":", "~") ? -1 : 1));
 }
 
 /** Methods that an operation with an opaque last parameter takes at a literal path: DELETE of the memory called "search". */
 function opaqueMethods(path: string, bound: readonly Bound[]): Set<string> {
-  const routes = bound.filter(({ op }) => op.opaque).map(({ op }) => route(op));
+  const routes = bound.filter(({ op }) => op.rawPathParameter).map(({ op }) => httpRoute(op));
   const same = (pattern: string) => pattern !== path && pattern.replace(/:\w+$/, "") === path.replace(/[^/:]+$/, "");
   return new Set(routes.filter((one) => same(one.path)).map((one) => one.method));
 }

@@ -1,5 +1,5 @@
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
-import { type Operation, route } from "@signalbox/schema/operation";
+import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { type ProblemCode, problems } from "@signalbox/schema/problem";
 import { receive } from "@signalbox/schema/webhooks";
 import type { Bound } from "../../platform/operation.ts";
@@ -33,7 +33,7 @@ export const info = (version: string) => ({
 });
 
 function pathOf(op: Operation): RouteConfig {
-  const { method, path } = route(op);
+  const { method, path } = httpRoute(op);
   const places = placesOf(op);
   const pick = (names: readonly string[]) =>
     z.object(Object.fromEntries(names.map((name) => [name, op.input.shape[name] as z.ZodType])));
@@ -43,7 +43,7 @@ function pathOf(op: Operation): RouteConfig {
     path: path.replace(/:(\w+)/g, "{$1}"),
     operationId: op.id,
     tags: [op.id.split(".")[0] as string],
-    summary: op.about,
+    summary: op.summary,
     security,
     ...(op.rpc && { "x-grpc": `signalbox.api.v1.${op.rpc.replace(".", "/")}` }),
     request: {
@@ -55,7 +55,7 @@ function pathOf(op: Operation): RouteConfig {
     },
     responses: {
       ...failures(op, places),
-      ...(op.alternative && { [op.alternative.status]: success(op) }),
+      ...(op.alternateStatus && { [op.alternateStatus.status]: success(op) }),
       [op.status]: success(op),
     },
   };
@@ -72,8 +72,8 @@ function doorPath(): RouteConfig {
 
 function success(op: Operation): RouteConfig["responses"][string] {
   if (op.status === 204) return { description: "Done." };
-  if (!op.list) {
-    const events = op.events ? { "text/event-stream": { schema: op.events } } : {};
+  if (!op.paginated) {
+    const events = op.serverSentEvents ? { "text/event-stream": { schema: op.serverSentEvents } } : {};
     return { description: "Done.", content: { "application/json": { schema: op.output }, ...events } };
   }
   const items = (op.output as z.ZodObject).shape.items as z.ZodType;

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { type ProblemCode, problem } from "@signalbox/schema/problem";
-import { callRoute, faultOfAnswer, type Json, type PluginErrorShape, type RouteResponse } from "@signalbox/sdk";
+import { callRoute, type Json, type PluginErrorShape, type RouteResponse, routeResponseError } from "@signalbox/sdk";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { abortable } from "../../platform/abortable.ts";
@@ -93,7 +93,7 @@ async function answerOf(
     const wait = retry_after_ms === undefined ? {} : { retryAfter: retry_after_ms / 1000 };
     throw problem(told, String(message), { ...wait, cause: error });
   }
-  const fault = faultOfAnswer(answer);
+  const fault = routeResponseError(answer);
   if (fault !== null) throw broken(`its answer is not what it must be: ${fault}`);
   return answer;
 }

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { HttpBindings } from "@hono/node-server";
-import { type Operation, route } from "@signalbox/schema/operation";
+import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
 import type { z } from "zod";
@@ -16,7 +16,7 @@ export interface Places {
 }
 
 export function placesOf(op: Operation): Places {
-  const { method, params } = route(op);
+  const { method, params } = httpRoute(op);
   const rest = Object.keys(op.input.shape).filter((name) => !params.includes(name));
   const inBody = method === "POST" || method === "PUT";
   const body = inBody ? rest : [];

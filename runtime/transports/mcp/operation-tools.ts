@@ -1,4 +1,4 @@
-import { type Operation, route, type Scope } from "@signalbox/schema/operation";
+import { httpRoute, type Operation, type Scope } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import { z } from "zod";
 import { type Bound, type Context, invoke } from "../../platform/operation.ts";
@@ -7,7 +7,7 @@ import type { McpTool } from "./tool.ts";
 
 /** Every operation that HTTP offers, as a tool: `agents.list` is `agents_list`. Made once, at start. */
 export const operationTools = (bound: readonly Bound[]): McpTool[] =>
-  bound.filter(({ op }) => op.http !== null && !op.stream).map(toolOf);
+  bound.filter(({ op }) => op.http !== null && !op.streaming).map(toolOf);
 
 function toolOf(bound: Bound): McpTool {
   const { op } = bound;
@@ -20,7 +20,7 @@ function toolOf(bound: Bound): McpTool {
     scope: op.scope,
     listed: {
       name: op.id.replaceAll(/[.-]/g, "_"),
-      description: op.about,
+      description: op.summary,
       inputSchema: schemaOf(op.input, "input") as McpTool["listed"]["inputSchema"],
       ...(!empty && {
         outputSchema: (wrapped ? inResult(output) : output) as NonNullable<McpTool["listed"]["outputSchema"]>,
@@ -38,7 +38,7 @@ function toolOf(bound: Bound): McpTool {
 
 /** From the method, and from the scope for a POST that only answers (search). */
 function annotationsOf(op: Operation): McpTool["listed"]["annotations"] {
-  const { method } = route(op);
+  const { method } = httpRoute(op);
   const reads: readonly Scope[] = ["open", "read"];
   if (method === "GET" || reads.includes(op.scope)) return { readOnlyHint: true };
   return {
@@ -51,7 +51,7 @@ function annotationsOf(op: Operation): McpTool["listed"]["annotations"] {
 
 /** As over HTTP: a change must change something. */
 function refuseNoChange(op: Operation, given: Record<string, unknown>): void {
-  if (route(op).method !== "PUT") return;
+  if (httpRoute(op).method !== "PUT") return;
   const { body } = placesOf(op);
   if (body.some((name) => Object.hasOwn(given, name))) return;
   throw problem("bad_request", `No known member is given. Send at least one of: ${body.join(", ")}.`);

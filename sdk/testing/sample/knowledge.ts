@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { Call } from "../../contract.ts";
+import type { CallContext } from "../../contract.ts";
 import { PluginError } from "../../errors.ts";
 import { httpClient } from "../../http-client.ts";
-import type { Knowledge } from "../../knowledge.ts";
+import type { KnowledgeConnector } from "../../knowledge.ts";
 import { definePlugin, type Plugin } from "../../plugin.ts";
-import { FakeServer, type SeenRequest, type TrackerReply } from "../fake-server.ts";
+import { type FakeResponse, FakeServer, type RecordedRequest } from "../fake-server.ts";
 import type { KnowledgeFixtures, TestWiki } from "../knowledge-suite.ts";
 
 const settings = z.object({ url: z.url(), shelf: z.string(), token: z.string() });
@@ -25,7 +25,7 @@ class Shelf extends FakeServer implements TestWiki {
     if (page) this.#pages.set(id, { ...page, ...change, version: page.version + 1 });
   }
   remove = (id: string): void => void this.#pages.delete(id);
-  protected route({ path, query, headers }: SeenRequest): TrackerReply {
+  protected route({ path, query, headers }: RecordedRequest): FakeResponse {
     if (headers.authorization !== "Bearer shelf-token") return { status: 401, body: { message: "who?" } };
     if (path !== "/shelves/main") return { status: 404, body: { message: "no such shelf" } };
     const ids = query.get("ids")?.split(",");
@@ -35,7 +35,7 @@ class Shelf extends FakeServer implements TestWiki {
   }
 }
 
-type Change = (right: Knowledge<typeof settings>) => Partial<Knowledge<typeof settings>>;
+type Change = (right: KnowledgeConnector<typeof settings>) => Partial<KnowledgeConnector<typeof settings>>;
 
 /** A right connector, changed where a test wants it wrong. */
 export const sampleKnowledge = (change: Change = () => ({})): Plugin =>
@@ -46,12 +46,12 @@ export const sampleKnowledge = (change: Change = () => ({})): Plugin =>
     config: z.object({}),
     needs: ["fetch"],
     setup: ({ fetch }) => {
-      const ask = async ({ connection: { url, shelf, token }, signal }: Call<Settings>, query: Record<string, string>) => {
+      const ask = async ({ connection: { url, shelf, token }, signal }: CallContext<Settings>, query: Record<string, string>) => {
         const headers = { authorization: `Bearer ${token}` };
         const client = httpClient({ platform: "shelf", base: url, headers, fetch, secrets: [token] });
-        return (await client.read({ route: "GET /shelves/{shelf}", path: { shelf }, query, shape: z.array(row), signal })).data;
+        return (await client.read({ route: "GET /shelves/{shelf}", path: { shelf }, query, schema: z.array(row), signal })).data;
       };
-      const right: Knowledge<typeof settings> = {
+      const right: KnowledgeConnector<typeof settings> = {
         about: "A shelf.",
         config: settings,
         secrets: ["token"],

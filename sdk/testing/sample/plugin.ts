@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import type { Call, Post, Posted, Source, SourceEvent, WebhookPayload } from "../../contract.ts";
+import type { CallContext, NewComment, PostedComment, Source, SourceEvent, WebhookPayload } from "../../contract.ts";
 import { PluginError } from "../../errors.ts";
-import { carriesMarker, mark, markerOf } from "../../marker.ts";
+import { addMarker, hasMarker, readMarker } from "../../marker.ts";
 import { definePlugin, type Plugin, tool } from "../../plugin.ts";
 import type { SourceFixtures, ToolFixtures } from "../fixtures.ts";
 import { startSampleTracker } from "./tracker.ts";
@@ -15,7 +15,7 @@ const answer = z.object({ id: z.number().optional(), login: z.string().optional(
 /** One request, its failures told as the contract wants them. */
 async function ask(
   fetch: Fetch,
-  { connection, signal }: Call<Settings>,
+  { connection, signal }: CallContext<Settings>,
   path: string,
   body?: string,
 ): Promise<z.output<typeof answer>> {
@@ -54,16 +54,16 @@ function parse({ headers, payload }: WebhookPayload): SourceEvent {
     subject: text(member(payload, "at")) === null ? null : { project: "p", issue: String(text(member(payload, "at"))) },
     actor: text(member(payload, "by")),
     text: body,
-    marked: carriesMarker(body),
+    marked: hasMarker(body),
     occurred_at: null,
-    lacks: null,
+    missing_field: null,
   };
 }
 
 export function sampleSource(fetch: Fetch): Source<typeof settings> {
-  const find = async (_: Post, call: Call<Settings>): Promise<Posted | null> => {
+  const find = async (_: NewComment, call: CallContext<Settings>): Promise<PostedComment | null> => {
     const { comments = [] } = await ask(fetch, call, "/comments");
-    const index = comments.findIndex((comment) => markerOf(comment) === call.key);
+    const index = comments.findIndex((comment) => readMarker(comment) === call.key);
     return index < 0 ? null : { id: String(index + 1), url: `${call.connection.url}/${index + 1}` };
   };
   return {
@@ -81,7 +81,7 @@ export function sampleSource(fetch: Fetch): Source<typeof settings> {
     account: async (call) => (await ask(fetch, call, "/me")).login ?? null,
     check: async (call) => void (await ask(fetch, call, "/me")),
     deliver: async ({ body }, call) => {
-      const { id } = await ask(fetch, call, "/comments", mark(body, call.key));
+      const { id } = await ask(fetch, call, "/comments", addMarker(body, call.key));
       return { id: String(id), url: `${call.connection.url}/${id}` };
     },
     find,

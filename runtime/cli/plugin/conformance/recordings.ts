@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isCarriedOut, PlannedFault, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
+import { FaultInjector, isApplied, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { PackageFault } from "../fault.ts";
 
@@ -48,7 +48,7 @@ export class Recorded implements TestTracker {
   readonly #used = new Map<Recording, number>();
   /** Requests that no recording answers. */
   readonly missing = new Set<string>();
-  readonly #fault = new PlannedFault();
+  readonly #fault = new FaultInjector();
   #writes = 0;
 
   constructor(recordings: readonly Recording[]) {
@@ -70,9 +70,9 @@ export class Recorded implements TestTracker {
 
   readonly fetch: Fetch = async (input, init) => {
     const request = new Request(input, init);
-    const fault = this.#fault.meet(request.method);
+    const fault = this.#fault.next(request.method);
     if (fault?.kind === "hang") return untilAborted(init?.signal);
-    const answer = isCarriedOut(fault) ? await this.#answer(request) : new Response("{}");
+    const answer = isApplied(fault) ? await this.#answer(request) : new Response("{}");
     if (fault?.kind === "drop") throw dropped();
     if (fault?.kind === "truncate") return truncated(await answer.text(), answer);
     if (fault)

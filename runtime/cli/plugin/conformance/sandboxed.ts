@@ -1,4 +1,12 @@
-import { type Capabilities, type Contributions, type Need, PLUGIN, type Plugin, type Source, type Tool } from "@signalbox/sdk";
+import {
+  type Capabilities,
+  type CapabilityName,
+  type Contributions,
+  PLUGIN_BRAND,
+  type Plugin,
+  type Source,
+  type Tool,
+} from "@signalbox/sdk";
 import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { createHostFetch } from "../../../plugins/sandbox/host-fetch.ts";
@@ -44,7 +52,7 @@ const lendable: readonly string[] = ["operations", "trackers", "vectors", "embed
 
 export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, stage: Stage): Sandboxed {
   const processes: Process[] = [];
-  const needs = ["log", ...manifest.needs.filter((need) => lendable.includes(need))] as Need[];
+  const needs = ["log", ...manifest.needs.filter((need) => lendable.includes(need))] as CapabilityName[];
   const setup = async ({
     config,
     ...lent
@@ -65,7 +73,7 @@ export function sandboxed({ manifest, bundle }: Built, conformance: Conformance,
   const { id, version, sdk, about } = manifest;
   const plugin = Object.freeze({
     ...{ id, version, sdk, needs, setup, config: z.looseObject({}), ...(about !== undefined && { about }) },
-    [PLUGIN]: Object.freeze({ contract: manifest.contract, sdk }),
+    [PLUGIN_BRAND]: Object.freeze({ contract: manifest.contract, sdk }),
   }) as unknown as Plugin;
   return {
     plugin,

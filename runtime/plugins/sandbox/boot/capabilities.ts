@@ -17,9 +17,9 @@ export function proxies(needs: readonly string[], facts: Facts): Record<string, 
     embed: (texts: readonly string[]) => ask("embed", { texts }),
     operations: { call: (id: string, input: unknown) => ask("operations", { id, input }) },
     vectors: facts.vectors,
-    pace: {
-      take: (key: string, interval: number) => ask("pace.take", { key, interval }),
-      hold: (key: string, ms: number) => ask("pace.hold", { key, ms }),
+    throttle: {
+      reserve: (key: string, interval: number) => ask("throttle.reserve", { key, interval }),
+      block: (key: string, ms: number) => ask("throttle.block", { key, ms }),
     },
     trackers: {
       configured: () => facts.trackers ?? [],

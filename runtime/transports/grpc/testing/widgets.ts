@@ -48,7 +48,7 @@ export const echo = operation({
   id: "widgets.echo",
   http: "POST /widgets",
   rpc: "WidgetService.EchoWidget",
-  about: "Give back what came in.",
+  summary: "Give back what came in.",
   input: z.object({ widget, limit: z.int().min(1).max(10).default(7) }),
   output: widget,
 });
@@ -56,7 +56,7 @@ export const seen = operation({
   id: "widgets.update",
   http: "PUT /widgets/:id",
   rpc: "WidgetService.UpdateWidget",
-  about: "Say what of an update arrived.",
+  summary: "Say what of an update arrived.",
   input: z.object({
     id: z.string(),
     note: z.string().nullish(),
@@ -72,7 +72,7 @@ export const list = operation({
   id: "widgets.list",
   http: "GET /widgets",
   rpc: "WidgetService.ListWidgets",
-  about: "List some parts.",
+  summary: "List some parts.",
   input: z.object(paging),
   output: pageOf(part),
 });
@@ -80,30 +80,30 @@ export const remove = operation({
   id: "widgets.delete",
   http: "DELETE /widgets/:id",
   rpc: "WidgetService.DeleteWidget",
-  about: "Delete nothing.",
+  summary: "Delete nothing.",
   input: z.object({ id: z.string().min(1) }),
 });
 export const watch = operation({
   id: "widgets.watch",
   http: "GET /widgets/watch",
   rpc: "WidgetService.WatchWidgets",
-  about: "Count up to `to`, or without end.",
+  summary: "Count up to `to`, or without end.",
   input: z.object({ to: z.int().min(0).max(1_000_000).optional(), fail_at: z.int().min(0).max(10).optional() }),
   output: z.object({ n: z.int() }),
-  stream: true,
+  streaming: true,
 });
 export const fail = operation({
   id: "widgets.fail",
   http: "POST /widgets/fail",
   rpc: "WidgetService.FailWidget",
-  about: "Fail in the way that is asked for.",
+  summary: "Fail in the way that is asked for.",
   input: z.object({ how: z.string() }),
 });
 export const wait = operation({
   id: "widgets.wait",
   http: "POST /widgets/wait",
   rpc: "WidgetService.WaitWidget",
-  about: "Wait for `ms` or for the end of the call; `deaf` does not hear the end.",
+  summary: "Wait for `ms` or for the end of the call; `deaf` does not hear the end.",
   input: z.object({ ms: z.int().min(0).max(60_000), deaf: z.boolean() }),
   output: z.object({ waited: z.boolean() }),
 });
@@ -111,14 +111,14 @@ export const aborted = operation({
   id: "widgets.aborted",
   http: "GET /widgets/aborted",
   rpc: "WidgetService.ListAbortedWidgets",
-  about: "How often a call ended before its answer.",
+  summary: "How often a call ended before its answer.",
   output: z.object({ count: z.int() }),
 });
 export const register = operation({
   id: "gateway.register",
   http: "POST /gateway/register",
   rpc: "AgentGateway.RegisterAgent",
-  about: "Register an agent.",
+  summary: "Register an agent.",
   scope: "open",
   input: z.object({ agent_id: z.string().min(1), secret: z.string(), capabilities: z.array(z.string()).default([]) }),
   output: z.object({ session_id: z.string(), trust_level: z.enum(["default", "trusted"]), requests_per_minute: z.int() }),

@@ -1,4 +1,4 @@
-import { type Call, clean, httpClient, type Knowledge, PluginError } from "@signalbox/sdk";
+import { type CallContext, httpClient, type KnowledgeConnector, PluginError, sanitizeText } from "@signalbox/sdk";
 import { z } from "zod";
 
 /** One place whose pages are indexed. */
@@ -14,9 +14,9 @@ const read = z.array(z.object({ id: z.string(), version: z.number(), title: z.st
 /** Pages in one portion of the list. */
 const portion = 100;
 
-export function knowledge(fetch: typeof globalThis.fetch): Knowledge<typeof settings> {
+export function knowledge(fetch: typeof globalThis.fetch): KnowledgeConnector<typeof settings> {
   const pages = async <T>(
-    { connection, signal }: Call<Settings>,
+    { connection, signal }: CallContext<Settings>,
     query: Record<string, string | number>,
     shape: z.ZodType<T>,
   ) => {
@@ -28,7 +28,7 @@ export function knowledge(fetch: typeof globalThis.fetch): Knowledge<typeof sett
       fetch,
       secrets: token ? [token] : [],
     });
-    return (await client.read({ route: "GET /books/{book}/pages", path: { book }, query, shape, signal })).data;
+    return (await client.read({ route: "GET /books/{book}/pages", path: { book }, query, schema: shape, signal })).data;
   };
   return {
     about: "Pages of a handbook, API version 1.",
@@ -46,7 +46,7 @@ export function knowledge(fetch: typeof globalThis.fetch): Knowledge<typeof sett
     },
     read: async (ids, call) =>
       (await pages(call, { ids: JSON.stringify(ids) }, read)).map(({ id, version, title, markdown, url }) => ({
-        ...{ id, url, revision: String(version), title: clean(title), body: clean(markdown) },
+        ...{ id, url, revision: String(version), title: sanitizeText(title), body: sanitizeText(markdown) },
         space: call.connection.book,
       })),
   };

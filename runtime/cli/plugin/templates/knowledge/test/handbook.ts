@@ -1,4 +1,4 @@
-import { FakeServer, type SeenRequest, type TestWiki, type TrackerReply } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeServer, type RecordedRequest, type TestWiki } from "@signalbox/sdk/testing";
 
 interface Page {
   readonly id: string;
@@ -30,7 +30,7 @@ export class Handbook extends FakeServer implements TestWiki {
     this.#pages.delete(id);
   }
 
-  protected route({ path, query, headers }: SeenRequest): TrackerReply {
+  protected route({ path, query, headers }: RecordedRequest): FakeResponse {
     if (headers.authorization !== "Bearer test-token") return { status: 401, body: { message: "bad token" } };
     if (path !== "/books/staff/pages") return { status: 404, body: { message: "no such book" } };
     const [all, ids] = [[...this.#pages.values()], query.get("ids")];

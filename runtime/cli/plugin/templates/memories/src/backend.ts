@@ -1,12 +1,12 @@
 import {
-  distanceOf,
-  type MemoryBackend,
   type MemoryFilter,
   type MemoryHit,
+  type MemoryStore,
   PluginError,
   type StoredMemory,
-  similarityOf,
-  type Vectors,
+  similarityFromDistance,
+  type VectorSettings,
+  vectorDistance,
   wordMatcher,
 } from "@signalbox/sdk";
 import type { Document, Store } from "./store.ts";
@@ -18,11 +18,11 @@ const newestFirst = (a: StoredMemory, b: StoredMemory): number =>
   b.created_at.localeCompare(a.created_at) || (a.id < b.id ? 1 : -1);
 
 /** Searches here, over what the store finds by its filter. A store that can search by vector or words should do that itself. */
-export function backend(store: Store, vectors: Pick<Vectors, "dimension" | "metric" | "model">): MemoryBackend {
+export function backend(store: Store, vectors: Pick<VectorSettings, "dimension" | "metric" | "model">): MemoryStore {
   const similarity = (vector: readonly number[] | null, { embedding, model }: Document): number | null =>
     !vector || !embedding || model !== vectors.model || embedding.length !== vector.length
       ? null
-      : similarityOf(vectors.metric, distanceOf(vectors.metric, vector, embedding));
+      : similarityFromDistance(vectors.metric, vectorDistance(vectors.metric, vector, embedding));
   const check = (embedding: readonly number[]) => {
     if (embedding.length !== vectors.dimension)
       throw new PluginError(
@@ -83,7 +83,7 @@ export function backend(store: Store, vectors: Pick<Vectors, "dimension" | "metr
         await store.embed(id, embedding, vectors.model);
       }
     },
-    forgetVectors: async () => {
+    clearVectors: async () => {
       for (const { memory } of await store.find([{}])) await store.embed(memory.id, null, null);
     },
     sweep: async () => 0,

@@ -53,22 +53,22 @@ export function store(config: { url: string; token?: string | undefined }, fetch
   return {
     create: async (one, ttl_ms) =>
       (await client
-        .write({ route: "POST /documents", body: { ...one, ttl_ms }, shape: z.unknown(), signal: signal() })
+        .write({ route: "POST /documents", body: { ...one, ttl_ms }, schema: z.unknown(), signal: signal() })
         .catch(unless("conflict"))) !== false,
     byKey: async (key) =>
-      (await client.write({ route: "POST /documents/find", body: { key }, shape: z.array(document), signal: signal() }))
+      (await client.write({ route: "POST /documents/find", body: { key }, schema: z.array(document), signal: signal() }))
         .data[0] ?? null,
     find: async (filter) =>
-      (await client.write({ route: "POST /documents/find", body: { filter }, shape: z.array(document), signal: signal() })).data,
+      (await client.write({ route: "POST /documents/find", body: { filter }, schema: z.array(document), signal: signal() })).data,
     embed: async (id, embedding, model) => {
       const body = { embedding, model };
       await client
-        .write({ route: "PATCH /documents/{id}", path: { id }, body, shape: z.unknown(), signal: signal() })
+        .write({ route: "PATCH /documents/{id}", path: { id }, body, schema: z.unknown(), signal: signal() })
         .catch(unless("not_found"));
     },
     remove: async (id) =>
       (await client
-        .write({ route: "DELETE /documents/{id}", path: { id }, shape: z.unknown(), signal: signal() })
+        .write({ route: "DELETE /documents/{id}", path: { id }, schema: z.unknown(), signal: signal() })
         .catch(unless("not_found"))) !== false,
   };
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setUp } from "@signalbox/sdk/testing";
+import { setUpPlugin } from "@signalbox/sdk/testing";
 import plugin from "../src/plugin.ts";
 import { startStore } from "./store.ts";
 
 // Your own cases, in this process; `signalbox plugin test` runs those that every store must pass, in the sandbox.
 test("a wrong token is told as such", async () => {
   const store = await startStore();
-  const { memories } = await setUp(plugin, { config: { ...store.config, token: "wrong" } });
+  const { memories } = await setUpPlugin(plugin, { config: { ...store.config, token: "wrong" } });
   await assert.rejects(memories?.["my-plugin"]?.check() as Promise<void>, { code: "unauthorized" });
   await store.close();
 });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { MemoryMatch } from "@signalbox/sdk";
-import type { Stranger } from "@signalbox/sdk/testing";
+import type { TestService } from "@signalbox/sdk/testing";
 import type { Document } from "../src/store.ts";
 
 interface Kept extends Document {
@@ -9,7 +9,7 @@ interface Kept extends Document {
 }
 
 /** The store, as far as the plugin uses it. */
-export async function startStore(): Promise<Stranger> {
+export async function startStore(): Promise<TestService> {
   const kept = new Map<string, Kept>();
   const live = () => [...kept.values()].filter(({ until }) => until > Date.now());
   const answer = (method: string, id: string, body: Partial<Document> & Asked): [number, unknown?] => {

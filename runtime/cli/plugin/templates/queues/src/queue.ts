@@ -25,18 +25,18 @@ export function queue(config: { url: string; token?: string | undefined }, fetch
     publish: async (all) => {
       for (let i = 0; i < all.length; i += portion) {
         const body = all.slice(i, i + portion);
-        await client.write({ route: "POST /messages", body, shape: z.unknown(), signal: signal() });
+        await client.write({ route: "POST /messages", body, schema: z.unknown(), signal: signal() });
       }
     },
     pending: async ({ limit, offset }) =>
-      (await client.read({ route: "GET /messages", query: { limit, offset }, shape: page, signal: signal() })).data,
+      (await client.read({ route: "GET /messages", query: { limit, offset }, schema: page, signal: signal() })).data,
     take: async ({ limit, lease_seconds }) => {
       const body = { limit, lease_seconds };
-      return (await client.write({ route: "POST /messages/take", body, shape: messages, signal: signal() })).data;
+      return (await client.write({ route: "POST /messages/take", body, schema: messages, signal: signal() })).data;
     },
     ack: async (id) => {
       try {
-        await client.write({ route: "POST /messages/{id}/ack", path: { id }, shape: z.unknown(), signal: signal() });
+        await client.write({ route: "POST /messages/{id}/ack", path: { id }, schema: z.unknown(), signal: signal() });
         return true;
       } catch (error) {
         if ((error as PluginError).code === "not_found") return false;
@@ -44,7 +44,7 @@ export function queue(config: { url: string; token?: string | undefined }, fetch
       }
     },
     expire: async (before) => {
-      await client.write({ route: "DELETE /messages", query: { before }, shape: z.unknown(), signal: signal() });
+      await client.write({ route: "DELETE /messages", query: { before }, schema: z.unknown(), signal: signal() });
     },
   };
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setUp } from "@signalbox/sdk/testing";
+import { setUpPlugin } from "@signalbox/sdk/testing";
 import plugin from "../src/plugin.ts";
 import { startQueue } from "./server.ts";
 
 // Your own cases, in this process; `signalbox plugin test` runs those that every queue must pass, in the sandbox.
 test("a wrong token is told as such", async () => {
   const service = await startQueue();
-  const { queues } = await setUp(plugin, { config: { ...service.config, token: "wrong" } });
+  const { queues } = await setUpPlugin(plugin, { config: { ...service.config, token: "wrong" } });
   await assert.rejects(queues?.["my-plugin"]?.ack("1") as Promise<boolean>, { code: "unauthorized" });
   await service.close();
 });

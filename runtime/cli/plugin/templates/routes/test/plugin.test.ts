@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callRoute } from "@signalbox/sdk";
-import { FakeOperations, fakeCapabilities, setUp } from "@signalbox/sdk/testing";
+import { FakeOperations, fakeCapabilities, setUpPlugin } from "@signalbox/sdk/testing";
 import plugin from "../src/plugin.ts";
 
 // Your own cases, in this process; `signalbox plugin test` runs those that every route must pass, in the sandbox.
 test("projects are found by a part of their name", async () => {
   const operations = new FakeOperations();
   for (const name of ["Shop", "Workshop", "Depot"]) await operations.call("projects.create", { name });
-  const { routes } = await setUp(plugin, { capabilities: fakeCapabilities({ operations }) });
+  const { routes } = await setUpPlugin(plugin, { capabilities: fakeCapabilities({ operations }) });
   assert.ok(routes?.projects);
   const call = { signal: AbortSignal.timeout(1000), caller: "test" };
   const { body } = await callRoute(routes.projects, { query: { name: "shop" }, headers: {}, body: null }, call);

@@ -1,12 +1,12 @@
 import {
-  type Call,
-  headerOf,
+  addMarker,
+  type CallContext,
+  firstHeader,
   httpClient,
-  isHmacSha256,
-  mark,
-  markerOf,
-  type Post,
-  type Posted,
+  isValidHmacSha256,
+  type NewComment,
+  type PostedComment,
+  readMarker,
   type Source,
 } from "@signalbox/sdk";
 import { z } from "zod";
@@ -25,7 +25,7 @@ const comment = z.object({ id: z.number(), body: z.string(), url: z.string() });
 const comments = "/projects/{project}/issues/{issue}/comments";
 
 export function source(fetch: typeof globalThis.fetch): Source<typeof connection> {
-  const client = ({ connection: { url, token, webhook_secret } }: Call<Settings>) =>
+  const client = ({ connection: { url, token, webhook_secret } }: CallContext<Settings>) =>
     httpClient({
       platform: "my-plugin",
       base: url.replace(/\/+$/, ""),
@@ -33,9 +33,9 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
       fetch,
       secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
     });
-  const posted = ({ id, url }: z.output<typeof comment>): Posted => ({ id: String(id), url });
-  const login = async (call: Call<Settings>) =>
-    (await client(call).read({ route: "GET /me", shape: me, signal: call.signal })).data.login;
+  const posted = ({ id, url }: z.output<typeof comment>): PostedComment => ({ id: String(id), url });
+  const login = async (call: CallContext<Settings>) =>
+    (await client(call).read({ route: "GET /me", schema: me, signal: call.signal })).data.login;
 
   return {
     about: "My tracker, API version 1.",
@@ -46,9 +46,9 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     signature: { type: "hmac-sha256", header: "x-signature", secret: "webhook_secret" },
     verify: ({ headers, body }, { webhook_secret }) => {
       if (!webhook_secret) return { ok: false, reason: "the setting webhook_secret is not set, so nothing can be verified" };
-      const sent = headerOf(headers, "x-signature");
+      const sent = firstHeader(headers, "x-signature");
       if (sent === null) return { ok: false, reason: "header X-Signature is missing" };
-      return isHmacSha256(sent, body, webhook_secret)
+      return isValidHmacSha256(sent, body, webhook_secret)
         ? { ok: true }
         : { ok: false, reason: "header X-Signature is not of this body" };
     },
@@ -56,25 +56,25 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     account: login,
     check: async (call) => void (await login(call)),
     // The key goes into the comment, so that it is found again when nobody knows whether it arrived.
-    deliver: async ({ subject, body }: Post, call) => {
-      const sent = { body: mark(body, call.key) };
+    deliver: async ({ subject, body }: NewComment, call) => {
+      const sent = { body: addMarker(body, call.key) };
       const { data } = await client(call).write({
         route: `POST ${comments}`,
         path: { ...subject },
         body: sent,
-        shape: comment,
+        schema: comment,
         signal: call.signal,
       });
       return posted(data);
     },
-    find: async ({ subject }: Post, call) => {
+    find: async ({ subject }: NewComment, call) => {
       const { data } = await client(call).read({
         route: `GET ${comments}`,
         path: { ...subject },
-        shape: z.array(comment),
+        schema: z.array(comment),
         signal: call.signal,
       });
-      const found = data.find(({ body }) => markerOf(body) === call.key);
+      const found = data.find(({ body }) => readMarker(body) === call.key);
       return found ? posted(found) : null;
     },
   };

@@ -25,7 +25,7 @@ export const conformance: Conformance = {
             actor: "ann",
             text: "Login fails\n\nSince this morning.",
             occurred_at: "2026-01-31T09:30:00.000Z",
-            lacks: null,
+            missing_field: null,
           },
         },
       ],

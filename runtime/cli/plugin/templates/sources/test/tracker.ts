@@ -1,5 +1,5 @@
 import type { Subject } from "@signalbox/sdk";
-import { FakeTracker, type SeenRequest, type TrackerReply } from "@signalbox/sdk/testing";
+import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
 interface Comment {
   readonly id: number;
@@ -15,7 +15,7 @@ export class TestTracker extends FakeTracker {
     return this.#of(`/projects/${project}/issues/${issue}/comments`).map(({ body }) => body);
   }
 
-  protected route({ method, path, headers, body }: SeenRequest): TrackerReply {
+  protected route({ method, path, headers, body }: RecordedRequest): FakeResponse {
     if (headers.authorization !== "Bearer test-token") return { status: 401, body: { message: "bad token" } };
     if (path === "/me") return { status: 200, body: { login: "signalbox" } };
     const comments = this.#of(decodeURIComponent(path));

@@ -21,7 +21,7 @@ const getStatus = (fetch: typeof globalThis.fetch) => {
     input: z.object({ service: z.string().min(1).max(100).describe("Name of the service, for example web.") }),
     output: status,
     run: async ({ service }, { signal }) => {
-      const { data } = await client.read({ route: "GET /services/{service}", path: { service }, shape: status, signal });
+      const { data } = await client.read({ route: "GET /services/{service}", path: { service }, schema: status, signal });
       return data;
     },
   });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callOf, setUp } from "@signalbox/sdk/testing";
+import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
 import plugin from "../src/plugin.ts";
 
 // Your own cases, in this process; `signalbox plugin test` runs those that every plugin must pass, in the sandbox.
 test("an empty text has no words", async () => {
-  const { tools } = await setUp(plugin);
-  assert.deepEqual(await tools?.count_words?.run({ text: " \n" }, callOf({}) as never), { words: 0 });
+  const { tools } = await setUpPlugin(plugin);
+  assert.deepEqual(await tools?.count_words?.run({ text: " \n" }, callContext({}) as never), { words: 0 });
 });
