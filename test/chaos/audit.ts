@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ExecutionSeen, eventually } from "../harness/wait.ts";
+import { keyOf, writtenIn } from "./ledger.ts";
+import type { Crash } from "./replica.ts";
+import type { World } from "./world.ts";
+
+interface EventSeen {
+  readonly id: string;
+  readonly delivery_id: string | null;
+}
+
+/** What was found, by the public API and at the trackers, after everything has settled. Lists name what is wrong. */
+export interface Findings {
+  readonly accepted: number;
+  readonly executions: number;
+  readonly states: Readonly<Record<string, number>>;
+  /** Deliveries that no answer of 2xx was given to: the platform has stopped repeating them. Not lost, as they were never accepted. */
+  readonly unanswered: string[];
+  /** Answers of 4xx. */
+  readonly refused: string[];
+  /** Accepted, and the event or an execution of it is missing. */
+  readonly lost: string[];
+  /** Deliveries that became two events, and events with two executions of one task. */
+  readonly ranTwice: string[];
+  /** Neither succeeded nor failed at the end. */
+  readonly stuck: string[];
+  readonly failed: string[];
+  /** Succeeded, but its answer or a note that was confirmed is not there. */
+  readonly missing: string[];
+  /** Comments beyond the first of each, that are there in the end. */
+  readonly doubled: string[];
+  /** Comments that were there twice for a time, and of which the service deleted one. */
+  readonly takenBack: string[];
+  readonly crashes: Crash[];
+  /** Processes that had to be killed after SIGTERM. */
+  readonly outlived: number;
+  readonly unhandled: string[];
+  /** Replicas that do not serve at the end. */
+  readonly silent: string[];
+}
+
+/** Heals the world, waits until nothing moves any more, and looks. */
+export async function audit(world: World, { patience = 60 }: { patience?: number } = {}): Promise<Findings> {
+  const silent = await world.heal();
+  await world.sender.settled();
+  await settle(world, patience * 1000);
+  const reader = await aReader(world);
+  const executions = await all<ExecutionSeen>(reader, "/api/task-executions");
+  const events = await all<EventSeen>(reader, "/api/webhook-events");
+  const { replicas, sender } = world;
+  const states: Record<string, number> = {};
+  for (const { state } of executions) states[state] = (states[state] ?? 0) + 1;
+  return {
+    ...{ accepted: sender.sent.filter(({ receipt }) => receipt).length, executions: executions.length, states, silent },
+    unanswered: sender.sent.filter(({ receipt, refused }) => !receipt && !refused).map(({ id }) => id),
+    refused: sender.sent.filter(({ refused }) => refused).map(({ id, refused }) => `${id}: ${refused}`),
+    ...accounts(world, events, executions),
+    ...writes(world, executions),
+    stuck: executions.filter(isOpen).map((one) => `${one.id} ${one.state} attempts=${one.attempts} error=${one.error}`),
+    failed: executions.filter(({ state }) => state === "failed").map(({ id, error }) => `${id}: ${error}`),
+    crashes: replicas.flatMap(({ crashes }) => crashes),
+    outlived: replicas.flatMap(({ ends }) => ends).filter((took) => took === null).length,
+    unhandled: replicas.flatMap((replica) => replica.unhandled),
+  };
+}
+
+const isOpen = ({ state }: ExecutionSeen): boolean => state === "queued" || state === "running";
+
+/** Whether each accepted delivery became one event with one execution of each task. */
+function accounts({ sender, options }: World, events: readonly EventSeen[], executions: readonly ExecutionSeen[]) {
+  const byDelivery = Map.groupBy(events, ({ delivery_id }) => delivery_id);
+  const byEvent = Map.groupBy(executions, ({ event_id }) => event_id);
+  const lost: string[] = [];
+  const ranTwice: string[] = [];
+  for (const { id, receipt, twice } of sender.sent) {
+    const its = byDelivery.get(id) ?? [];
+    if (its.length > 1 || twice.length > 0) ranTwice.push(`${id}: ${its.length} events, ${twice.length} further acceptances`);
+    if (!receipt) continue;
+    if (!its.some((event) => event.id === receipt.event_id)) lost.push(`${id}: its event ${receipt.event_id} is missing`);
+    for (const task of options.tasks) {
+      const runs = (byEvent.get(receipt.event_id) ?? []).filter(({ task_id }) => task_id === task).length;
+      if (runs === 0) lost.push(`${id}: no execution of ${task} (event ${receipt.event_id})`);
+      if (runs > 1) ranTwice.push(`${id}: ${runs} executions of ${task}`);
+    }
+  }
+  return { lost, ranTwice };
+}
+
+/** What the trackers keep against what the executions say. */
+function writes({ trackers, sender, ledger }: World, executions: readonly ExecutionSeen[]) {
+  const standing = new Map<string, number>();
+  for (const tracker of trackers.list) {
+    for (const text of tracker.standing()) {
+      const key = writtenIn(text)?.key;
+      if (key) standing.set(key, (standing.get(key) ?? 0) + 1);
+    }
+  }
+  const doubled = [...standing].filter(([, count]) => count > 1).map(([key, count]) => `${key} × ${count}`);
+  const takenBack = trackers.list.flatMap((tracker) => tracker.takenBack()).map((text) => writtenIn(text)?.key ?? text);
+  const byEvent = new Map(sender.sent.map((sent) => [sent.receipt?.event_id, sent.number]));
+  const finals = executions
+    .filter(({ state, event_id }) => state === "succeeded" && byEvent.has(event_id ?? ""))
+    .map(({ event_id, task_id }) => keyOf(byEvent.get(event_id ?? "") ?? 0, task_id, "final"));
+  const missing = [...finals, ...ledger.confirmed].filter((key) => key !== "" && !standing.has(key));
+  return { doubled, takenBack, missing };
+}
+
+/** Longest wait between two signs of progress: longer than the wait before the last retry of an execution. */
+async function settle(world: World, patienceMs: number): Promise<void> {
+  let open = Number.POSITIVE_INFINITY;
+  let seen = "";
+  let since = performance.now();
+  while (open > 0 && performance.now() - since < patienceMs) {
+    const counts = await Promise.all(["queued", "running"].map((state) => total(world, state)));
+    if (counts.every((count) => count !== null)) open = counts.reduce((sum, count) => sum + (count ?? 0), 0);
+    const now = `${counts} ${world.ledger.lastChange}`;
+    if (now !== seen) since = performance.now();
+    seen = now;
+    await sleep(250);
+  }
+  // A process that was frozen, or a request under way, may still write; and take back what it wrote twice.
+  const quiet = world.options.lease * 1000 + 3000;
+  const end = performance.now() + 60_000;
+  while (performance.now() - Math.max(world.ledger.lastChange, since) < quiet && performance.now() < end) await sleep(100);
+}
+
+async function total({ replicas }: World, state: string): Promise<number | null> {
+  for (const { client } of replicas) {
+    try {
+      const { status, headers } = await client.get(`/api/task-executions?limit=1&state=${state}`, { timeout: 5000 });
+      if (status === 200) return Number(headers.get("x-total-count"));
+    } catch {
+      // The next one may answer.
+    }
+  }
+  return null;
+}
+
+/** Reads a path of the API at whichever replica answers. */
+type Reader = <T>(path: string) => Promise<T>;
+
+async function aReader({ replicas }: World): Promise<Reader> {
+  return <T>(path: string) =>
+    eventually(
+      async () => {
+        for (const { client } of replicas) {
+          const { status, body } = await client.get<T>(path, { timeout: 20_000 }).catch(() => ({ status: 0, body: null as T }));
+          if (status === 200) return body;
+        }
+        throw new Error(`no replica answers GET ${path}`);
+      },
+      { timeout: 60_000, interval: 500 },
+    ) as Promise<T>;
+}
+
+async function all<T>(read: Reader, path: string): Promise<T[]> {
+  const rows: T[] = [];
+  for (;;) {
+    const page = await read<T[]>(`${path}?limit=1000&offset=${rows.length}`);
+    rows.push(...page);
+    if (page.length < 1000) return rows;
+  }
+}

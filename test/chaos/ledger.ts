@@ -1,0 +1,50 @@
+/** What a comment of this run says it is: `chaos-17-first-final`, `chaos-17-first-note1`. */
+export interface Written {
+  /** Number of the delivery. */
+  readonly delivery: number;
+  readonly task: string;
+  /** `final` for the answer; a name for each call of a tool that the model made. */
+  readonly part: string;
+  /** All of it, as the text has it. */
+  readonly key: string;
+}
+
+const shape = /chaos-(\d+)-([a-z]+)-(final|note\d+(?:try\d+)?)/;
+
+export const keyOf = (delivery: number, task: string, part: string): string => `chaos-${delivery}-${task}-${part}`;
+
+/** Reads what a comment's text says; `null` for other texts. */
+export function writtenIn(text: string): Written | null {
+  const [key, delivery, task, part] = shape.exec(text) ?? [];
+  return key && task && part ? { key, delivery: Number(delivery), task, part } : null;
+}
+
+/** What happened at the trackers, as it happens. */
+export class Ledger {
+  /** When a key first appeared at a tracker, milliseconds of the monotonic clock. */
+  readonly #first = new Map<string, number>();
+  /** Tool calls that the service told the model had succeeded. */
+  readonly confirmed = new Set<string>();
+  #finals = 0;
+  /** Of the last write or deletion. */
+  lastChange = performance.now();
+
+  /** Answers that appeared at a tracker, each counted once. */
+  get finals(): number {
+    return this.#finals;
+  }
+
+  posted(text: string): void {
+    this.lastChange = performance.now();
+    const written = writtenIn(text);
+    if (!written || this.#first.has(written.key)) return;
+    this.#first.set(written.key, this.lastChange);
+    if (written.part === "final") this.#finals++;
+  }
+  deleted(): void {
+    this.lastChange = performance.now();
+  }
+  has(key: string): boolean {
+    return this.#first.has(key);
+  }
+}

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Receipt } from "../harness/webhooks.ts";
+import { keyOf, type Ledger } from "./ledger.ts";
+import { type Source, sources, webhookOf } from "./payloads.ts";
+import type { Random } from "./random.ts";
+import type { Replica } from "./replica.ts";
+import type { Trackers } from "./trackers.ts";
+
+/** One delivery, and what its sender was answered. */
+export interface Sent {
+  readonly number: number;
+  readonly source: Source;
+  readonly issue: number;
+  readonly id: string;
+  /** The first answer of 2xx; `null` while there is none. */
+  receipt: Receipt | null;
+  /** Answers of 2xx that named another event, or accepted it once more. */
+  readonly twice: Receipt[];
+  /** Answers that a sender does not repeat: 4xx. */
+  refused: string | null;
+  tries: number;
+}
+
+/** A platform gives up waiting for an answer after this long. */
+const answerMs = 10_000;
+/** And stops repeating a delivery after this long. */
+const patienceMs = 180_000;
+const concurrency = 24;
+
+export interface SenderOptions {
+  readonly replicas: readonly Replica[];
+  readonly trackers: Trackers;
+  readonly ledger: Ledger;
+  readonly random: Random;
+  /** Each delivery starts one execution of each. */
+  readonly tasks: readonly string[];
+  /** Executions that are kept unfinished. */
+  readonly backlog: number;
+}
+
+/** Sends webhooks as the four platforms do: signed, repeated under the same id until they are answered 2xx. */
+export class Sender {
+  readonly sent: Sent[] = [];
+  readonly #options: SenderOptions;
+  readonly #open = new Set<Promise<void>>();
+  #pumping: Promise<void> | null = null;
+  #stopped = false;
+  #most = Number.POSITIVE_INFINITY;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** Keeps the backlog full until `stop`, or until there are so many executions. */
+  start(executions: number | null): void {
+    this.#most = (executions ?? Number.POSITIVE_INFINITY) / this.#options.tasks.length;
+    this.#stopped = false;
+    this.#pumping = this.#pump();
+  }
+  get finished(): boolean {
+    return this.sent.length >= this.#most;
+  }
+  /** Begins nothing more, and waits until all deliveries are answered or given up. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#pumping;
+    await this.settled();
+  }
+  async settled(): Promise<void> {
+    while (this.#open.size > 0) await Promise.race(this.#open);
+  }
+
+  async #pump(): Promise<void> {
+    const { tasks, ledger, backlog } = this.#options;
+    while (!this.#stopped && this.sent.length < this.#most) {
+      const unfinished = this.sent.length * tasks.length - ledger.finals;
+      if (unfinished < backlog && this.#open.size < concurrency) this.send();
+      else await sleep(10);
+    }
+  }
+
+  /** Sends one more delivery; `to` a replica where given, else to any. */
+  send({ to, source }: { to?: Replica; source?: Source } = {}): Sent {
+    const { random, trackers } = this.#options;
+    const number = this.sent.length + 1;
+    // Some are about an issue that had a delivery before.
+    const earlier =
+      !source && number > 40 && random.chance(0.15) ? this.sent[number - 2 - Math.floor(random.between(0, 30))] : null;
+    const chosen = earlier?.source ?? source ?? (sources[number % sources.length] as Source);
+    const issue = earlier?.issue ?? number;
+    if (!earlier) trackers.all[chosen].addIssue(issue);
+    const sent: Sent = {
+      number,
+      source: chosen,
+      issue,
+      id: `delivery-${number}`,
+      receipt: null,
+      twice: [],
+      refused: null,
+      tries: 0,
+    };
+    this.sent.push(sent);
+    const open = this.#deliver(sent, to).finally(() => this.#open.delete(open));
+    this.#open.add(open);
+    return sent;
+  }
+
+  async #deliver(sent: Sent, to: Replica | undefined): Promise<void> {
+    const { random, replicas } = this.#options;
+    const title = `Login fails chaos-${sent.number}`;
+    const { path, body, headers } = webhookOf(sent.source, sent.issue, title, sent.id);
+    const end = performance.now() + patienceMs;
+    const again = random.chance(0.05);
+    for (let wait = 250; performance.now() < end; wait = Math.min(4000, wait * 2)) {
+      sent.tries++;
+      try {
+        const replica = to ?? random.pick(replicas);
+        const { status, body: answer } = await replica.client.post<Receipt>(path, body, { headers, timeout: answerMs });
+        if (status < 300) {
+          if (sent.receipt && (answer.event_id !== sent.receipt.event_id || answer.status === "accepted"))
+            sent.twice.push(answer);
+          const first = !sent.receipt;
+          sent.receipt ??= answer;
+          // Some are repeated although they were answered.
+          if (first && again) continue;
+          return;
+        }
+        if (status < 500 && status !== 429) {
+          sent.refused = `${status} ${JSON.stringify(answer)}`;
+          return;
+        }
+      } catch {
+        // No answer came: it is sent again.
+      }
+      await sleep(wait * random.between(0.5, 1));
+    }
+  }
+
+  /** The answers that this delivery should lead to. */
+  finalsOf({ number }: Sent): string[] {
+    return this.#options.tasks.map((task) => keyOf(number, task, "final"));
+  }
+}
