@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type FreshDatabase, realDatabase } from "../harness/databases.ts";
+import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { freePorts } from "../harness/ports.ts";
 import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
 import { eventually } from "../harness/wait.ts";
@@ -38,7 +38,7 @@ export interface World {
 export async function startWorld(options: WorldOptions): Promise<World> {
   const random = seeded(options.seed);
   const ledger = new Ledger();
-  const database = options.database === "postgres" ? await realDatabase() : null;
+  const database = options.database === "postgres" ? await freshDatabase() : null;
   const folder = mkdtempSync(join(tmpdir(), "signalbox-chaos-"));
   const logs = options.logs ?? mkdtempSync(join(tmpdir(), "signalbox-chaos-logs-"));
   const trackers = await Trackers.start(ledger, random.stream("trackers"));
