@@ -75,6 +75,14 @@ const databaseFaults: readonly Fault[] = [
     },
   },
   {
+    ...{ name: "pg-strand", weight: 4 },
+    act: async ({ postgres }, { random }) => {
+      postgres?.strand();
+      await sleep(random.between(5000, 15_000));
+      await postgres?.mend();
+    },
+  },
+  {
     ...{ name: "pg-delay", weight: 5 },
     act: async ({ postgres }, { random }) => {
       postgres?.delay(random.between(20, 200));

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SeenRequest, TrackerReply } from "@signalbox/sdk/testing";
+import type { FakeResponse, RecordedRequest } from "@signalbox/sdk/testing";
 import type { Random } from "./random.ts";
 
 /** What happens to one request. `after`: it is carried out first, so its sender cannot know. */
@@ -58,12 +58,12 @@ export class TrackerFront {
   readonly counts: Record<string, number> = {};
   readonly #plans: ActivePlan[] = [];
   readonly #random: Random;
-  readonly #carryOut: (request: SeenRequest) => TrackerReply;
+  readonly #carryOut: (request: RecordedRequest) => FakeResponse;
   readonly #server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
     this.#answer(request, response).catch(() => request.socket.destroy());
   });
 
-  constructor(random: Random, carryOut: (request: SeenRequest) => TrackerReply) {
+  constructor(random: Random, carryOut: (request: RecordedRequest) => FakeResponse) {
     this.#random = random;
     this.#carryOut = carryOut;
   }
@@ -104,7 +104,7 @@ export class TrackerFront {
     const { pathname, searchParams } = new URL(incoming.url ?? "/", this.url);
     const method = incoming.method ?? "GET";
     const body = text === "" ? undefined : JSON.parse(text);
-    const request: SeenRequest = { method, path: pathname, query: searchParams, headers: incoming.headers, body };
+    const request: RecordedRequest = { method, path: pathname, query: searchParams, headers: incoming.headers, body };
     const [trouble, plan] = this.#troubleOf(request);
     if (trouble) this.counts[trouble.kind] = (this.counts[trouble.kind] ?? 0) + 1;
     let reply = trouble?.after ? this.#carryOut(request) : null;
@@ -117,7 +117,7 @@ export class TrackerFront {
     outgoing.writeHead(reply.status, { "content-type": "application/json; charset=utf-8", ...reply.headers }).end(json);
   }
 
-  #troubleOf({ method, path }: SeenRequest): [Trouble | null, ActivePlan | null] {
+  #troubleOf({ method, path }: RecordedRequest): [Trouble | null, ActivePlan | null] {
     const plan = this.#plans.find(
       (one) =>
         !one.released && one.plan.method === method && one.met < (one.plan.times ?? 1) && (one.plan.path?.test(path) ?? true),
@@ -137,7 +137,7 @@ const held = (plan: ActivePlan): Promise<void> => {
   return new Promise((done) => void plan.held.add(done));
 };
 
-const refusal = (status: number, retryAfter: number | undefined): TrackerReply => ({
+const refusal = (status: number, retryAfter: number | undefined): FakeResponse => ({
   status,
   body: { message: `Status ${status}`, errorMessages: [`Status ${status}`], error: `Status ${status}` },
   ...(retryAfter !== undefined && { headers: { "retry-after": String(retryAfter) } }),

@@ -1,4 +1,4 @@
-import type { SeenRequest, TrackerReply } from "@signalbox/sdk/testing";
+import type { FakeResponse, RecordedRequest } from "@signalbox/sdk/testing";
 import { AlphaTracker } from "../../plugins/alpha/test-tracker.ts";
 import { BetaTracker } from "../../plugins/beta/test-tracker.ts";
 import { DeltaTracker, workspace } from "../../plugins/delta/test-tracker.ts";
@@ -23,7 +23,7 @@ type Row = Record<string, unknown>;
 /** A tracker of the plugins' tests, and where its comments are. */
 interface Kept {
   readonly tracker: { url: string };
-  readonly carryOut: (request: SeenRequest) => TrackerReply;
+  readonly carryOut: (request: RecordedRequest) => FakeResponse;
   readonly addIssue: (number: number) => void;
   readonly comments: Row[];
   readonly textOf: (comment: Row) => string;
@@ -32,16 +32,25 @@ interface Kept {
 }
 
 class Alpha extends AlphaTracker {
-  carryOut = (request: SeenRequest) => this.route(request);
+  #ids = 0;
+  /** Ids that stay different when comments are deleted. */
+  override addComment(...given: Parameters<AlphaTracker["addComment"]>): ReturnType<AlphaTracker["addComment"]> {
+    const id = ++this.#ids;
+    return Object.assign(super.addComment(...given), {
+      id,
+      html_url: `${this.url}/octo/app/issues/${given[0]}#issuecomment-${id}`,
+    });
+  }
+  carryOut = (request: RecordedRequest) => this.route(request);
 }
 class Beta extends BetaTracker {
-  carryOut = (request: SeenRequest) => this.route(request);
+  carryOut = (request: RecordedRequest) => this.route(request);
 }
 class Gamma extends GammaTracker {
-  carryOut = (request: SeenRequest) => this.route(request);
+  carryOut = (request: RecordedRequest) => this.route(request);
 }
 class Delta extends DeltaTracker {
-  carryOut = (request: SeenRequest) => this.route(request);
+  carryOut = (request: RecordedRequest) => this.route(request);
 }
 
 const now = () => new Date().toISOString();

@@ -145,3 +145,22 @@ test("a lost answer: the server has carried it out, the client never hears, othe
   await eventually(() => one.seen.error === "ECONNRESET", { interval: 1 });
   expect(other.seen.error).toBe("");
 });
+
+test("stranded connections are silent for good; new ones pass", async () => {
+  await using proxy = await startTcpProxy("127.0.0.1", port);
+  const old = client(proxy.port);
+  old.send("1");
+  await eventually(() => old.seen.text === "1", { interval: 1 });
+  proxy.strand();
+  old.send("into the void");
+  const young = client(proxy.port);
+  young.send("2");
+  await eventually(() => young.seen.text === "2", { interval: 1 });
+  await roundTrip();
+  expect(old.seen).toMatchObject({ text: "1", closed: false });
+  expect(received).not.toContain("into the void");
+  await proxy.mend();
+  await eventually(() => old.seen.error === "ECONNRESET", { interval: 1 });
+  young.send("3");
+  await eventually(() => young.seen.text === "23", { interval: 1 });
+});

@@ -19,6 +19,11 @@ export interface TcpProxy {
    * not even the end of a connection. Both directions where none is named.
    */
   freeze(direction?: Direction): void;
+  /**
+   * Every connection that is open now goes silent for good, as when a server is replaced behind its address and says nothing:
+   * what is sent on it is lost, and no answer comes. New connections pass. `mend` resets those that are silent.
+   */
+  strand(): void;
   /** Holds everything that passes back by this many milliseconds in each direction; 0 ends it. */
   delay(ms: number): void;
   /**
@@ -62,7 +67,8 @@ interface Connection {
   readonly near: Socket;
   readonly far: Socket;
   readonly lanes: readonly [TcpLane, TcpLane];
-  lost: boolean;
+  /** Its answers are lost. */
+  silent: boolean;
 }
 
 interface Loss {
@@ -111,7 +117,7 @@ class LoopbackProxy implements TcpProxy {
     for (const socket of [near, far]) socket.setNoDelay(true);
     const toServer = new TcpLane(near, far, this.#delayMs, (chunk) => this.#lookAt(connection, chunk));
     const toClient = new TcpLane(far, near, this.#delayMs);
-    const connection: Connection = { near, far, lanes: [toServer, toClient], lost: false };
+    const connection: Connection = { near, far, lanes: [toServer, toClient], silent: false };
     this.#connections.add(connection);
     this.#apply(connection);
     const closed = () => near.closed && far.closed && this.#connections.delete(connection);
@@ -120,11 +126,11 @@ class LoopbackProxy implements TcpProxy {
 
   /** Before the bytes are passed on, so that no answer to them can come first. */
   #lookAt(connection: Connection, chunk: Buffer): void {
-    if (connection.lost) return;
+    if (connection.silent) return;
     const loss = this.#losses.find(({ when, count, lost }) => lost < count && (when?.test(chunk.toString("latin1")) ?? true));
     if (!loss) return;
     loss.lost++;
-    connection.lost = true;
+    connection.silent = true;
     connection.lanes[1].drop();
   }
 
@@ -137,6 +143,13 @@ class LoopbackProxy implements TcpProxy {
   freeze(direction?: Direction): void {
     this.#frozen = direction ? [direction] : ["to-server", "to-client"];
     for (const connection of this.#connections) this.#apply(connection);
+  }
+
+  strand(): void {
+    for (const connection of this.#connections) {
+      connection.silent = true;
+      for (const lane of connection.lanes) lane.drop();
+    }
   }
 
   delay(ms: number): void {
@@ -166,7 +179,7 @@ class LoopbackProxy implements TcpProxy {
     this.#delayMs = 0;
     this.#losses.length = 0;
     for (const connection of this.#connections) {
-      if (connection.lost || (frozen && held === "reset")) resetBoth(connection);
+      if (connection.silent || (frozen && held === "reset")) resetBoth(connection);
       else this.#apply(connection);
     }
     await this.listen();

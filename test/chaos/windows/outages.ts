@@ -49,7 +49,20 @@ export const outageWindows: readonly Window[] = [
   },
   {
     name: "half-open",
-    about: "PostgreSQL is silent for 25 s, and its connections are reset after that",
+    about: "every connection to PostgreSQL goes silent for good, while new ones would be answered",
+    tries: 4,
+    async round(world, first) {
+      const sent = await deliver(world, first);
+      first.postgres?.strand();
+      const began = performance.now();
+      const recovered = await untilAnswered(first);
+      const took = (await posted(world, sent, 60_000)) ? performance.now() - began : null;
+      return { hits: sent.length, times: { "webhooks again": [recovered], "answers posted after": [took] } };
+    },
+  },
+  {
+    name: "silent-server",
+    about: "PostgreSQL is silent for 25 s, also for new connections, and its connections are reset after that",
     tries: 4,
     async round(world, first) {
       const sent = await deliver(world, first);

@@ -5,6 +5,8 @@ import { comments, deliver, met, posted, type Window } from "./window.ts";
 
 /** Longer than any wait before a takeover that keeps within the promise of an execution's progress. */
 const takeoverMs = 40_000;
+/** Longer than a process waits for its work after SIGTERM. */
+const beyondDrainMs = 28_000;
 
 /** Two replicas may both think that a write is theirs. */
 export const writeWindows: readonly Window[] = [
@@ -60,7 +62,7 @@ export const writeWindows: readonly Window[] = [
   },
   {
     name: "term-on-the-wire",
-    about: "SIGTERM while the post is on the way; the tracker carries it out 6 s later",
+    about: "SIGTERM while the post is on the way; the tracker carries it out 28 s later, when the process has ended",
     tries: 4,
     async round(world, first, second) {
       second.freeze();
@@ -69,9 +71,10 @@ export const writeWindows: readonly Window[] = [
       const hits = await met(posts);
       const ended = first.terminate();
       second.thaw();
-      await sleep(6000);
+      await sleep(beyondDrainMs);
       for (const post of posts) post.release();
       const took = await ended;
+      // Its connections are gone with it; what the tracker had accepted is carried out all the same.
       await posted(world, sent, takeoverMs);
       return { hits, times: { "end after SIGTERM": [took] } };
     },
