@@ -11,7 +11,7 @@ import { ConfigError, readConfig, StartError } from "./platform/config.ts";
 import { createLog, toStandardError } from "./platform/log.ts";
 import { start } from "./service.ts";
 
-/** A signal to the whole group, such as Ctrl-C, comes twice: npm passes its own on. A later one means: at once. */
+/** Ctrl-C signals the whole process group, and npm forwards its own signal: two within this time count as one, milliseconds. A later one stops at once. */
 const sameSignalMs = 1_000;
 
 /** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   if (config.startedByNpm)
     whenOrphaned(() => {
       if (stoppedAt !== null) return;
-      log.error("npm, which started the service, was killed: the service ends, too");
+      log.error("npm, which started the service, was killed; exiting");
       process.exit(1);
     });
   const service = await start(
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
 }
 
-/** Whoever kills npm alone means the service: left behind it would hold the ports. What runs goes on at the next start. */
+/** Killing npm alone must end the service, which would otherwise hold the ports. Running executions resume at the next start. */
 function whenOrphaned(then: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -59,10 +59,10 @@ function whenOrphaned(then: () => void): void {
 }
 
 main().catch((error) => {
-  // A wrong setting is the operator's: one line per problem, no stack.
+  // A configuration error is the operator's to fix: one line per problem, no stack.
   const said = error instanceof StartError ? error.message : (error?.stack ?? error);
-  const text = error instanceof ConfigError ? `The configuration is not valid:\n${error.message}` : said;
-  // Behind what was logged before.
+  const text = error instanceof ConfigError ? `Invalid configuration:\n${error.message}` : said;
+  // After everything logged before.
   toStandardError(text);
   process.exit(1);
 });

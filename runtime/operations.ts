@@ -35,13 +35,13 @@ import type { DeferredWebhooks } from "./webhooks/deferred/defer.ts";
 import type { Receiver } from "./webhooks/receive.ts";
 import type { Routing } from "./webhooks/routing.ts";
 
-/** What operations need beside the database. */
+/** Dependencies of the operations besides the database. */
 export interface Parts {
   readonly bus: Bus;
   readonly routing: Routing;
   readonly inbox: Receiver;
   readonly connections: Connections;
-  /** Names of the sources that the loaded plugins bring. */
+  /** Names of the sources of the loaded plugins. */
   readonly sources: () => Iterable<string>;
   readonly webhookMappings: WebhookMappingDeps;
   readonly integrations: IntegrationDeps;
@@ -61,7 +61,7 @@ export interface Parts {
   readonly useCases: ReadonlyMap<string, UseCase>;
 }
 
-/** Every operation there is: what HTTP, gRPC and the generated files are made from. */
+/** All operations: HTTP, gRPC and the generated files are made from this list. */
 export const bindAll = (parts: Parts): Bound[] => [
   ...agentOperations,
   ...capabilityOperations,

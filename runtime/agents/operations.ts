@@ -5,9 +5,9 @@ import { defaultAgents } from "./defaults.ts";
 import { deleteAgent, findAgent, insertAgent, listAgents, updateAgent } from "./queries.ts";
 import { hashSecret } from "./secret.ts";
 
-const absent = (id: string) => problem("not_found", `There is no agent "${id}".`);
+const absent = (id: string) => problem("not_found", `No agent has the id "${id}".`);
 
-/** The members that are stored as they are, and the secret as its hash. */
+/** Columns of an agent from its input: the secret is stored as a hash. */
 async function toRow<T extends { auth_secret?: string | undefined }>({ auth_secret, ...members }: T) {
   const row = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Omit<T, "auth_secret">;
   return auth_secret === undefined ? row : { ...row, auth_secret_hash: await hashSecret(auth_secret) };
@@ -21,13 +21,13 @@ const get = handle(agents.get, async ({ id }, { sql }) => {
   return agent;
 });
 
-/** Segments of paths below /api/agents: an agent of that name could not be reached. */
+/** Path segments below /api/agents, which an agent's id must not shadow. */
 const reserved = ["seed", "capabilities"];
 
 const create = handle(agents.create, async (input, { sql }) => {
   if (reserved.includes(input.id)) throw problem("bad_request", `id: "${input.id}" is reserved; choose another`, { field: "id" });
   const agent = await insertAgent(sql, await toRow(input));
-  if (!agent) throw problem("conflict", `id: an agent "${input.id}" exists already`, { field: "id" });
+  if (!agent) throw problem("conflict", `id: an agent with the id "${input.id}" already exists`, { field: "id" });
   return agent;
 });
 

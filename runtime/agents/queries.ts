@@ -30,7 +30,7 @@ export async function findAgent(sql: Queryable, id: string): Promise<Agent | und
   return agent;
 }
 
-/** `undefined` where the id is taken. */
+/** Returns `undefined` if the id is taken. */
 export async function insertAgent(sql: Queryable, agent: Stored): Promise<Agent | undefined> {
   const [row] = await sql<{ id: string }[]>`insert into agents ${sql(agent)} on conflict (id) do nothing returning id`;
   return row && findAgent(sql, row.id);

@@ -5,7 +5,7 @@ import type { Queryable } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
 import { deleteCapability, hasAgent, insertCapability, listCapabilities } from "./queries.ts";
 
-const absent = (id: string) => problem("not_found", `There is no agent "${id}".`);
+const absent = (id: string) => problem("not_found", `No agent has the id "${id}".`);
 
 async function demandAgent(sql: Queryable, id: string): Promise<void> {
   if (!(await hasAgent(sql, id))) throw absent(id);
@@ -20,7 +20,7 @@ export const capabilityOperations = [
     const row = await insertCapability(sql, id, capability);
     if (row) return row;
     await demandAgent(sql, id);
-    throw problem("conflict", `capability: the agent "${id}" has "${capability}" already`, { field: "capability" });
+    throw problem("conflict", `capability: the agent "${id}" already has the capability "${capability}"`, { field: "capability" });
   }),
   handle(capabilities.remove, async ({ id, capability_id }, { sql }) => {
     if (await deleteCapability(sql, id, capability_id)) return {};

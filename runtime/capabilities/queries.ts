@@ -18,7 +18,7 @@ export async function hasAgent(sql: Queryable, id: string): Promise<boolean> {
   return (await sql`select 1 from agents where id = ${id}`).length > 0;
 }
 
-/** `undefined` where the agent has the capability already, or is gone. */
+/** Returns `undefined` if the agent already has the capability, or does not exist. */
 export async function insertCapability(sql: Queryable, agentId: string, capability: string): Promise<Capability | undefined> {
   const [row] = await sql<Capability[]>`
     insert into agent_capabilities (agent_id, capability)

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { clientVariables, variables } from "../platform/config.ts";
 
-/** The table of all environment variables, from their schemas. */
+/** The table of all environment variables, from the configuration schemas. */
 export function configurationPage(): string {
   return `# Configuration
 
@@ -17,7 +17,7 @@ ${table(clientVariables)}
 
 function table(of: Readonly<Record<string, z.ZodType>>): string {
   const rows = Object.entries(of).map(([name, schema]) => `| \`${name}\` | ${defaultOf(schema)} | ${schema.description ?? ""} |`);
-  return `| Variable | Default | What it is for |\n|---|---|---|\n${rows.join("\n")}`;
+  return `| Variable | Default | Description |\n|---|---|---|\n${rows.join("\n")}`;
 }
 
 function defaultOf(schema: z.ZodType): string {

@@ -9,8 +9,8 @@ import { generateProto } from "./proto.ts";
 import { schemaSql } from "./schema-sql.ts";
 
 /**
- * Writes everything that is made from the operations, the configuration and the migrations: `npm run generate`. With
- * `--afresh` also what is known to be up to date.
+ * Writes all generated files from the operations, the configuration and the migrations: `npm run generate`. With
+ * `--afresh`, regenerates files that are up to date as well.
  */
 const folder = fileURLToPath(new URL("../../schema/gen/", import.meta.url));
 

@@ -6,13 +6,13 @@ import type { EnumModel, FieldModel, FieldType, MessageModel, Numbered, PackageM
 import { isProtoOptional, shortName, zeroValue } from "../transports/grpc/model.ts";
 
 export interface GeneratedProto {
-  /** File name below `schema/gen` → text. Only packages that have a service. */
+  /** File name below `schema/gen` → text. Only packages with a service. */
   readonly files: Readonly<Record<string, string>>;
   /** The new text of `schema/field-numbers.json`. */
   readonly fieldNumbers: string;
 }
 
-/** Prints the operations as .proto files. New fields get the next free number; a number that was given once never changes. */
+/** Prints the operations as .proto files. New fields get the next free number; an assigned number never changes. */
 export function generateProto(operations: readonly Operation[], lock: FieldNumbers = fieldNumbers): GeneratedProto {
   const numbers = growingNumbers(lock);
   const packages = buildModel(operations, numbers);
@@ -93,7 +93,7 @@ const comment = (about: string | undefined): string =>
         .join("\n")}\n`
     : "";
 
-/** Names are relative to the package, unless a nested type of the same name could be taken for the one that is meant. */
+/** Names are relative to the package, unless a nested type has the same name. */
 function typePrinter(pkg: PackageModel): TypePrinter {
   const nested = new Set<string>();
   const visit = (message: MessageModel) => {

@@ -12,8 +12,8 @@ import type { Log } from "../platform/log.ts";
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 
 /**
- * The text of `schema.sql`: what all migrations together make, so that a review sees the effect of each. The database
- * takes seconds to start: `previous` is given back where it was made from the same migrations, unless `afresh`.
+ * The text of `schema.sql`: the result of all migrations, so a review sees the effect of each. The database
+ * takes seconds to start, so `previous` is returned if it was made from the same migrations, unless `afresh`.
  */
 export async function schemaSql(previous: string, afresh = false): Promise<string> {
   const head = `-- Generated from migrations/ by \`npm run generate\`. Do not edit.\n-- Made from ${fingerprint()}\n\n`;
@@ -29,7 +29,7 @@ export async function schemaSql(previous: string, afresh = false): Promise<strin
   }
 }
 
-/** Of the migrations, and of what prints them. */
+/** Digest of the migrations and of the printer. */
 function fingerprint(): string {
   const folder = fileURLToPath(new URL("../../migrations/", import.meta.url));
   const printer = fileURLToPath(new URL("../platform/database/schema-text.ts", import.meta.url));

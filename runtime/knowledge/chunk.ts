@@ -1,18 +1,18 @@
-/** A piece of a page, as it is searched. */
+/** A chunk of a page, the unit of search. */
 export interface Piece {
-  /** Headings above it, the outermost first, without the page's title. */
+  /** Headings above it, outermost first, without the page's title. */
   readonly heading_path: readonly string[];
   readonly text: string;
 }
 
-/** Characters of one chunk; about 400 tokens, small enough for every embedding model. */
+/** Characters of one chunk: about 400 tokens, which every embedding model takes. */
 const longest = 1500;
-/** Characters that a chunk repeats of the one before it, so that what stands at the seam is found in one of them. */
+/** Characters that a chunk repeats of the previous one, so text at the boundary is found in one of them. */
 const overlap = 200;
 
 /**
- * Cuts Markdown into pieces that never reach over a heading. A section longer than a chunk is cut between paragraphs, else
- * between lines, sentences or words, each piece repeating the end of the one before.
+ * Cuts Markdown into chunks that never span a heading. A section longer than a chunk is cut between paragraphs, else
+ * between lines, sentences or words; each chunk repeats the end of the previous one.
  */
 export function chunkMarkdown(markdown: string, { size = longest, repeat = overlap } = {}): Piece[] {
   return sectionsOf(markdown).flatMap(({ heading_path, text }) =>
@@ -20,7 +20,7 @@ export function chunkMarkdown(markdown: string, { size = longest, repeat = overl
   );
 }
 
-/** A longer one is a paragraph that was marked as a heading, or never closed; every chunk under it would repeat it. */
+/** A longer heading is a mislabelled or unclosed paragraph; every chunk under it would repeat it. */
 const longestHeading = 300;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
 const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/;
@@ -32,7 +32,7 @@ function sectionsOf(markdown: string): Piece[] {
   let open: string | null = null;
   const close = () => {
     const text = lines.join("\n").trim();
-    // A heading alone says nothing that the path of what stands under it does not.
+    // A heading without text adds nothing to the heading path of its subsections.
     if (text !== "") sections.push({ heading_path: path.filter((one) => one !== ""), text });
     lines = [];
   };
@@ -56,7 +56,7 @@ function sectionsOf(markdown: string): Piece[] {
   return sections;
 }
 
-/** Without the marks that may close a heading. */
+/** Removes the closing marks of a heading. */
 function titleOf(text: string): string {
   const title = text.trim();
   let end = title.length;
@@ -64,7 +64,7 @@ function titleOf(text: string): string {
   return end === 0 || /\s/.test(title[end - 1] as string) ? title.slice(0, end).trim() : title;
 }
 
-/** Where a text may be cut, the best first: after a paragraph, a line, a sentence, a word. */
+/** Places to cut a text, best first: after a paragraph, a line, a sentence, a word. */
 const seams = [/\n\s*\n/g, /\n/g, /[.!?。！？]["')\]]*\s+/g, /\s+/g];
 
 function cutText(text: string, size: number, repeat: number): string[] {
@@ -79,7 +79,7 @@ function cutText(text: string, size: number, repeat: number): string[] {
   return pieces.filter((piece) => piece !== "");
 }
 
-/** The last good place to cut between two positions; without one the second, never within a character. */
+/** The last good place to cut between two positions; otherwise the second position, never within a character. */
 function seamIn(text: string, from: number, to: number): number {
   const part = text.slice(from, to);
   for (const seam of seams) {
@@ -90,7 +90,7 @@ function seamIn(text: string, from: number, to: number): number {
   return whole(text, to);
 }
 
-/** The beginning of the first word from a position on, at most `limit`. */
+/** Start of the first word at or after a position, at most `limit`. */
 function wordAfter(text: string, from: number, limit: number): number {
   const next = /\s\S/.exec(text.slice(from, limit));
   return next ? from + next.index + 1 : whole(text, from);

@@ -1,6 +1,6 @@
-/** The hosts that connectors may reach, because sources that are being synced name them. */
+/** Hosts that connectors may reach while a source that names them is synchronised. */
 export interface Reach {
-  /** Lets a plugin reach hosts until the function that it answers with is called. */
+  /** Allows a plugin to reach hosts; call the returned function to revoke it. */
   open(plugin: string, hosts: readonly string[]): () => void;
   hostsOf(plugin: string): readonly string[];
 }

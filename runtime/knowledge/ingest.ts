@@ -22,7 +22,7 @@ import { holdSource } from "./queries.ts";
 
 export interface IngestDeps {
   readonly sql: Sql;
-  /** Chunks wait for their vectors. */
+  /** Called when chunks wait for their vectors. */
   readonly written: () => void;
 }
 
@@ -31,20 +31,20 @@ export interface Connected {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** The job is another replica's now, begins anew, or its source is gone. */
+/** Another replica took the job, the job restarted, or its source was deleted. */
 export class LostJob extends Error {
   override readonly name = "LostJob";
 }
 
-/** Pages that are read, cut and written together. */
+/** Pages read, cut and written in one batch. */
 const portion = 25;
-/** Deadline of one call of a connector. */
+/** Deadline of one connector call, milliseconds. */
 const callMs = 120_000;
 
 /**
- * Brings the index of one source up to date: lists what there is, reads what changed, removes what is gone. Each portion is
- * written in one transaction with the job's progress, so whoever takes the job over after a crash goes on behind it.
- * Answers which pages cannot be read, with the reason; the next sync tries them again.
+ * Synchronises the index of one source: lists its pages, reads changed ones, removes deleted ones. Each batch is
+ * written in one transaction with the job's progress, so after a crash another replica resumes behind it.
+ * Returns the pages that could not be read, with the reason; the next sync tries them again.
  */
 export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected, signal: AbortSignal, deps: IngestDeps) {
   const ask = async <T>(run: (call: CallContext) => Promise<T>): Promise<T> => {
@@ -63,15 +63,15 @@ export async function ingest(job: ClaimedJob, { knowledge, settings }: Connected
 
 type Read = (ids: readonly string[]) => Promise<KnowledgePage[]>;
 
-/** What a job has read since it was claimed. */
+/** Progress of a job since it was claimed. */
 interface Reading {
   readonly job: ClaimedJob;
   readonly read: Read;
-  /** Pages that cannot be read, with the reason. */
+  /** Pages that could not be read, with the reason. */
   readonly unread: Map<string, string>;
-  /** Some page was read, or found gone: the other side serves. */
+  /** At least one page was read or found deleted: the server is working. */
   answered: boolean;
-  /** Of a portion of which no page could be read. */
+  /** Pages of a batch in which no page could be read. */
   failure: Error | null;
 }
 
@@ -87,8 +87,7 @@ async function listAll(
     cursor = next.cursor;
     listed = cursor === null;
     const pages = next.pages.map(({ id, revision }) => ({ id: storableText(id), revision: storableText(revision) }));
-    if (!forward(cursor, pages))
-      throw new PluginError("failed", "The listing goes round: it gives the same portions again and again.");
+    if (!forward(cursor, pages)) throw new PluginError("failed", "The listing loops: it returns the same pages again and again.");
     await advance(job, deps.sql, async (tx) => ({
       seen: await notePages(tx, job.knowledge_source_id, job.id, pages),
       ...{ cursor, listed },
@@ -96,10 +95,10 @@ async function listAll(
   }
 }
 
-/** Portions in a row without a page that is new: spaces may be empty, but not so many. */
+/** Consecutive batches without a new page: some spaces may be empty, but not this many. */
 const mostIdle = 250;
 
-/** Whether a listing still comes to an end, as far as one can tell. */
+/** Detects a listing that never ends. */
 function goesForward(): (cursor: string | null, pages: readonly { readonly id: string }[]) => boolean {
   const cursors = new Set<string>();
   const listed = new Set<string>();
@@ -124,7 +123,7 @@ async function readWaiting(reading: Reading, deps: IngestDeps): Promise<void> {
   }
 }
 
-/** A listing may miss a page that another one's deletion moved to a portion before; only what cannot be found is gone. */
+/** A deletion during the listing may shift a page into an earlier batch; only a page that the server does not find is deleted. */
 async function removeUnlisted(reading: Reading, deps: IngestDeps): Promise<void> {
   const { job, unread } = reading;
   for (;;) {
@@ -134,17 +133,17 @@ async function removeUnlisted(reading: Reading, deps: IngestDeps): Promise<void>
   }
 }
 
-/** Brings the index up to date for some pages; those that are not there any more are gone. */
+/** Synchronises some pages; those that no longer exist leave the index. */
 async function readPortion(reading: Reading, rows: readonly { page_id: string }[], deps: IngestDeps): Promise<void> {
   const ids = rows.map(({ page_id }) => page_id);
   const pages = await readOrOneByOne(reading, ids);
   const there = new Set(pages.map(({ id }) => id));
   const gone = ids.filter((id) => !there.has(id) && !reading.unread.has(id));
-  // Nothing is no progress, which would begin the count of failures anew.
+  // An empty batch is not progress and must not reset the failure count.
   if (pages.length > 0 || gone.length > 0) await store(reading.job, pages, gone, deps);
 }
 
-/** After two failures of a portion its pages are read one by one: the rest of a wiki must not wait for a page that is broken. */
+/** After two failures of a batch, reads its pages one by one, so a broken page does not block the others. */
 async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise<KnowledgePage[]> {
   const { job, read, unread } = reading;
   let failure: Error;
@@ -169,7 +168,7 @@ async function readOrOneByOne(reading: Reading, ids: readonly string[]): Promise
       unread.set(id, (error as Error).message);
     }
   }
-  // So many at once: that is not the pages' fault. Of a few one cannot say, before others were asked for.
+  // That many failures are not the pages' fault. With few pages it is undecided until others are read.
   if (answers === 0 && ids.length >= portion) throw failure;
   if (answers === 0) reading.failure = failure;
   else reading.answered = true;
@@ -186,7 +185,7 @@ async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: rea
   const changes: ChunkChange[] = [];
   for (const page of pages) {
     changes.push(changeOf(page, before.get(page.id) ?? []));
-    // Pages may be long, and this process answers webhooks too.
+    // Pages may be long, and this process also answers webhooks.
     await nextTurn();
   }
   const change: ChunkChange = {
@@ -203,14 +202,14 @@ async function store(job: ClaimedJob, pages: readonly KnowledgePage[], gone: rea
   if (change.added.length > 0) deps.written();
 }
 
-/** Chunks whose text is as before keep their rows, and so their vectors. */
+/** Unchanged chunks keep their rows, and so their vectors. */
 export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): ChunkChange {
   const known = Map.groupBy(before, ({ content }) => content);
   const added: StoredChunk[] = [];
   const moved: ChunkChange["moved"][number][] = [];
   const title = storableText(page.title);
   for (const [chunk_index, { heading_path, text }] of chunkMarkdown(storableText(page.body)).entries()) {
-    // Many pages begin with their title as a heading.
+    // Many pages start with their title as a heading.
     const headings = heading_path[0] === oneLine(title) ? heading_path.slice(1) : heading_path;
     const content = [[title, ...headings].filter((part) => part !== "").join(" › "), text].join("\n\n").trimStart();
     const metadata = { space: page.space, title, url: page.url, heading_path: headings };
@@ -224,15 +223,15 @@ export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): C
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
 
-/** Does a step in one transaction with the job's progress. Throws a `LostJob` where it is this replica's no more. */
+/** Runs a step in one transaction with the job's progress. Throws `LostJob` if this replica no longer holds the job. */
 async function advance(job: ClaimedJob, sql: Sql, step: (tx: Queryable) => Promise<JobChange>): Promise<void> {
   await sql.begin(async (tx) => {
     if (!(await holdSource(tx, job.knowledge_source_id))) throw new LostJob("the source is gone");
-    if (!(await advanceJob(tx, job, await step(tx)))) throw new LostJob("the job is another replica's");
+    if (!(await advanceJob(tx, job, await step(tx)))) throw new LostJob("another replica took the job");
   });
 }
 
-/** A page twice, or one that nobody asked for, would spoil the index. */
+/** A duplicate or unrequested page would corrupt the index. */
 function checkedPages(pages: readonly KnowledgePage[], asked: readonly string[]): KnowledgePage[] {
   const left = new Set(asked);
   return pages

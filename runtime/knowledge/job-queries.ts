@@ -4,7 +4,7 @@ import type { Queryable } from "../platform/database/client.ts";
 
 export type Job = Output<typeof jobs>["items"][number];
 
-/** A job in the hands of a replica. */
+/** A job held by a replica. */
 export interface ClaimedJob {
   readonly id: string;
   readonly knowledge_source_id: string;
@@ -17,7 +17,7 @@ export interface ClaimedJob {
 const columns = (sql: Queryable) => sql`
   id, knowledge_source_id, status, pages_seen, pages_changed, pages_deleted, chunks_written, error, created_at, started_at, finished_at`;
 
-/** Jobs that are kept for one source. */
+/** Finished jobs kept for each source. */
 const keptJobs = 200;
 
 export async function listJobs(
@@ -34,7 +34,7 @@ export async function listJobs(
   return { items, total: count.total };
 }
 
-/** Queues a sync, unless one is open: then that one. `undefined`: the source is gone. */
+/** Queues a sync, or returns the one already open. `undefined` if the source does not exist. */
 export async function openJob(sql: Queryable, id: string, source: string): Promise<Job | undefined> {
   for (let tries = 0; tries < 3; tries++) {
     const [made] = await sql<Job[]>`
@@ -45,12 +45,12 @@ export async function openJob(sql: Queryable, id: string, source: string): Promi
       : await sql<Job[]>`
           select ${columns(sql)} from ingestion_jobs where knowledge_source_id = ${source} and status in ('queued', 'running')`;
     if (open) return open;
-    // It ended between the two, or there is no such source.
+    // The open job ended in between, or the source does not exist.
   }
   return undefined;
 }
 
-/** Queues a sync of each enabled source of which none began for so long. */
+/** Queues a sync of each enabled source whose last one started long enough ago. */
 export async function openDueJobs(sql: Queryable, minutes: number, newId: () => string): Promise<number> {
   const due = await sql<{ id: string }[]>`
     select id from knowledge_sources s where enabled and created_at <= now() - make_interval(mins => ${minutes}) and not exists (
@@ -60,7 +60,7 @@ export async function openDueJobs(sql: Queryable, minutes: number, newId: () => 
   return due.length;
 }
 
-/** Takes one job that may start and that no living replica holds, the oldest first. */
+/** Claims the oldest job that is due and that no live replica holds. */
 export async function claimJob(sql: Queryable, lease: string, leaseSeconds: number): Promise<ClaimedJob | undefined> {
   const [row] = await sql<ClaimedJob[]>`
     with due as (
@@ -75,14 +75,14 @@ export async function claimJob(sql: Queryable, lease: string, leaseSeconds: numb
   return row;
 }
 
-/** `false` where another replica has the job, it begins anew, or its source was deleted. */
+/** `false` if another replica holds the job, it restarted, or its source was deleted. */
 export async function renewJob(sql: Queryable, { id, lease }: ClaimedJob, leaseSeconds: number): Promise<boolean> {
   const result = await sql`
     update ingestion_jobs set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) where id = ${id} and lease = ${lease}`;
   return result.count > 0;
 }
 
-/** Lets a job go for a clean stop: another replica, or the next start, goes on where it is. */
+/** Releases a job at a clean stop: another replica, or the next start, resumes it. */
 export const releaseJob = (sql: Queryable, { id, lease }: ClaimedJob): Promise<unknown> =>
   sql`update ingestion_jobs set lease = null, lease_expires_at = null where id = ${id} and lease = ${lease}`;
 
@@ -95,7 +95,7 @@ export interface JobChange {
   readonly listed?: boolean;
 }
 
-/** Adds to a job's progress, in the transaction of what was done. `false`: it is this replica's no more. */
+/** Adds to a job's progress in the transaction of the step. `false` if this replica no longer holds it. */
 export async function advanceJob(sql: Queryable, { id, lease }: ClaimedJob, by: JobChange): Promise<boolean> {
   const result = await sql`
     update ingestion_jobs set pages_seen = pages_seen + ${by.seen ?? 0}, pages_changed = pages_changed + ${by.changed ?? 0},
@@ -106,7 +106,7 @@ export async function advanceJob(sql: Queryable, { id, lease }: ClaimedJob, by: 
   return result.count > 0;
 }
 
-/** `note`: what is not as it should be all the same. */
+/** `note`: a warning about a sync that otherwise succeeded. */
 export async function succeedJob(
   sql: Queryable,
   { id, lease, knowledge_source_id: source }: ClaimedJob,
@@ -124,7 +124,7 @@ export async function succeedJob(
   return true;
 }
 
-/** Queues a job again after a failure that may pass. */
+/** Queues a job again after a transient failure. */
 export const postponeJob = (sql: Queryable, { id, lease }: ClaimedJob, error: string, waitMs: number): Promise<unknown> =>
   sql`
     update ingestion_jobs set status = 'queued', error = ${error}, attempts = attempts + 1, lease = null, lease_expires_at = null,
@@ -136,7 +136,7 @@ export const failJob = (sql: Queryable, { id, lease }: ClaimedJob, error: string
     update ingestion_jobs set status = 'failed', error = ${error}, finished_at = now(), lease = null, lease_expires_at = null
     where id = ${id} and lease = ${lease}`;
 
-/** Milliseconds until a job may start; `null` where none waits. */
+/** Milliseconds until a job is due; `null` if none is queued. */
 export async function nextJob(sql: Queryable): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
     select (extract(epoch from min(greatest(next_attempt_at, coalesce(lease_expires_at, next_attempt_at))) - now()) * 1000)::float8 as wait
@@ -144,7 +144,7 @@ export async function nextJob(sql: Queryable): Promise<number | null> {
   return row?.wait ?? null;
 }
 
-/** Failures since the last progress; 0 where the job is this replica's no more. */
+/** Failures since the last progress; 0 if this replica no longer holds the job. */
 export async function attemptsOf(sql: Queryable, { id, lease }: ClaimedJob): Promise<number> {
   const [row] = await sql<{ attempts: number }[]>`select attempts from ingestion_jobs where id = ${id} and lease = ${lease}`;
   return row?.attempts ?? 0;

@@ -3,29 +3,29 @@ import type { KnowledgeEntry } from "../plugins/host.ts";
 import type { Connected } from "./ingest.ts";
 import type { StoredSource } from "./queries.ts";
 
-/** The name that a source's secrets are encrypted under. */
+/** Encryption context of a source's secrets. */
 export const purposeOf = (id: string): string => `knowledge ${id}`;
 
-/** The settings of a source with its secrets. Throws an Error that says why not, and shows no value. */
+/** The settings of a source including secrets. Throws an Error with the reason and without any value. */
 export async function settingsOf(row: Pick<StoredSource, "id" | "config" | "secrets">, vault: Vault) {
   const secrets = row.secrets === null ? {} : ((await vault.open(row.secrets, purposeOf(row.id))) as Record<string, unknown>);
   return { ...row.config, ...secrets };
 }
 
-/** A stored source, ready to be read. Throws an Error that says why it is not. */
+/** Opens a stored source. Throws an Error with the reason if it cannot be opened. */
 export async function openSource(
   row: StoredSource,
   { vault, knowledge }: { vault: Vault; knowledge: ReadonlyMap<string, KnowledgeEntry> },
 ): Promise<Connected & { readonly plugin: string; readonly hidden: readonly string[] }> {
   const entry = knowledge.get(row.type);
-  if (!entry) throw new Error(`no loaded plugin brings the connector ${row.type}`);
+  if (!entry) throw new Error(`no loaded plugin provides the connector ${row.type}`);
   const raw = await settingsOf(row, vault).catch((error) => {
-    throw new Error(`its secrets cannot be used: ${error.message}`, { cause: error });
+    throw new Error(`its secrets cannot be decrypted: ${error.message}`, { cause: error });
   });
   const parsed = entry.knowledge.config.safeParse(raw);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw new Error(`its config.${issue?.path.join(".")} is not valid any more: ${issue?.message}`);
+    throw new Error(`its config.${issue?.path.join(".")} is no longer valid: ${issue?.message}`);
   }
   const settings = parsed.data as Record<string, unknown>;
   const hidden = row.secret_members.flatMap((name) => (typeof raw[name] === "string" ? [raw[name] as string] : []));

@@ -22,7 +22,7 @@ export interface KnowledgeDeps {
 }
 type Config = Readonly<Record<string, unknown>>;
 
-const absent = (id: string) => problem("not_found", `There is no knowledge source ${id}.`);
+const absent = (id: string) => problem("not_found", `No knowledge source has the id ${id}.`);
 const shown = ({ secrets: _, secret_members: __, ...row }: queries.StoredSource): Output<typeof knowledge.get> => row;
 
 export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
@@ -83,27 +83,27 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
     }),
   ];
 
-  /** A secret that is left out stays, unless an address leads elsewhere now: it would be sent to whoever is there. */
+  /** An omitted secret is kept, unless an address now points to another server, which would receive it. */
   async function replaced(before: queries.StoredSource, config: Config, { connectors }: KnowledgeDeps) {
     const entry = connectors().get(before.type);
-    if (!entry) throw problem("unavailable", `No loaded plugin brings the connector ${before.type}.`);
+    if (!entry) throw problem("unavailable", `No loaded plugin provides the connector ${before.type}.`);
     const kept = before.secret_members.filter((name) => config[name] === undefined);
     if (kept.length === 0) return seal(before.id, before.type, entry, config, deps);
     const moved = movedAddress(before.config, config);
     if (moved !== undefined)
-      throw problem("bad_request", `config.${kept[0]}: must be sent again, because config.${moved} leads to another server`, {
+      throw problem("bad_request", `config.${kept[0]}: must be sent again, because config.${moved} points to another server`, {
         field: `config.${kept[0]}`,
       });
     vault.requireKey();
     const settings: Config = await settingsOf(before, vault).catch((error) => {
-      throw problem("unavailable", `The stored secrets of this source cannot be used (${error.message}); send them again.`);
+      throw problem("unavailable", `The stored secrets of this source cannot be decrypted (${error.message}). Send them again.`);
     });
     const secrets = Object.fromEntries(kept.map((name) => [name, settings[name]]));
     return seal(before.id, before.type, entry, { ...config, ...secrets }, deps);
   }
 }
 
-/** Checks a config by the connector's schema and takes what is secret out of it. A member that is `null` is not there. */
+/** Validates a config by the connector's schema and separates its secrets. A member that is `null` counts as absent. */
 async function seal(id: string, type: string, { knowledge: connector }: KnowledgeEntry, given: Config, deps: KnowledgeDeps) {
   const config = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
   await checkSettings(config, { field: "config", owner: type, schema: connector.config, guard: deps.guard });
@@ -118,12 +118,12 @@ async function seal(id: string, type: string, { knowledge: connector }: Knowledg
 
 function unknownType(type: string, { connectors }: KnowledgeDeps) {
   const known = [...connectors().keys()].join(", ") || "none";
-  return problem("bad_request", `type: no loaded plugin brings the connector ${JSON.stringify(type)}; there are: ${known}`, {
+  return problem("bad_request", `type: no loaded plugin provides the connector ${JSON.stringify(type)}. Available: ${known}`, {
     field: "type",
   });
 }
 
 const unknownProject = (project: number | null) => (error: unknown) => {
   if (!isMissingReference(error)) throw error;
-  throw problem("bad_request", `project_id: there is no project ${project}`, { field: "project_id" });
+  throw problem("bad_request", `project_id: no project has the id ${project}`, { field: "project_id" });
 };

@@ -1,6 +1,6 @@
 import type { Queryable } from "../platform/database/client.ts";
 
-/** Notes what a portion of the listing says; answers how many pages this job had not seen before. */
+/** Records a batch of the listing; returns how many of its pages are new to this job. */
 export async function notePages(
   sql: Queryable,
   source: string,
@@ -18,7 +18,7 @@ export async function notePages(
   return rows.length;
 }
 
-/** Pages whose content in the index is not what the other side has. */
+/** Pages whose indexed revision differs from the server's. */
 export const waitingPages = (
   sql: Queryable,
   source: string,
@@ -30,7 +30,7 @@ export const waitingPages = (
       and page_id <> all(${[...but]}::text[])
     order by page_id limit ${limit}`;
 
-/** Pages of the index that a complete listing did not name. */
+/** Indexed pages missing from a complete listing. */
 export const unlistedPages = (
   sql: Queryable,
   source: string,
@@ -43,7 +43,7 @@ export const unlistedPages = (
       and page_id <> all(${[...but]}::text[])
     order by page_id limit ${limit}`;
 
-/** The index holds these pages as they are now. */
+/** Records the revisions of pages now in the index. */
 export const settlePages = async (
   sql: Queryable,
   source: string,
@@ -78,12 +78,12 @@ export const chunksOf = (sql: Queryable, source: string, pages: readonly string[
 
 export interface ChunkChange {
   readonly added: readonly StoredChunk[];
-  /** The same text at another place: it keeps its vector. */
+  /** The same text at another position: it keeps its vector. */
   readonly moved: readonly Pick<StoredChunk, "id" | "metadata" | "chunk_index">[];
   readonly gone: readonly string[];
 }
 
-/** Chunks in one statement: putting thousands into words would keep every webhook waiting. */
+/** Chunks per statement: full-text indexing of thousands at once would delay webhooks. */
 const mostAtOnce = 250;
 
 export async function changeChunks(sql: Queryable, source: string, { added, moved, gone }: ChunkChange): Promise<void> {

@@ -5,9 +5,9 @@ export interface StoredSource {
   readonly id: string;
   readonly name: string;
   readonly type: string;
-  /** Without what is secret. */
+  /** Without secret members. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** The secret members, encrypted together; `null` where there are none. */
+  /** The secret members, encrypted together; `null` if there are none. */
   readonly secrets: string | null;
   readonly secret_members: readonly string[];
   readonly project_id: number | null;
@@ -50,24 +50,24 @@ export async function updateSource(sql: Queryable, one: NewSource): Promise<Stor
   return row;
 }
 
-/** Keeps a source from being changed and deleted until the transaction ends: those begin with its row, and go on to what a sync writes. */
+/** Locks a source against change and deletion until the transaction ends: both lock its row first. */
 export const holdSource = async (sql: Queryable, id: string): Promise<boolean> =>
   (await sql`select 1 from knowledge_sources where id = ${id} for share`).length > 0;
 
-/** Where vectors are written to its chunks in another order meanwhile, one of the two is undone, and made again. */
+/** Concurrent vector writes may lock its chunks in another order; a deadlock is retried. */
 export const deleteSource = async (sql: Queryable, id: string): Promise<boolean> =>
   (await retryOnDeadlock(async () => sql`delete from knowledge_sources where id = ${id}`)).count > 0;
 
-/** Those with something encrypted. */
+/** Sources with encrypted members. */
 export const listSecrets = (sql: Queryable): Promise<{ id: string; secrets: string }[]> =>
   sql<{ id: string; secrets: string }[]>`select id, secrets from knowledge_sources where secrets is not null`;
 
-/** Replaces what is encrypted by itself under another key, unless it was changed meanwhile. */
+/** Replaces the encrypted members by the same under another key, unless they changed in between. */
 export async function replaceSecrets(sql: Queryable, id: string, before: string, after: string): Promise<boolean> {
   return (await sql`update knowledge_sources set secrets = ${after} where id = ${id} and secrets = ${before}`).count > 0;
 }
 
-/** Every page is read again by the next sync, because its settings lead somewhere else now. A sync under way begins anew. */
+/** Makes the next sync read every page again, because the settings point to another server. A running sync restarts. */
 export async function forgetProgress(sql: Queryable, id: string): Promise<void> {
   await sql`update knowledge_pages set revision = null where knowledge_source_id = ${id}`;
   await sql`

@@ -22,22 +22,22 @@ export interface RunnerOptions extends IngestDeps {
   readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
   readonly reach: Reach;
   readonly watchdog: (message: string, context: Record<string, unknown>) => void;
-  /** A replica that gives no sign of life for so long loses the job that it works on. */
+  /** A replica that does not renew its lease for this long loses its job, seconds. */
   readonly leaseSeconds: number;
-  /** Between two syncs of an enabled source; 0: on demand only. */
+  /** Interval between two syncs of an enabled source, minutes; 0: on demand only. */
   readonly everyMinutes: number;
-  /** Longest sleep between two looks, milliseconds. */
+  /** Longest interval between two checks for due work, milliseconds. */
   readonly sweepMs?: number;
 }
 
-/** Jobs that one replica works on at the same time. */
+/** Concurrent jobs of one replica. */
 const concurrency = 2;
-/** Failures without progress between them, after which a job is given up. */
+/** Consecutive failures without progress after which a job fails. */
 const tries = 6;
 const firstWaitMs = 5_000;
 const longestWaitMs = 3_600_000;
 
-/** Works on the jobs of knowledge sources, one replica on each. */
+/** Runs the jobs of knowledge sources, each on one replica at a time. */
 export function startRunner(options: RunnerOptions): { stop(): Promise<void> } {
   const { sql, bus, log, leaseSeconds, sweepMs, everyMinutes } = options;
   const worker = startLeasedWork<jobs.ClaimedJob>({
@@ -57,15 +57,15 @@ async function carryOut(job: jobs.ClaimedJob, lost: AbortSignal, stopping: Abort
   const log = options.log.with({ knowledge_source: job.knowledge_source_id, job: job.id });
   try {
     const note = await work(job, AbortSignal.any([stopping, lost]), options);
-    if (await jobs.succeedJob(sql, job, note)) log.info("a knowledge source was synced", { ...(note !== null && { note }) });
+    if (await jobs.succeedJob(sql, job, note)) log.info("knowledge source synced", { ...(note !== null && { note }) });
   } catch (error) {
-    if (lost.aborted || error instanceof LostJob) return log.warn("a sync was let go: another replica has it");
+    if (lost.aborted || error instanceof LostJob) return log.warn("sync stopped: another replica took the job");
     if (stopping.aborted) return void (await jobs.releaseJob(sql, job).catch(() => {}));
-    await record(job, error, options).catch((second) => log.warn("a failed sync could not be recorded", { error: second }));
+    await record(job, error, options).catch((second) => log.warn("failed to record the failure of a sync", { error: second }));
   }
 }
 
-/** A failure whose message may be shown: a connector's, without the secrets that it was given. */
+/** A failure whose message is safe to show: a connector's, with its secrets masked. */
 class SourceFailure extends Error {
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
@@ -80,14 +80,14 @@ async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOp
   const row = await findSource(options.sql, job.knowledge_source_id);
   if (!row) throw new LostJob("the source is gone");
   const source = await openSource(row, options).catch((error) => {
-    throw new SourceFailure(`The source cannot be read: ${error.message}`, { retryable: false, cause: error });
+    throw new SourceFailure(`Failed to read the source: ${error.message}`, { retryable: false, cause: error });
   });
   const close = options.reach.open(source.plugin, hostsIn(source.settings));
   try {
     const unread = await ingest(job, source, signal, options);
     if (unread.size === 0) return null;
     const [[id, reason] = []] = unread;
-    const text = `${unread.size} page${unread.size > 1 ? "s" : ""} could not be read; the first is ${id}: ${reason}`;
+    const text = `failed to read ${unread.size} page${unread.size > 1 ? "s" : ""}; first ${id}: ${reason}`;
     return storableText(redact(text, source.hidden));
   } catch (error) {
     if (signal.aborted || error instanceof LostJob || !isConnectors(error)) throw error;
@@ -99,22 +99,22 @@ async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOp
   }
 }
 
-/** A failure in the shape that plugins throw, or a deadline that one did not keep. */
+/** An error in the shape that plugins throw, or a missed deadline. */
 const isConnectors = (error: unknown): boolean =>
   error instanceof Error && (["PluginError", "TimeoutError"].includes(error.name) || "retryable" in error);
 
 async function record(job: jobs.ClaimedJob, error: unknown, { sql, log, watchdog }: RunnerOptions): Promise<void> {
   const context = { knowledge_source: job.knowledge_source_id, job: job.id };
-  // Nothing can be recorded now; the lease ends by itself.
-  if (isUnavailable(error)) return log.warn("the database went away during a sync", { ...context, error });
+  // Nothing can be recorded now; the lease expires by itself.
+  if (isUnavailable(error)) return log.warn("database unavailable during a sync", { ...context, error });
   const failure = error instanceof SourceFailure ? error : null;
   if (!failure) log.error("a sync failed unexpectedly", { ...context, error });
-  const message = failure?.message ?? "Something went wrong on our side; the service's log says what.";
-  // Progress since the claim began the count anew, which this replica did not read.
+  const message = failure?.message ?? "Internal error; see the service's log.";
+  // Progress since the claim reset the count in the database; this replica's copy is stale.
   const attempts = (await jobs.attemptsOf(sql, job)) + 1;
   if (failure?.retryable === false || attempts >= tries) {
     await jobs.failJob(sql, job, message);
-    return watchdog("a knowledge source could not be synced", { ...context, error: message });
+    return watchdog("knowledge source sync failed", { ...context, error: message });
   }
   const wait = Math.max(failure?.retryAfterMs ?? 0, firstWaitMs * 2 ** (attempts - 1));
   await jobs.postponeJob(sql, job, message, Math.min(wait, longestWaitMs));

@@ -8,11 +8,11 @@ import { allServers, claimDue, type ServerRow, saveAnswer } from "./queries.ts";
 
 export type McpServer = z.output<typeof mcpServer>;
 
-/** Asks MCP servers for their tools, so that they are known before anybody needs them: nothing else ever waits for a server. */
+/** Discovers the tools of MCP servers in the background, so no request ever waits for a server. */
 export interface Discovery {
-  /** Asks all, now. */
+  /** Discovers all servers now. */
   all(): Promise<Result>;
-  /** Asks one in the background. */
+  /** Discovers one server in the background. */
   soon(server: ServerRow): void;
   close(): Promise<void>;
 }
@@ -27,24 +27,24 @@ export interface DiscoveryOptions {
   readonly bus: Bus;
   readonly log: Log;
   readonly watchdog: (message: string, context: Record<string, unknown>) => void;
-  /** Reaches only what user-given addresses may reach. */
+  /** Reaches only addresses that users may configure. */
   readonly fetch: typeof globalThis.fetch;
-  /** Deadline of one server. */
+  /** Deadline of one discovery, milliseconds. */
   readonly timeoutMs?: number;
-  /** How old an answer may be, and how soon a server that failed is asked again. */
+  /** Maximum age of a discovery, and delay before a failed one is retried, milliseconds. */
   readonly freshSeconds?: number;
   readonly retrySeconds?: number;
 }
 
 const maxBytes = 4_194_304;
-/** Servers asked at the same time. */
+/** Concurrent discoveries. */
 const atOnce = 8;
 
 export function startDiscovery(options: DiscoveryOptions): Discovery {
   const { sql, log, freshSeconds = 300, retrySeconds = 60 } = options;
   const stop = new AbortController();
   const underWay = new Map<number, Promise<Answer>>();
-  // Two who ask for the same server at the same time share one answer.
+  // Concurrent discoveries of one server share an answer.
   const ask = (server: ServerRow): Promise<Answer> => {
     const running = underWay.get(server.id);
     if (running) return running;
@@ -54,7 +54,7 @@ export function startDiscovery(options: DiscoveryOptions): Discovery {
   };
   const quietly = (work: Promise<unknown>) =>
     void work.catch((error) => {
-      if (!stop.signal.aborted) log.warn("MCP servers could not be asked for their tools", { error });
+      if (!stop.signal.aborted) log.warn("MCP discovery failed", { error });
     });
   const sweep = async (fresh: number, retry: number) => askAll(await claimDue(sql, fresh, retry), ask);
 
@@ -96,7 +96,7 @@ async function askAll(servers: readonly ServerRow[], ask: (server: ServerRow) =>
   return answers;
 }
 
-/** Asks one server and stores what it told. Throws only when that could not be stored. */
+/** Discovers one server and stores the result. Throws only if storing fails. */
 async function askServer(server: ServerRow, options: DiscoveryOptions, signal: AbortSignal): Promise<Answer> {
   const { sql, bus, log, fetch, timeoutMs = 15_000 } = options;
   let tools: ServerRow["tools"] | null = null;

@@ -11,9 +11,9 @@ import { qualifiedName } from "./tools.ts";
 export interface McpServerDeps {
   readonly discovery: Discovery;
   readonly bus: Bus;
-  /** Throws the problem `bad_request` for an address that would not be contacted. */
+  /** Throws `bad_request` for an address that the service may not contact. */
   readonly checkAddress: (url: string) => Promise<void>;
-  /** Whether a provider's name is that of a plugin or a source. */
+  /** Whether a plugin or source already uses this provider name. */
   readonly isTaken: (provider: string) => boolean;
 }
 
@@ -28,7 +28,7 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     });
     const provider = providerName(name);
     if (isTaken(provider))
-      throw problem("conflict", `name: the provider "${provider}" is a plugin's; give the server another name`, {
+      throw problem("conflict", `name: the plugin "${provider}" already uses this name. Choose another name.`, {
         field: "name",
       });
     const absent = () => problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
@@ -37,12 +37,12 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
       throw isMissingReference(error) ? absent() : error;
     });
     if (!row)
-      throw problem("conflict", `name: an MCP server whose tools are called ${provider}.* exists already`, { field: "name" });
+      throw problem("conflict", `name: an MCP server with tools named ${provider}.* already exists`, { field: "name" });
     discovery.soon(row);
     return asEntity(row);
   }),
   handle(servers.remove, async ({ id }, { sql }) => {
-    if (!(await deleteServer(sql, id))) throw problem("not_found", `There is no MCP server ${id}.`);
+    if (!(await deleteServer(sql, id))) throw problem("not_found", `No MCP server has the id ${id}.`);
     await bus.publish("tools");
     return {};
   }),

@@ -25,7 +25,7 @@ export async function listServers(
 
 export const allServers = (sql: Queryable): Promise<ServerRow[]> => sql<ServerRow[]>`select * from mcp_servers order by id`;
 
-/** `undefined` where the name, or what is made of it, is taken. */
+/** Returns `undefined` if the name, or the provider name made from it, is taken. */
 export async function insertServer(
   sql: Queryable,
   server: Pick<ServerRow, "name" | "provider" | "url" | "agent_id">,
@@ -38,7 +38,7 @@ export async function deleteServer(sql: Queryable, id: number): Promise<boolean>
   return (await sql`delete from mcp_servers where id = ${id}`).count > 0;
 }
 
-/** Takes those that are due to be asked, so that of several replicas one asks. */
+/** Claims the servers due for discovery, so only one replica queries each. */
 export const claimDue = (sql: Sql, freshSeconds: number, retrySeconds: number): Promise<ServerRow[]> =>
   sql<ServerRow[]>`
     update mcp_servers set checked_at = now()
@@ -46,7 +46,7 @@ export const claimDue = (sql: Sql, freshSeconds: number, retrySeconds: number): 
       or checked_at < now() - make_interval(secs => case when status = 'connected' then ${freshSeconds}::float8 else ${retrySeconds}::float8 end)
     returning *`;
 
-/** What a server told. Its last tools are kept when it failed; `false` where it was deleted meanwhile. */
+/** Stores the result of a discovery. A failure keeps the previous tools; `false` if the server was deleted. */
 export async function saveAnswer(
   sql: Queryable,
   id: number,

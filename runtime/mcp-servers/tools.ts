@@ -8,15 +8,15 @@ import type { McpTool } from "./client/list-tools.ts";
 import { ServerFault } from "./client/server-fault.ts";
 import { allServers, type ServerRow } from "./queries.ts";
 
-/** Deadline of one call, and the most that is read of its answer. */
+/** Deadline of one call, milliseconds, and size limit of its answer, bytes. */
 const callMs = 60_000;
 const maxBytes = 2_097_152;
 
 type Fetch = typeof globalThis.fetch;
 
 /**
- * The tools of all MCP servers. In turns, the first of each before the second of any: where there are more than a request
- * may hold, a server with a long list does not crowd out another. `isTaken`: names of providers that are somebody else's.
+ * The tools of all MCP servers, interleaved: the first of each before the second of any. If there are more than a request
+ * may hold, one server cannot crowd out the others. `isTaken`: whether another provider uses a name.
  */
 export async function mcpTools(sql: Sql, fetch: Fetch, isTaken: (provider: string) => boolean): Promise<RegisteredTool[]> {
   const servers = (await allServers(sql)).filter((server) => !isTaken(server.provider));
@@ -54,7 +54,7 @@ const registered = (server: ServerRow, tool: McpTool, fetch: Fetch): RegisteredT
   find: null,
 });
 
-/** What goes wrong is told to the model at once: a server that is slow or gone must not have the whole execution wait. */
+/** Reports a failure to the model at once: a slow or missing server must not delay the execution. */
 async function call(server: ServerRow, tool: McpTool, input: Parameters, { signal }: ToolUse, fetch: Fetch): Promise<unknown> {
   try {
     return storable(await callMcpTool({ url: server.url, fetch, signal, timeoutMs: callMs, maxBytes }, tool.remote_name, input));

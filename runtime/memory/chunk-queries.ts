@@ -13,7 +13,7 @@ export interface Chunk {
   readonly distance: number | null;
   readonly rank?: number;
 }
-/** Which chunks: all; or those of some or any projects, and those of none where `shared`. */
+/** Selects chunks: all, or those of some or any projects, plus those without a project if `shared`. */
 export type ChunkFilter =
   | { readonly projects: "all" }
   | { readonly projects: "any" | readonly number[]; readonly shared: boolean };
@@ -25,7 +25,7 @@ function ofSources(sql: Queryable, filter: ChunkFilter) {
   return sql`c.knowledge_source_id = any(array(select id from knowledge_sources where ${ofProjects} or (${filter.shared} and project_id is null)))`;
 }
 
-/** Sources say whose their chunks are: the same as `ofSources`, for a statement that is put together elsewhere. */
+/** The same condition as `ofSources`, for a statement that another module composes. */
 function sourcesOf(filter: Exclude<ChunkFilter, { projects: "all" }>) {
   const ofProjects = filter.projects === "any" ? "project_id is not null" : "project_id = any(string_to_array($1, ',')::int[])";
   const either = filter.shared ? `(${ofProjects} or project_id is null)` : ofProjects;
@@ -50,7 +50,7 @@ export const nearestChunks = (
       from found f join knowledge_sources s on s.id = f.knowledge_source_id order by f.distance, f.id`,
   });
 
-/** Most chunks that are ranked for one query of common words. */
+/** Most chunks ranked for one query that consists of common words. */
 const mostRanked = 1000;
 
 export function matchChunks(

@@ -4,7 +4,7 @@ import { Failure } from "../platform/retry.ts";
 import { embedChunks, listUnembeddedChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
 
-/** What gives vectors to rows that wait: a store of memories, or the table of chunks. */
+/** Rows that wait for their vectors: those of a memory store, or document chunks. */
 export type Waiting = Pick<MemoryStore, "unembedded" | "embed">;
 
 export const waitingChunks = (sql: Sql, vectors: VectorSettings): Waiting => ({
@@ -12,13 +12,13 @@ export const waitingChunks = (sql: Sql, vectors: VectorSettings): Waiting => ({
   embed: (entries) => embedChunks(sql, entries, vectors),
 });
 
-/** Texts that are embedded together. */
+/** Texts embedded in one request. */
 export const batchSize = 64;
 const embedMs = 60_000;
-/** The model, or the proxy before it, may be mended meanwhile. */
+/** Wait before the next try; the model or its proxy may have recovered by then. */
 const asideMs = 600_000;
 
-/** Texts that the model takes amiss: the others must not wait behind them. They have another try after ten minutes. */
+/** Texts that the model refuses; retried after ten minutes so they do not block the others. */
 export class SetAside {
   readonly #until = new Map<string, number>();
 
@@ -36,7 +36,7 @@ export class SetAside {
   }
 }
 
-/** Embeds the oldest that wait; answers how many were taken up. Throws while the model cannot be reached. */
+/** Embeds the oldest waiting rows and returns how many it processed. Throws while the model is unavailable. */
 export async function embedBatch(waiting: Waiting, embedder: Embedder, aside: SetAside, stop: AbortSignal): Promise<number> {
   const rows = (await waiting.unembedded(batchSize + aside.size)).filter(({ id }) => !aside.has(id)).slice(0, batchSize);
   if (rows.length === 0) return 0;
@@ -46,7 +46,7 @@ export async function embedBatch(waiting: Waiting, embedder: Embedder, aside: Se
     const vectors = await embedder.embedAll(texts, signal);
     await waiting.embed(some.map(({ id }, i) => ({ id, embedding: vectors[i] as number[] })));
   };
-  /** A model that answers to a word is there: what it failed at is the text. */
+  /** If the model embeds a single word, it is available, and the text is the problem. */
   const blameText = async (error: unknown) => {
     if (!(error instanceof Failure)) throw error;
     if (!isRefusal(error)) await embedder.embedAll(["hello"], signal);

@@ -4,29 +4,29 @@ import { Failure } from "../platform/retry.ts";
 import { hashEmbedding, localModel } from "./local-embedding.ts";
 
 export interface Embedder {
-  /** Names the provider and the model: vectors of different models are not comparable. */
+  /** Provider and model: vectors of different models are not comparable. */
   readonly model: string;
   readonly dimension: number;
-  /** Vectors are made in this process: they cost nobody's money and no wait. */
+  /** Vectors are computed in this process: free of charge and immediate. */
   readonly local: boolean;
-  /** Vectors of many texts, in their order. Throws while the model cannot be reached. */
+  /** Vectors of many texts, in order. Throws while the model is unavailable. */
   embedAll(texts: readonly string[], signal: AbortSignal): Promise<number[][]>;
-  /** The vector of one text; those asked for at the same time travel together. `null` where it takes too long or fails. */
+  /** The vector of one text; concurrent calls share a request. `null` if it takes too long or fails. */
   embedSoon(text: string): Promise<number[] | null>;
-  /** The vector of a query. Throws a `Failure` while the model cannot be reached. */
+  /** The vector of a query. Throws a `Failure` while the model is unavailable. */
   embedQuery(text: string): Promise<number[]>;
-  /** The model failed a moment ago; it is better not to wait for it. */
+  /** The model failed a moment ago; callers should not wait for it. */
   readonly resting: () => boolean;
 }
 
-/** Characters of a text that are embedded: more than models take is cut off anyway. */
+/** Longest embedded text, characters: models truncate longer texts anyway. */
 const longestText = 24_000;
 const shortestText = 1_000;
 const batchSize = 64;
-/** Longest that a creation waits for its vector. */
+/** Longest wait of a creation for its vector, milliseconds. */
 const soonMs = 5_000;
 const queryMs = 10_000;
-/** After a failure nobody waits for the model for so long. */
+/** After a failure, calls fail at once for this long, milliseconds. */
 const restMs = 5_000;
 const keptQueries = 50;
 
@@ -53,7 +53,7 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     concurrency: 4,
   });
   const queries = new Map<string, Promise<number[]>>();
-  // Nothing here waits for a model in this process, and a timer for each search is not free.
+  // A model in this process answers at once; a timer for each search would cost more.
   const patience = () => (local ? never : AbortSignal.timeout(queryMs));
   return {
     model,
@@ -72,14 +72,14 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
       const asked = guarded([text], patience()).then(([vector]) => vector as number[]);
       queries.set(text, asked);
       asked.catch(() => queries.delete(text));
-      // The tasks of one event ask the same; the oldest question makes way.
+      // The tasks of one event ask the same query; evict the oldest entry.
       if (queries.size > keptQueries) queries.delete(queries.keys().next().value as string);
       return asked;
     },
   };
 }
 
-/** A text that the model refuses is shortened until it takes it, without spoiling the others of its batch. */
+/** Shortens a text that the model refuses until it is accepted, without failing the rest of its batch. */
 async function embedOrShorten(embed: Embed, texts: readonly string[], signal: AbortSignal): Promise<number[][]> {
   try {
     return await embed(

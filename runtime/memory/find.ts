@@ -23,15 +23,15 @@ export interface FindDeps {
   readonly embedder: Embedder;
   readonly vectors: OpenVectors;
   readonly log: Log;
-  /** Whether there may be any chunks of documents. */
+  /** Whether any document chunks may exist. */
   readonly anyChunks: () => boolean;
 }
 
-/** A memory or a document chunk that a search found. */
+/** A memory or document chunk found by a search. */
 export interface Found extends Omit<StoredMemory, "task_id" | "updated_at"> {
-  /** 0 to 1. By the vector where there is one, else by the words. */
+  /** Similarity from 0 to 1: by vector if there is one, else by words. */
   readonly similarity: number;
-  /** Where it comes from, as a prompt says it. */
+  /** Origin of the text, as shown in a prompt. */
   readonly source: string;
 }
 
@@ -42,7 +42,7 @@ export interface Query {
   readonly filter: MemoryFilter;
 }
 
-/** Best first. Throws a `bad_gateway` where only the vector could find and the embedder is down. */
+/** Best match first. Throws `bad_gateway` if the search needs a vector and the embedder is unavailable. */
 export async function find(deps: FindDeps, query: Query): Promise<Found[]> {
   const vector = await vectorOf(deps, query);
   const nearest = vector && query.mode !== "keyword" ? byVector(deps, query, vector) : null;
@@ -59,10 +59,10 @@ async function vectorOf({ embedder, log }: FindDeps, query: Query): Promise<read
   } catch (error) {
     const reason = error instanceof Failure ? error.message : "The embedder failed.";
     if (query.mode === "semantic") {
-      const way = "Search with mode keyword or hybrid, or try again later.";
-      throw problem("bad_gateway", `The query could not be embedded: ${reason} ${way}`, { cause: error });
+      const hint = "Search with mode keyword or hybrid, or try again later.";
+      throw problem("bad_gateway", `Failed to embed the query: ${reason} ${hint}`, { cause: error });
     }
-    log.warn("a search went without vectors", { error: reason });
+    log.warn("embedding failed; searching by keyword only", { error: reason });
     return null;
   }
 }
@@ -94,20 +94,20 @@ async function byWords(deps: FindDeps, query: Query, vector: readonly number[] |
     .map(({ found }) => found);
 }
 
-/** Characters that words are looked up by: a parser of words goes as deep as there are words, and takes time by their square. */
+/** Longest text for a keyword search, characters: PostgreSQL's query parser takes quadratic time and recurses once per word. */
 const longestWords = 8_000;
 
-/** A minus with no word behind it, and several in a row, as lists and rules have them, keep nothing out. */
+/** A minus sign without a word after it excludes nothing; lists and rulers contain many. */
 const idleMinus = /(?<![\p{L}\p{N}])(?:-{2,}|-(?=[\s!&|()]|$))/gu;
 
 function wordsOf({ mode, text }: Query): Pick<TextQuery, "text" | "words"> {
   if (mode === "hybrid") return { words: "any", text: text.slice(0, longestWords).toWellFormed() };
   if (text.length <= longestWords) return { words: "all", text: text.replace(idleMinus, " ") };
-  const limit = `query: in the mode keyword it must be at most ${longestWords} characters long; this one has ${text.length}`;
-  throw problem("bad_request", `${limit}. The modes semantic and hybrid take more.`);
+  const limit = `query: must be at most ${longestWords} characters in mode keyword; it has ${text.length}`;
+  throw problem("bad_request", `${limit}. Use mode semantic or hybrid for longer queries.`);
 }
 
-/** Every store that may hold what is asked for. One that is away is passed over, unless it alone could answer. */
+/** Searches each store that may hold a match. An unavailable store is skipped unless it is the only one. */
 export async function inStores<T>(
   { stores, log }: Pick<FindDeps, "stores" | "log">,
   filter: MemoryFilter,
@@ -120,7 +120,7 @@ export async function inStores<T>(
   return results.flatMap((result, i) => {
     if (result.status === "fulfilled") return result.value;
     if (asked[i] === stores.long || onlyShort) throw result.reason;
-    log.warn("short-term memories were left out", { error: String(result.reason) });
+    log.warn("short-term memories omitted from a search", { error: String(result.reason) });
     return [];
   });
 }
@@ -153,7 +153,7 @@ function chunkFound(chunk: Chunk, vectors: VectorSettings): Found {
   };
 }
 
-/** Documents have neither agent nor task: they are the organisation's, or those of their source's project. */
+/** Documents have neither agent nor task: they belong to the organisation, or to the project of their source. */
 export function chunkFilter(filter: MemoryFilter): ChunkFilter | null {
   const open = filter.filter(
     (match) =>

@@ -1,9 +1,9 @@
-/** Ranks deep down count for little; the constant of Cormack, Clarke and Büttcher (SIGIR 2009). */
+/** Rank constant of Cormack, Clarke and Büttcher (SIGIR 2009): low ranks count for little. */
 const k = 60;
 
 /**
- * Reciprocal rank fusion: what stands high in one ranking, or in both, stands high in the result. Needs no scores that
- * could be compared.
+ * Reciprocal rank fusion: an entry ranked high in one list, or in both, ranks high in the result. Needs no comparable
+ * scores.
  */
 export function fuse<T extends { readonly id: string }>(first: readonly T[], second: readonly T[], limit: number): T[] {
   const scores = new Map<string, { item: T; score: number }>();

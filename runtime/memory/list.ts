@@ -18,19 +18,19 @@ export async function listMemories(
   if (short === long || !wantsShort) return using(long, (backend) => backend.list(filter, page));
   const upTo = page.offset + page.limit;
   const recent = await using(short, (backend) => backend.list(filter, { limit: upTo, offset: 0 })).catch((error) => {
-    // Nothing else could hold them.
+    // Only the short-term store holds them.
     if (filter.every(({ scope }) => scope === "task")) throw error;
-    log.warn("short-term memories were left out of a list", { error: String(error) });
+    log.warn("short-term memories omitted from a list", { error: String(error) });
     return { items: [], total: 0 };
   });
-  // However the two interleave, so many of the long-term ones stand before the page.
+  // However the two lists interleave, at least this many long-term memories precede the page.
   const start = Math.max(0, page.offset - recent.items.length);
   const rest = await using(long, (backend) => backend.list(filter, { limit: upTo - start, offset: start }));
   const items = merge(recent.items, rest.items, page.offset - start, page.limit);
   return { items, total: recent.total + rest.total };
 }
 
-/** Merges two lists that are newest first, passes over `skip` and takes `limit`. */
+/** Merges two lists sorted newest first, skips `skip` entries and returns the next `limit`. */
 export function merge<T extends Pick<StoredMemory, "created_at" | "id">>(
   a: readonly T[],
   b: readonly T[],

@@ -1,9 +1,9 @@
-/** Named with every change of the algorithm: vectors of different versions are not comparable. */
+/** Version of the algorithm: vectors of different versions are not comparable. */
 export const localModel = "local/feature-hashing-1";
 
 /**
- * Feature hashing: every word, its beginning and every three letters of it add to one dimension each, and the vector gets
- * the length 1. Needs no model; texts that share words or parts of words are close to each other.
+ * Feature hashing: each word, its prefix and each of its trigrams add to one dimension; the vector is normalised to
+ * length 1. Needs no model; texts that share words or parts of words are close.
  */
 export function hashEmbedding(text: string, dimension: number): number[] {
   const vector = new Float64Array(dimension);
@@ -15,7 +15,7 @@ export function hashEmbedding(text: string, dimension: number): number[] {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   for (const [word, count] of counts) {
-    // Often repeated words say little more than those said once.
+    // A repeated word says little more than a single one.
     const weight = (1 + Math.log(count)) * (commonWords.has(word) ? 0.1 : 1);
     add(vector, fnv1a(word), weight);
     addLetters(vector, `^${word}$`, weight * 0.6);
@@ -34,9 +34,9 @@ const commonWords = new Set(
   ),
 );
 
-/** Every three letters of a word, as the feature `#` and the letters. */
+/** The trigrams of a word, each as a feature: `#` and the letters. */
 function addLetters(vector: Float64Array, word: string, weight: number): void {
-  // Where each letter begins: those beyond 16 bits take two units.
+  // Start of each letter: a letter beyond 16 bits takes two units.
   const starts: number[] = [];
   for (let i = 0; i < word.length; i++) {
     starts.push(i);
@@ -53,7 +53,7 @@ function add(vector: Float64Array, hash: number, weight: number): void {
   vector[at] = (vector[at] as number) + (hash & 1 ? weight : -weight);
 }
 
-/** FNV-1a over UTF-16 units, with a last mix: neighbouring features must not land side by side. */
+/** FNV-1a over UTF-16 units with a final mix, so similar features land far apart. */
 const fnv1a = (text: string): number => mixed(fed(basis, text));
 
 const basis = 0x811c9dc5;

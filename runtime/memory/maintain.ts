@@ -18,17 +18,17 @@ export interface MaintainDeps {
 }
 
 export interface Maintenance {
-  /** Something waits for its vector: look soon. */
+  /** A vector is pending: run soon. */
   wake(): void;
   stop(): Promise<void>;
 }
 
 const everyMs = 5_000;
 const lease = "maintenance";
-/** Kept alive while a batch is embedded; after a crash another replica goes on so soon. */
+/** Lease renewed while a batch is embedded; after a crash another replica takes over when it expires. */
 const leaseSeconds = 10;
 
-/** Sweeps what has expired and embeds what waits, on one replica at a time. */
+/** Deletes expired memories and computes pending vectors, on one replica at a time. */
 export function startMaintenance(deps: MaintainDeps): Maintenance {
   const { sql, log, intervalMs = everyMs } = deps;
   const holder = newId();
@@ -52,7 +52,7 @@ export function startMaintenance(deps: MaintainDeps): Maintenance {
         }
       } catch (error) {
         if (!stopping.signal.aborted)
-          log.warn("the care of memories was interrupted", { error: error instanceof Failure ? error.message : error });
+          log.warn("memory maintenance failed; retrying", { error: error instanceof Failure ? error.message : error });
       }
       if (more || woken) continue;
       const roused = new Promise<void>((done) => {
@@ -81,13 +81,13 @@ async function sweep({ sql, stores, log }: MaintainDeps): Promise<void> {
     try {
       while ((await backend.sweep()) >= 1000);
     } catch (error) {
-      // A store that is away sweeps later.
+      // An unavailable store is swept later.
       if ((error as { code?: string }).code !== "unavailable") log.warn("a store was not swept", { store: name, error });
     }
   }
 }
 
-/** One batch of each; `true` where more waits. */
+/** Processes one batch of each kind; `true` if more is pending. */
 async function embedWaiting(deps: MaintainDeps, aside: SetAside, signal: AbortSignal): Promise<boolean> {
   let more = false;
   for (const waiting of [...deps.stores.all.map(({ backend }) => backend), waitingChunks(deps.sql, deps.vectors)]) {

@@ -18,29 +18,29 @@ export interface MemoryOptions {
   readonly stores: Stores;
   readonly embedder: Embedder;
   readonly vectors: OpenVectors;
-  /** Results of a search that names no limit. */
+  /** Default limit of a search. */
   readonly topK: number;
-  /** Memories in a prompt. */
+  /** Most memories in one prompt. */
   readonly promptLimit: number;
   readonly shortTtlSeconds: number;
   readonly warn: (message: string, context: Record<string, unknown>) => void;
-  /** Between two looks at what has expired or waits for its vector. */
+  /** Interval of maintenance: expiry and pending vectors, milliseconds. */
   readonly intervalMs?: number;
 }
 
-/** What HTTP, gRPC and the prompts do with memories. */
+/** Memory as used by HTTP, gRPC and prompts. */
 export interface Memory extends Keep {
   list(filter: MemoryFilter, page: Page): Promise<{ items: StoredMemory[]; total: number }>;
   search(query: Omit<Query, "limit"> & { limit?: number }): Promise<Found[]>;
   readonly recall: Recall;
-  /** Document chunks were stored: they wait for their vectors. */
+  /** Call after storing document chunks: they wait for their vectors. */
   written(): void;
   close(): Promise<void>;
 }
 
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { sql, bus, log } = options;
-  const occupied = await watchOccupied(sql, bus, (error) => log.warn("could not look whether there are memories", { error }));
+  const occupied = await watchOccupied(sql, bus, (error) => log.warn("failed to check whether memories exist", { error }));
   const finding = { ...options, anyChunks: occupied.chunks };
   const maintenance = startMaintenance(options);
   const keep = createKeep({

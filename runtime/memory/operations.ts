@@ -5,7 +5,7 @@ import type { Memory } from "./open.ts";
 
 type Filter = { [Name in "scope" | "agent_id" | "project_id"]?: MemoryMatch[Name] | undefined };
 
-/** The members that were given. */
+/** The members that the caller set. */
 const matchOf = ({ scope, agent_id, project_id }: Filter): MemoryMatch => ({
   ...(scope !== undefined && { scope }),
   ...(agent_id !== undefined && { agent_id }),

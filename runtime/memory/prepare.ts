@@ -12,12 +12,12 @@ import { createEmbedder, type Embedder, localEmbedder } from "./embedder.ts";
 import { checkModel } from "./settings.ts";
 import { type Stores, storesOf } from "./stores.ts";
 
-/** What has to be there before the memory plugins are set up. */
+/** Resources that must be ready before the memory plugins are set up. */
 export interface Ground {
   readonly embedder: Embedder;
   readonly vectors: OpenVectors;
   readonly redis: Redis | null;
-  /** Capabilities that built-in plugins may ask for beside those of everybody. */
+  /** Capabilities for built-in plugins only. */
   readonly grants: { readonly sql: SqlAccess; readonly vectors: VectorSettings; readonly redis?: RedisAccess };
 }
 
@@ -35,7 +35,7 @@ export type MemoryConfig = Pick<
   | "REDIS_URL"
 >;
 
-/** Tables with a column `embedding`. */
+/** Tables with an `embedding` column. */
 export const vectorTables = ["memories", "document_chunks"] as const;
 
 export async function prepareMemory(config: MemoryConfig, database: Database, log: Log): Promise<Ground> {
@@ -62,7 +62,8 @@ export function embedderOf(config: MemoryConfig): Embedder {
   const provider = config.EMBEDDING_PROVIDER ?? (config.LLM_BASE_URL ? "proxy" : "local");
   const dimension = config.EMBEDDING_DIMENSION;
   if (provider === "local") return localEmbedder(dimension);
-  if (!config.LLM_BASE_URL) throw new ConfigError("EMBEDDING_PROVIDER: proxy needs LLM_BASE_URL; set it, or use local");
+  if (!config.LLM_BASE_URL)
+    throw new ConfigError("EMBEDDING_PROVIDER: proxy requires LLM_BASE_URL. Set LLM_BASE_URL, or use local.");
   const model = config.EMBEDDING_MODEL;
   return createEmbedder(
     `proxy/${model}`,
@@ -71,12 +72,12 @@ export function embedderOf(config: MemoryConfig): Embedder {
   );
 }
 
-/** The stores that the plugins brought: long-term in the configured one, short-term on Redis where there is one. */
+/** The stores provided by plugins: long-term memories in the configured one, short-term ones on Redis if available. */
 export function storesFrom(host: Host, withRedis: boolean, longTerm: string): Stores {
   const named = (name: string) => {
     const backend = host.memories.get(name);
     const there = [...host.memories.keys()].join(", ");
-    if (!backend) throw new ConfigError(`MEMORY_STORE: no loaded plugin brings a memory store ${name}; there are: ${there}`);
+    if (!backend) throw new ConfigError(`MEMORY_STORE: no loaded plugin provides the memory store ${name}. Available: ${there}`);
     return { name, backend };
   };
   const long = named(longTerm);

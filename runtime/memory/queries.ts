@@ -1,40 +1,40 @@
 import type { Json, SqlStatement } from "@signalbox/sdk";
 import type { Queryable, Sql } from "../platform/database/client.ts";
 
-/** Who holds a key. */
+/** The memory that holds a key. */
 export interface KeyRow {
   readonly key: string;
   readonly id: string;
   readonly store: string;
-  /** Nobody holds it any more: its time is over, or its creation died. */
+  /** The key is free: its memory expired, or the replica that created it died. */
   readonly free: boolean;
-  /** The memory is being written at this moment. */
+  /** The memory is being written right now. */
   readonly pending: boolean;
 }
 
-/** Longest that a creation may take before another one may suspect it dead. */
+/** A creation that takes longer is considered dead, milliseconds. */
 export const pendingMs = 30_000;
 
 export interface Reservation {
   readonly key: string;
   readonly id: string;
   readonly store: string;
-  /** Lifetime of the memory; `null`: for ever. */
+  /** Lifetime of the memory, milliseconds; `null`: unlimited. */
   readonly ttl_ms: number | null;
 }
 
 const whilePending = (sql: Queryable) => sql`now() + ${pendingMs}::int * interval '1 millisecond'`;
 
-/** What a memory refers to. */
+/** The agent and project that a memory refers to. */
 export interface References {
   readonly agent_id: string | null;
   readonly project_id: number | null;
 }
 
 /**
- * Takes a key that nobody has, or whose memory has expired, where all exists that the memory refers to. `held: false`: it is
- * taken. With `soon` the answer does not wait for the disk: a memory that is written to the same database afterwards is not
- * durable before its reservation is, and what else a crash of the server takes away was never answered.
+ * Reserves a free key, or one whose memory has expired, if the agent and project of the memory exist. `held: false`: the key is
+ * taken. With `soon` the commit does not wait for the disk: a memory written to the same database afterwards is not
+ * durable before its reservation, and no other reservation was acknowledged before a crash.
  */
 export async function reserveKey(
   sql: Queryable,
@@ -56,20 +56,20 @@ export async function reserveKey(
   return row;
 }
 
-/** What became of one memory of several that were stored with their keys. */
+/** Result of one memory of a batch that is stored together with its keys. */
 export interface Outcome {
   readonly id: string;
-  /** Whether there is what it refers to. */
+  /** Whether the agent and project exist. */
   readonly agent: boolean;
   readonly project: boolean;
-  /** The key is its own; else somebody has it. */
+  /** True if the memory got its key; false if the key is taken. */
   readonly held: boolean;
   readonly stored: boolean;
 }
 
 /**
- * Stores memories and takes their keys in one statement, where both are in this database: all of a memory or nothing. No two
- * may have the same key. `put`: the statement that stores them, behind so many parameters.
+ * Stores memories and reserves their keys in one statement, if both are in this database: each memory completely or not at all. No two
+ * may have the same key. `put` returns the statement that stores them; its parameters start after the given number.
  */
 export async function storeWithKeys(
   sql: Sql,
@@ -97,7 +97,7 @@ export async function storeWithKeys(
   return [...(await sql.unsafe<Outcome[]>(text, [...values, ...stored.parameters] as never[], { prepare: true }))];
 }
 
-/** What can be known of a memory before it is stored: whether there is what it refers to, and whether somebody has its key. */
+/** Checks before a memory is stored: whether its agent and project exist, and whether its key is taken. */
 export async function lookAhead(
   sql: Queryable,
   key: string,
@@ -110,7 +110,7 @@ export async function lookAhead(
   return row;
 }
 
-/** Takes a key over from a memory that is gone; `false` where somebody else was quicker. */
+/** Takes over the key of a memory that no longer exists; `false` if another request was faster. */
 export async function takeKey(sql: Queryable, from: string, { key, id, store }: Reservation): Promise<boolean> {
   const rows = await sql`
     update memory_keys set id = ${id}, store = ${store}, pending_until = ${whilePending(sql)}, expires_at = null
@@ -126,8 +126,8 @@ export async function findKey(sql: Queryable, key: string): Promise<KeyRow | und
 }
 
 /**
- * The memories are written: their keys are theirs until they end. Answers which still were. A confirmation that a crash of
- * the server takes away is as one that was never made: the next who asks for the key looks.
+ * Confirms the keys of memories that are written. Returns those still reserved by their memory. A confirmation lost in a crash of
+ * the server does no harm: the next request for the key checks the store.
  */
 export const confirmKeys = (sql: Queryable, all: readonly Pick<Reservation, "id" | "ttl_ms">[]): Promise<{ id: string }[]> =>
   sql<{ id: string }[]>`
@@ -136,7 +136,7 @@ export const confirmKeys = (sql: Queryable, all: readonly Pick<Reservation, "id"
     from jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) e (id uuid, ttl_ms bigint), how
     where k.id = e.id and how.how is not null returning k.id`;
 
-/** Whether the memory was written is not known: the next who asks for the key looks. */
+/** It is unknown whether the memory was written: the next request for the key checks the store. */
 export const suspectKey = async (sql: Queryable, key: string, id: string): Promise<void> =>
   void (await sql`update memory_keys set pending_until = now() where key = ${key} and id = ${id}`);
 
@@ -149,7 +149,7 @@ export async function sweepKeys(sql: Queryable): Promise<number> {
   return rows.count;
 }
 
-/** Whether anything is stored that a search could find: memories, and chunks of documents. */
+/** Whether any memories and any document chunks exist. */
 export async function anythingStored(sql: Queryable): Promise<{ memories: boolean; chunks: boolean }> {
   const [row] = await sql<[{ memories: boolean; chunks: boolean }]>`
     select exists (select 1 from memory_keys) as memories, exists (select 1 from document_chunks) as chunks`;
@@ -167,11 +167,11 @@ export async function findSettings(sql: Queryable): Promise<EmbeddingSettings> {
   return row;
 }
 
-/** Remembers the model of the vectors, unless another replica has said which one it is. */
+/** Stores the model of the vectors, unless another replica already did. */
 export const adoptModel = async (sql: Queryable, model: string, dimension: number): Promise<void> =>
   void (await sql`update embedding_settings set model = ${model}, dimension = ${dimension} where model is null`);
 
-/** Takes another model while nothing is stored; `false` where something is. The columns for vectors are made anew at the start. */
+/** Switches to another model while nothing is stored; `false` otherwise. The vector columns are created again at the start. */
 export const replaceModel = (sql: Sql, model: string, dimension: number): Promise<boolean> =>
   sql.begin(async (transaction) => {
     await transaction`lock table memories, document_chunks in access exclusive mode`;
@@ -184,7 +184,7 @@ export const replaceModel = (sql: Sql, model: string, dimension: number): Promis
     return true;
   });
 
-/** Takes a lease or keeps one's own; `false` while another replica has it. */
+/** Takes or renews a lease; `false` while another replica holds it. */
 export async function holdLease(sql: Queryable, name: string, holder: string, seconds: number): Promise<boolean> {
   const rows = await sql`
     insert into memory_leases (name, holder, expires_at) values (${name}, ${holder}, now() + make_interval(secs => ${seconds}))
@@ -196,7 +196,7 @@ export async function holdLease(sql: Queryable, name: string, holder: string, se
 export const dropLease = async (sql: Queryable, name: string, holder: string): Promise<void> =>
   void (await sql`delete from memory_leases where name = ${name} and holder = ${holder}`);
 
-/** A page of the keys that are held, in their order, with what is left of their lifetimes. */
+/** A page of the keys in use, sorted, with their remaining lifetimes. */
 export const listKeys = (
   sql: Queryable,
   after: string,
@@ -213,7 +213,7 @@ export async function countUnembedded(sql: Queryable): Promise<{ total: number }
   return row;
 }
 
-/** Another model makes the vectors from now on: those there are go, all or none. Their columns are made anew at the next start. */
+/** Switches to another model and drops all vectors in one transaction. Their columns are created again at the next start. */
 export const changeModel = async (sql: Sql, tables: readonly string[], model: string, dimension: number): Promise<void> =>
   void (await sql.begin(async (tx) => {
     for (const table of tables) await tx`alter table ${tx(table)} drop column if exists embedding`;

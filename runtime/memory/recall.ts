@@ -4,14 +4,14 @@ import type { Sql } from "../platform/database/client.ts";
 import { type FindDeps, type Found, find } from "./find.ts";
 import { anythingStored } from "./queries.ts";
 
-/** In whose name memories are recalled. */
+/** The execution, agent and project that memories are recalled for. */
 export interface Viewer {
   readonly execution_id: string | null;
   readonly agent_id: string | null;
   readonly project_id: number | null;
 }
 
-/** What a viewer may see, by the rules of the scopes. */
+/** Filters for the memories that a viewer may see, by the rules of the scopes. */
 export const visibleTo = ({ execution_id, agent_id, project_id }: Viewer): MemoryMatch[] => [
   { scope: "organizational" },
   ...(project_id === null ? [] : [{ scope: "project" as const, project_id }]),
@@ -19,11 +19,11 @@ export const visibleTo = ({ execution_id, agent_id, project_id }: Viewer): Memor
   ...(execution_id === null ? [] : [{ scope: "task" as const, task_id: execution_id }]),
 ];
 
-/** The most relevant memories for a prompt. Never throws: a run goes without rather than not at all. */
+/** The most relevant memories for a prompt. Never throws: without memories the execution continues. */
 export type Recall = (content: string, viewer: Viewer) => Promise<Found[]>;
 
-/** Longest that a run waits for its memories. */
-const patienceMs = 12_000;
+/** Deadline for recalling the memories of a prompt, milliseconds. */
+const recallTimeoutMs = 12_000;
 
 export function createRecall(
   deps: FindDeps,
@@ -34,16 +34,19 @@ export function createRecall(
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
       const late = new Promise<never>((_, fail) => {
-        timer = setTimeout(() => fail(new Error(`no answer within ${patienceMs / 1000} s`)), patienceMs);
+        timer = setTimeout(() => fail(new Error(`no answer within ${recallTimeoutMs / 1000} s`)), recallTimeoutMs);
       });
       const text = content.slice(0, longestQuery).toWellFormed();
       if (text.trim() === "") return [];
       const query = { text, mode: "hybrid" as const, limit: options.limit, filter: visibleTo(viewer) };
       const found = await Promise.race([find(deps, query), late]);
-      // What has nothing in common with the task would only distract.
+      // A memory without similarity to the task would only distract the model.
       return found.filter((memory) => memory.similarity > 0);
     } catch (error) {
-      options.warn("a run goes without memories", { ...viewer, error: error instanceof Error ? error.message : String(error) });
+      options.warn("memory recall failed; the execution continues without memories", {
+        ...viewer,
+        error: error instanceof Error ? error.message : String(error),
+      });
       return [];
     } finally {
       clearTimeout(timer);
@@ -51,15 +54,15 @@ export function createRecall(
   };
 }
 
-/** Characters of a task's content that memories are looked up by: what matters stands at its beginning. */
+/** Characters of a task's content that form the search query: the important part comes first. */
 const longestQuery = 8_000;
 
-/** Whether any memory or document may exist, known without asking: most events of an empty service pay nothing. */
+/** Whether any memory or document may exist, answered without a query: on an empty service recall costs nothing. */
 export interface Occupied {
   readonly maybe: () => boolean;
-  /** The same for chunks of documents alone: a search without them is one query less. */
+  /** The same for document chunks alone: without any, a search makes one query fewer. */
   readonly chunks: () => boolean;
-  /** Something was stored here; `chunks`: of documents. */
+  /** This replica stored a memory, or document chunks with `chunks`. */
   note(what: "memories" | "chunks"): void;
   close(): void;
 }
@@ -77,7 +80,7 @@ export async function watchOccupied(sql: Sql, bus: Bus, failed: (error: unknown)
   bus.on("memory", (what) => {
     some[what === "chunks" ? "chunks" : "memories"] = true;
   });
-  // The net under notifications that got lost.
+  // Covers lost notifications.
   const timer = setInterval(() => {
     if (!some.memories || !some.chunks) look().catch(failed);
   }, lookMs);

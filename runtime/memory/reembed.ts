@@ -17,8 +17,8 @@ export interface Progress {
 }
 
 /**
- * Embeds every memory and document chunk with the configured model: `signalbox reembed`. The service must not run
- * meanwhile. Ended half way it goes on where it was; so does the service, in the background.
+ * Embeds every memory and document chunk with the configured model: `signalbox reembed`. Stop the service first.
+ * If interrupted, run it again to resume; the service also continues in the background.
  */
 export async function reembed(
   options: { config: Config; database: Database; builtIns: readonly Plugin[]; log: Log; signal: AbortSignal },
@@ -30,15 +30,15 @@ export async function reembed(
   const { model, dimension } = embedder;
   const before = await findSettings(sql);
   const changed = before.model !== model || before.dimension !== dimension;
-  // A model that is away, or makes vectors of another length, must not cost the vectors that there are.
+  // Check the model first: an unavailable one, or one with vectors of another length, must not cost the existing vectors.
   if (changed) await embedder.embedAll(["hello"], AbortSignal.any([signal, AbortSignal.timeout(answerMs)]));
   if (changed) await changeModel(sql, vectorTables, model, dimension);
   const ground = await prepareMemory(config, database, log);
   try {
     const stores = await openStores(ground, options.builtIns, config, log);
-    // Those in the database went with their column.
+    // Vectors in the database were dropped with their column.
     if (changed && stores.short !== stores.long) await stores.short.backend.clearVectors();
-    // What is in the database is counted there; short-term memories elsewhere are few.
+    // The database counts its rows; short-term memories elsewhere are few.
     const elsewhere = stores.all.filter(({ name }) => name !== inDatabase);
     const waiting = await Promise.all(elsewhere.map(({ backend }) => backend.unembedded(mostElsewhere)));
     let total = (await countUnembedded(sql)).total + waiting.flat().length;
@@ -54,7 +54,7 @@ export async function reembed(
         if (count > 0) told({ done: done + count, total });
       }
     }
-    if (refused.size > 0) log.warn("the model refused some texts; they are found by their words only", { texts: refused.size });
+    if (refused.size > 0) log.warn("the model refused some texts; only keyword search finds them", { texts: refused.size });
     return { done: done - refused.size, total };
   } finally {
     await ground.redis?.close();

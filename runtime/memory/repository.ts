@@ -23,10 +23,10 @@ export interface KeepDeps {
   readonly sql: Sql;
   readonly stores: Stores;
   readonly embedder: Embedder;
-  /** Lifetime of a short-term memory that names none, seconds. */
+  /** Default lifetime of a short-term memory, seconds. */
   readonly shortTtlSeconds: number;
   readonly log: Log;
-  /** Something was stored; `waits`: without a vector, for now. */
+  /** Called after a memory was stored; `waits` if its vector is pending. */
   readonly stored: (waits: boolean) => void;
 }
 
@@ -38,18 +38,18 @@ export interface MemoryInput {
   readonly project_id?: number | null | undefined;
   readonly task_id?: string | null | undefined;
   readonly ttl_seconds?: number | null | undefined;
-  /** When it was first stored, where it comes from elsewhere; ISO 8601. */
+  /** Original creation time of an imported memory, ISO 8601. */
   readonly created_at?: string | undefined;
 }
 
-/** Creating, reading and deleting one memory by its key. */
+/** Creates, reads and deletes a memory by its key. */
 export interface Keep {
   create(input: MemoryInput): Promise<StoredMemory>;
   get(key: string): Promise<StoredMemory>;
   remove(key: string): Promise<void>;
 }
 
-const absent = (key: string) => problem("not_found", `There is no memory with the key ${quoted(key)}.`);
+const absent = (key: string) => problem("not_found", `No memory has the key ${quoted(key)}.`);
 
 export function createKeep(deps: KeepDeps): Keep {
   const { sql, log } = deps;
@@ -74,7 +74,7 @@ export function createKeep(deps: KeepDeps): Keep {
 
 type Confirm = (one: Reservation) => Promise<boolean>;
 
-/** What the answer need not wait for: an unconfirmed key is looked into when somebody else asks for it. */
+/** Confirmation after the answer: the next request for an unconfirmed key checks the store. */
 const confirmLater = (sql: Sql): Confirm =>
   batch(
     async (all: Reservation[]) => {
@@ -88,7 +88,7 @@ const confirmLater = (sql: Sql): Confirm =>
     { maxItems: 500, concurrency: 1 },
   );
 
-/** The store that holds a key; `undefined` where nobody does. */
+/** The store that holds a key; `undefined` if the key is free. */
 async function storeOf(
   { sql, stores }: KeepDeps,
   key: string,
@@ -97,7 +97,7 @@ async function storeOf(
   const row = known ?? (await findKey(sql, key));
   if (!row || row.free) return undefined;
   const store = stores.named(row.store);
-  if (!store) throw problem("unavailable", `The memory is kept in the store ${row.store}, which is not configured.`);
+  if (!store) throw problem("unavailable", `The memory is in the store ${row.store}, which is not configured.`);
   return store;
 }
 
@@ -120,7 +120,7 @@ async function create(
   return memory;
 }
 
-/** In three steps, for a store that is elsewhere: the key, the memory, and that it is there. Answers whether it waits for its vector. */
+/** For a store outside the database, in three steps: reserve the key, write the memory, confirm. Returns whether it waits for its vector. */
 async function apart(
   deps: KeepDeps,
   store: Store,
@@ -130,7 +130,7 @@ async function apart(
   confirm: Confirm,
 ): Promise<boolean> {
   const { key } = memory;
-  // A key that is taken is refused before anybody pays for a vector.
+  // Refuse a taken key before paying for an embedding.
   await holdKey(deps, one, memory);
   const began = performance.now();
   const embedding = await embed();
@@ -142,7 +142,7 @@ async function apart(
     throw error;
   }
   const confirmed = confirm(one);
-  // The memory that a lost answer left behind has the key after all.
+  // An earlier attempt whose answer was lost may have stored the memory under this key.
   if (!stored) {
     confirmed.catch(() => {});
     throw taken(key);
@@ -152,7 +152,7 @@ async function apart(
   return embedding === null;
 }
 
-/** It took so long that another creation may have had the key: then this one never was. */
+/** If creation took so long that another one may have taken the key, undo it. */
 async function keepOrGiveUp(store: Store, key: string, confirmed: Promise<boolean>): Promise<void> {
   if (await confirmed) return;
   await using(store, (backend) => backend.delete(key));
@@ -160,8 +160,9 @@ async function keepOrGiveUp(store: Store, key: string, confirmed: Promise<boolea
 }
 
 /**
- * Reserves a key; throws a `bad_request` where what the memory refers to is not there, and a `conflict` where it is taken. A key whose memory is gone, because its creation died or its
- * store lost it, is taken over.
+ * Reserves a key. Throws `bad_request` if the agent or project does not exist, and `conflict` if the key is taken. Takes over
+ * the key of a memory that no longer exists, because its creation died or its
+ * store lost it.
  */
 async function holdKey({ sql, stores }: KeepDeps, one: Reservation, refers: References): Promise<void> {
   const reserve = async () => {

@@ -7,7 +7,7 @@ import { loadBuiltIns } from "../plugins/load.ts";
 import { type Ground, storesFrom } from "./prepare.ts";
 import type { Stores } from "./stores.ts";
 
-/** The stores without the service around them, for what the command line does: those that are built in. */
+/** The built-in stores without the rest of the service, for the command line. */
 export async function openStores(
   { redis, grants }: Ground,
   builtIns: readonly Plugin[],

@@ -7,9 +7,9 @@ import { lookAhead, type Outcome, type References, storeWithKeys } from "./queri
 import { asStoreProblem, type Store } from "./stores.ts";
 
 /**
- * Stores a memory with its key in one statement, where the store is in the host's own database. Answers whether it waits for
- * its vector, and `null` where it is not for this way: the store is elsewhere, or somebody has the key. Throws a `bad_request`
- * where what it refers to is not there.
+ * Stores a memory with its key in one statement, if the store is in the host's own database. Returns whether the memory waits for
+ * its vector, or `null` if this path does not apply: the store is elsewhere, or the key is taken. Throws `bad_request`
+ * if an agent or project that it refers to does not exist.
  */
 export type StoreTogether = (
   store: Store,
@@ -18,7 +18,7 @@ export type StoreTogether = (
   embed: () => Promise<number[] | null>,
 ) => Promise<boolean | null>;
 
-/** The store that keeps memories beside their keys. */
+/** A store whose memories are in the same database as their keys. */
 export const inDatabase = "pgvector";
 
 interface Waiting {
@@ -26,7 +26,7 @@ interface Waiting {
   readonly memory: NewMemory;
 }
 
-/** Memories in one statement, and characters of their texts. */
+/** Limits of one statement: memories, and characters of their texts. */
 const most = { maxItems: 16, maxSize: 1_000_000, sizeOf: ({ memory }: Waiting) => memory.content.length };
 
 export function storeTogether({ sql, embedder }: { sql: Sql; embedder: Embedder }): StoreTogether {
@@ -34,7 +34,7 @@ export function storeTogether({ sql, embedder }: { sql: Sql; embedder: Embedder 
   return async (store, memory, ttl_ms, embed) => {
     if (store.name !== inDatabase || !store.backend.insertReserved) return null;
     if (!embedder.local) {
-      // What will be refused is refused before anybody pays for a vector.
+      // Refuse invalid memories before paying for an embedding.
       const there = await lookAhead(sql, memory.key, memory);
       requireThere(there, memory);
       if (there.held) return null;
@@ -46,19 +46,19 @@ export function storeTogether({ sql, embedder }: { sql: Sql; embedder: Embedder 
     if (!outcome) return null;
     requireThere(outcome, memory);
     if (!outcome.held) return null;
-    // The memory that a lost answer left behind has the key after all.
+    // An earlier attempt whose answer was lost may have stored the memory under this key.
     if (!outcome.stored) throw taken(memory.key);
     return embedding === null;
   };
 }
 
-/** In the order given; `null` for one whose key another of them has. */
+/** In the order given; `null` for a memory whose key another one of the batch has taken. */
 async function writeAll(sql: Sql, all: readonly Waiting[]): Promise<(Outcome | null)[]> {
   const byKey = new Map<string, Waiting>();
   for (const one of all) if (!byKey.has(one.memory.key)) byKey.set(one.memory.key, one);
   const first = [...byKey.values()];
   const outcomes = new Map<string, Outcome>();
-  // There is one such store in most houses.
+  // Most installations have one such store.
   for (const [store, some] of Map.groupBy(first, ({ store }) => store)) {
     const memories = some.map(({ memory }) => memory);
     const rows = memories.map((memory) => ({ ...memory, store: store.name }));
@@ -69,14 +69,14 @@ async function writeAll(sql: Sql, all: readonly Waiting[]): Promise<(Outcome | n
   return all.map(({ memory }) => outcomes.get(memory.id) ?? null);
 }
 
-/** Throws a `bad_request` where what a memory refers to is not there. */
+/** Throws `bad_request` if the agent or project of a memory does not exist. */
 export function requireThere(there: Pick<Outcome, "agent" | "project">, { agent_id, project_id }: References): void {
-  if (!there.agent) throw problem("bad_request", `agent_id: there is no agent "${agent_id}"`, { field: "agent_id" });
-  if (!there.project) throw problem("bad_request", `project_id: there is no project ${project_id}`, { field: "project_id" });
+  if (!there.agent) throw problem("bad_request", `agent_id: no agent has the id "${agent_id}"`, { field: "agent_id" });
+  if (!there.project) throw problem("bad_request", `project_id: no project has the id ${project_id}`, { field: "project_id" });
 }
 
 export const taken = (key: string): Problem =>
-  problem("conflict", `key: a memory with the key ${quoted(key)} exists already`, { field: "key" });
+  problem("conflict", `key: a memory with the key ${quoted(key)} already exists`, { field: "key" });
 
-/** A key as an error says it. */
+/** A key as shown in an error. */
 export const quoted = (key: string): string => JSON.stringify(key.length > 100 ? `${key.slice(0, 100)}…` : key);

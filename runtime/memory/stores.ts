@@ -1,18 +1,18 @@
 import { problem } from "@signalbox/schema/problem";
 import type { MemoryScope, MemoryStore, PluginErrorShape } from "@signalbox/sdk";
 
-/** A backend by the name that keys are noted under. */
+/** A backend, by the name stored with the keys. */
 export interface Store {
   readonly name: string;
   readonly backend: MemoryStore;
 }
 
-/** Where memories are: those of the scope `task` in the short-term store, the others in the long-term one. */
+/** Memory stores: scope `task` in the short-term store, all others in the long-term one. */
 export interface Stores {
   readonly long: Store;
-  /** The same store where short-term memories are kept in the database. */
+  /** The long-term store itself if short-term memories are kept in the database. */
   readonly short: Store;
-  /** Each store once. */
+  /** All stores, without duplicates. */
   readonly all: readonly Store[];
   readonly named: (name: string) => Store | undefined;
 }
@@ -24,11 +24,11 @@ export function storesOf(long: Store, short: Store): Stores {
 
 export const storeFor = (stores: Stores, scope: MemoryScope): Store => (scope === "task" ? stores.short : stores.long);
 
-/** A store that cannot be reached is the caller's to know; anything else that it throws is ours. */
+/** An unavailable store is reported to the caller; any other error is internal. */
 export function asStoreProblem(error: unknown, store: string): unknown {
   const code = (error as Partial<PluginErrorShape> | null)?.code;
   if (code !== "unavailable" && code !== "timeout") return error;
-  return problem("unavailable", `The memory store ${store} does not answer. Try again in a moment.`, {
+  return problem("unavailable", `The memory store ${store} is unavailable. Try again in a moment.`, {
     retryAfter: 2,
     cause: error,
   });

@@ -10,8 +10,8 @@ import { type Stores, using } from "./stores.ts";
 const pageSize = 200;
 
 /**
- * Every memory as one line of JSON: what `POST /api/memory` takes, with `created_at`, and in `ttl_seconds` what is left
- * of its lifetime. In the order of the keys, so that what is stored or deleted meanwhile displaces nothing.
+ * Every memory as one line of JSON: the body of `POST /api/memory` plus `created_at`; `ttl_seconds` is the remaining
+ * lifetime. Sorted by key, so concurrent writes and deletions do not shift the pages.
  */
 export async function* exportMemories({ sql, stores }: { sql: Sql; stores: Stores }): AsyncGenerator<string> {
   for (let after = ""; ; ) {
@@ -34,7 +34,7 @@ export async function* exportMemories({ sql, stores }: { sql: Sql; stores: Store
 
 export interface Imported {
   readonly created: number;
-  /** Their keys exist already. */
+  /** Skipped because the key already exists. */
   readonly skipped: number;
   readonly failed: readonly { readonly line: number; readonly error: string }[];
 }
@@ -43,7 +43,7 @@ const line = create.input.extend({ created_at: z.iso.datetime({ offset: true }).
 type Line = z.infer<typeof line>;
 const abreast = 32;
 
-/** Lines of a text file. Only a line feed ends one: other separators may stand within JSON. */
+/** Lines of a text file. Only a line feed ends a line: JSON may contain other separators. */
 export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest: string[] = [];
@@ -59,7 +59,7 @@ export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<
   if (last !== "") yield last;
 }
 
-/** Stores what `exportMemories` wrote. A line that is wrong is told by its number, and fails no other. */
+/** Imports the output of `exportMemories`. An invalid line is reported by number; the others are imported. */
 export async function importMemories(
   keep: Keep,
   lines: AsyncIterable<string>,
@@ -92,7 +92,7 @@ export async function importMemories(
       refuse(number, memory);
       continue;
     }
-    // Of two lines with one key the first is stored.
+    // If two lines have the same key, the first one wins.
     if (group.size >= abreast || group.has(memory.key)) await settle();
     group.set(memory.key, store(memory, number));
   }

@@ -1,7 +1,7 @@
 import type { CloudEvent, Json } from "@signalbox/sdk";
 import type { MessageRow } from "./queries.ts";
 
-/** A row in the form that consumers know: CloudEvents 1.0. */
+/** Converts a row to a CloudEvents 1.0 event. */
 export const toCloudEvent = ({ id, kind, time, slug, subject, data }: MessageRow): CloudEvent => ({
   specversion: "1.0",
   id,

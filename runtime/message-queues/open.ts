@@ -4,10 +4,10 @@ import { ownQueue } from "../plugins/load.ts";
 import { toCloudEvent } from "./messages.ts";
 import { ackMessages, listPending, takeMessages } from "./queries.ts";
 
-/** A queue as the operations see it. */
+/** A message queue, as the operations use it. */
 export type OpenQueue = Pick<Queue, "pending" | "take" | "ack">;
 
-/** The queue that the database itself is: its rows are the messages. */
+/** The database as a queue: its rows are the messages. */
 const databaseQueue = (sql: Sql, name: string = ownQueue): OpenQueue => ({
   pending: async (page) => {
     const { items, total } = await listPending(sql, name, page);
@@ -17,13 +17,13 @@ const databaseQueue = (sql: Sql, name: string = ownQueue): OpenQueue => ({
   ack: async (id) => (await ackMessages(sql, name, [id])) > 0,
 });
 
-/** The queues that there are at the moment, by name. */
+/** The loaded queues by name. */
 export interface Queues {
   get(name: string): OpenQueue | undefined;
   names(): string[];
 }
 
-/** The database's, under the name `postgres`, and those of plugins, which come and go. */
+/** The database's queue, named `postgres`, and those of the loaded plugins. */
 export function openQueues(sql: Sql, plugins: ReadonlyMap<string, Queue>): Queues {
   const own = databaseQueue(sql);
   return {

@@ -4,30 +4,30 @@ import type { PluginErrorShape } from "@signalbox/sdk";
 import { type Bound, handle } from "../platform/operation.ts";
 import type { OpenQueue, Queues } from "./open.ts";
 
-/** The operations on message queues, over the names of those that are loaded. */
+/** The operations on message queues, by name of a loaded queue. */
 export function queueOperations(loaded: Queues): Bound[] {
   const named = (name: string): OpenQueue => {
     const queue = loaded.get(name);
     if (queue) return queue;
-    throw problem("not_found", `There is no queue "${name}"; loaded: ${loaded.names().join(", ")}.`);
+    throw problem("not_found", `No queue is named "${name}". Available: ${loaded.names().join(", ")}.`);
   };
   return [
     handle(queues.pending, ({ queue, ...page }) => answered(queue, () => named(queue).pending(page))),
     handle(queues.take, async ({ queue, ...wanted }) => ({ events: await answered(queue, () => named(queue).take(wanted)) })),
     handle(queues.ack, async ({ queue, id }) => {
       if (await answered(queue, () => named(queue).ack(id))) return {};
-      throw problem("not_found", `The queue "${queue}" has handed out no event "${id}", or has forgotten it since.`);
+      throw problem("not_found", `The queue "${queue}" has not delivered an event "${id}", or its lease has expired.`);
     }),
   ];
 }
 
-/** A queue that is away is no fault of ours. */
+/** Reports an unavailable queue as 503, not as an internal error. */
 async function answered<T>(name: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     const { code, message } = (error ?? {}) as Partial<PluginErrorShape>;
     if ((code !== "unavailable" && code !== "timeout") || !(error instanceof Error) || error.name !== "PluginError") throw error;
-    throw problem("unavailable", `The queue "${name}" does not answer: ${message}`, { retryAfter: 2, cause: error });
+    throw problem("unavailable", `The queue "${name}" is unavailable: ${message}`, { retryAfter: 2, cause: error });
   }
 }

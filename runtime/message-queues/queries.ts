@@ -1,9 +1,9 @@
 import type { Queryable, Sql } from "../platform/database/client.ts";
 
-/** A row that stands for a message, before it has the form of a CloudEvent. */
+/** A message as a row, before its conversion to a CloudEvent. */
 export interface MessageRow {
   readonly id: string;
-  /** `received`, or the state in which an execution ended. */
+  /** `received`, or the final state of an execution. */
   readonly kind: "received" | "succeeded" | "failed" | "cancelled";
   readonly time: string;
   readonly source: string;
@@ -12,27 +12,27 @@ export interface MessageRow {
   readonly data: Record<string, unknown>;
 }
 
-/** How long a message waits for somebody to take it, days. */
+/** Retention of untaken messages, days. */
 export const keptDays = 7;
-/** Rows become visible a little later than their times say; no row comes later than this. */
+/** Rows become visible slightly after their timestamps; this is the maximum delay. */
 const settleSeconds = 60;
 const lock = 7_160_415;
 
-/** Only what happened since is looked at. */
+/** Start of the scan. */
 const startOf = (sql: Queryable, queue: string) =>
   sql`(select greatest(max(position), now() - make_interval(days => ${keptDays})) from queue_positions where queue = ${queue})`;
 type Fragment = ReturnType<typeof startOf>;
-/** Events since then. Their ids begin with the time in milliseconds, so that the primary key finds the first. */
+/** Events since the start. Their ids begin with the time in milliseconds, so the primary key finds the first. */
 const eventsSince = (sql: Queryable, start: Fragment) => sql`e.received_at >= ${start}
   and e.id >= (lpad(to_hex((extract(epoch from ${start} - make_interval(secs => ${settleSeconds})) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`;
 const executionsSince = (sql: Queryable, start: Fragment) =>
   sql`x.finished_at >= ${start} and x.state in ('succeeded', 'failed', 'cancelled')`;
-/** An execution that is restarted ends a second time: another message. */
+/** A restarted execution ends again, which is another message. */
 const executionId = (sql: Queryable) => sql`(x.id || '.' || x.attempts || '.' || x.state)`;
 
 /**
- * The messages that `queue` has not handed out, oldest first. They are the rows of events and of finished executions
- * themselves: whatever is stored is a message, whatever is rolled back is none, and ingest writes nothing for it.
+ * The messages that `queue` has not delivered, oldest first. They are the rows of events and of finished executions
+ * themselves, so ingest writes nothing extra, and a rolled-back row is never a message.
  */
 const pendingOf = (sql: Queryable, queue: string, atMost: number | null) => {
   const start = startOf(sql, queue);
@@ -66,7 +66,7 @@ export async function listPending(
   return { items, total: count.total };
 }
 
-/** Leases the oldest pending messages to one taker; takers of one queue come one after the other. */
+/** Leases the oldest pending messages to one consumer; consumers of one queue are serialised. */
 export const takeMessages = (sql: Sql, queue: string, limit: number, leaseSeconds: number): Promise<MessageRow[]> =>
   sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${lock}, hashtext(${queue}))`;
@@ -81,13 +81,13 @@ export const takeMessages = (sql: Sql, queue: string, limit: number, leaseSecond
       select * from picked order by time, id`;
   }) as Promise<MessageRow[]>;
 
-/** Gives back what was taken and not acknowledged, before its lease ends. */
+/** Releases unacknowledged messages before their lease ends. */
 export async function releaseMessages(sql: Queryable, queue: string, ids: readonly string[]): Promise<void> {
   await sql`
     update queue_takes set lease_expires_at = now() where queue = ${queue} and message_id = any(${ids as string[]}) and not acked`;
 }
 
-/** How many of the messages had been taken. */
+/** Returns how many of the messages were leased. */
 export async function ackMessages(sql: Queryable, queue: string, ids: readonly string[]): Promise<number> {
   const result = await sql`
     update queue_takes set acked = true where queue = ${queue} and message_id = any(${ids as string[]})`;
@@ -95,8 +95,8 @@ export async function ackMessages(sql: Queryable, queue: string, ids: readonly s
 }
 
 /**
- * Moves every queue's position up to its oldest message that is not acknowledged, and forgets the takes before it. On one
- * replica at a time. The position stays behind every open transaction: what that one stores is not passed over.
+ * Advances every queue's position to its oldest unacknowledged message and deletes the leases before it. Runs on one
+ * replica at a time. The position never passes an open transaction, so no message is skipped.
  */
 export const sweepQueues = (sql: Sql): Promise<number> =>
   sql.begin(async (tx) => {

@@ -7,30 +7,30 @@ import { ackMessages, keptDays, releaseMessages, sweepQueues, takeMessages } fro
 
 export interface KeepOptions {
   readonly sql: Sql;
-  /** Changes when plugins come and go; `changed` tells of it. */
+  /** Queues of the loaded plugins; call `changed` after a change. */
   readonly queues: ReadonlyMap<string, Queue>;
   readonly log: Log;
-  /** Longest time that a message waits to be copied, milliseconds. */
+  /** Interval of the relay, milliseconds. */
   readonly relayMs?: number;
   readonly sweepMs?: number;
 }
 export interface Keeper {
-  /** There may be queues that were not there before; those that are gone are left by themselves. */
+  /** Call after queues were loaded; removed queues stop by themselves. */
   changed(): void;
   stop(): Promise<void>;
 }
 
 const atOnce = 500;
-/** A replica that dies over a portion leaves it to the others after so long. */
+/** Lease of one batch, seconds: after a crash another replica takes it over. */
 const leaseSeconds = 30;
-/** Characters that a queue is handed at the same time, which its process must be able to take. */
+/** Largest batch handed to a queue, characters; its process must hold it. */
 const portionSize = 1_000_000;
-/** Longest wait between tries at a queue that does not take its messages. */
+/** Longest wait between retries of a failing queue, milliseconds. */
 const longestMs = 15_000;
 
 /**
- * Copies messages into the plugins' queues and forgets old ones. The relay is a consumer of the database's log under the
- * name of the queue that it fills: replicas share the work by leases, and what one had copied when it died is copied again.
+ * Copies messages into the plugins' queues and deletes old ones. The relay consumes the database's log under the
+ * name of the queue that it fills. Replicas share the work by leases; a batch of a crashed replica is copied again.
  */
 export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 }: KeepOptions): Keeper {
   const stopping = new AbortController();
@@ -51,7 +51,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
     }
   };
   const relay = async (name: string) => {
-    // Looked up each time: an upgrade puts another in its place.
+    // Looked up each time, because an upgrade replaces it.
     const queue = queues.get(name);
     if (!queue) return "over";
     const rows = await takeMessages(sql, name, atOnce, leaseSeconds);
@@ -64,7 +64,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
         for (const id of copied) ids.delete(id);
       }
     } catch (error) {
-      // Else newer ones would overtake them while they are held.
+      // Otherwise newer messages would overtake them while their lease lasts.
       await releaseMessages(sql, name, [...ids]);
       throw error;
     }
@@ -73,7 +73,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
   const sweep = async () => {
     await sweepQueues(sql);
     const before = new Date(Date.now() - keptDays * 86_400_000).toISOString();
-    // Apart: one that is away for good must not keep the others' messages for good.
+    // Separate from the relay: an unavailable queue must not stop the clean-up of the others.
     const expired = await Promise.allSettled([...queues.values()].map((queue) => queue.expire(before)));
     const failed = expired.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
@@ -84,11 +84,11 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
     if (signal.aborted) return;
     for (const name of queues.keys()) {
       if (relays.has(name)) continue;
-      const run = repeat(`messages were not copied to the queue ${name}`, relayMs, () => relay(name));
+      const run = repeat(`failed to copy messages to the queue ${name}`, relayMs, () => relay(name));
       relays.set(name, run);
       void run.then(() => {
         relays.delete(name);
-        // It may have come back while the relay that missed it ended.
+        // The queue may have returned while its relay was ending.
         if (queues.has(name)) changed();
       });
     }

@@ -8,9 +8,9 @@ import { findTasks } from "../tasks/queries.ts";
 import type { Project, WorkflowContext } from "./queries.ts";
 import * as queries from "./queries.ts";
 
-const absent = (id: number) => problem("not_found", `There is no project ${id}.`);
+const absent = (id: number) => problem("not_found", `No project has the id ${id}.`);
 const taken = () =>
-  problem("conflict", "source_project_id: the source has a project of that id already", { field: "source_project_id" });
+  problem("conflict", "source_project_id: a project with this source and source_project_id already exists", { field: "source_project_id" });
 
 /** The latest memories of a project, newest first. */
 export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;

@@ -23,14 +23,14 @@ export async function findProject(sql: Queryable, id: number): Promise<Project |
   return project;
 }
 
-/** `undefined` where the source has a project of that id. */
+/** Returns `undefined` if the source already has a project with this id. */
 export async function insertProject(sql: Queryable, project: Input<typeof create>): Promise<Project | undefined> {
   const [row] = await sql<Project[]>`
     insert into projects ${sql(project)} on conflict (source, source_project_id) do nothing returning ${columns(sql)}`;
   return row;
 }
 
-/** Throws a unique violation where the source has a project of that id. */
+/** Throws a unique violation if the source already has a project with this id. */
 export async function updateProject(
   sql: Queryable,
   id: number,
@@ -45,7 +45,7 @@ export async function deleteProject(sql: Queryable, id: number): Promise<boolean
   return (await sql`delete from projects where id = ${id}`).count > 0;
 }
 
-/** What the events of a source stand for, each with its tasks that exist, in the order of their mappings. */
+/** The triggers of a source, each with its existing tasks in the order of their mappings. */
 export const listTriggersOf = (sql: Queryable, source: string): Promise<Triggered[]> =>
   sql<Triggered[]>`
     select m.canonical_trigger, array(

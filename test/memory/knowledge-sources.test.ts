@@ -69,7 +69,7 @@ describeOnDatabases("knowledge sources", (database) => {
       await service.post(`${path(id)}/sync`),
       await service.get(`${path(id)}/jobs`),
     ])
-      expectRefused(answer, 404, new RegExp(`There is no knowledge source ${id}`));
+      expectRefused(answer, 404, new RegExp(`No knowledge source has the id ${id}`));
   });
 
   test("what is not right is refused by name", async () => {

@@ -136,7 +136,7 @@ test("another plugin's store keeps the long-term memories, and one that nobody b
     expect(keysOf((await service.post("/api/memory/search", { query: "submarine", mode })).body)).toEqual(["kept"]);
   expect((await service.get(path("kept"))).body).toMatchObject({ content: "A submarine", scope: "project" });
   await expect(service.restart({ MEMORY_STORE: "stone" })).rejects.toThrow(
-    /MEMORY_STORE: no loaded plugin brings a memory store stone; there are: .*sqlite/,
+    /MEMORY_STORE: no loaded plugin provides the memory store stone. Available: .*sqlite/,
   );
   await service.restart();
   expect((await service.del(path("kept"))).status).toBe(204);

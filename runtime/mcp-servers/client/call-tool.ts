@@ -6,9 +6,9 @@ import { type SessionOptions, withSession } from "./session.ts";
 const anything = z.looseObject({});
 
 /**
- * Calls a tool and gives its answer: the structured content where there is some, else its texts. Pictures, sounds and files
- * are named, not carried: a model that reads text has no use for their bytes. Throws a `ServerFault`, also for an answer
- * that says itself that it is an error.
+ * Calls a tool and returns its structured content, or else its texts. Images, audio and files
+ * are named but not included: a text model cannot use their bytes. Throws `ServerFault`, also if the answer
+ * is marked as an error.
  */
 export async function callMcpTool(
   options: SessionOptions,
@@ -24,13 +24,13 @@ export async function callMcpTool(
 export function readResult(answer: Readonly<Record<string, unknown>>): unknown {
   const { content, structuredContent, isError } = answer;
   const texts = Array.isArray(content) ? content.map(asText) : [];
-  if (isError === true) throw new ServerFault(`answered with an error: ${texts.join("\n") || "it does not say which"}`);
+  if (isError === true) throw new ServerFault(`answered with an error: ${texts.join("\n") || "no message"}`);
   if (typeof structuredContent === "object" && structuredContent !== null) {
     if (tooDeep(structuredContent, maxDepth))
-      throw new ServerFault(`answered with content nested more than ${maxDepth} levels deep`);
+      throw new ServerFault(`returned content nested more than ${maxDepth} levels deep`);
     return structuredContent;
   }
-  if (!Array.isArray(content)) throw new ServerFault("answered tools/call with something that is not a tool's result");
+  if (!Array.isArray(content)) throw new ServerFault("returned an invalid answer to tools/call");
   return texts.join("\n");
 }
 
@@ -46,7 +46,7 @@ function asText(part: unknown): string {
   return `[${[kind, ...about].join(" ")}]`;
 }
 
-/** Without recursion: that is what deep nesting would break. */
+/** Iterative, because deep nesting would overflow the stack. */
 function tooDeep(value: unknown, max: number): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {

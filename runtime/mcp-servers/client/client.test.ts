@@ -128,7 +128,7 @@ describe("readTools", () => {
       ["odd", "odd"],
     ]);
     expect(tools[0]).toMatchObject({ read_only: true, idempotent: false, description: "Finds." });
-    expect(left_out).toMatch(/^5 of its tools left out: .*search.*two of that name.*typed.*long-running.*task/);
+    expect(left_out).toMatch(/^5 of its tools omitted: .*search.*two of that name.*typed.*long-running.*task/);
   });
 
   test("takes at most 200, and at most 128 KiB of descriptions", () => {

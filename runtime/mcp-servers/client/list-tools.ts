@@ -4,11 +4,11 @@ import { safeSchema } from "../../tools/safe-schema.ts";
 import { ServerFault } from "./server-fault.ts";
 import { type SessionOptions, withSession } from "./session.ts";
 
-/** A tool as an MCP server told of it, made safe to be offered. */
+/** A tool listed by an MCP server, checked and safe to offer to a model. */
 export interface McpTool {
-  /** The second part of its qualified name; the server's own name where that is one. */
+  /** Second part of the qualified name: the server's own name for the tool if it is a valid one. */
   readonly name: string;
-  /** As the server is called with it. */
+  /** The server's name for the tool, used in calls. */
   readonly remote_name: string;
   readonly description: string;
   /** JSON Schema. */
@@ -19,21 +19,21 @@ export interface McpTool {
 
 export interface Discovered {
   readonly tools: readonly McpTool[];
-  /** Which tools were left out and why; `null` where none. */
+  /** The omitted tools with reasons; `null` if there are none. */
   readonly left_out: string | null;
 }
 
 const mostTools = 200;
 const mostPages = 20;
 const longestAbout = 4_000;
-/** JSON text of one tool's parameters, and of all tools of a server: they go into every prompt. */
+/** Size limits of one tool's schema and of all tools of a server, characters: they are part of every prompt. */
 const largestSchema = 16_384;
 const largestList = 131_072;
 
-/** Only what is needed to go on is asked of an answer: one bad tool must not lose the others. */
+/** Validates only the outer shape: one invalid tool must not lose the others. */
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 
-/** Asks a server for its tools. Throws a `ServerFault`. */
+/** Lists the tools of a server. Throws `ServerFault`. */
 export function listTools(options: SessionOptions): Promise<Discovered> {
   return withSession(options, async (client) => {
     if (!client.getServerCapabilities()?.tools) return { tools: [], left_out: null };
@@ -46,7 +46,7 @@ export function listTools(options: SessionOptions): Promise<Discovered> {
         .request({ method: "tools/list", params }, page, { timeout: options.timeoutMs })
         .catch((error) => {
           if (error instanceof z.ZodError || error?.name === "ZodError" || error?.name === "$ZodError")
-            throw new ServerFault("answered tools/list with something that is not a list of tools", error);
+            throw new ServerFault("returned an invalid answer to tools/list", error);
           throw error;
         });
       given.push(...answer.tools);
@@ -66,7 +66,7 @@ const told = z.object({
   execution: z.object({ taskSupport: z.unknown() }).partial().optional().catch(undefined),
 });
 
-/** What can be offered of the tools that a server told of. */
+/** Selects the tools that can be offered, with reasons for the others. */
 export function readTools(given: readonly unknown[]): Discovered {
   const tools = new Map<string, McpTool>();
   const reasons: string[] = [];
@@ -78,25 +78,25 @@ export function readTools(given: readonly unknown[]): Discovered {
       continue;
     }
     size += JSON.stringify(tool).length;
-    if (tools.has(tool.name)) reasons.push(`${tool.remote_name}: there are two of that name`);
-    else if (tools.size === mostTools) reasons.push(`${tool.remote_name}: it has more than ${mostTools} tools`);
+    if (tools.has(tool.name)) reasons.push(`${tool.remote_name}: duplicate name`);
+    else if (tools.size === mostTools) reasons.push(`${tool.remote_name}: the server has more than ${mostTools} tools`);
     else if (size > largestList)
-      reasons.push(`${tool.remote_name}: its tools are described in more than ${largestList} characters`);
+      reasons.push(`${tool.remote_name}: the tool descriptions exceed ${largestList} characters`);
     else tools.set(tool.name, tool);
   }
   return { tools: [...tools.values()], left_out: reasons.length > 0 ? summary(reasons) : null };
 }
 
-/** The tool, or why it is left out. */
+/** The tool, or the reason to omit it. */
 function readTool(given: unknown): McpTool | string {
   const parsed = told.safeParse(given);
   if (!parsed.success) return "a tool without a name of at most 256 characters";
   const { name, description, inputSchema, annotations, execution } = parsed.data;
   const shown = JSON.stringify(name.slice(0, 80));
-  if (name.includes("\0") || !name.isWellFormed()) return `${shown}: its name is not text`;
-  if (execution?.taskSupport === "required") return `${shown}: it runs as a task only, which is not supported`;
+  if (name.includes("\0") || !name.isWellFormed()) return `${shown}: the name contains invalid characters`;
+  if (execution?.taskSupport === "required") return `${shown}: it requires task execution, which is not supported`;
   const parameters = safeSchema(inputSchema);
-  if (!parameters) return `${shown}: its inputSchema does not describe an object`;
+  if (!parameters) return `${shown}: its inputSchema must describe an object`;
   if (JSON.stringify(parameters).length > largestSchema)
     return `${shown}: its inputSchema is larger than ${largestSchema} characters`;
   return {
@@ -109,11 +109,11 @@ function readTool(given: unknown): McpTool | string {
   };
 }
 
-/** A server's name for its tool where that can stand in a qualified name, else one made from it that no other name makes. */
+/** The server's name for its tool if it is valid in a qualified name, else a unique name derived from it. */
 export const toolName = (remote: string): string =>
   /^[A-Za-z0-9_-]{1,64}$/.test(remote) ? remote : withHash(remote, remote, 64);
 
 function summary(reasons: readonly string[]): string {
   const more = reasons.length > 5 ? `; and ${reasons.length - 5} more` : "";
-  return `${reasons.length} of its tools left out: ${reasons.slice(0, 5).join("; ")}${more}`.slice(0, 2_000);
+  return `${reasons.length} of its tools omitted: ${reasons.slice(0, 5).join("; ")}${more}`.slice(0, 2_000);
 }

@@ -1,11 +1,11 @@
-/** What an MCP server did wrong. The message follows its name: `answered 500: …`. */
+/** A fault of an MCP server. The message is appended to the server's name: `answered 500: …`. */
 export class ServerFault extends Error {
   override readonly name = "ServerFault";
   constructor(message: string, cause?: unknown) {
-    const text = message.trim() || "failed without saying why";
+    const text = message.trim() || "failed without a message";
     super(text.length > longest ? `${text.slice(0, longest)}…` : text, cause === undefined ? undefined : { cause });
   }
 }
 
-/** A server's own words are shown to operators and models: not more of them than can be read. */
+/** Length limit of a server's message, characters: operators and models read it. */
 const longest = 500;

@@ -8,23 +8,23 @@ type Fetch = typeof globalThis.fetch;
 
 export interface SessionOptions {
   readonly url: string;
-  /** Reaches only what user-given addresses may reach. */
+  /** Reaches only addresses that users may configure. */
   readonly fetch: Fetch;
   readonly signal: AbortSignal;
-  /** For the whole session, milliseconds. */
+  /** Deadline of the whole session, milliseconds. */
   readonly timeoutMs: number;
-  /** Most that is read in the whole session, bytes. */
+  /** Limit of all answers of the session, bytes. */
   readonly maxBytes: number;
 }
 
-/** A server that asks back again and again must not make us send without end. */
+/** Stops a server that causes endless requests. */
 const mostRequests = 64;
-/** How long a finished session may take to be told so. */
+/** Deadline for ending a session, milliseconds. */
 const farewellMs = 2_000;
 
 /**
- * Opens a session at an MCP server, uses it and ends it. Each use has its own: nothing is kept that could go stale, and
- * what one server does stays within one deadline. Throws a `ServerFault`, or the signal's reason when that is aborted.
+ * Opens a session at an MCP server, uses it and ends it. Each use opens its own session: nothing can go stale, and
+ * one deadline bounds everything. Throws `ServerFault`, or the signal's reason if aborted.
  */
 export async function withSession<T>(options: SessionOptions, use: (client: Client) => Promise<T>): Promise<T> {
   const late = AbortSignal.timeout(options.timeoutMs);
@@ -53,12 +53,12 @@ export async function withSession<T>(options: SessionOptions, use: (client: Clie
   }
 }
 
-/** Schemas that a server sends are read by our own rules (see `safeSchema`), not compiled. */
+/** Schemas from a server are checked by `safeSchema`, never compiled. */
 const trusting: jsonSchemaValidator = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
 };
 
-/** Not waited for: whether the server hears of it changes nothing for us. */
+/** Not awaited: the result does not matter. */
 async function endSession(transport: StreamableHTTPClientTransport, client: Client): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise((done) => {
@@ -73,15 +73,15 @@ function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault
   let left = options.maxBytes;
   let requests = 0;
   return async (input, init = {}) => {
-    // The stream for what a server says of its own accord. We listen to nothing of that, so it is never opened.
+    // The server's notification stream is not used, so it is never opened.
     if ((init.method ?? "GET") === "GET") return new Response(null, { status: 405 });
-    if (++requests > mostRequests) throw fail(new ServerFault(`made us send more than ${mostRequests} requests`));
+    if (++requests > mostRequests) throw fail(new ServerFault(`caused more than ${mostRequests} requests in one session`));
     const signal = init.method === "DELETE" ? init.signal : AbortSignal.any([over, ...(init.signal ? [init.signal] : [])]);
     const response = await options.fetch(input, { ...init, headers: plain(init.headers), ...(signal && { signal }) });
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
         left -= chunk.byteLength;
-        if (left < 0) controller.error(fail(new ServerFault(`answered more than ${options.maxBytes} bytes`)));
+        if (left < 0) controller.error(fail(new ServerFault(`sent more than ${options.maxBytes} bytes`)));
         else controller.enqueue(chunk);
       },
     });
@@ -94,7 +94,7 @@ function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault
   }
 }
 
-/** The guard's `fetch` has classes of its own. */
+/** The guard's `fetch` has its own Request and Response classes. */
 const plain = (headers: RequestInit["headers"]): Record<string, string> => Object.fromEntries(new Headers(headers ?? {}));
 
 function reason(error: unknown): string {

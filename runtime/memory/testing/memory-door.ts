@@ -21,7 +21,7 @@ export interface MemoryDoor {
 
 const dimension = 256;
 
-/** The memory operations over an embedded database, with agents and projects beside them. */
+/** The memory, agent and project operations over an embedded database. */
 export async function openMemoryDoor(
   given: { embed?: Embed; short?: MemoryStore; shortTtlSeconds?: number } = {},
 ): Promise<MemoryDoor> {
