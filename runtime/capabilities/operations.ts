@@ -20,7 +20,9 @@ export const capabilityOperations = [
     const row = await insertCapability(sql, id, capability);
     if (row) return row;
     await demandAgent(sql, id);
-    throw problem("conflict", `capability: the agent "${id}" already has the capability "${capability}"`, { field: "capability" });
+    throw problem("conflict", `capability: the agent "${id}" already has the capability "${capability}"`, {
+      field: "capability",
+    });
   }),
   handle(capabilities.remove, async ({ id, capability_id }, { sql }) => {
     if (await deleteCapability(sql, id, capability_id)) return {};

@@ -36,7 +36,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 
 /** What went wrong as its reader needs it: the stack only of what nobody foresaw. */
 function plain(error: unknown): string {
-  if (error instanceof ConfigError) return `The configuration is not valid:\n${error.message}`;
+  if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (error instanceof StartError || error instanceof RequestError || error instanceof Problem) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -36,8 +36,7 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     const row = await insertServer(sql, { name, provider, url, agent_id }).catch((error) => {
       throw isMissingReference(error) ? absent() : error;
     });
-    if (!row)
-      throw problem("conflict", `name: an MCP server with tools named ${provider}.* already exists`, { field: "name" });
+    if (!row) throw problem("conflict", `name: an MCP server with tools named ${provider}.* already exists`, { field: "name" });
     discovery.soon(row);
     return asEntity(row);
   }),

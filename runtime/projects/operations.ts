@@ -10,7 +10,9 @@ import * as queries from "./queries.ts";
 
 const absent = (id: number) => problem("not_found", `No project has the id ${id}.`);
 const taken = () =>
-  problem("conflict", "source_project_id: a project with this source and source_project_id already exists", { field: "source_project_id" });
+  problem("conflict", "source_project_id: a project with this source and source_project_id already exists", {
+    field: "source_project_id",
+  });
 
 /** The latest memories of a project, newest first. */
 export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;

@@ -44,7 +44,7 @@ test("bad values stop the start, with one line for each, and secrets are not sho
   });
   expect(code).toBe(1);
   const [title, ...lines] = logs.trim().split("\n");
-  expect(title).toBe("The configuration is not valid:");
+  expect(title).toBe("Invalid configuration:");
   expect(lines.map((line) => line.split(":")[0]).sort()).toEqual([
     ...["API_KEYS", "DATABASE_URL", "ENCRYPTION_KEY", "GRPC_PORT", "LLM_BASE_URL", "LLM_MAX_TOOL_ROUNDS", "LLM_TIMEOUT_SECONDS"],
     "PORT",

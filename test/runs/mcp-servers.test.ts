@@ -73,7 +73,7 @@ test("a real server is registered, discovered, offered and called", { timeout: l
   const server = await settled("Everything");
   expect(server).toMatchObject({
     status: "connected",
-    last_error: expect.stringMatching(/^1 of its tools left out: .*as a task only/),
+    last_error: expect.stringMatching(/^1 of its tools omitted: .*requires task execution/),
   });
   expect(server.tools.map((tool) => tool.qualified_name)).toEqual(
     expect.arrayContaining(["everything.echo", "everything.get-sum"]),
@@ -151,7 +151,7 @@ test("a server that lies keeps its good tools; their failures are its own", { ti
   const server = await settled("liar");
   expect(server).toMatchObject({
     status: "connected",
-    last_error: expect.stringMatching(/1 of its tools left out: "no schema"/),
+    last_error: expect.stringMatching(/1 of its tools omitted: "no schema"/),
   });
   expect(server.tools.map((tool) => tool.name)).toEqual(["huge", "odd result"]);
   expect(await execute("liar.huge", {})).toMatchObject({

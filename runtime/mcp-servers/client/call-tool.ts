@@ -26,8 +26,7 @@ export function readResult(answer: Readonly<Record<string, unknown>>): unknown {
   const texts = Array.isArray(content) ? content.map(asText) : [];
   if (isError === true) throw new ServerFault(`answered with an error: ${texts.join("\n") || "no message"}`);
   if (typeof structuredContent === "object" && structuredContent !== null) {
-    if (tooDeep(structuredContent, maxDepth))
-      throw new ServerFault(`returned content nested more than ${maxDepth} levels deep`);
+    if (tooDeep(structuredContent, maxDepth)) throw new ServerFault(`returned content nested more than ${maxDepth} levels deep`);
     return structuredContent;
   }
   if (!Array.isArray(content)) throw new ServerFault("returned an invalid answer to tools/call");

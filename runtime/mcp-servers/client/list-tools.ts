@@ -80,8 +80,7 @@ export function readTools(given: readonly unknown[]): Discovered {
     size += JSON.stringify(tool).length;
     if (tools.has(tool.name)) reasons.push(`${tool.remote_name}: duplicate name`);
     else if (tools.size === mostTools) reasons.push(`${tool.remote_name}: the server has more than ${mostTools} tools`);
-    else if (size > largestList)
-      reasons.push(`${tool.remote_name}: the tool descriptions exceed ${largestList} characters`);
+    else if (size > largestList) reasons.push(`${tool.remote_name}: the tool descriptions exceed ${largestList} characters`);
     else tools.set(tool.name, tool);
   }
   return { tools: [...tools.values()], left_out: reasons.length > 0 ? summary(reasons) : null };
