@@ -3,7 +3,7 @@ import memoryPgvector from "@signalbox/plugin-memory-pgvector";
 import memoryRedis from "@signalbox/plugin-memory-redis";
 import { prepareMemory } from "../memory/prepare.ts";
 import { reembed } from "../memory/reembed.ts";
-import { createKeep } from "../memory/repository.ts";
+import { createMemoryRepository } from "../memory/repository.ts";
 import { openStores } from "../memory/stand-alone.ts";
 import { exportMemories, importMemories, linesOf } from "../memory/transfer.ts";
 import { readConfig } from "../platform/config.ts";
@@ -53,9 +53,9 @@ export const runExport = (out: Write, err: Write): Promise<void> =>
 
 /** `signalbox memory import <file>`: what `export` wrote; answers whether every line was good. */
 export const runImport = (file: string, out: Write, err: Write): Promise<boolean> =>
-  withStores(err, async ({ keep }) => {
+  withStores(err, async ({ repository }) => {
     const { created, skipped, failed } = await importMemories(
-      keep,
+      repository,
       linesOf(file === "-" ? process.stdin : createReadStream(file)),
     );
     for (const { line, error } of failed) err(`line ${line}: ${error}\n`);
@@ -63,21 +63,28 @@ export const runImport = (file: string, out: Write, err: Write): Promise<boolean
     return failed.length === 0;
   });
 
-type Stored = Parameters<typeof exportMemories>[0] & { readonly keep: ReturnType<typeof createKeep> };
+type Stored = Parameters<typeof exportMemories>[0] & { readonly repository: ReturnType<typeof createMemoryRepository> };
 
 const withStores = <T>(err: Write, work: (stored: Stored) => Promise<T>): Promise<T> =>
   onDatabase(err, inUse, async (database, log) => {
     await migrate(database, log);
     const config = readConfig();
-    const ground = await prepareMemory(config, database, { ...log, info: () => {} });
+    const resources = await prepareMemory(config, database, { ...log, info: () => {} });
     try {
-      const stores = await openStores(ground, builtIns, config, log);
+      const stores = await openStores(resources, builtIns, config, log);
       const { sql } = database;
-      const keep = createKeep({ sql, stores, log, ...ground, shortTtlSeconds: config.REDIS_MEMORY_TTL, stored: () => {} });
-      return await work({ sql, stores, keep });
+      const repository = createMemoryRepository({
+        sql,
+        stores,
+        log,
+        ...resources,
+        shortTtlSeconds: config.REDIS_MEMORY_TTL,
+        stored: () => {},
+      });
+      return await work({ sql, stores, repository });
     } catch (error) {
       throw foreseen(error);
     } finally {
-      await ground.redis?.close();
+      await resources.redis?.close();
     }
   });

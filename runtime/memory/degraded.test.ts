@@ -52,7 +52,7 @@ test("an embedder that is down loses nothing and delays only vectors", { timeout
   const semantic = await search({ query: "gondola" });
   expect(semantic).toMatchObject({
     status: 502,
-    body: { error: expect.stringMatching(/could not be embedded.*could not be reached/) },
+    body: { error: expect.stringMatching(/Failed to embed the query.*could not be reached/) },
   });
   expect(await opened.memory.recall("gondola", { execution_id: null, agent_id: null, project_id: null })).toHaveLength(5);
   down = false;
@@ -108,7 +108,7 @@ test("creations at the same time are embedded together", async () => {
 
 test("a short-term store that is away fails short-term calls alone, with 503", async () => {
   const refused = await create({ key: "short", content: "c", scope: "task" });
-  expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("memory store short does not answer") } });
+  expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("memory store short is unavailable") } });
   expect((await opened.door.get("/api/memory?scope=task")).status).toBe(503);
   expect((await search({ query: "x", mode: "keyword", scope: "task" })).status).toBe(503);
   expect((await create({ key: "long", content: "An albatross", scope: "agent" })).status).toBe(201);

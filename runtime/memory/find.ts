@@ -15,11 +15,11 @@ import { Failure } from "../platform/retry.ts";
 import { type Chunk, type ChunkFilter, matchChunks, nearestChunks } from "./chunk-queries.ts";
 import type { Embedder } from "./embedder.ts";
 import { fuse } from "./fuse.ts";
-import { type Store, type Stores, using } from "./stores.ts";
+import { type MemoryStores, type NamedStore, withStore } from "./stores.ts";
 
 export interface FindDeps {
   readonly sql: Sql;
-  readonly stores: Stores;
+  readonly stores: MemoryStores;
   readonly embedder: Embedder;
   readonly vectors: OpenVectors;
   readonly log: Log;
@@ -70,7 +70,7 @@ async function vectorOf({ embedder, log }: FindDeps, query: Query): Promise<read
 async function byVector(deps: FindDeps, { filter, limit }: Query, vector: readonly number[]): Promise<Found[]> {
   const chunks = deps.anyChunks() ? chunkFilter(filter) : null;
   const [memories, documents] = await Promise.all([
-    inStores(deps, filter, (store) => using(store, (backend) => backend.nearest(vector, filter, limit))),
+    inStores(deps, filter, (store) => withStore(store, (backend) => backend.nearest(vector, filter, limit))),
     chunks ? nearestChunks(deps.vectors.nearest, vector, chunks, limit) : [],
   ]);
   return [...memories.map(asFound), ...documents.map((chunk) => chunkFound(chunk, deps.vectors))].sort(closest).slice(0, limit);
@@ -81,7 +81,7 @@ async function byWords(deps: FindDeps, query: Query, vector: readonly number[] |
   const words = { ...wordsOf(query), vector };
   const chunks = deps.anyChunks() ? chunkFilter(filter) : null;
   const [memories, documents] = await Promise.all([
-    inStores(deps, filter, (store) => using(store, (backend) => backend.match(words, filter, limit))),
+    inStores(deps, filter, (store) => withStore(store, (backend) => backend.match(words, filter, limit))),
     chunks ? matchChunks(deps.sql, words, chunks, limit, deps.vectors) : [],
   ]);
   const ranked = [
@@ -111,7 +111,7 @@ function wordsOf({ mode, text }: Query): Pick<TextQuery, "text" | "words"> {
 export async function inStores<T>(
   { stores, log }: Pick<FindDeps, "stores" | "log">,
   filter: MemoryFilter,
-  ask: (store: Store) => Promise<T[]>,
+  ask: (store: NamedStore) => Promise<T[]>,
 ): Promise<T[]> {
   const short = filter.some((match) => match.scope === undefined || match.scope === "task");
   const onlyShort = filter.length > 0 && filter.every((match) => match.scope === "task");

@@ -1,6 +1,6 @@
 import type { MemoryFilter, StoredMemory } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
-import { type Stores, using } from "./stores.ts";
+import { type MemoryStores, withStore } from "./stores.ts";
 
 export interface Page {
   readonly limit: number;
@@ -9,15 +9,15 @@ export interface Page {
 
 /** One page of the memories of both stores, newest first. */
 export async function listMemories(
-  { stores, log }: { stores: Stores; log: Log },
+  { stores, log }: { stores: MemoryStores; log: Log },
   filter: MemoryFilter,
   page: Page,
 ): Promise<{ items: StoredMemory[]; total: number }> {
   const { long, short } = stores;
   const wantsShort = filter.some(({ scope }) => scope === undefined || scope === "task");
-  if (short === long || !wantsShort) return using(long, (backend) => backend.list(filter, page));
+  if (short === long || !wantsShort) return withStore(long, (backend) => backend.list(filter, page));
   const upTo = page.offset + page.limit;
-  const recent = await using(short, (backend) => backend.list(filter, { limit: upTo, offset: 0 })).catch((error) => {
+  const recent = await withStore(short, (backend) => backend.list(filter, { limit: upTo, offset: 0 })).catch((error) => {
     // Only the short-term store holds them.
     if (filter.every(({ scope }) => scope === "task")) throw error;
     log.warn("short-term memories omitted from a list", { error: String(error) });
@@ -25,7 +25,7 @@ export async function listMemories(
   });
   // However the two lists interleave, at least this many long-term memories precede the page.
   const start = Math.max(0, page.offset - recent.items.length);
-  const rest = await using(long, (backend) => backend.list(filter, { limit: upTo - start, offset: start }));
+  const rest = await withStore(long, (backend) => backend.list(filter, { limit: upTo - start, offset: start }));
   const items = merge(recent.items, rest.items, page.offset - start, page.limit);
   return { items, total: recent.total + rest.total };
 }

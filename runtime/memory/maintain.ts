@@ -6,11 +6,11 @@ import { Failure, sleep } from "../platform/retry.ts";
 import { batchSize, embedBatch, SetAside, waitingChunks } from "./embed-waiting.ts";
 import type { Embedder } from "./embedder.ts";
 import { dropLease, holdLease, sweepKeys } from "./queries.ts";
-import type { Stores } from "./stores.ts";
+import type { MemoryStores } from "./stores.ts";
 
 export interface MaintainDeps {
   readonly sql: Sql;
-  readonly stores: Stores;
+  readonly stores: MemoryStores;
   readonly embedder: Embedder;
   readonly vectors: VectorSettings;
   readonly log: Log;

@@ -47,7 +47,7 @@ test("409 where the key exists, in whichever tier", async () => {
   expect((await create({ key: "twice", content: "one", scope: "organizational" })).status).toBe(201);
   for (const scope of ["task", "agent", "project", "organizational"]) {
     const { status, body } = await create({ key: "twice", content: "two", scope });
-    expect({ status, body }).toEqual({ status: 409, body: { error: 'key: a memory with the key "twice" exists already' } });
+    expect({ status, body }).toEqual({ status: 409, body: { error: 'key: a memory with the key "twice" already exists' } });
   }
   expect((await opened.door.get(path("twice"))).body.content).toBe("one");
 });
@@ -110,7 +110,7 @@ test.each(["a/b/../c", "search", "100%", "%2F", "a b+c", "ключ/é", "x?y=z#f
     expect(await opened.door.del(path(key))).toMatchObject({ status: 204, body: null });
     expect(await opened.door.del(path(key))).toMatchObject({
       status: 404,
-      body: { error: expect.stringContaining("There is no memory") },
+      body: { error: expect.stringContaining("No memory has the key") },
     });
     expect((await opened.door.get(path(key))).status).toBe(404);
   },

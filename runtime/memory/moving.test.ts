@@ -9,9 +9,9 @@ import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import { copyCluster } from "../platform/database/test-folder.ts";
 import { quiet } from "../transports/http/testing/door.ts";
-import { type Ground, prepareMemory } from "./prepare.ts";
+import { type MemoryResources, prepareMemory } from "./prepare.ts";
 import { type Progress, reembed } from "./reembed.ts";
-import { createKeep } from "./repository.ts";
+import { createMemoryRepository } from "./repository.ts";
 import { openStores } from "./stand-alone.ts";
 import { exportMemories, importMemories, linesOf } from "./transfer.ts";
 
@@ -31,10 +31,17 @@ afterAll(async () => {
 
 async function open(dimension: number) {
   const config = configOf(dimension);
-  const ground: Ground = { ...(await prepareMemory(config, database, quiet)), redis: null };
-  const stores = await openStores(ground, [memoryPgvector], config, quiet);
-  const keep = createKeep({ ...ground, sql: database.sql, stores, shortTtlSeconds: 3600, log: quiet, stored: () => {} });
-  return { stores, keep, vectors: ground.vectors, embedder: ground.embedder };
+  const resources: MemoryResources = { ...(await prepareMemory(config, database, quiet)), redis: null };
+  const stores = await openStores(resources, [memoryPgvector], config, quiet);
+  const keep = createMemoryRepository({
+    ...resources,
+    sql: database.sql,
+    stores,
+    shortTtlSeconds: 3600,
+    log: quiet,
+    stored: () => {},
+  });
+  return { stores, keep, vectors: resources.vectors, embedder: resources.embedder };
 }
 const lines = async (stores: Awaited<ReturnType<typeof open>>["stores"]) => {
   const all: string[] = [];
@@ -59,7 +66,7 @@ test("export and import give back the same memories", { timeout: 60_000 }, async
   );
   expect(result).toMatchObject({ created: 450, skipped: 1 });
   expect(result.failed.map(({ line }) => line)).toEqual([453, 454, 455]);
-  expect(result.failed[2]?.error).toContain('no agent "nobody"');
+  expect(result.failed[2]?.error).toContain('no agent has the id "nobody"');
   const sorted = (all: string[]) =>
     [...all].map((one) => ({ ...JSON.parse(one), ttl_seconds: 0 })).sort((a, b) => (a.key < b.key ? -1 : 1));
   expect(sorted(await lines(stores))).toEqual(sorted(exported));

@@ -7,15 +7,15 @@ import type { Embedder } from "./embedder.ts";
 import { type Found, find, type Query } from "./find.ts";
 import { listMemories, type Page } from "./list.ts";
 import { startMaintenance } from "./maintain.ts";
-import { createRecall, type Recall, watchOccupied } from "./recall.ts";
-import { createKeep, type Keep } from "./repository.ts";
-import type { Stores } from "./stores.ts";
+import { createRecall, type Recall, watchStoredKinds } from "./recall.ts";
+import { createMemoryRepository, type MemoryRepository } from "./repository.ts";
+import type { MemoryStores } from "./stores.ts";
 
 export interface MemoryOptions {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly log: Log;
-  readonly stores: Stores;
+  readonly stores: MemoryStores;
   readonly embedder: Embedder;
   readonly vectors: OpenVectors;
   /** Default limit of a search. */
@@ -29,7 +29,7 @@ export interface MemoryOptions {
 }
 
 /** Memory as used by HTTP, gRPC and prompts. */
-export interface Memory extends Keep {
+export interface Memory extends MemoryRepository {
   list(filter: MemoryFilter, page: Page): Promise<{ items: StoredMemory[]; total: number }>;
   search(query: Omit<Query, "limit"> & { limit?: number }): Promise<Found[]>;
   readonly recall: Recall;
@@ -40,10 +40,10 @@ export interface Memory extends Keep {
 
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { sql, bus, log } = options;
-  const occupied = await watchOccupied(sql, bus, (error) => log.warn("failed to check whether memories exist", { error }));
+  const occupied = await watchStoredKinds(sql, bus, (error) => log.warn("failed to check whether memories exist", { error }));
   const finding = { ...options, anyChunks: occupied.chunks };
   const maintenance = startMaintenance(options);
-  const keep = createKeep({
+  const keep = createMemoryRepository({
     ...options,
     stored: (waits) => {
       occupied.note("memories");

@@ -10,10 +10,10 @@ import { openRedis, type Redis } from "../platform/redis/client.ts";
 import type { Host } from "../plugins/host.ts";
 import { createEmbedder, type Embedder, localEmbedder } from "./embedder.ts";
 import { checkModel } from "./settings.ts";
-import { type Stores, storesOf } from "./stores.ts";
+import { type MemoryStores, storesOf } from "./stores.ts";
 
 /** Resources that must be ready before the memory plugins are set up. */
-export interface Ground {
+export interface MemoryResources {
   readonly embedder: Embedder;
   readonly vectors: OpenVectors;
   readonly redis: Redis | null;
@@ -38,7 +38,7 @@ export type MemoryConfig = Pick<
 /** Tables with an `embedding` column. */
 export const vectorTables = ["memories", "document_chunks"] as const;
 
-export async function prepareMemory(config: MemoryConfig, database: Database, log: Log): Promise<Ground> {
+export async function prepareMemory(config: MemoryConfig, database: Database, log: Log): Promise<MemoryResources> {
   const embedder = embedderOf(config);
   const { installation } = await checkModel(database.sql, embedder.model, embedder.dimension);
   const vectors = await openVectors(database, vectorTables, vectorOptions(config, embedder), log);
@@ -73,7 +73,7 @@ export function embedderOf(config: MemoryConfig): Embedder {
 }
 
 /** The stores provided by plugins: long-term memories in the configured one, short-term ones on Redis if available. */
-export function storesFrom(host: Host, withRedis: boolean, longTerm: string): Stores {
+export function storesFrom(host: Host, withRedis: boolean, longTerm: string): MemoryStores {
   const named = (name: string) => {
     const backend = host.memories.get(name);
     const there = [...host.memories.keys()].join(", ");

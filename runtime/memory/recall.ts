@@ -27,7 +27,7 @@ const recallTimeoutMs = 12_000;
 
 export function createRecall(
   deps: FindDeps,
-  options: { limit: number; occupied: Occupied; warn: (message: string, context: Record<string, unknown>) => void },
+  options: { limit: number; occupied: StoredKinds; warn: (message: string, context: Record<string, unknown>) => void },
 ): Recall {
   return async (content, viewer) => {
     if (options.limit === 0 || !options.occupied.maybe()) return [];
@@ -58,7 +58,7 @@ export function createRecall(
 const longestQuery = 8_000;
 
 /** Whether any memory or document may exist, answered without a query: on an empty service recall costs nothing. */
-export interface Occupied {
+export interface StoredKinds {
   readonly maybe: () => boolean;
   /** The same for document chunks alone: without any, a search makes one query fewer. */
   readonly chunks: () => boolean;
@@ -69,7 +69,7 @@ export interface Occupied {
 
 const lookMs = 10_000;
 
-export async function watchOccupied(sql: Sql, bus: Bus, failed: (error: unknown) => void): Promise<Occupied> {
+export async function watchStoredKinds(sql: Sql, bus: Bus, failed: (error: unknown) => void): Promise<StoredKinds> {
   const some = { memories: false, chunks: false };
   const look = async () => {
     const found = await anythingStored(sql);

@@ -3,10 +3,10 @@ import type { Config } from "../platform/config.ts";
 import type { Database } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { embedBatch, SetAside, type Waiting, waitingChunks } from "./embed-waiting.ts";
+import { inDatabase } from "./inline-store.ts";
 import { embedderOf, prepareMemory, vectorTables } from "./prepare.ts";
 import { changeModel, countUnembedded, findSettings } from "./queries.ts";
 import { openStores } from "./stand-alone.ts";
-import { inDatabase } from "./store-together.ts";
 
 const mostElsewhere = 100_000;
 const answerMs = 60_000;
@@ -33,9 +33,9 @@ export async function reembed(
   // Check the model first: an unavailable one, or one with vectors of another length, must not cost the existing vectors.
   if (changed) await embedder.embedAll(["hello"], AbortSignal.any([signal, AbortSignal.timeout(answerMs)]));
   if (changed) await changeModel(sql, vectorTables, model, dimension);
-  const ground = await prepareMemory(config, database, log);
+  const resources = await prepareMemory(config, database, log);
   try {
-    const stores = await openStores(ground, options.builtIns, config, log);
+    const stores = await openStores(resources, options.builtIns, config, log);
     // Vectors in the database were dropped with their column.
     if (changed && stores.short !== stores.long) await stores.short.backend.clearVectors();
     // The database counts its rows; short-term memories elsewhere are few.
@@ -45,11 +45,11 @@ export async function reembed(
     let done = 0;
     told({ done, total });
     const refused = new SetAside();
-    const everything: Waiting[] = [...stores.all.map(({ backend }) => backend), waitingChunks(sql, ground.vectors)];
+    const everything: Waiting[] = [...stores.all.map(({ backend }) => backend), waitingChunks(sql, resources.vectors)];
     for (const waiting of everything) {
       for (let count = -1; count !== 0; done += count) {
         signal.throwIfAborted();
-        count = await embedBatch(waiting, ground.embedder, refused, signal);
+        count = await embedBatch(waiting, resources.embedder, refused, signal);
         total = Math.max(total, done + count);
         if (count > 0) told({ done: done + count, total });
       }
@@ -57,6 +57,6 @@ export async function reembed(
     if (refused.size > 0) log.warn("the model refused some texts; only keyword search finds them", { texts: refused.size });
     return { done: done - refused.size, total };
   } finally {
-    await ground.redis?.close();
+    await resources.redis?.close();
   }
 }

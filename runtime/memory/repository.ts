@@ -5,6 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Embedder } from "./embedder.ts";
+import { createInlineStore, type InlineStore, inDatabase, quoted, requireReferences, taken } from "./inline-store.ts";
 import {
   confirmKeys,
   findKey,
@@ -16,12 +17,11 @@ import {
   suspectKey,
   takeKey,
 } from "./queries.ts";
-import { inDatabase, quoted, requireThere, type StoreTogether, storeTogether, taken } from "./store-together.ts";
-import { type Store, type Stores, storeFor, using } from "./stores.ts";
+import { type MemoryStores, type NamedStore, storeFor, withStore } from "./stores.ts";
 
-export interface KeepDeps {
+export interface MemoryRepositoryDeps {
   readonly sql: Sql;
-  readonly stores: Stores;
+  readonly stores: MemoryStores;
   readonly embedder: Embedder;
   /** Default lifetime of a short-term memory, seconds. */
   readonly shortTtlSeconds: number;
@@ -43,7 +43,7 @@ export interface MemoryInput {
 }
 
 /** Creates, reads and deletes a memory by its key. */
-export interface Keep {
+export interface MemoryRepository {
   create(input: MemoryInput): Promise<StoredMemory>;
   get(key: string): Promise<StoredMemory>;
   remove(key: string): Promise<void>;
@@ -51,21 +51,21 @@ export interface Keep {
 
 const absent = (key: string) => problem("not_found", `No memory has the key ${quoted(key)}.`);
 
-export function createKeep(deps: KeepDeps): Keep {
+export function createMemoryRepository(deps: MemoryRepositoryDeps): MemoryRepository {
   const { sql, log } = deps;
-  const ways = { confirm: confirmLater(sql), together: storeTogether(deps) };
+  const ways = { confirm: confirmLater(sql), together: createInlineStore(deps) };
   return {
     create: (input) => create(deps, input, ways),
     get: async (key) => {
       const store = await storeOf(deps, key);
-      const memory = store && (await using(store, (backend) => backend.get(key)));
+      const memory = store && (await withStore(store, (backend) => backend.get(key)));
       if (!memory) throw absent(key);
       return memory;
     },
     remove: async (key) => {
       const row = await findKey(sql, key);
       const store = await storeOf(deps, key, row);
-      const gone = store && (await using(store, (backend) => backend.delete(key)));
+      const gone = store && (await withStore(store, (backend) => backend.delete(key)));
       if (row) await releaseKey(sql, key, row.id).catch((error) => log.warn("a key was not released", { error }));
       if (!gone) throw absent(key);
     },
@@ -90,10 +90,10 @@ const confirmLater = (sql: Sql): Confirm =>
 
 /** The store that holds a key; `undefined` if the key is free. */
 async function storeOf(
-  { sql, stores }: KeepDeps,
+  { sql, stores }: MemoryRepositoryDeps,
   key: string,
   known?: Awaited<ReturnType<typeof findKey>>,
-): Promise<Store | undefined> {
+): Promise<NamedStore | undefined> {
   const row = known ?? (await findKey(sql, key));
   if (!row || row.free) return undefined;
   const store = stores.named(row.store);
@@ -102,9 +102,9 @@ async function storeOf(
 }
 
 async function create(
-  deps: KeepDeps,
+  deps: MemoryRepositoryDeps,
   input: MemoryInput,
-  ways: { readonly confirm: Confirm; readonly together: StoreTogether },
+  ways: { readonly confirm: Confirm; readonly together: InlineStore },
 ): Promise<StoredMemory> {
   const { key, content, scope, agent_id = null, project_id = null, task_id = null } = input;
   const store = storeFor(deps.stores, scope);
@@ -122,8 +122,8 @@ async function create(
 
 /** For a store outside the database, in three steps: reserve the key, write the memory, confirm. Returns whether it waits for its vector. */
 async function apart(
-  deps: KeepDeps,
-  store: Store,
+  deps: MemoryRepositoryDeps,
+  store: NamedStore,
   memory: StoredMemory,
   one: Reservation,
   embed: () => Promise<number[] | null>,
@@ -136,7 +136,7 @@ async function apart(
   const embedding = await embed();
   let stored: boolean;
   try {
-    stored = await using(store, (backend) => backend.put({ ...memory, ttl_ms: one.ttl_ms, embedding }));
+    stored = await withStore(store, (backend) => backend.put({ ...memory, ttl_ms: one.ttl_ms, embedding }));
   } catch (error) {
     await suspectKey(deps.sql, key, one.id).catch(() => {});
     throw error;
@@ -153,9 +153,9 @@ async function apart(
 }
 
 /** If creation took so long that another one may have taken the key, undo it. */
-async function keepOrGiveUp(store: Store, key: string, confirmed: Promise<boolean>): Promise<void> {
+async function keepOrGiveUp(store: NamedStore, key: string, confirmed: Promise<boolean>): Promise<void> {
   if (await confirmed) return;
-  await using(store, (backend) => backend.delete(key));
+  await withStore(store, (backend) => backend.delete(key));
   throw taken(key);
 }
 
@@ -164,10 +164,10 @@ async function keepOrGiveUp(store: Store, key: string, confirmed: Promise<boolea
  * the key of a memory that no longer exists, because its creation died or its
  * store lost it.
  */
-async function holdKey({ sql, stores }: KeepDeps, one: Reservation, refers: References): Promise<void> {
+async function holdKey({ sql, stores }: MemoryRepositoryDeps, one: Reservation, refers: References): Promise<void> {
   const reserve = async () => {
     const { held, agent, project } = await reserveKey(sql, one, refers, one.store === inDatabase);
-    requireThere({ agent, project }, refers);
+    requireReferences({ agent, project }, refers);
     return held;
   };
   if (await reserve()) return;
@@ -178,6 +178,6 @@ async function holdKey({ sql, stores }: KeepDeps, one: Reservation, refers: Refe
   }
   if (holder.pending) throw taken(one.key);
   const store = stores.named(holder.store);
-  const there = store ? await using(store, (backend) => backend.get(one.key)) : null;
+  const there = store ? await withStore(store, (backend) => backend.get(one.key)) : null;
   if (there || !(await takeKey(sql, holder.id, one))) throw taken(one.key);
 }

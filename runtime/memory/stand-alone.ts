@@ -4,16 +4,16 @@ import type { Log } from "../platform/log.ts";
 import { leanFetch } from "../platform/network/lean-fetch.ts";
 import { createHost } from "../plugins/host.ts";
 import { loadBuiltIns } from "../plugins/load.ts";
-import { type Ground, storesFrom } from "./prepare.ts";
-import type { Stores } from "./stores.ts";
+import { type MemoryResources, storesFrom } from "./prepare.ts";
+import type { MemoryStores } from "./stores.ts";
 
 /** The built-in stores without the rest of the service, for the command line. */
 export async function openStores(
-  { redis, grants }: Ground,
+  { redis, grants }: MemoryResources,
   builtIns: readonly Plugin[],
   config: Config,
   log: Log,
-): Promise<Stores> {
+): Promise<MemoryStores> {
   const needed = builtIns.filter(({ needs }) => needs.includes("vectors") && (redis || !needs.includes("redis")));
   const loaded = await loadBuiltIns({
     builtIns: needed,

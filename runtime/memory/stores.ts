@@ -1,28 +1,28 @@
 import { problem } from "@signalbox/schema/problem";
 import type { MemoryScope, MemoryStore, PluginErrorShape } from "@signalbox/sdk";
 
-/** A backend, by the name stored with the keys. */
-export interface Store {
+/** A memory store with the name that its keys are stored under. */
+export interface NamedStore {
   readonly name: string;
   readonly backend: MemoryStore;
 }
 
 /** Memory stores: scope `task` in the short-term store, all others in the long-term one. */
-export interface Stores {
-  readonly long: Store;
+export interface MemoryStores {
+  readonly long: NamedStore;
   /** The long-term store itself if short-term memories are kept in the database. */
-  readonly short: Store;
+  readonly short: NamedStore;
   /** All stores, without duplicates. */
-  readonly all: readonly Store[];
-  readonly named: (name: string) => Store | undefined;
+  readonly all: readonly NamedStore[];
+  readonly named: (name: string) => NamedStore | undefined;
 }
 
-export function storesOf(long: Store, short: Store): Stores {
+export function storesOf(long: NamedStore, short: NamedStore): MemoryStores {
   const all = long.name === short.name ? [long] : [long, short];
   return { long, short, all, named: (name) => all.find((store) => store.name === name) };
 }
 
-export const storeFor = (stores: Stores, scope: MemoryScope): Store => (scope === "task" ? stores.short : stores.long);
+export const storeFor = (stores: MemoryStores, scope: MemoryScope): NamedStore => (scope === "task" ? stores.short : stores.long);
 
 /** An unavailable store is reported to the caller; any other error is internal. */
 export function asStoreProblem(error: unknown, store: string): unknown {
@@ -34,7 +34,7 @@ export function asStoreProblem(error: unknown, store: string): unknown {
   });
 }
 
-export async function using<T>(store: Store, run: (backend: MemoryStore) => Promise<T>): Promise<T> {
+export async function withStore<T>(store: NamedStore, run: (backend: MemoryStore) => Promise<T>): Promise<T> {
   try {
     return await run(store.backend);
   } catch (error) {

@@ -4,8 +4,8 @@ import { z } from "zod";
 import type { Sql } from "../platform/database/client.ts";
 import { invalid, refuseUnstorable } from "../platform/operation.ts";
 import { listKeys } from "./queries.ts";
-import type { Keep } from "./repository.ts";
-import { type Stores, using } from "./stores.ts";
+import type { MemoryRepository } from "./repository.ts";
+import { type MemoryStores, withStore } from "./stores.ts";
 
 const pageSize = 200;
 
@@ -13,13 +13,13 @@ const pageSize = 200;
  * Every memory as one line of JSON: the body of `POST /api/memory` plus `created_at`; `ttl_seconds` is the remaining
  * lifetime. Sorted by key, so concurrent writes and deletions do not shift the pages.
  */
-export async function* exportMemories({ sql, stores }: { sql: Sql; stores: Stores }): AsyncGenerator<string> {
+export async function* exportMemories({ sql, stores }: { sql: Sql; stores: MemoryStores }): AsyncGenerator<string> {
   for (let after = ""; ; ) {
     const keys = await listKeys(sql, after, pageSize);
     const memories = await Promise.all(
       keys.map(async ({ key, store }) => {
         const place = stores.named(store);
-        return place ? using(place, (backend) => backend.get(key)) : null;
+        return place ? withStore(place, (backend) => backend.get(key)) : null;
       }),
     );
     for (const [i, memory] of memories.entries()) {
@@ -61,7 +61,7 @@ export async function* linesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<
 
 /** Imports the output of `exportMemories`. An invalid line is reported by number; the others are imported. */
 export async function importMemories(
-  keep: Keep,
+  keep: MemoryRepository,
   lines: AsyncIterable<string>,
   told: (done: number) => void = () => {},
 ): Promise<Imported> {

@@ -176,7 +176,7 @@ describe("what is not right", () => {
   test.each(["/api/agents/events/pending", "/api/redis/events/pending"])("%s: there is no such queue", async (path) => {
     expect(await door.get(path)).toMatchObject({
       status: 404,
-      body: { error: expect.stringMatching(/no queue.*loaded: .*postgres/) },
+      body: { error: expect.stringMatching(/No queue is named.*Available: .*postgres/) },
     });
   });
   test("unknown events, limits and leases", async () => {

@@ -87,7 +87,7 @@ describeOnDatabases("knowledge sources", (database) => {
       [{ config: { ...config, space_keys: [] } }, /^config\.space_keys: must name at least one space/],
       [{ config: { ...config, space_key: "DOCS" } }, /^config\.space_key: is not known to wiki; it knows: base_url/],
       [{ config: { ...config, is_cloud: "yes" } }, /^config\.is_cloud: /],
-      [{ project_id: 2_000_000 }, /^project_id: there is no project 2000000/],
+      [{ project_id: 2_000_000 }, /^project_id: no project has the id 2000000/],
       [{ enabled: "yes" }, /^enabled: /],
     ];
     for (const [more, message] of wrong) expectRefused(await service.post("/api/knowledge-sources", body(more)), 400, message);
@@ -152,7 +152,7 @@ describeOnDatabases("knowledge sources", (database) => {
     const { body: jobs, headers } = await service.get<Job[]>(`${path(id)}/jobs?limit=1`);
     expect([jobs.length, jobs[0]?.status, headers.get("x-total-count")]).toEqual([1, "failed", "2"]);
     const watched = await service.get<Body[]>("/api/watchdog?limit=100");
-    expect(watched.body.some(({ message }) => message === "a knowledge source could not be synced")).toBe(true);
+    expect(watched.body.some(({ message }) => message === "knowledge source sync failed")).toBe(true);
     expect(JSON.stringify([failed, watched.body, service.logs()])).not.toContain(account.api_token);
   });
 

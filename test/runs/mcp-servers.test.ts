@@ -137,7 +137,7 @@ test.each([
   ["/moved", /307|[Rr]edirect/],
   ["/silent", /did not answer within 15 s/],
   ["/endless", /more than 4194304 bytes/],
-  ["/lists", /not a list of tools/],
+  ["/lists", /invalid answer to tools\/list/],
 ])("a server that is %s fails alone, and says why", { timeout: limit }, async (path, why) => {
   const name = `strange ${path.slice(1)}`;
   const url = path === "/gone" ? "http://127.0.0.1:59999/mcp" : `${strange.url}${path}`;

@@ -128,7 +128,7 @@ describe("readTools", () => {
       ["odd", "odd"],
     ]);
     expect(tools[0]).toMatchObject({ read_only: true, idempotent: false, description: "Finds." });
-    expect(left_out).toMatch(/^5 of its tools omitted: .*search.*two of that name.*typed.*long-running.*task/);
+    expect(left_out).toMatch(/^5 of its tools omitted: .*search.*duplicate name.*typed.*long-running.*task/);
   });
 
   test("takes at most 200, and at most 128 KiB of descriptions", () => {
@@ -181,9 +181,9 @@ describe("readResult", () => {
 
   test.each([
     [{ isError: true, content: [{ type: "text", text: "no such city" }] }, /answered with an error: no such city/],
-    [{ isError: true }, /does not say/],
-    [{}, /not a tool's result/],
-    [{ content: "text" }, /not a tool's result/],
+    [{ isError: true }, /no message/],
+    [{}, /invalid answer to tools/],
+    [{ content: "text" }, /invalid answer to tools/],
     [{ structuredContent: JSON.parse(`${"[".repeat(600)}${"]".repeat(600)}`) }, /levels deep/],
   ])("%j is a fault", (given, message) => {
     expect(() => readResult(given)).toThrow(message);

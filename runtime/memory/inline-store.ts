@@ -4,15 +4,15 @@ import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Embedder } from "./embedder.ts";
 import { lookAhead, type Outcome, type References, storeWithKeys } from "./queries.ts";
-import { asStoreProblem, type Store } from "./stores.ts";
+import { asStoreProblem, type NamedStore } from "./stores.ts";
 
 /**
  * Stores a memory with its key in one statement, if the store is in the host's own database. Returns whether the memory waits for
  * its vector, or `null` if this path does not apply: the store is elsewhere, or the key is taken. Throws `bad_request`
  * if an agent or project that it refers to does not exist.
  */
-export type StoreTogether = (
-  store: Store,
+export type InlineStore = (
+  store: NamedStore,
   memory: StoredMemory,
   ttl_ms: number | null,
   embed: () => Promise<number[] | null>,
@@ -22,21 +22,21 @@ export type StoreTogether = (
 export const inDatabase = "pgvector";
 
 interface Waiting {
-  readonly store: Store;
+  readonly store: NamedStore;
   readonly memory: NewMemory;
 }
 
 /** Limits of one statement: memories, and characters of their texts. */
 const most = { maxItems: 16, maxSize: 1_000_000, sizeOf: ({ memory }: Waiting) => memory.content.length };
 
-export function storeTogether({ sql, embedder }: { sql: Sql; embedder: Embedder }): StoreTogether {
+export function createInlineStore({ sql, embedder }: { sql: Sql; embedder: Embedder }): InlineStore {
   const write = batch((all: Waiting[]) => writeAll(sql, all), { ...most, concurrency: 8 });
   return async (store, memory, ttl_ms, embed) => {
     if (store.name !== inDatabase || !store.backend.insertReserved) return null;
     if (!embedder.local) {
       // Refuse invalid memories before paying for an embedding.
       const there = await lookAhead(sql, memory.key, memory);
-      requireThere(there, memory);
+      requireReferences(there, memory);
       if (there.held) return null;
     }
     const embedding = await embed();
@@ -44,7 +44,7 @@ export function storeTogether({ sql, embedder }: { sql: Sql; embedder: Embedder 
       throw asStoreProblem(error, store.name);
     });
     if (!outcome) return null;
-    requireThere(outcome, memory);
+    requireReferences(outcome, memory);
     if (!outcome.held) return null;
     // An earlier attempt whose answer was lost may have stored the memory under this key.
     if (!outcome.stored) throw taken(memory.key);
@@ -70,7 +70,7 @@ async function writeAll(sql: Sql, all: readonly Waiting[]): Promise<(Outcome | n
 }
 
 /** Throws `bad_request` if the agent or project of a memory does not exist. */
-export function requireThere(there: Pick<Outcome, "agent" | "project">, { agent_id, project_id }: References): void {
+export function requireReferences(there: Pick<Outcome, "agent" | "project">, { agent_id, project_id }: References): void {
   if (!there.agent) throw problem("bad_request", `agent_id: no agent has the id "${agent_id}"`, { field: "agent_id" });
   if (!there.project) throw problem("bad_request", `project_id: no project has the id ${project_id}`, { field: "project_id" });
 }
