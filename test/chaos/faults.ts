@@ -48,7 +48,7 @@ const processes: readonly Fault[] = [
     act: (replica, { random, lease }) => frozen(replica, random.between(200, lease * 0.6)),
   },
   {
-    ...{ name: "stop-beyond-lease", weight: 4 },
+    ...{ name: "stop-beyond-lease", weight: 6 },
     act: (replica, { random, lease }) => frozen(replica, lease * random.between(1.1, 1.8)),
   },
 ];
@@ -91,7 +91,7 @@ const databaseFaults: readonly Fault[] = [
     },
   },
   {
-    ...{ name: "stop-and-cut", weight: 3 },
+    ...{ name: "stop-and-cut", weight: 6 },
     // Others take over meanwhile, and it hears nothing of that when it goes on.
     act: async (replica, { random, lease }) => {
       replica.freeze();

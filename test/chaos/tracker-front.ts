@@ -32,10 +32,10 @@ const writeTroubles = (random: Random): readonly (readonly [number, Trouble])[] 
   [0.015, { kind: "status", status: 502, after: true }],
   [0.015, { kind: "reset", after: true }],
   [0.005, { kind: "reset" }],
-  [0.004, { kind: "status", status: 429, retryAfter: Math.ceil(random.between(0, 3)) }],
+  [0.006, { kind: "status", status: 429, retryAfter: Math.ceil(random.between(0, 12)) }],
   [0.01, { kind: "slow", ms: random.between(1000, 4000) }],
   [0.005, { kind: "slow", ms: random.between(1000, 4000), after: true }],
-  [0.002, { kind: "slow", ms: random.between(8000, 15_000) }],
+  [0.006, { kind: "slow", ms: random.between(8000, 15_000) }],
 ];
 const readTroubles = (random: Random): readonly (readonly [number, Trouble])[] => [
   [0.01, { kind: "status", status: 500 }],

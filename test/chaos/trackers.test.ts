@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sendJson } from "../harness/json-client.ts";
+import { eventually } from "../harness/wait.ts";
+import { keyOf, Ledger, writtenIn } from "./ledger.ts";
+import { deltaIssue, type Source, sources } from "./payloads.ts";
+import { seeded } from "./random.ts";
+import { Trackers } from "./trackers.ts";
+import { comments } from "./windows/window.ts";
+
+// What the audit counts is only as good as what the trackers keep.
+
+const deltaBase = "/api/v1/workspaces/acme/projects/8a2f6f0e-3b7e-4c57-9f6b-1f0d9c6f7a10/issues";
+const paths: Readonly<Record<Source, string>> = {
+  alpha: "/repos/octo/app/issues/7/comments",
+  beta: "/api/v4/projects/octo%2Fteam%2Fapp/issues/7/notes",
+  gamma: "/rest/api/3/issue/APP-7/comment",
+  delta: `${deltaBase}/${deltaIssue(7)}/comments/`,
+};
+const authorization: Readonly<Record<Source, Record<string, string>>> = {
+  alpha: { authorization: "token test-token-1" },
+  beta: { authorization: "Bearer test-token-1" },
+  gamma: { authorization: "Basic Ym90OnQ=" },
+  delta: { "x-api-key": "test-key-1" },
+};
+const bodies: Readonly<Record<Source, (text: string) => unknown>> = {
+  alpha: (body) => ({ body }),
+  beta: (body) => ({ body }),
+  gamma: (text) => ({ body: { type: "doc", version: 1, content: [{ type: "paragraph", content: [{ type: "text", text }] }] } }),
+  delta: (text) => ({ comment_html: `<p>${text}</p>` }),
+};
+
+const ledger = new Ledger();
+let trackers: Trackers;
+beforeAll(async () => {
+  trackers = await Trackers.start(ledger, seeded(1));
+});
+afterAll(() => trackers?.close());
+
+const post = (source: Source, text: string) =>
+  sendJson<{ id: string | number }>(trackers.all[source].front.url + paths[source], "POST", bodies[source](text), {
+    headers: authorization[source],
+  });
+
+describe.each(sources)("%s", (source) => {
+  const key = keyOf(7, "first", "final");
+  const keys = () => trackers.all[source].standing().map((text) => writtenIn(text)?.key);
+
+  test("keeps every comment, and those that were deleted again", async () => {
+    const tracker = trackers.all[source];
+    tracker.addIssue(7);
+    const [one, two] = [await post(source, `Answer ${key}`), await post(source, `Answer ${key}`)];
+    expect([one.status, two.status, keys()]).toEqual([201, 201, [key, key]]);
+    const single = source === "alpha" ? "/repos/octo/app/issues/comments" : paths[source].replace(/\/$/, "");
+    const at = `${tracker.front.url}${single}/${two.body.id}${source === "delta" ? "/" : ""}`;
+    expect((await sendJson(at, "DELETE", undefined, { headers: authorization[source] })).status).toBe(204);
+    expect((await sendJson(at, "DELETE", undefined, { headers: authorization[source] })).status).toBe(404);
+    expect([keys(), tracker.takenBack().length, ledger.has(key)]).toEqual([[key], 1, true]);
+  });
+
+  test("holds a request as planned, and carries it out when it is released", async () => {
+    const { front } = trackers.all[source];
+    const plan = front.plan({ method: "POST", path: comments, trouble: { kind: "hold" } });
+    const before = keys().length;
+    const answer = post(source, "held");
+    await eventually(() => plan.met === 1, { interval: 1 });
+    expect(keys()).toHaveLength(before);
+    plan.release();
+    expect((await answer).status).toBe(201);
+    expect(keys()).toHaveLength(before + 1);
+    front.plan({ method: "POST", trouble: { kind: "status", status: 502, after: true } });
+    expect((await post(source, "carried out")).status).toBe(502);
+    expect(keys()).toHaveLength(before + 2);
+  });
+});
+
+test("a seed decides what is drawn, and streams do not disturb one another", () => {
+  const drawn = (random = seeded(7)) => Array.from({ length: 20 }, () => random.next());
+  expect(drawn()).toEqual(drawn());
+  expect(drawn(seeded(8))).not.toEqual(drawn());
+  const whole = seeded(7);
+  whole.stream("other").next();
+  expect(drawn(whole)).toEqual(drawn());
+  const counts = { often: 0, rarely: 0 };
+  const random = seeded(1);
+  for (let times = 0; times < 1000; times++) {
+    const one = random.draw([
+      [0.5, "often"],
+      [0.1, "rarely"],
+    ] as const);
+    if (one) counts[one]++;
+  }
+  expect(counts.often).toBeGreaterThan(3 * counts.rarely);
+  expect(counts.rarely).toBeGreaterThan(50);
+});
