@@ -39,7 +39,7 @@ import type { Routing } from "./webhooks/routing.ts";
 export interface Parts {
   readonly bus: Bus;
   readonly routing: Routing;
-  readonly inbox: Receiver;
+  readonly receiver: Receiver;
   readonly connections: Connections;
   /** Names of the sources of the loaded plugins. */
   readonly sources: () => Iterable<string>;
@@ -53,10 +53,10 @@ export interface Parts {
   readonly memory: Memory;
   readonly knowledge: KnowledgeDeps;
   readonly health: readonly Part[];
-  readonly unread: DeferredWebhooks["waiting"];
+  readonly deferredWebhooks: DeferredWebhooks["waiting"];
   readonly watchdogEnabled: boolean;
   readonly plugins: PluginDeps;
-  readonly polls: Omit<PollParts, "inbox">;
+  readonly polls: Omit<PollParts, "receiver">;
   readonly queues: Queues;
   readonly useCases: ReadonlyMap<string, UseCase>;
 }
@@ -70,7 +70,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...taskOperations(parts.bus, parts.routing),
   ...mappingOperations(parts.bus, parts.sources),
   ...executionOperations(parts.bus),
-  ...eventOperations(parts.inbox),
+  ...eventOperations(parts.receiver),
   ...webhookMappingOperations(parts.webhookMappings),
   ...integrationOperations(parts.integrations),
   ...toolOperations(parts.tools),
@@ -84,8 +84,8 @@ export const bindAll = (parts: Parts): Bound[] => [
   watchdogOperation(parts.watchdogEnabled),
   ...gatewayOperations(parts.gateway),
   ...pluginOperations(parts.plugins),
-  ...pollSourceOperations({ inbox: parts.inbox, ...parts.polls }),
+  ...pollSourceOperations({ receiver: parts.receiver, ...parts.polls }),
   ...queueOperations(parts.queues),
   ...useCaseOperations(parts.useCases),
-  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.fleet), unread: parts.unread }),
+  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.fleet), unread: parts.deferredWebhooks }),
 ];

@@ -36,11 +36,11 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
   const agents = await openAgents(foundations, plugins, closing);
   const work = await startWork(foundations, plugins, agents, closing);
   const { bound, needed } = bindOperations(foundations, plugins, agents, work, closing);
-  const { inbox } = work;
-  plugins.access.use({ bound, inbox });
+  const { receiver } = work;
+  plugins.access.use({ bound, receiver });
   const { sql, exposure, keyring } = foundations;
   const server = await serve({
-    ...{ config, bound, inbox, tools: agents.tools, pluginRoutes: plugins.host.routes, sql, log, exposure, keyring },
+    ...{ config, bound, receiver, tools: agents.tools, pluginRoutes: plugins.host.routes, sql, log, exposure, keyring },
     authenticate: createAuthenticate(keyring),
     ready: async () => (await partsDown(needed)).length === 0,
   });

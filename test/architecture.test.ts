@@ -138,6 +138,23 @@ describe("what stands where", () => {
   });
 });
 
+describe("the path from webhook to comment, in runtime/README.md", () => {
+  const [, section = ""] = textOf("runtime/README.md").split("## From webhook to comment");
+  const path = [...section.matchAll(/`([a-z/-]+\.ts):(\w+)`/g)].map(([, file = "", name = ""]) => ({ file, name }));
+  test("has at most twelve files, from the endpoint to the post", () => {
+    const unique = [...new Set(path.map(({ file }) => file))];
+    expect(unique.length).toBeLessThanOrEqual(12);
+    expect([unique[0], unique.at(-1)]).toEqual(["transports/http/webhook.ts", "execution/post.ts"]);
+  });
+  test("names files and functions that exist", () => {
+    const missing = path.filter(({ file, name }) => {
+      const source = code.find((one) => one.path === `runtime/${file}`);
+      return !source?.functions.some((one) => one.name === name);
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
 describe("how files are written", () => {
   test("400 lines at most; the median at 120 or less", () => {
     const sizes = sources.map(({ lines }) => lines).sort((a, b) => a - b);

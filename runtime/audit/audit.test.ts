@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
-import { claimExecutions, giveBack, releaseExpired } from "../execution/queries.ts";
+import { claimExecutions, releaseExecution, releaseExpired } from "../execution/queries.ts";
 import { type Patch, type StepRow, writeChanges } from "../execution/steps/queries.ts";
 import { cancelExecution, findExecution, requeueFailed } from "../executions/queries.ts";
 import { newId } from "../platform/ids.ts";
@@ -33,7 +33,7 @@ async function claim() {
   const [execution] = await claimExecutions(door.sql, newId(), 1, 30);
   if (!execution) throw new Error("nothing to claim");
   const write = (steps: Partial<StepRow>[], patch: Patch) =>
-    writeChanges(door.sql, [{ ...execution, steps: steps.map(step), settled: [], patch: { agent_id: "worker", ...patch } }]);
+    writeChanges(door.sql, [{ ...execution, steps: steps.map(step), completed: [], patch: { agent_id: "worker", ...patch } }]);
   return { execution, write };
 }
 
@@ -151,7 +151,7 @@ describe("GET /api/agents/:id/audit", () => {
   test("retries, a clean stop, a dead worker and a cancellation", async () => {
     const id = await queue("hard");
     await (await claim()).write([], { state: "queued", error: "busy", failures: 1, delay_ms: 0 });
-    await giveBack(door.sql, (await claim()).execution);
+    await releaseExecution(door.sql, (await claim()).execution);
     await claim();
     await releaseExpired(door.sql, true);
     await claim();

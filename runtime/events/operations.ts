@@ -8,13 +8,13 @@ import { findEvent, listEvents, listExecutionsOfEvent } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
 const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
-/** What can be written out again; a payload nested deeper than that is shown as its text. */
+/** The payload as JSON; one that is nested too deeply to be serialized again, as its text. */
 const shown = (body: Uint8Array) => {
   const text = Buffer.from(body).toString("utf8");
   return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);
 };
 
-export function eventOperations(inbox: Receiver): Bound[] {
+export function eventOperations(receiver: Receiver): Bound[] {
   return [
     handle(webhooks.list, (filter, { sql }) => listEvents(sql, filter)),
     handle(webhooks.get, async ({ id }, { sql }) => {
@@ -26,9 +26,9 @@ export function eventOperations(inbox: Receiver): Bound[] {
     handle(webhooks.replay, async ({ id }, { sql }) => {
       const event = await findEvent(sql, id);
       if (!event) throw absent(id);
-      const entry = await inbox.entry(event.slug);
-      if (!entry) throw problem("not_found", `The webhook "${event.slug}" that it came in by is gone.`);
-      return inbox.accept(entry, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {
+      const entry = await receiver.entry(event.slug);
+      if (!entry) throw problem("not_found", `The webhook "${event.slug}", by which the event arrived, no longer exists.`);
+      return receiver.accept(entry, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {
         replayOf: id,
       });
     }),

@@ -7,42 +7,42 @@ import type { ToolRegistry } from "../tools/registry.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import { callTool } from "./tools-step.ts";
 
-/** What was decided before the first request; kept in the transcript, so that a continued run works by the same rules. */
+/** What is decided before the first request. It is stored in the transcript, so that a resumed run follows the same plan. */
 export interface Plan {
   readonly agent_id: string | null;
   readonly model: string;
   readonly temperature: number | null;
   readonly messages: readonly Message[];
-  /** Qualified names of the tools offered. */
+  /** Qualified names of the tools that the model may call. */
   readonly tools: readonly string[];
 }
 
 export type NewStep = Partial<StepRow> & Pick<StepRow, "kind" | "state">;
 
-/** Where the steps of a conversation are kept: the transcript of an execution, or the record of a chat. */
+/** Stores the steps of a conversation: the transcript of an execution, or the record of a chat. */
 export interface StepLog {
-  /** The step with the number `seq` stands at that index. */
+  /** By `seq`: the step with the number n is at index n. */
   readonly steps: readonly StepRow[];
   add(step: NewStep): StepRow;
   complete(step: StepRow, change: Partial<StepRow>): void;
   flush(patch?: Patch): Promise<void>;
 }
 
-/** A model at work with tools, by a plan. */
+/** A model that works with tools, by a plan. */
 export interface Conversation {
-  /** Begins the keys of its writes. */
+  /** Prefix of the keys of its writes. */
   readonly id: string;
   readonly plan: Plan;
   readonly log: StepLog;
   readonly signal: AbortSignal;
-  /** What `project` is where a tool takes one and the model names none. */
+  /** The `project` of a tool call where the tool takes one and the model names none. */
   readonly project: string | null;
-  readonly connectionOf: (source: string) => Promise<Connection | null>;
-  /** A passing failure of a tool ends the attempt, because there will be another. Else the model is told of it. */
+  readonly connectionFor: (source: string) => Promise<Connection | null>;
+  /** A transient failure of a tool ends the attempt, because it will be retried. Otherwise the model gets the error. */
   readonly resumable: boolean;
-  /** Longest wait between two tries of one request, milliseconds. */
-  readonly patienceMs?: number;
-  /** Hears the answer while it is written. */
+  /** Longest wait between two attempts of one request, milliseconds. */
+  readonly longestRetryWaitMs?: number;
+  /** Gets the answer in pieces while the model writes it. */
   readonly onDelta?: (text: string) => void;
   readonly onToolCall?: (step: StepRow) => void;
 }
@@ -55,19 +55,19 @@ export interface ConversationDeps {
   readonly trackerUpdates: boolean;
 }
 
-/** Model and tools in turns, until an answer without tool calls or the last round. Continues behind the last step of the log. */
-export async function converse(talk: Conversation, deps: ConversationDeps): Promise<string> {
-  const tools = talk.plan.tools.map((name) => deps.tools.get(name)).filter((tool) => tool !== undefined);
+/** Alternates between the model and its tools until an answer without tool calls, or the last round. Resumes behind the last step of the log. */
+export async function converse(conversation: Conversation, deps: ConversationDeps): Promise<string> {
+  const tools = conversation.plan.tools.map((name) => deps.tools.get(name)).filter((tool) => tool !== undefined);
   for (let round = 0; ; round++) {
     const withTools = round < deps.maxToolRounds;
-    const answer = modelSteps(talk.log)[round] ?? (await ask(talk, withTools ? tools : [], deps));
+    const answer = modelSteps(conversation.log)[round] ?? (await ask(conversation, withTools ? tools : [], deps));
     const { content, tool_calls } = answer.output as ModelOutput;
     if (!withTools || tool_calls.length === 0) return content;
     for (const [i, call] of tool_calls.entries()) {
-      const done = toolStepsAfter(talk.log, answer)[i];
+      const done = toolStepsAfter(conversation.log, answer)[i];
       if (done && done.state !== "started") continue;
-      const step = await callTool(talk, call, done, deps);
-      talk.onToolCall?.(step);
+      const step = await callTool(conversation, call, done, deps);
+      conversation.onToolCall?.(step);
     }
   }
 }
@@ -86,8 +86,8 @@ function toolStepsAfter(log: StepLog, answer: StepRow): StepRow[] {
   return end === -1 ? rest : rest.slice(0, end);
 }
 
-async function ask(talk: Conversation, tools: readonly RegisteredTool[], deps: ConversationDeps): Promise<StepRow> {
-  const { plan, log, signal } = talk;
+async function ask(conversation: Conversation, tools: readonly RegisteredTool[], deps: ConversationDeps): Promise<StepRow> {
+  const { plan, log, signal } = conversation;
   const { llm } = deps;
   if (!llm) throw new Failure("No LLM is configured. Set LLM_BASE_URL and restart the execution.", { retryable: false });
   const request: ChatRequest = {
@@ -97,8 +97,8 @@ async function ask(talk: Conversation, tools: readonly RegisteredTool[], deps: C
     tools: tools.map(toFunction),
   };
   const began = performance.now();
-  const answer: ChatAnswer = await retry(() => llm.chat(request, signal, talk.onDelta), signal, {
-    longestWaitMs: talk.patienceMs,
+  const answer: ChatAnswer = await retry(() => llm.chat(request, signal, conversation.onDelta), signal, {
+    longestWaitMs: conversation.longestRetryWaitMs,
   });
   const step = log.add({
     kind: "model",
@@ -111,26 +111,28 @@ async function ask(talk: Conversation, tools: readonly RegisteredTool[], deps: C
     cost_usd: answer.costUsd,
     duration_ms: Math.round(performance.now() - began),
   });
-  // A last answer is stored together with the post that follows it; a call of a tool must find it stored.
+  // The last answer is stored together with the post that follows. An answer with tool calls is stored before they run.
   if (answer.toolCalls.length > 0) await log.flush({ agent_id: plan.agent_id });
   return step;
 }
 
-/** The rounds so far, as the model is told them. */
+/** The rounds so far, as messages to the model. */
 function dialogue(log: StepLog): Message[] {
   return modelSteps(log).flatMap((step): Message[] => {
     const { content, tool_calls } = step.output as ModelOutput;
     if (tool_calls.length === 0) return [{ role: "assistant", content }];
     const results = toolStepsAfter(log, step);
-    const answers = tool_calls.map((call, i): Message => ({ role: "tool", tool_call_id: call.id, content: tell(results[i]) }));
+    const answers = tool_calls.map(
+      (call, i): Message => ({ role: "tool", tool_call_id: call.id, content: toolResult(results[i]) }),
+    );
     return [{ role: "assistant", content, tool_calls }, ...answers];
   });
 }
 
-/** Longest tool result that a model is handed, in characters. */
+/** Longest tool result that a model reads, in characters. */
 const maxResult = 50_000;
 
-function tell(step: StepRow | undefined): string {
+function toolResult(step: StepRow | undefined): string {
   const text = JSON.stringify(step?.error ? { error: step.error } : (step?.output ?? null));
   return text.length > maxResult ? `${text.slice(0, maxResult)} [cut: ${text.length} characters in all]` : text;
 }

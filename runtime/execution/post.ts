@@ -2,12 +2,12 @@ import type { PostedComment } from "@signalbox/sdk";
 import { reconcile } from "../platform/reconcile.ts";
 import type { Run, RunDeps } from "./run.ts";
 
-/** Deadline of one call of a source's `deliver` or `find`. */
+/** Timeout of one call of a source's `deliver` or `find`. */
 const callMs = 90_000;
 
 /**
- * Posts the final answer at the issue, once. Returns where it stands, or `null` where nothing was to be posted.
- * Like a tool's write it is stored as started before it goes out, and looked for before it is repeated.
+ * Posts the final answer to the issue, once. Returns its address, or `null` where there is nothing to post. Like a tool's
+ * write it is stored as started before it is sent, and looked for before it is repeated.
  */
 export async function postAnswer(
   { execution, transcript, signal }: Run,
@@ -21,8 +21,8 @@ export async function postAnswer(
   if (before && before.state !== "started") return (before.output as PostedComment | null)?.url ?? null;
   const connection = await deps.connectionFor(execution.source, execution, agentId);
   if (!connection && !before) {
-    // A source that is made by a webhook mapping: there is no tracker behind it.
-    deps.log.info("no plugin posts for this source; the answer is kept as the result", {
+    // The source comes from a webhook mapping: there is no tracker behind it.
+    deps.log.info("no plugin posts for this source; the answer is stored as the result only", {
       execution: execution.id,
       source: execution.source,
     });
@@ -31,9 +31,9 @@ export async function postAnswer(
   const step =
     before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input: { body } });
   if (!deps.trackerUpdates || !connection || connection.missing.length > 0) {
-    const lacks = `${execution.source} is not configured, so nothing was posted; it lacks: ${connection?.missing.join(", ") ?? "a plugin"}`;
-    if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution: execution.id, reason: lacks });
-    transcript.complete(step, deps.trackerUpdates ? { state: "failed", error: lacks } : { state: "dry_run" });
+    const reason = `nothing was posted: ${execution.source} is not configured (missing ${connection?.missing.join(", ") ?? "plugin"})`;
+    if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution: execution.id, reason });
+    transcript.complete(step, deps.trackerUpdates ? { state: "failed", error: reason } : { state: "dry_run" });
     return null;
   }
   const key = `${execution.id}.${step.seq}`;

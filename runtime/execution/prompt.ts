@@ -4,7 +4,7 @@ import type { Message } from "../llm/client.ts";
 import type { Task } from "../tasks/queries.ts";
 import type { Claimed } from "./queries.ts";
 
-/** The parts of the agent that make its system prompt, in the order of the specification. Memories follow as data. */
+/** The system prompt: the parts of the agent, in the order of the specification, then its memories as data. */
 export function systemPrompt(
   agent: Agent | null,
   task: Pick<Task, "actor_fallback">,
@@ -18,7 +18,7 @@ export function systemPrompt(
   return [...persona, ...remembered].filter((part) => part.trim() !== "").join("\n\n");
 }
 
-/** Characters of one memory in a prompt: a large one would fill the model's context, in every run that it fits. */
+/** Longest memory in a prompt, in characters: a larger one would fill the model's context in every run that finds it. */
 const longestMemory = 8_000;
 
 function line({ source, content }: { source: string; content: string }): string {
@@ -54,7 +54,7 @@ export function taskPrompt(task: Task, execution: Claimed): Message {
   return { role: "user", content };
 }
 
-/** Puts text from outside between tags that it cannot know, so that it cannot end them. */
+/** Encloses untrusted text in tags with a random name, which the text cannot know and so cannot close. */
 export function fence(title: string, text: string, kind: string): string {
   const tag = `${kind}-${randomBytes(6).toString("hex")}`;
   return `${title}\n<${tag}>\n${text}\n</${tag}>`;

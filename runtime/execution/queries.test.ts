@@ -22,7 +22,7 @@ test("steps are written while leases are renewed and released, and nobody waits 
   expect(held).toHaveLength(200);
   const shuffled = () => held.map((one) => ({ one, at: Math.random() })).sort((a, b) => a.at - b.at);
   const change = ({ one: { id, lease } }: ReturnType<typeof shuffled>[number]) => ({
-    ...{ id, lease, steps: [], settled: [], patch: { tool_calls: 1 } },
+    ...{ id, lease, steps: [], completed: [], patch: { tool_calls: 1 } },
   });
   const work = [
     () => writeChanges(sql, shuffled().slice(0, 64).map(change)),

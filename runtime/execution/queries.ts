@@ -1,7 +1,7 @@
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Sql } from "../platform/database/client.ts";
 
-/** An execution in the hands of a worker. */
+/** An execution that a worker holds. */
 export interface Claimed {
   readonly id: string;
   readonly event_id: string | null;
@@ -18,16 +18,16 @@ export interface Claimed {
   readonly attempts: number;
   readonly failures: number;
   readonly deaths: number;
-  /** How often a connected agent had it without finishing it. */
+  /** How many connected agents had it without finishing it. */
   readonly handovers: number;
   readonly lease: string;
-  /** Name the rows of its task and its agent as they were when it was claimed; another change, another version. */
+  /** Versions of the rows of its task and its agent at the claim. They change with every update. */
   readonly task_version: string | null;
   readonly agent_version: string | null;
 }
 
 /**
- * Takes up to `limit` executions that are due, oldest first. Of several on one subject the oldest only, and none while
+ * Claims up to `limit` executions that are due, oldest first. Of several on one subject only the oldest, and none while
  * one of that subject runs. How, and why it is a function: `0013_claim.sql`.
  */
 export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSeconds: number): Promise<Claimed[]> =>
@@ -45,27 +45,27 @@ export async function nextDue(sql: Sql): Promise<number | null> {
   return row?.wait ?? null;
 }
 
-/** Keeps the executions of this worker; returns the ids that are still its own. Locks in the order of the ids, as all do that wait for several. */
+/** Renews leases; returns the ids that this worker still holds. Locks in the order of the ids, as every statement does that locks several. */
 export async function renewLeases(
   sql: Sql,
   leases: readonly { id: string; lease: string }[],
   leaseSeconds: number,
 ): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
-    with mine as (
+    with held as (
       select e.id from task_executions e
       join unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]) as given (id, lease)
         on given.id = e.id and given.lease = e.lease
       where e.id = any(${leases.map((one) => one.id)}::uuid[]) and e.state = 'running' and ${asyncCommit(sql)} order by e.id for update of e
     )
     update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-    from mine where e.id = mine.id returning e.id`;
+    from held where e.id = held.id returning e.id`;
   return new Set(rows.map((row) => row.id));
 }
 
 /**
- * Puts back what a dead worker or a silent agent held; the agent's stream ends with that, so that it is given nothing more.
- * `all`: also what has a lease left; right at the start of the only process.
+ * Queues the executions again whose lease has expired, because their worker died or their connected agent went silent. The
+ * agent's stream is closed, so that it gets no further tasks. `all`: also those whose lease runs; for the start of the only process.
  */
 export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
   const result = await sql`
@@ -82,8 +82,8 @@ export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
   return result.count;
 }
 
-/** Gives an execution back untouched, for a clean stop. */
-export const giveBack = (sql: Sql, one: { id: string; lease: string }): Promise<unknown> =>
+/** Queues an execution again, for a clean stop. */
+export const releaseExecution = (sql: Sql, one: { id: string; lease: string }): Promise<unknown> =>
   sql`update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null
     where id = ${one.id} and lease = ${one.lease}`;
 
@@ -91,9 +91,9 @@ export const giveBack = (sql: Sql, one: { id: string; lease: string }): Promise<
 const selection = 7_160_414;
 
 /**
- * Chooses the agent with the highest share of the capabilities for an execution; equals by fewest running executions, those
- * that wait for a connected agent included, then least recently used. The choice is marked at once, and one is made at a
- * time, so that equals share also what comes in together. `undefined` where nobody has any of them.
+ * Chooses the agent with the most of the required capabilities. Ties go to the agent with the fewest running executions,
+ * those that wait for a connected agent included, then to the least recently used. Choices are made and recorded one at a
+ * time, so that tied agents share executions that start together. `undefined` where no agent has any of the capabilities.
  */
 export const chooseAgent = (sql: Sql, execution: Claimed, required: readonly string[]): Promise<string | undefined> =>
   sql.begin(async (tx) => {

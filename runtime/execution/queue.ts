@@ -1,215 +1,169 @@
-import type { Bus } from "../platform/bus.ts";
 import { batch } from "../platform/database/batch.ts";
-import { isDeadlock, isUnavailable, isUniqueViolation } from "../platform/database/client.ts";
+import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
-import { Failure, sleep } from "../platform/retry.ts";
-import { type Claimed, claimExecutions, giveBack, nextDue, releaseExpired, renewLeases } from "./queries.ts";
-import { type RunDeps, runExecution } from "./run.ts";
+import { sleep } from "../platform/retry.ts";
+import { type AttemptDeps, attemptExecution } from "./attempt.ts";
+import { type Claimed, claimExecutions, nextDue, releaseExecution, releaseExpired, renewLeases } from "./queries.ts";
 import { type Change, writeChanges } from "./steps/queries.ts";
-import { LeaseLost, Transcript } from "./steps/transcript.ts";
+import { LeaseLost } from "./steps/transcript.ts";
 
-export interface WorkerOptions extends RunDeps {
-  readonly bus: Bus;
+export interface QueueOptions extends Omit<AttemptDeps, "write"> {
   readonly concurrency: number;
   readonly leaseSeconds: number;
-  readonly retryLimit: number;
-  readonly retryDelaySeconds: number;
-  /** This is the only process on the database: what runs at the start was left by a dead one. */
-  readonly alone: boolean;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  /** This is the only process on the database: what is running at the start belongs to a dead one. */
+  readonly onlyProcess: boolean;
 }
 
-export interface Worker {
-  /** Executions wait: look now. */
+export interface ExecutionQueue {
+  /** Executions wait: claim now. */
   wake(): void;
-  /** Takes nothing more, lets what runs end for up to `drainMs`, and gives back the rest. */
+  /** Claims nothing more, lets running executions end for up to `drainMs`, and queues the rest again. */
   stop(drainMs: number): Promise<void>;
   readonly running: () => number;
 }
 
-/** After so many dead workers an execution is failed: it may be what kills them. */
-const mostDeaths = 5;
-/** Longest sleep between two looks at the queue: the net under wake-ups that got lost. */
+/** Longest sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
-/** Shortest one. */
-const shortestWaitMs = 20;
+const shortestSleepMs = 20;
 
-export async function startQueue(options: WorkerOptions): Promise<Worker> {
-  const { sql, log, bus } = options;
-  const self = newId();
-  const held = new Map<string, { execution: Claimed; abort: AbortController; done: Promise<void> }>();
-  /** Let go because the database was away. It shows them as ours until it is told otherwise, or until their leases run out. */
-  const orphans = new Map<string, Claimed>();
-  const write = batch((changes: Change[]) => writeChanges(sql, changes), {
-    maxItems: 64,
-    beside: 16,
-    concurrency: options.alone ? 1 : 4,
-  });
-  const stopping = new AbortController();
-  let pending = true;
-  let rouse = () => {};
-  const wake = () => {
-    pending = true;
-    rouse();
-  };
-  bus.on("queue", wake);
-  bus.on("cancel", (id) => held.get(id)?.abort.abort(new LeaseLost("cancelled")));
+/** Claims executions and runs them, under leases that other replicas respect. */
+export async function startQueue(options: QueueOptions): Promise<ExecutionQueue> {
+  await releaseExpired(options.sql, options.onlyProcess);
+  return new LeasedQueue(options);
+}
 
-  const start = (execution: Claimed) => {
-    // It was taken from us without our hearing of it, and is ours again: the earlier attempt can record nothing any more.
-    held.get(execution.id)?.abort.abort(new LeaseLost("taken up again"));
-    const abort = new AbortController();
-    const done = carryOut(execution, abort.signal, write, options).then((ended) => {
-      if (held.get(execution.id)?.abort === abort) held.delete(execution.id);
-      if (ended === "orphaned") orphans.set(execution.id, execution);
-      // Its subject is free, and so is its place.
-      wake();
+interface Running {
+  readonly execution: Claimed;
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
+
+class LeasedQueue implements ExecutionQueue {
+  readonly #options: QueueOptions;
+  readonly #deps: AttemptDeps;
+  readonly #worker = newId();
+  readonly #held = new Map<string, Running>();
+  /** Attempts whose outcome could not be recorded. The database shows them as ours until they are released or their leases expire. */
+  readonly #unrecorded = new Map<string, Claimed>();
+  readonly #stopping = new AbortController();
+  readonly #stopped = new AbortController();
+  readonly #claiming: Promise<void>;
+  readonly #renewing: Promise<void>;
+  #woken = true;
+  #endSleep = () => {};
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+    const write = batch((changes: Change[]) => writeChanges(options.sql, changes), {
+      maxItems: 64,
+      beside: 16,
+      concurrency: options.onlyProcess ? 1 : 4,
     });
-    held.set(execution.id, { execution, abort, done });
-  };
+    this.#deps = { ...options, write };
+    options.bus.on("queue", () => this.wake());
+    options.bus.on("cancel", (id) => this.#held.get(id)?.abort.abort(new LeaseLost("cancelled")));
+    this.#claiming = this.#claimUntilStopped();
+    this.#renewing = this.#renewUntilStopped();
+  }
 
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      const free = options.concurrency - held.size;
-      pending = false;
+  running = (): number => this.#held.size;
+
+  wake(): void {
+    this.#woken = true;
+    this.#endSleep();
+  }
+
+  async stop(drainMs: number): Promise<void> {
+    const { sql, bus } = this.#options;
+    this.#stopping.abort();
+    this.#endSleep();
+    // Executions of a claim under way are drained like the others.
+    await this.#claiming;
+    const all = Promise.allSettled([...this.#held.values()].map(({ done }) => done));
+    await Promise.race([all, new Promise((done) => setTimeout(done, drainMs).unref())]);
+    const left = [...this.#held.values()];
+    for (const { execution, abort } of left) {
+      abort.abort(new LeaseLost("stopped"));
+      await releaseExecution(sql, execution).catch(() => {});
+    }
+    // Other replicas can take them at once.
+    if (left.length > 0) await bus.publish("queue").catch(() => {});
+    this.#stopped.abort();
+    await this.#renewing;
+  }
+
+  async #claimUntilStopped(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      this.#woken = false;
       let wait = sweepMs;
       try {
-        for (const [id, execution] of orphans) {
-          await giveBack(sql, execution);
-          orphans.delete(id);
-        }
-        const claimed = free > 0 ? await claimExecutions(sql, self, free, options.leaseSeconds) : [];
-        for (const execution of claimed) start(execution);
-        if (claimed.length > 0 && claimed.length === free) continue;
-        // Fewer than there is place for is all that is due: when more is, is asked once these are on their way.
-        if (claimed.length > 0) wait = shortestWaitMs;
-        else if (free > 0) wait = Math.min(sweepMs, Math.max(shortestWaitMs, (await nextDue(sql)) ?? sweepMs));
+        wait = await this.#claim();
       } catch (error) {
-        // Another replica claimed the same subject first, or waited for us while we waited for it: look again.
+        // Another replica claimed the same subject first, or both waited for each other's locks: claim again.
         if (isUniqueViolation(error) || isDeadlock(error)) continue;
-        log.warn("the queue could not be read", { error });
+        this.#options.log.warn("failed to claim executions", { error });
         wait = 1000;
       }
-      if (!pending) {
-        await new Promise<void>((done) => {
-          const timer = setTimeout(done, wait);
-          rouse = () => {
-            clearTimeout(timer);
-            done();
-          };
-        });
-      }
-    }
-  };
-
-  const keep = async () => {
-    while (!keepGoing.signal.aborted) {
-      await sleep((options.leaseSeconds * 1000) / 3, keepGoing.signal).catch(() => {});
-      if (keepGoing.signal.aborted) return;
-      try {
-        const mine = [...held.values()];
-        const leases = mine.map(({ execution }) => execution);
-        const ours = mine.length > 0 ? await renewLeases(sql, leases, options.leaseSeconds) : new Set<string>();
-        for (const { execution, abort } of mine)
-          if (!ours.has(execution.id)) abort.abort(new LeaseLost("taken by another worker"));
-        if ((await releaseExpired(sql, false)) > 0) wake();
-      } catch (error) {
-        log.warn("leases could not be renewed", { error });
-      }
-    }
-  };
-
-  await releaseExpired(sql, options.alone);
-  const keepGoing = new AbortController();
-  const taking = loop();
-  const keeping = keep();
-  return {
-    wake,
-    running: () => held.size,
-    stop: async (drainMs) => {
-      stopping.abort();
-      rouse();
-      // What a claim under way brings must drain, or be given back, like the rest.
-      await taking;
-      const all = Promise.allSettled([...held.values()].map(({ done }) => done));
-      await Promise.race([all, new Promise((done) => setTimeout(done, drainMs).unref())]);
-      const left = [...held.values()];
-      for (const { execution, abort } of left) {
-        abort.abort(new LeaseLost("stopped"));
-        await giveBack(sql, execution).catch(() => {});
-      }
-      // Other replicas may take it up at once.
-      if (left.length > 0) await bus.publish("queue").catch(() => {});
-      keepGoing.abort();
-      await keeping;
-    },
-  };
-}
-
-/**
- * One attempt at an execution, and what becomes of it. `orphaned`: nothing could be recorded, because the database went
- * away; it goes on behind its last step once it is given back.
- */
-async function carryOut(
-  execution: Claimed,
-  signal: AbortSignal,
-  write: (change: Change) => Promise<boolean>,
-  options: WorkerOptions,
-): Promise<"ended" | "orphaned"> {
-  const log = options.log.with({ execution: execution.id, task: execution.task_id });
-  let transcript: Transcript | undefined;
-  try {
-    // A first attempt has no transcript to read.
-    transcript =
-      execution.attempts > 1 ? await Transcript.open(options.sql, execution, write) : new Transcript(execution, [], write);
-    if (execution.deaths >= mostDeaths)
-      throw new Failure(`Its worker died ${execution.deaths} times while running it.`, { retryable: false });
-    const outcome = await runExecution({ execution, transcript, signal }, { ...options, log });
-    if (outcome !== "done") await options.bus.publish("gateway", outcome.offeredTo);
-    else log.info("execution succeeded", { attempts: execution.attempts });
-    return "ended";
-  } catch (error) {
-    if (error instanceof LeaseLost || signal.aborted) {
-      log.warn("execution let go", { reason: String(signal.reason ?? error) });
-      return "ended";
-    }
-    try {
-      if (isUnavailable(error)) throw error;
-      await fail(execution, error, transcript, options);
-      return "ended";
-    } catch (second) {
-      log.warn("what became of an execution could not be recorded", { error: second });
-      return isUnavailable(second) ? "orphaned" : "ended";
+      if (wait > 0 && !this.#woken) await this.#sleep(wait);
     }
   }
-}
 
-/** Longest that a model or a tracker may put an execution off: no limit of theirs lasts longer, a wrong header does. */
-const longestAskedMs = 3_600_000;
+  /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
+  async #claim(): Promise<number> {
+    const { sql, concurrency, leaseSeconds } = this.#options;
+    const free = concurrency - this.#held.size;
+    for (const [id, execution] of this.#unrecorded) {
+      await releaseExecution(sql, execution);
+      this.#unrecorded.delete(id);
+    }
+    const claimed = free > 0 ? await claimExecutions(sql, this.#worker, free, leaseSeconds) : [];
+    for (const execution of claimed) this.#start(execution);
+    if (claimed.length > 0) return claimed.length === free ? 0 : shortestSleepMs;
+    // Fewer executions are due than there are slots: ask when the next one is.
+    if (free > 0) return Math.min(sweepMs, Math.max(shortestSleepMs, (await nextDue(sql)) ?? sweepMs));
+    return sweepMs;
+  }
 
-async function fail(
-  execution: Claimed,
-  error: unknown,
-  transcript: Transcript | undefined,
-  options: WorkerOptions,
-): Promise<void> {
-  const failure = error instanceof Failure ? error : null;
-  const message = failure?.message ?? "Something went wrong on our side; the service's log says what.";
-  // What nobody foresaw may have been a passing thing; the transcript makes another try safe.
-  const retry = (failure?.retryable ?? true) && execution.failures < options.retryLimit;
-  const asked = Math.min(failure?.retryAfterMs ?? 0, longestAskedMs);
-  if (!failure) options.log.error("execution failed unexpectedly", { execution: execution.id, error });
-  const patch = retry
-    ? {
-        state: "queued" as const,
-        delay_ms: Math.max(options.retryDelaySeconds * 1000 * 2 ** execution.failures, asked),
-      }
-    : { state: "failed" as const };
-  const last = transcript?.steps.at(-1);
-  if (last?.state === "started") transcript?.complete(last, { error: message });
-  const agent_id = transcript?.steps[0]?.agent_id ?? null;
-  await transcript?.flush({ ...transcript.totals(), ...patch, agent_id, error: message, failures: execution.failures + 1 });
-  const context = { execution_id: execution.id, task_id: execution.task_id, error: message };
-  if (retry) options.log.warn("execution will be tried again", { ...context, after_ms: patch.delay_ms });
-  else options.watchdog("execution failed", context);
+  #start(execution: Claimed): void {
+    // Its lease was lost without our noticing, and we have claimed it again: the earlier attempt can record nothing any more.
+    this.#held.get(execution.id)?.abort.abort(new LeaseLost("claimed again"));
+    const abort = new AbortController();
+    const done = attemptExecution(execution, abort.signal, this.#deps).then((outcome) => {
+      if (this.#held.get(execution.id)?.abort === abort) this.#held.delete(execution.id);
+      if (outcome === "unrecorded") this.#unrecorded.set(execution.id, execution);
+      // Its subject and its slot are free.
+      this.wake();
+    });
+    this.#held.set(execution.id, { execution, abort, done });
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((done) => {
+      const timer = setTimeout(done, ms);
+      this.#endSleep = () => {
+        clearTimeout(timer);
+        done();
+      };
+    });
+  }
+
+  async #renewUntilStopped(): Promise<void> {
+    const { leaseSeconds, log } = this.#options;
+    while (!this.#stopped.signal.aborted) {
+      await sleep((leaseSeconds * 1000) / 3, this.#stopped.signal).catch(() => {});
+      if (this.#stopped.signal.aborted) return;
+      await this.#renew().catch((error) => log.warn("failed to renew leases", { error }));
+    }
+  }
+
+  /** Renews the leases of running executions, aborts those that are lost, and releases those of dead workers. */
+  async #renew(): Promise<void> {
+    const { sql, leaseSeconds } = this.#options;
+    const running = [...this.#held.values()];
+    const leases = running.map(({ execution }) => execution);
+    const renewed = leases.length > 0 ? await renewLeases(sql, leases, leaseSeconds) : new Set<string>();
+    for (const { execution, abort } of running)
+      if (!renewed.has(execution.id)) abort.abort(new LeaseLost("another worker has taken it"));
+    if ((await releaseExpired(sql, false)) > 0) this.wake();
+  }
 }

@@ -16,20 +16,23 @@ export interface RunDeps extends ConversationDeps {
   readonly lookup: Lookup;
   readonly sql: Sql;
   readonly tools: ToolRegistry;
-  /** The memories that a prompt is told. */
+  /** Finds the memories that go into a prompt. */
   readonly recall: Recall;
   readonly defaultModel: string;
-  /** The connection in whose name an execution writes. */
+  /** The account in whose name an execution writes. */
   readonly connectionFor: (source: string, execution: Claimed, agentId: string | null) => Promise<Connection | null>;
   /** Whether an external agent of this id is connected and receives tasks. */
   readonly connected: (agentId: string) => boolean;
   readonly log: Log;
 }
 
-/** How long an offer to a connected agent lasts. The replicas that serve its streams keep it going. */
+/** How long an offer to a connected agent lasts. The replicas that serve its streams renew it. */
 export const offerSeconds = 10;
-/** After so many connected agents that did not finish it, an execution goes to the LLM. */
-const mostHandovers = 2;
+/** After this many connected agents that did not finish it, an execution goes to the LLM. */
+const maxHandovers = 2;
+
+/** `offered`: to the connected agent of this id, in place of the LLM. */
+export type RunOutcome = { readonly kind: "done" } | { readonly kind: "offered"; readonly to: string };
 
 export interface Run {
   readonly execution: Claimed;
@@ -38,42 +41,42 @@ export interface Run {
 }
 
 /**
- * Runs an execution to its end: select the agent, compose the prompt, ask the model and run the tools it calls, post the
- * answer. Continues behind the last step of the transcript.
+ * Runs an execution to its end: selects the agent, composes the prompt, asks the model and runs the tools it calls, posts the
+ * answer. Resumes behind the last step of the transcript.
  */
-export async function runExecution(run: Run, deps: RunDeps): Promise<{ offeredTo: string } | "done"> {
+export async function runExecution(run: Run, deps: RunDeps): Promise<RunOutcome> {
   const { transcript } = run;
   const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(run, deps));
   if (isForConnected(run, plan, deps)) {
     const offered_to = plan.agent_id as string;
     await transcript.flush({ state: "queued", agent_id: offered_to, offered_to, offered_seconds: offerSeconds });
-    return { offeredTo: offered_to };
+    return { kind: "offered", to: offered_to };
   }
   const { execution, signal } = run;
-  const talk = {
+  const conversation = {
     ...{ id: execution.id, plan, log: transcript, signal, project: execution.project, resumable: true },
-    connectionOf: (source: string) => deps.connectionFor(source, execution, plan.agent_id),
+    connectionFor: (source: string) => deps.connectionFor(source, execution, plan.agent_id),
   };
-  const answer = (await converse(talk, deps)).trim();
+  const answer = (await converse(conversation, deps)).trim();
   const url = answer === "" ? null : await postAnswer(run, plan.agent_id, answer, deps);
   await transcript.flush({ ...transcript.totals(), state: "succeeded", result: answer, result_url: url, error: null });
-  return "done";
+  return { kind: "done" };
 }
 
-/** Nobody has begun to answer, and the agent is connected. */
+/** The model has not begun to answer, and the agent is connected. */
 function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDeps): boolean {
   const untouched = transcript.steps.every((step) => step.kind === "prompt");
-  return untouched && plan.agent_id !== null && execution.handovers < mostHandovers && deps.connected(plan.agent_id);
+  return untouched && plan.agent_id !== null && execution.handovers < maxHandovers && deps.connected(plan.agent_id);
 }
 
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
   const { agent: find } = deps.lookup;
-  // Most often the agent that the claim named is the one that runs: asked for together with the task.
+  // The agent that the claim named is usually the one that runs, so it is read together with the task.
   const [task, named] = await Promise.all([
     deps.lookup.task(execution.task_id, execution.task_version),
     execution.agent_id && find(execution.agent_id, execution.agent_version),
   ]);
-  if (!task) throw new Failure(`The task "${execution.task_id}" does not exist any more.`, { retryable: false });
+  if (!task) throw new Failure(`The task "${execution.task_id}" no longer exists.`, { retryable: false });
   const required = task.required_capabilities;
   const matched = required.length > 0 ? await chooseAgent(deps.sql, execution, required) : undefined;
   const chosen = matched ?? task.actor_id;

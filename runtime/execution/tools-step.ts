@@ -2,25 +2,25 @@ import type { ToolCall } from "../llm/client.ts";
 import { Failure } from "../platform/retry.ts";
 import { functionName } from "../tools/function-name.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
-import { isBlind, runTool } from "../tools/run-tool.ts";
+import { hasUnknowableOutcome, runTool } from "../tools/run-tool.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { StepRow } from "./steps/queries.ts";
 
 /**
- * One tool call as one step. A write is stored as started before it goes out. What goes wrong for good is told to the
- * model; a passing failure that outlasts its tries ends an attempt that can be made again. `before` is the step that an
- * earlier attempt began and did not finish: its outcome is unknown.
+ * Runs one tool call as one step. A write is stored as started before it is sent. The model gets permanent errors; a
+ * transient failure that outlasts its retries ends the attempt, where another attempt can follow. `before` is the step that
+ * an earlier attempt started and did not finish: its outcome is unknown.
  */
 export async function callTool(
-  talk: Conversation,
+  conversation: Conversation,
   call: ToolCall,
   before: StepRow | undefined,
   deps: ConversationDeps,
 ): Promise<StepRow> {
-  const { log, plan } = talk;
-  const offered = plan.tools.find((name) => functionName(name) === call.name);
-  const tool = offered === undefined ? undefined : deps.tools.get(offered);
-  const name = offered ?? call.name;
+  const { log, plan } = conversation;
+  const eligible = plan.tools.find((name) => functionName(name) === call.name);
+  const tool = eligible === undefined ? undefined : deps.tools.get(eligible);
+  const name = eligible ?? call.name;
   const step = before ?? log.add({ kind: "tool", state: "started", name, agent_id: plan.agent_id, input: call.arguments });
   const began = performance.now();
   const close = async (state: StepRow["state"], result: { output?: unknown; error?: string }) => {
@@ -30,45 +30,46 @@ export async function callTool(
     return step;
   };
   try {
-    if (offered === undefined) throw told(`There is no function "${call.name}". Use one of those offered.`);
-    if (!tool) throw told(`The tool ${offered} is not there any more.`);
-    if (before && isBlind(tool)) {
-      throw told(
-        "This call was interrupted, and whether it took effect is not known. It was not repeated; look before you call it again.",
+    if (eligible === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
+    if (!tool) throw toolError(`The tool ${eligible} no longer exists.`);
+    if (before && hasUnknowableOutcome(tool)) {
+      throw toolError(
+        "This call was interrupted, and its outcome is unknown. It was not repeated. Check whether it took effect before you call it again.",
       );
     }
-    const input = readArguments(tool, call.arguments, talk.project);
+    const input = readArguments(tool, call.arguments, conversation.project);
     step.input = input;
     if (tool.effect === "write" && !deps.trackerUpdates) return await close("dry_run", { output: { dry_run: true } });
-    const connection = await settingsFor(talk, tool);
-    const key = `${talk.id}.${step.seq}`;
+    const connection = await settingsFor(conversation, tool);
+    const key = `${conversation.id}.${step.seq}`;
     step.key = key;
     if (tool.effect === "write" && !before) await log.flush();
-    const output = await runTool(tool, input, { connection, key, signal: talk.signal }, before !== undefined);
+    const output = await runTool(tool, input, { connection, key, signal: conversation.signal }, before !== undefined);
     return await close("succeeded", { output });
   } catch (error) {
-    talk.signal.throwIfAborted();
-    if (!(error instanceof Failure) || (error.retryable && talk.resumable)) throw error;
+    conversation.signal.throwIfAborted();
+    if (!(error instanceof Failure) || (error.retryable && conversation.resumable)) throw error;
     return await close("failed", { error: error.message });
   }
 }
 
-/** A failure that is the model's to deal with. */
-const told = (message: string) => new Failure(message, { retryable: false });
+/** A permanent failure, which the model gets as the tool's result. */
+const toolError = (message: string) => new Failure(message, { retryable: false });
 
-/** What a tool is called with: the model's arguments, and the event's project where the tool takes one and none is named. */
+/** The arguments of a call: the model's, and the event's project where the tool takes one and the model names none. */
 function readArguments(tool: RegisteredTool, text: string, project: string | null): Parameters {
   let given: unknown;
   try {
     given = JSON.parse(text.trim() === "" ? "{}" : text);
   } catch {
-    throw told("The arguments are not valid JSON.");
+    throw toolError("The arguments are not valid JSON.");
   }
-  if (typeof given !== "object" || given === null || Array.isArray(given)) throw told("The arguments must be a JSON object.");
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw toolError("The arguments must be a JSON object.");
   try {
     return tool.parse(withProject(tool, given as Parameters, project));
   } catch (error) {
-    if (error instanceof BadParameter) throw told(`The argument ${error.path || "list"} is not valid: ${error.message}`);
+    if (error instanceof BadParameter) throw toolError(`The argument ${error.path || "list"} is not valid: ${error.message}`);
     throw error;
   }
 }
@@ -79,9 +80,9 @@ function withProject(tool: RegisteredTool, given: Parameters, project: string | 
   return named === undefined || named === null || named === "" ? { ...given, project } : given;
 }
 
-async function settingsFor(talk: Conversation, tool: RegisteredTool): Promise<Record<string, unknown>> {
+async function settingsFor(conversation: Conversation, tool: RegisteredTool): Promise<Record<string, unknown>> {
   if (!tool.source) return {};
-  const connection = await talk.connectionOf(tool.source.name);
+  const connection = await conversation.connectionFor(tool.source.name);
   if (connection && connection.missing.length === 0) return connection.settings as Record<string, unknown>;
-  throw told(`${tool.source.name} is not configured; it lacks: ${connection?.missing.join(", ") ?? "everything"}.`);
+  throw toolError(`${tool.source.name} is not configured: missing ${connection?.missing.join(", ") ?? "all settings"}.`);
 }

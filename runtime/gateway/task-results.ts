@@ -16,10 +16,10 @@ export interface TaskResultParts {
   readonly bus: Bus;
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  readonly alarm: (message: string, context: Record<string, unknown>) => void;
 }
 
-export function taskResults({ sql, bus, watchdog, ...retries }: TaskResultParts): TaskResults {
+export function taskResults({ sql, bus, alarm, ...retries }: TaskResultParts): TaskResults {
   const open = async (session: Session, executionId: string) => {
     const task = await findHeld(sql, session.id_hash, executionId);
     if (!task) {
@@ -60,7 +60,7 @@ export function taskResults({ sql, bus, watchdog, ...retries }: TaskResultParts)
         ...(again ? { state: "queued", delay_ms: retries.retryDelaySeconds * 1000 * 2 ** task.failures } : { state: "failed" }),
         ...{ error, failures: task.failures + 1 },
       });
-      if (!again) watchdog("execution failed", { execution_id: task.id, task_id: task.task_id, error });
+      if (!again) alarm("execution failed", { execution_id: task.id, task_id: task.task_id, error });
     },
   };
 }

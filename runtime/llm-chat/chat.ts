@@ -20,16 +20,16 @@ export interface ChatDeps extends ConversationDeps {
   readonly tools: ToolRegistry;
   readonly recall: Recall;
   readonly defaultModel: string;
-  readonly connectionOf: (source: string, agentId: string) => Promise<Connection | null>;
+  readonly connectionFor: (source: string, agentId: string) => Promise<Connection | null>;
 }
 
-/** Somebody waits for the answer: what the LLM asks for beyond this is left to the caller. */
-const patienceMs = 10_000;
+/** The caller waits for the answer: a longer Retry-After of the LLM is passed on to the caller. */
+const longestRetryWaitMs = 10_000;
 
-/** Who hears of a chat while it goes on. */
+/** Callbacks while a chat is under way. */
 export type Listeners = Pick<Conversation, "onDelta" | "onToolCall">;
 
-/** One turn of a chat with an agent. Its rounds and tool calls are recorded; nothing of it is posted anywhere. */
+/** One turn of a chat with an agent. Its rounds and tool calls are recorded; its answer is not posted. */
 export async function runChat(
   agent: Agent,
   messages: readonly Message[],
@@ -40,10 +40,20 @@ export async function runChat(
   const id = newId();
   const log = new UnattachedSteps(sql, id);
   const plan = await makePlan(agent, messages, deps);
-  const connectionOf = (source: string) => deps.connectionOf(source, agent.id);
+  const connectionFor = (source: string) => deps.connectionFor(source, agent.id);
   try {
-    const talk = { id, plan, log, signal, connectionOf, project: null, resumable: false, patienceMs, ...listeners };
-    const content = await converse(talk, deps);
+    const conversation = {
+      id,
+      plan,
+      log,
+      signal,
+      connectionFor,
+      project: null,
+      resumable: false,
+      longestRetryWaitMs,
+      ...listeners,
+    };
+    const content = await converse(conversation, deps);
     return answerOf(agent.id, content, log);
   } catch (error) {
     signal.throwIfAborted();
@@ -74,7 +84,7 @@ async function offered(agent: Agent, deps: ChatDeps): Promise<string[]> {
   const sources = new Set(all.flatMap((tool) => (tool.source ? [tool.source.name] : [])));
   const configured = new Set<string>();
   for (const source of sources) {
-    const connection = await deps.connectionOf(source, agent.id);
+    const connection = await deps.connectionFor(source, agent.id);
     if (connection && connection.missing.length === 0) configured.add(source);
   }
   return all.filter((tool) => !tool.source || configured.has(tool.source.name)).map((tool) => tool.qualifiedName);

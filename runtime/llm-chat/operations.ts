@@ -22,40 +22,40 @@ export const chatOperation = (deps: ChatDeps) =>
     );
   });
 
-/** What a chat tells while it goes on, in order. Ending the iteration ends the chat. */
+/** The events of a chat, in order. Ending the iteration aborts the chat. */
 function events(
   signal: AbortSignal,
   run: (signal: AbortSignal, listeners: Listeners) => Promise<ServerEvent>,
 ): AsyncIterable<ServerEvent> {
-  const gone = new AbortController();
-  type Heard = { readonly one: ServerEvent } | { readonly fault: unknown };
-  let put: ReadableStreamDefaultController<Heard> | undefined;
-  const start = (controller: typeof put) => {
-    put = controller;
+  const disconnected = new AbortController();
+  type Item = { readonly kind: "event"; readonly event: ServerEvent } | { readonly kind: "error"; readonly error: unknown };
+  let queue: ReadableStreamDefaultController<Item> | undefined;
+  const start = (controller: typeof queue) => {
+    queue = controller;
   };
-  const heard = new ReadableStream<Heard>({ start }).getReader();
-  const tell = (event: string, data: unknown) => put?.enqueue({ one: { event, data } });
+  const items = new ReadableStream<Item>({ start }).getReader();
+  const emit = (event: string, data: unknown) => queue?.enqueue({ kind: "event", event: { event, data } });
   const listeners: Listeners = {
-    onDelta: (delta) => tell("delta", { delta }),
-    onToolCall: (step) => tell("tool_call", toolCallOf(step)),
+    onDelta: (delta) => emit("delta", { delta }),
+    onToolCall: (step) => emit("tool_call", toolCallOf(step)),
   };
-  run(AbortSignal.any([signal, gone.signal]), listeners)
+  run(AbortSignal.any([signal, disconnected.signal]), listeners)
     .then(
-      ({ event, data }) => tell(event, data),
-      // In its turn, behind what was told before.
-      (fault) => put?.enqueue({ fault }),
+      ({ event, data }) => emit(event, data),
+      // In order, behind the events before it.
+      (error) => queue?.enqueue({ kind: "error", error }),
     )
-    .finally(() => put?.close());
+    .finally(() => queue?.close());
   return {
     [Symbol.asyncIterator]: () => ({
       next: async () => {
-        const { done, value } = await heard.read();
+        const { done, value } = await items.read();
         if (done) return { done: true, value: undefined };
-        if ("fault" in value) throw value.fault;
-        return { done: false, value: value.one };
+        if (value.kind === "error") throw value.error;
+        return { done: false, value: value.event };
       },
       return: async () => {
-        gone.abort(new Error("nobody listens any more"));
+        disconnected.abort(new Error("the client disconnected"));
         return { done: true, value: undefined };
       },
     }),

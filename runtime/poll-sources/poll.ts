@@ -8,14 +8,14 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import { type Claimed, finishPoll, type PollSource } from "./queries.ts";
 
-/** Longest that a source may take over one poll; it reads in portions, the next poll goes on. */
+/** Longest duration of one poll. A source reads in pages, and the next poll continues. */
 const pollMs = 300_000;
 
 export interface PollDeps {
   readonly sql: Sql;
-  readonly inbox: Receiver;
-  /** The account in whose name a source is polled; by the source's own slug its webhooks come in too. */
-  readonly connectionOf: (source: string) => Promise<Connection | undefined>;
+  readonly receiver: Receiver;
+  /** The account in whose name a source is polled: the one that receives its webhooks. */
+  readonly connectionBySlug: (source: string) => Promise<Connection | undefined>;
 }
 export interface PollResult {
   readonly fetched: number;
@@ -24,8 +24,8 @@ export interface PollResult {
 }
 
 /**
- * Polls once and hands what came to the same door as webhooks. The cursor is kept once all of it is durable, so that a
- * crash repeats events, which are then duplicates, and loses none. Throws a `Problem` where it cannot be polled.
+ * Polls once and hands the events to the receiver of webhooks. The cursor is stored once all events are durable, so that a
+ * crash repeats events, which are then duplicates, and loses none. Throws a `Problem` where the source cannot be polled.
  */
 export async function pollOnce(from: PollSource, lease: string | null, signal: AbortSignal, deps: PollDeps): Promise<PollResult> {
   const { connection, poll } = await sourceOf(from, deps);
@@ -43,39 +43,39 @@ export async function pollOnce(from: PollSource, lease: string | null, signal: A
   try {
     polled = await abortable(poll(ask, call), call.signal);
   } catch (error) {
-    // The caller went away or this replica stops: that is no fault of the source.
+    // The caller disconnected or this replica stops: the source has not failed.
     signal.throwIfAborted();
     const { message, retryAfterMs } = toFailure(error);
     const text = storableText(`${from.source} could not be polled: ${message}`).slice(0, 2000);
     await finishPoll(deps.sql, from, lease, { error: text, waitSeconds: Math.ceil((retryAfterMs ?? 0) / 1000) });
     throw problem("bad_gateway", text, { cause: error });
   }
-  const receipts = await Promise.all(polled.events.map((event) => takeIn(connection, from.source, event, deps.inbox)));
+  const receipts = await Promise.all(polled.events.map((event) => acceptPolled(connection, from.source, event, deps.receiver)));
   await finishPoll(deps.sql, from, lease, { cursor: storableText(polled.cursor), error: null });
   const count = (status: string) => receipts.filter((receipt) => receipt.status === status).length;
   return { fetched: receipts.length, accepted: count("accepted"), duplicates: count("duplicate") };
 }
 
-/** Keeps why a scheduled poll failed without a word from the source. */
+/** Stores why a scheduled poll failed before the source was asked. */
 export const refusePoll = (from: Claimed, error: string, { sql }: PollDeps): Promise<void> =>
   finishPoll(sql, from, from.lease, { error });
 
-async function sourceOf(from: Pick<PollSource, "source">, { connectionOf }: PollDeps) {
-  const connection = await connectionOf(from.source);
+async function sourceOf(from: Pick<PollSource, "source">, { connectionBySlug }: PollDeps) {
+  const connection = await connectionBySlug(from.source);
   const source = connection?.source.source;
   if (!connection || !source?.poll) {
-    throw problem("unavailable", `The source "${from.source}" cannot be polled: no plugin that does so is loaded.`);
+    throw problem("unavailable", `The source "${from.source}" cannot be polled: no loaded plugin polls it.`);
   }
   if (connection.missing.length > 0) {
     const names = connection.missing.map((name) => `${from.source}_${name}`.toUpperCase()).join(", ");
-    throw problem("unavailable", `The source "${from.source}" is not configured; it lacks ${names}.`);
+    throw problem("unavailable", `The source "${from.source}" is not configured: missing ${names}.`);
   }
   return { connection, poll: source.poll.bind(source) };
 }
 
-const takeIn = (connection: Connection, slug: string, event: PollBatch["events"][number], inbox: Receiver) =>
-  inbox.accept(
-    connection,
+const acceptPolled = (connection: Connection, slug: string, event: PollBatch["events"][number], receiver: Receiver) =>
+  receiver.accept(
+    { kind: "connection", connection },
     slug,
     { headers: event.headers, body: new TextEncoder().encode(JSON.stringify(event.payload)) },
     event.payload as Json,

@@ -7,8 +7,8 @@ import { type Claimed, claimDue, nextDue, releaseLease, renewLease } from "./que
 
 export interface SchedulerOptions extends PollDeps {
   readonly log: Log;
-  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
-  /** A replica that gives no sign of life for so long loses the source that it polls. */
+  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  /** How long a replica keeps the source that it polls without renewing its lease. */
   readonly leaseSeconds: number;
   /** Longest sleep between two looks, milliseconds. */
   readonly sweepMs?: number;
@@ -17,7 +17,7 @@ export interface SchedulerOptions extends PollDeps {
 /** Sources that one replica polls at the same time. */
 const concurrency = 4;
 
-/** Polls what is due, one replica each source. Polls that a stop ends leave their sources due. */
+/** Polls the sources that are due, each on one replica. A poll that a stop interrupts leaves its source due. */
 export function startScheduler(options: SchedulerOptions): Worker {
   const { sql, log, leaseSeconds, sweepMs } = options;
   return startLeasedWork<Claimed>({
@@ -36,21 +36,21 @@ async function carryOut(source: Claimed, lost: AbortSignal, stopping: AbortSigna
     const result = await pollOnce(source, source.lease, AbortSignal.any([stopping, lost]), options);
     if (result.fetched > 0) log.info("polled", { ...result });
   } catch (error) {
-    if (lost.aborted) return log.warn("poll let go: another replica has the source, or it was deleted");
+    if (lost.aborted) return log.warn("poll aborted: another replica has the source, or it was deleted");
     if (stopping.aborted) return void (await releaseLease(sql, source.id, source.lease).catch(() => {}));
-    await record(source, error, options).catch((second) => log.warn("a failed poll could not be recorded", { error: second }));
+    await record(source, error, options).catch((second) => log.warn("failed to record a failed poll", { error: second }));
   }
 }
 
-/** Without a record the source would be polled again at once; the lease then makes it wait. */
+/** If this fails too, the source is polled again once its lease has expired. */
 async function record(source: Claimed, error: unknown, options: SchedulerOptions): Promise<void> {
   const context = { poll_source: source.id, source: source.source, project: source.project_id };
-  // Nothing can be recorded now; the source stays due.
-  if (isUnavailable(error)) return options.log.warn("the database went away during a poll", { ...context, error });
+  // Nothing can be recorded now; the source remains due.
+  if (isUnavailable(error)) return options.log.warn("the database was unavailable during a poll", { ...context, error });
   if (error instanceof Problem) {
     if (error.code !== "bad_gateway") await refusePoll(source, error.message, options);
-    return options.watchdog("poll failed", { ...context, error: error.message });
+    return options.warn("poll failed", { ...context, error: error.message });
   }
   options.log.error("poll failed unexpectedly", { ...context, error });
-  await refusePoll(source, "Something went wrong on our side; the service's log says what.", options);
+  await refusePoll(source, "Internal error. See the service's log.", options);
 }

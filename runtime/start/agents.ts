@@ -34,7 +34,7 @@ export async function openAgents(foundations: Foundations, plugins: Plugins, clo
   const discovery = startDiscovery({ ...{ sql, bus, log, fetch: guard.fetch }, watchdog: warn });
   closing.add(() => discovery.close());
   const endpoint = config.LLM_BASE_URL && { fetch, baseUrl: config.LLM_BASE_URL, apiKey: config.LLM_API_KEY };
-  const talk = {
+  const conversation = {
     ...{ tools, recall: memory.recall },
     llm: endpoint ? createLlm({ ...endpoint, timeoutMs: config.LLM_TIMEOUT_SECONDS * 1000 }) : null,
     defaultModel: config.LLM_MODEL,
@@ -45,6 +45,6 @@ export async function openAgents(foundations: Foundations, plugins: Plugins, clo
     log.warn(
       "no LLM is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL) to an OpenAI-compatible API; until then executions fail and can be restarted",
     );
-  return { memory, tools, discovery, talk, isTaken };
+  return { memory, tools, discovery, conversation, isTaken };
 }
 export type Agents = Awaited<ReturnType<typeof openAgents>>;

@@ -16,8 +16,8 @@ import { retriesOf, type Work } from "./work.ts";
 export function bindOperations(foundations: Foundations, plugins: Plugins, agents: Agents, work: Work, closing: Closing) {
   const { config, log, sql, bus, guard, ground, vault, alarm } = foundations;
   const { host, fleet, connections, logs } = plugins;
-  const { memory, tools, discovery, talk, isTaken } = agents;
-  const { routing, evaluator, inbox, scheduler, unread } = work;
+  const { memory, tools, discovery, conversation, isTaken } = agents;
+  const { routing, evaluator, receiver, scheduler, deferred } = work;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const streams = openStreams({ sql, bus, log, leaseSeconds });
   closing.add(() => streams.close());
@@ -31,26 +31,26 @@ export function bindOperations(foundations: Foundations, plugins: Plugins, agent
     privileged: config.RATE_LIMIT_PRIVILEGED,
   };
   const bound = bindAll({
-    ...{ bus, routing, inbox, connections, memory, queues: openQueues(sql, host.queues), useCases: host.useCases },
-    ...{ health: needed, unread: unread.waiting, watchdogEnabled: config.WATCHDOG_ENABLED },
+    ...{ bus, routing, receiver, connections, memory, queues: openQueues(sql, host.queues), useCases: host.useCases },
+    ...{ health: needed, deferredWebhooks: deferred.waiting, watchdogEnabled: config.WATCHDOG_ENABLED },
     sources: () => host.sources.keys(),
-    polls: { host, connectionOf: connections.bySlug, changed: () => scheduler?.wake() },
+    polls: { host, connectionBySlug: connections.bySlug, changed: () => scheduler?.wake() },
     webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },
     knowledge: { ...{ bus, vault, guard }, connectors: () => host.knowledge },
     integrations: { ...{ bus, vault, guard, log }, sources: () => host.sources, environment: connections.environment },
     tools: { registry: tools, bus, checkAddress: guard.check },
     toolExecutions: {
       registry: tools,
-      connectionOf: connections.forExecution,
+      connectionFor: connections.forExecution,
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
-    chat: { ...talk, connectionOf: (source, agentId) => connections.forExecution(source, undefined, agentId) },
+    chat: { ...conversation, connectionFor: (source, agentId) => connections.forExecution(source, undefined, agentId) },
     plugins: { ...{ fleet, bus, vault, logs }, environment: (id) => Object.keys(config.foreignSettingsOf(id)) },
     mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
     gateway: {
       ...{ memory, leaseSeconds, streams },
       limits: createLimits(perMinute, countersOf(sql, redis)),
-      results: taskResults({ ...{ sql, bus, ...retriesOf(foundations) }, watchdog: alarm }),
+      results: taskResults({ ...{ sql, bus, ...retriesOf(foundations) }, alarm }),
     },
   });
   return { bound, needed };

@@ -19,7 +19,7 @@ import type { Plugins } from "./plugins.ts";
 /** Longest wait for running executions at a stop; what is left is continued by another worker. */
 const drainMs = 25_000;
 
-/** The way of an event: the inbox, and, unless this replica is one of the role `api`, the worker and what works in the background. */
+/** From events to executions: the receiver of webhooks and, unless the role is `api`, the execution queue and the background work. */
 export async function startWork(foundations: Foundations, plugins: Plugins, agents: Agents, closing: Closing) {
   const { config, log, sql, bus, vault, warn, alarm, parallel } = foundations;
   const { connections, accounts, fleet } = plugins;
@@ -27,25 +27,25 @@ export async function startWork(foundations: Foundations, plugins: Plugins, agen
   closing.add(() => routing.close());
   const evaluator = createEvaluator();
   closing.add(() => evaluator.close());
-  const hooks = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
-  closing.add(() => hooks.close());
+  const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
+  closing.add(() => rules.close());
   const works = config.SIGNALBOX_ROLE !== "api";
   const worker = works ? await openWorker(foundations, plugins, agents, closing) : null;
   const wake = () => {
-    // Other replicas are told only when this one cannot take it up at once.
+    // Other replicas are woken only if this one has no free slot.
     if (worker && worker.running() < config.WORKER_CONCURRENCY) worker.wake();
-    else bus.publish("queue").catch((error) => log.warn("other replicas were not told", { error }));
+    else bus.publish("queue").catch((error) => log.warn("failed to wake other replicas", { error }));
   };
-  const dispatcher = createDispatcher({ sql, routing, wake, warn, note: log.info, concurrency: parallel(4) });
-  const unread = createDeferred(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
-  closing.add(() => unread.close());
-  const inbox = createReceiver({
-    ...{ accounts, hooks, evaluator, dispatcher, unread, log, watchdog: warn },
+  const dispatcher = createDispatcher({ sql, routing, wake, warn, log, concurrency: parallel(4) });
+  const deferred = createDeferred(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
+  closing.add(() => deferred.close());
+  const receiver = createReceiver({
+    ...{ accounts, rules, evaluator, dispatcher, deferred, log, warn },
     connectionBySlug: connections.bySlug,
   });
-  readDeferred(unread, inbox, fleet);
-  const scheduler = works ? startBackground(foundations, plugins, agents, inbox, closing) : null;
-  return { routing, evaluator, inbox, scheduler, unread };
+  readDeferred(deferred, receiver, fleet);
+  const scheduler = works ? startBackground(foundations, plugins, agents, receiver, closing) : null;
+  return { routing, evaluator, receiver, scheduler, deferred };
 }
 
 /** How often a failed execution is tried again, as `EXECUTION_RETRY_…` says. */
@@ -54,18 +54,18 @@ export const retriesOf = ({ config }: Foundations) => ({
   retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
 });
 
-async function openWorker(foundations: Foundations, { connections }: Plugins, { talk }: Agents, closing: Closing) {
+async function openWorker(foundations: Foundations, { connections }: Plugins, { conversation }: Agents, closing: Closing) {
   const { config, log, database, sql, bus, alarm, parallel } = foundations;
   const connected = await watchConnected(sql, bus, log);
   closing.add(() => connected.close());
   const worker = await startQueue({
-    ...{ sql, log, bus, ...talk, ...retriesOf(foundations), watchdog: alarm },
+    ...{ sql, log, bus, ...conversation, ...retriesOf(foundations), alarm },
     connectionFor: connections.forExecution,
     concurrency: config.WORKER_CONCURRENCY,
     leaseSeconds: config.EXECUTION_LEASE_SECONDS,
     connected: connected.has,
     lookup: createLookup(sql, parallel(2)),
-    alone: database.kind === "embedded",
+    onlyProcess: database.kind === "embedded",
   });
   closing.add(() => worker.stop(drainMs));
   return worker;
@@ -76,12 +76,12 @@ function startBackground(
   { config, log, sql, bus, vault, warn }: Foundations,
   { host, connections, reach, changed }: Plugins,
   { memory }: Agents,
-  inbox: ReturnType<typeof createReceiver>,
+  receiver: ReturnType<typeof createReceiver>,
   closing: Closing,
 ) {
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
-  const connectionOf = connections.bySlug;
-  const scheduler = startScheduler({ sql, inbox, log, connectionOf, leaseSeconds, watchdog: warn });
+  const connectionBySlug = connections.bySlug;
+  const scheduler = startScheduler({ sql, receiver, log, connectionBySlug, leaseSeconds, warn });
   const librarian = startRunner({
     ...{ sql, bus, log, vault, reach, leaseSeconds, watchdog: warn, knowledge: host.knowledge, written: memory.written },
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,

@@ -9,7 +9,7 @@ import { runTool } from "../tools/run-tool.ts";
 import { findToolExecution, type ToolExecution } from "./queries.ts";
 
 export interface ExecuteDeps {
-  readonly connectionOf: (source: string) => Promise<Connection | null>;
+  readonly connectionFor: (source: string) => Promise<Connection | null>;
   readonly trackerUpdates: boolean;
 }
 
@@ -61,7 +61,7 @@ function parse(tool: RegisteredTool, given: Parameters): Parameters {
 
 async function settingsFor(tool: RegisteredTool, deps: ExecuteDeps): Promise<Record<string, unknown>> {
   if (!tool.source) return {};
-  const connection = await deps.connectionOf(tool.source.name);
+  const connection = await deps.connectionFor(tool.source.name);
   if (connection && connection.missing.length === 0) return connection.settings as Record<string, unknown>;
   const lacks = connection?.missing.map((name) => `${tool.provider}_${name}`.toUpperCase()).join(", ") ?? "its settings";
   throw problem("unavailable", `${tool.provider} is not configured; it lacks: ${lacks}.`);

@@ -5,7 +5,8 @@ import type { Parameters, RegisteredTool, ToolUse } from "./registered-tool.ts";
 const callMs = 90_000;
 
 /** Whether nobody can tell what became of a call that was begun and not finished: then it must not be repeated. */
-export const isBlind = (tool: RegisteredTool): boolean => tool.effect === "write" && !tool.idempotent && tool.find === null;
+export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
+  tool.effect === "write" && !tool.idempotent && tool.find === null;
 
 /**
  * Runs a tool. A write of which an earlier try may have arrived is looked for first: `again` says that this is such a

@@ -28,7 +28,7 @@ import { mountMcp } from "./mcp/mount.ts";
 export interface ServeOptions {
   readonly config: Config;
   readonly bound: readonly Bound[];
-  readonly inbox: Receiver;
+  readonly receiver: Receiver;
   readonly tools: Pick<ToolRegistry, "offered">;
   readonly pluginRoutes: ReadonlyMap<string, RouteEntry>;
   readonly sql: Sql;
@@ -43,7 +43,7 @@ export interface ServeOptions {
 
 /** Opens both ports on the projections of the same operations. */
 export async function serve(serving: ServeOptions) {
-  const { config, inbox, tools, pluginRoutes, sql, log, authenticate, exposure, keyring, ready } = serving;
+  const { config, receiver, tools, pluginRoutes, sql, log, authenticate, exposure, keyring, ready } = serving;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
   const bound = worksOnly ? serving.bound.filter(({ op }) => op === health) : serving.bound;
   const options: HttpOptions = {
@@ -62,7 +62,7 @@ export async function serve(serving: ServeOptions) {
   else {
     mountMcp(app, tools, options);
     mountPluginRoutes(app, pluginRoutes, options);
-    mountWebhooks(app, inbox, { maxBytes: config.MAX_WEBHOOK_BYTES, trusted: parseNetworks(config.TRUSTED_PROXIES) });
+    mountWebhooks(app, receiver, { maxBytes: config.MAX_WEBHOOK_BYTES, trusted: parseNetworks(config.TRUSTED_PROXIES) });
     mountDocs(app);
   }
 

@@ -12,23 +12,23 @@ interface AccessOptions {
   readonly connections: Pick<Connections, "all" | "environment">;
   readonly trackerUpdates: boolean;
 }
-interface Later {
+interface Started {
   readonly bound: readonly Bound[];
-  readonly inbox: Receiver;
+  readonly receiver: Receiver;
 }
 
-/** Longest that a tracker may take over one call. */
+/** Timeout of one call of a tracker. */
 const callMs = 60_000;
 const actor: Actor = { kind: "anonymous", name: "use case", scopes: ["read", "write", "admin"] };
 
-/** The capabilities `operations` and `trackers`, which answer once the service is put together. */
+/** The capabilities `operations` and `trackers`. They can be called once the service has started. */
 export function openAccess({ sql, log, connections, trackerUpdates }: AccessOptions) {
-  let later: Later | null = null;
-  const ready = (): Later => {
-    if (later) return later;
+  let started: Started | null = null;
+  const ready = (): Started => {
+    if (started) return started;
     throw new PluginError(
       "unavailable",
-      "The service has not started yet: operations and trackers are for calls, not for setup.",
+      "The service has not started yet: call operations and trackers from the plugin's functions, not from setup.",
     );
   };
   const operations: OperationsAccess = {
@@ -42,7 +42,7 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
       }
     },
   };
-  const able = (name: string): Connection | null => {
+  const writableConnection = (name: string): Connection | null => {
     const connection = connections.environment(name);
     return trackerUpdates && connection && connection.missing.length === 0 ? connection : null;
   };
@@ -57,13 +57,15 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
         .filter((one) => one.missing.length === 0)
         .map((one) => one.source.name),
     createIssue: async (name, issue, call) => {
-      const connection = able(name);
+      const connection = writableConnection(name);
       const source = connection?.source.source;
       if (!connection || !source?.createIssue) return null;
       const { event, key, url } = await source.createIssue(issue, callOf(connection, call));
       if (event) {
         const body = new TextEncoder().encode(JSON.stringify(event.payload));
-        await ready().inbox.accept(connection, name, { headers: event.headers, body }, event.payload, { own: true });
+        await ready().receiver.accept({ kind: "connection", connection }, name, { headers: event.headers, body }, event.payload, {
+          own: true,
+        });
       }
       return { key, url };
     },
@@ -74,15 +76,15 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
       return source.projectId(project, callOf(connection, call));
     },
     closeIssue: async (name, issue, call) => {
-      const connection = able(name);
+      const connection = writableConnection(name);
       const source = connection?.source.source;
       if (!connection || !source?.closeIssue) return false;
       await source.closeIssue(issue, callOf(connection, call));
       return true;
     },
   };
-  const use = (parts: Later): void => {
-    later = parts;
+  const use = (parts: Started): void => {
+    started = parts;
   };
   return { operations, trackers, use };
 }

@@ -5,14 +5,15 @@ import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
 import { type Arrival, findEarlier, insertArrivals, type NewEvent } from "./queries.ts";
 import type { Routing } from "./routing.ts";
 
 export type Receipt = z.output<typeof receipt>;
 
-/** A verified event, on its way in. */
+/** An authenticated event that is to be dispatched. */
 export interface Incoming {
-  /** The id that its event gets; a new one without. An event that has it already makes this a duplicate. */
+  /** The id that its event gets; a new one where absent. If an event with this id exists, this one is a duplicate. */
   readonly id?: string;
   readonly source: string;
   /** Path segment of the webhook: the source's name or an integration's id. */
@@ -23,75 +24,96 @@ export interface Incoming {
   /** Login of the account that Signalbox posts as, where it is known. */
   readonly account: string | null;
   readonly replayOf?: string;
-  /** A poll told of it: a duplicate of any event with its change key. */
+  /** It came from a poll: a duplicate of any event with the same change key. */
   readonly polled?: boolean;
-  /** Signalbox did it itself and wants it to run: see `Way`. */
+  /** Signalbox caused it and wants it to run: see `DeliveryContext`. */
   readonly own?: boolean;
   /** Triggers that the webhook mappings of its path name. */
   readonly triggers?: readonly string[];
-  /** Why it starts nothing, as whoever read it found. */
+  /** Why it starts nothing, where parsing or authentication found a reason. */
   readonly reason?: string;
-  /** Stores it after those that came before it. */
+  /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
-  /** Finds the webhook mappings that match; absent where none concerns it. */
+  /** Finds the webhook mappings whose filter matches; absent where no mapping concerns the event. */
   readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
 
-/** Runs `hand` once those before have been handed on, and lets the next follow; rejects where one of them failed. */
-export type InOrder = <T>(hand: () => Promise<T>) => Promise<T>;
-type Warn = (message: string, context: Record<string, unknown>) => void;
+/** Runs `store` after the earlier events were stored, then lets the next one follow. Rejects where an earlier one failed. */
+export type InOrder = <T>(store: () => Promise<T>) => Promise<T>;
+type Report = (message: string, context: Record<string, unknown>) => void;
 
-/** Longest text that is handed to an agent, in characters. */
+/** Longest text that an agent reads, in characters. */
 const maxContent = 200_000;
 const shorten = (text: string) =>
   text.length > maxContent ? `${text.slice(0, maxContent)}\n\n[cut: ${text.length} characters in all]` : text;
 
 export interface Dispatcher {
-  /** Decides what an event fires and stores all of it. Resolves once it is durable. */
+  /** Decides which tasks an event starts and stores the event with its executions. Resolves once they are durable. */
   accept(incoming: Incoming): Promise<Receipt>;
 }
 
-export function createDispatcher(options: {
-  sql: Sql;
-  routing: Routing;
-  wake: () => void;
-  concurrency: number;
-  /** Tells operators of what is not as they meant it. */
-  warn: Warn;
-  /** Logs what was discarded, and why. */
-  note: Warn;
-}): Dispatcher {
-  const { sql, routing, wake, warn, note } = options;
-  const store = (concurrency: number) =>
-    batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
-      ...{ maxItems: 64, beside: 8, maxSize: 4_000_000, concurrency },
-      // Each execution has a copy of the text that its agent reads.
-      sizeOf: ({ event, content, executions }) => event.body.byteLength + content.length * executions.length,
-    });
-  const storeWebhook = store(options.concurrency);
-  // Apart, because a poll holds up the webhooks of its slug until its events are stored. One write at a time keeps their order.
-  const storeInOrder = store(1);
-  return {
-    accept: async (incoming) => {
-      const reason = whyNot(incoming);
-      const matching = incoming.matching && !reason ? await incoming.matching() : [];
-      const special = [...(incoming.triggers ?? []), ...matching.flatMap((hook) => hook.canonical_trigger ?? [])];
-      const { inOrder } = incoming;
-      const hand = async () => {
-        const arrival = decide(incoming, reason, [...new Set(special)], routing, warn);
-        return { arrival, earlier: await (inOrder || arrival.event.polled ? storeInOrder : storeWebhook)(arrival) };
-      };
-      const { arrival, earlier } = await (inOrder ? inOrder(hand) : hand());
-      if (earlier) return { event_id: earlier, status: "duplicate" };
-      if (arrival.executions.length > 0) wake();
-      const { id, slug, outcome, reason: why } = arrival.event;
-      if (outcome === "discarded") note("event discarded", { event: id, slug, reason: why });
-      return receiptOf(arrival);
-    },
-  };
+export interface DispatcherOptions {
+  readonly sql: Sql;
+  readonly routing: Routing;
+  /** Executions were stored: a worker can take them. */
+  readonly wake: () => void;
+  /** Writes of webhooks that may run at the same time. */
+  readonly concurrency: number;
+  /** Writes a warning to the watchdog: a mapping does not do what its author meant. */
+  readonly warn: Report;
+  readonly log: Pick<Log, "info">;
 }
 
-/** `null` for each event that is new, else the id of the one before. */
+export const createDispatcher = (options: DispatcherOptions): Dispatcher => new EventDispatcher(options);
+
+class EventDispatcher implements Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #storeWebhook: Store;
+  /** Separate, because a poll delays the webhooks of its slug until its events are stored. One write at a time keeps their order. */
+  readonly #storeInOrder: Store;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#storeWebhook = storeIn(options.sql, options.concurrency);
+    this.#storeInOrder = storeIn(options.sql, 1);
+  }
+
+  async accept(incoming: Incoming): Promise<Receipt> {
+    const { wake, log } = this.#options;
+    const { arrival, earlier } = await this.#decideAndStore(incoming);
+    if (earlier) return { event_id: earlier, status: "duplicate" };
+    if (arrival.executions.length > 0) wake();
+    const { id, slug, outcome, reason } = arrival.event;
+    if (outcome === "discarded") log.info("event discarded", { event: id, slug, reason });
+    return receiptOf(arrival);
+  }
+
+  async #decideAndStore(incoming: Incoming): Promise<{ arrival: Arrival; earlier: string | null }> {
+    const { routing, warn } = this.#options;
+    const reason = reasonToDiscard(incoming);
+    const matching = incoming.matching && !reason ? await incoming.matching() : [];
+    const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
+    const { inOrder } = incoming;
+    const decideAndStore = async () => {
+      const arrival = decide(incoming, reason, [...new Set(named)], routing, warn);
+      const store = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
+      return { arrival, earlier: await store(arrival) };
+    };
+    return inOrder ? inOrder(decideAndStore) : decideAndStore();
+  }
+}
+
+/** Stores an event with its executions; answers the id of the event that it duplicates, else `null`. */
+type Store = (arrival: Arrival) => Promise<string | null>;
+
+const storeIn = (sql: Sql, concurrency: number): Store =>
+  batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
+    ...{ maxItems: 64, beside: 8, maxSize: 4_000_000, concurrency },
+    // Each execution has a copy of the text that its agent reads.
+    sizeOf: ({ event, content, executions }) => event.body.byteLength + content.length * executions.length,
+  });
+
+/** `null` for each event that is new, else the id of the earlier one. */
 async function storeAll(sql: Sql, arrivals: readonly Arrival[]): Promise<(string | null)[]> {
   const stored = await insertArrivals(sql, arrivals);
   return Promise.all(
@@ -101,22 +123,22 @@ async function storeAll(sql: Sql, arrivals: readonly Arrival[]): Promise<(string
   );
 }
 
-const lost = (event: NewEvent) => new Error(`event ${event.id} was neither stored nor found`);
+const lost = (event: NewEvent) => new Error(`event ${event.id} was not stored, and no earlier event with its keys exists`);
 
-/** The triggers of webhook mappings stand in place of the default mapping's. */
-function decide(incoming: Incoming, reason: string | null, special: readonly string[], routing: Routing, warn: Warn): Arrival {
+/** Triggers that webhook mappings name replace the trigger of the source event mapping. */
+function decide(incoming: Incoming, reason: string | null, named: readonly string[], routing: Routing, warn: Report): Arrival {
   const { event, source } = incoming;
-  const usual = special.length > 0 ? undefined : routing.find(source, event.event_name, event.action);
-  const triggers = reason ? [] : usual ? [usual.canonical_trigger] : special;
+  const mapping = named.length > 0 ? undefined : routing.find(source, event.event_name, event.action);
+  const triggers = reason ? [] : mapping ? [mapping.canonical_trigger] : named;
   const executions = triggers.flatMap((canonical_trigger) => {
     const { tasks, missing } = routing.tasksOf(canonical_trigger);
-    if (missing.length > 0) warn("trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
+    if (missing.length > 0) warn("a trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
     return tasks.map((task_id) => ({ id: newId(), task_id, canonical_trigger }));
   });
-  const named = `${event.event_name || "(unnamed)"}${event.action ? `/${event.action}` : ""}`;
-  const unmapped = `no source event mapping for ${source} ${named}`;
+  const eventName = `${event.event_name || "(unnamed)"}${event.action ? `/${event.action}` : ""}`;
+  const unmapped = `no source event mapping for ${source} ${eventName}`;
   return {
-    event: row(incoming, triggers, triggers.length > 0 ? null : (reason ?? unmapped)),
+    event: rowOf(incoming, triggers, triggers.length > 0 ? null : (reason ?? unmapped)),
     project: event.subject && storableText(event.subject.project),
     issue: event.subject && storableText(event.subject.issue),
     content: storableText(shorten(event.text)),
@@ -125,10 +147,10 @@ function decide(incoming: Incoming, reason: string | null, special: readonly str
 }
 
 /** Why an event starts nothing, whatever the mappings say. */
-function whyNot({ event, account, reason, own }: Incoming): string | null {
+function reasonToDiscard({ event, account, reason, own }: Incoming): string | null {
   if (reason !== undefined) return reason;
-  if (event.missing_field) return `the payload lacks ${event.missing_field}`;
-  if (event.marked) return "it carries the marker of something that Signalbox posted";
+  if (event.missing_field) return `the payload is missing ${event.missing_field}`;
+  if (event.marked) return "it carries the marker of a comment that Signalbox posted";
   if (account !== null && !own && event.actor === account)
     return `it was caused by ${account}, the account that Signalbox posts as`;
   return null;
@@ -137,7 +159,7 @@ function whyNot({ event, account, reason, own }: Incoming): string | null {
 const unique = <T extends { task_id: string }>(executions: readonly T[]): T[] =>
   [...new Map(executions.map((one) => [one.task_id, one] as const).reverse()).values()].reverse();
 
-function row(
+function rowOf(
   { id, source, slug, event, headers, body, replayOf, polled = false, own = false }: Incoming,
   triggers: readonly string[],
   reason: string | null,

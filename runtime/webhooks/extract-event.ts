@@ -8,46 +8,51 @@ const maxPayload = 20_000;
 /** Longest value of a rule other than `text`, in characters. */
 const maxValue = 500;
 
-/** Builds the event of a webhook that a path pattern took in. A rule that fails is told in `missing_field`. */
-export async function sourceEventOf(hook: PathRule, body: Uint8Array, evaluator: Evaluator): Promise<SourceEvent> {
+/** Builds the event of a webhook that matched a path pattern. `reason`: why it cannot start anything. */
+export async function extractEvent(
+  rule: PathRule,
+  body: Uint8Array,
+  evaluator: Evaluator,
+): Promise<{ event: SourceEvent; reason?: string }> {
   const found: Partial<Record<ExtractionField, string>> = {};
-  let failure: string | null = null;
+  let reason: string | undefined;
   for (const name of extractionFields) {
-    const parameter = Object.hasOwn(hook.parameters, name) ? hook.parameters[name] : undefined;
+    const parameter = Object.hasOwn(rule.parameters, name) ? rule.parameters[name] : undefined;
     if (parameter !== undefined) found[name] = parameter;
   }
-  if (Object.keys(hook.rules).length > 0) {
+  if (Object.keys(rule.rules).length > 0) {
     try {
-      Object.assign(found, await evaluator.extract(hook.rules, body));
+      Object.assign(found, await evaluator.extract(rule.rules, body));
     } catch (error) {
-      failure = `what the extraction rules of webhook mapping ${hook.id} ask for: ${error instanceof Error ? error.message : error}`;
+      const message = error instanceof Error ? error.message : String(error);
+      reason = `an extraction rule of webhook mapping ${rule.id} failed on the payload: ${message}`;
     }
   }
   const value = (name: ExtractionField) => found[name]?.trim().slice(0, maxValue) || null;
   const event_name = value("event_type") ?? "";
-  const lacksName =
-    event_name === "" && hook.canonical_trigger === null ? `event_type (${hook.rules.event_type ?? "path"})` : null;
-  const text = found.text ?? payloadText(hook, body);
-  return {
+  const missing = event_name === "" && rule.canonical_trigger === null ? `event_type (${rule.rules.event_type ?? "path"})` : null;
+  const text = found.text ?? payloadText(rule, body);
+  const event = {
     delivery_id: value("delivery_id"),
     event_name,
     action: value("action"),
-    subject: subjectOf(value("project_id"), value("issue_id"), hook.source),
+    subject: subjectOf(value("project_id"), value("issue_id"), rule.source),
     actor: value("actor"),
     text,
     marked: hasMarker(text),
     occurred_at: null,
-    missing_field: failure ?? lacksName,
+    missing_field: missing,
   };
+  return reason === undefined ? { event } : { event, reason };
 }
 
-/** Work on one issue is done in turn, also where the payload names no project. */
+/** Executions on one issue run one after the other, also where the payload names no project. */
 const subjectOf = (project: string | null, issue: string | null, source: string) =>
   issue === null ? null : { project: project ?? source, issue };
 
-function payloadText(hook: PathRule, body: Uint8Array): string {
-  const parameters = Object.entries(hook.parameters).map(([name, value]) => `${name}: ${value}`);
+function payloadText(rule: PathRule, body: Uint8Array): string {
+  const parameters = Object.entries(rule.parameters).map(([name, value]) => `${name}: ${value}`);
   const cut = body.byteLength > maxPayload ? `\n[cut: ${body.byteLength} bytes in all]` : "";
   const payload = new TextDecoder().decode(body.subarray(0, maxPayload));
-  return [`Webhook of ${hook.source}`, ...parameters, "", payload + cut].join("\n");
+  return [`Webhook of ${rule.source}`, ...parameters, "", payload + cut].join("\n");
 }

@@ -9,31 +9,31 @@ import type { Vault } from "../platform/vault.ts";
 import { type AuthCheck, authCheck, type SentRequest } from "../platform/webhook-auth.ts";
 import { allWebhookMappings, type StoredMapping } from "../webhook-mappings/queries.ts";
 
-/** A webhook mapping, ready for events. */
+/** A webhook mapping, ready to be applied to events. */
 export interface MappingRule {
   readonly id: number;
   readonly source: string;
   readonly jq_filter: string | null;
   readonly canonical_trigger: string | null;
   readonly rules: Readonly<Record<string, string>>;
-  /** `null`: senders need not prove themselves. Throws a problem where its secret cannot be read. */
+  /** `null`: senders need not authenticate. Throws a problem where the secret cannot be decrypted. */
   readonly check: AuthCheck | null;
 }
-/** A mapping of the second shape whose path a webhook came by. */
+/** A mapping by path whose pattern matches the path of a webhook. */
 export interface PathRule extends MappingRule {
   readonly parameters: PathMatch;
 }
 
-/** The webhook mappings in memory; with none of them, every answer is an empty list at once. */
+/** The webhook mappings, in memory. Mappings name an event, or a path pattern of their own. */
 export interface MappingRules extends CachedValue {
-  /** Mappings of the first shape for an event: its `event_type` is the name, or name and action joined by a dot. */
+  /** Mappings for an event: their `event_type` is its name, or name and action joined by a dot. */
   concerning(source: string, event: string, action: string | null): readonly MappingRule[];
-  /** All of the first shape for a source. */
+  /** All mappings of a source that name an event. */
   ofSource(source: string): readonly MappingRule[];
-  /** Mappings of the second shape for a path. */
+  /** Mappings whose path pattern matches. */
   atPath(path: string): readonly PathRule[];
-  /** Those whose filter matches. A filter that fails is told to the watchdog and does not match. */
-  matching<H extends MappingRule>(hooks: readonly H[], body: Uint8Array): Promise<readonly H[]>;
+  /** Those whose filter matches. A filter that fails does not match, and is reported to the watchdog. */
+  matching<R extends MappingRule>(rules: readonly R[], body: Uint8Array): Promise<readonly R[]>;
 }
 
 export interface MappingRulesOptions {
@@ -42,7 +42,7 @@ export interface MappingRulesOptions {
   readonly log: Log;
   readonly vault: Vault;
   readonly evaluator: Evaluator;
-  /** Tells the watchdog, as a warning and as an error. */
+  /** Write to the watchdog: a warning, and an error. */
   readonly warn: (message: string, context: Record<string, unknown>) => void;
   readonly alarm: (message: string, context: Record<string, unknown>) => void;
 }
@@ -54,49 +54,49 @@ export async function openMappingRules(options: MappingRulesOptions, sweepMs?: n
   const { sql, bus, log, evaluator, warn } = options;
   const secrets = createSecrets(options);
   let byEvent = new Map<string, MappingRule[]>();
-  let byPath: { match: (path: string) => PathMatch | null; hook: MappingRule }[] = [];
+  let byPath: { match: (path: string) => PathMatch | null; rule: MappingRule }[] = [];
   const read = async () => {
     const rows = await allWebhookMappings(sql);
-    const hooks = await Promise.all(rows.map(async (row) => ({ row, hook: await toRule(row, secrets) })));
+    const entries = await Promise.all(rows.map(async (row) => ({ row, rule: await toRule(row, secrets) })));
     byEvent = new Map();
-    for (const { row, hook } of hooks) {
+    for (const { row, rule } of entries) {
       if (row.event_type === null) continue;
       const key = keyOf(row.source, row.event_type);
-      byEvent.set(key, [...(byEvent.get(key) ?? []), hook]);
+      byEvent.set(key, [...(byEvent.get(key) ?? []), rule]);
     }
-    byPath = hooks.flatMap(({ row, hook }) => (row.path_pattern ? [{ match: compilePath(row.path_pattern), hook }] : []));
+    byPath = entries.flatMap(({ row, rule }) => (row.path_pattern ? [{ match: compilePath(row.path_pattern), rule }] : []));
     if (byPath.length > 0 || rows.some((row) => row.jq_filter !== null)) evaluator.warm();
   };
-  const fresh = await openCachedValue({ name: "webhook mappings", topic: "mappings", read, bus, log, sweepMs });
-  const matches = async (hook: MappingRule, body: Uint8Array): Promise<boolean> => {
-    if (hook.jq_filter === null) return true;
+  const cached = await openCachedValue({ name: "webhook mappings", topic: "mappings", read, bus, log, sweepMs });
+  const matches = async (rule: MappingRule, body: Uint8Array): Promise<boolean> => {
+    if (rule.jq_filter === null) return true;
     try {
-      return await evaluator.matches(hook.jq_filter, body);
+      return await evaluator.matches(rule.jq_filter, body);
     } catch (error) {
-      warn("the filter of a webhook mapping failed on a payload; it does not match", {
-        ...{ webhook_mapping: hook.id, source: hook.source },
+      warn("the filter of a webhook mapping failed on a payload, so it does not match", {
+        ...{ webhook_mapping: rule.id, source: rule.source },
         error: error instanceof Error ? error.message : String(error),
       });
       return false;
     }
   };
   return {
-    ...fresh,
+    ...cached,
     concerning: (source, event, action) => {
       if (byEvent.size === 0) return none;
       const named = byEvent.get(keyOf(source, event)) ?? none;
       const exact = action === null ? none : (byEvent.get(keyOf(source, `${event}.${action}`)) ?? none);
       return exact.length === 0 ? named : [...named, ...exact].sort((a, b) => a.id - b.id);
     },
-    ofSource: (source) => [...byEvent.values()].flat().filter((hook) => hook.source === source),
+    ofSource: (source) => [...byEvent.values()].flat().filter((rule) => rule.source === source),
     atPath: (path) =>
-      byPath.flatMap(({ match, hook }) => {
+      byPath.flatMap(({ match, rule }) => {
         const parameters = match(path);
-        return parameters ? [{ ...hook, parameters }] : [];
+        return parameters ? [{ ...rule, parameters }] : [];
       }),
-    matching: async (hooks, body) => {
-      const results = await Promise.all(hooks.map((hook) => matches(hook, body)));
-      return hooks.filter((_, i) => results[i]);
+    matching: async (rules, body) => {
+      const results = await Promise.all(rules.map((rule) => matches(rule, body)));
+      return rules.filter((_, i) => results[i]);
     },
   };
 }
@@ -122,12 +122,12 @@ async function checkOf(row: StoredMapping, secrets: ReturnType<typeof createSecr
   return () => {
     throw problem(
       "unavailable",
-      "The secret of this webhook cannot be read here, so nothing can be verified; the service's log says why.",
+      "The secret of this webhook cannot be decrypted, so its requests cannot be verified. See the service's log.",
     );
   };
 }
 
-/** Decrypts each secret once; one that cannot be decrypted is told to the watchdog once. */
+/** Decrypts each secret once, and reports one that cannot be decrypted once. */
 function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "alarm">) {
   const opened = new Map<string, string | null>();
   return async (id: number, sealed: string): Promise<string | null> => {
@@ -138,7 +138,7 @@ function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "al
       secret = String(await vault.open(sealed, "webhook_mapping"));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      alarm("the secret of a webhook mapping cannot be decrypted; its webhooks are refused", {
+      alarm("the secret of a webhook mapping cannot be decrypted, so its webhooks are refused", {
         webhook_mapping: id,
         error: why,
       });
@@ -149,16 +149,18 @@ function createSecrets({ vault, alarm }: Pick<MappingRulesOptions, "vault" | "al
   };
 }
 
-export type Admission<H> = { readonly ok: true; readonly hooks: readonly H[] } | { readonly ok: false; readonly reason: string };
+export type RuleAuthentication<R> =
+  | { readonly ok: true; readonly rules: readonly R[] }
+  | { readonly ok: false; readonly reason: string };
 
 /**
- * The hooks whose proof a webhook brings. Where mappings ask for proofs, one of them at the least must be given: otherwise the
- * webhook is refused, for the first reason.
+ * The rules for which a webhook authenticates. Where rules ask for authentication, at least one of them must succeed;
+ * otherwise the webhook is refused for the first reason.
  */
-export function authenticate<H extends MappingRule>(hooks: readonly H[], request: SentRequest): Admission<H> {
-  if (hooks.every((hook) => hook.check === null)) return { ok: true, hooks };
-  const verdicts = hooks.map((hook) => hook.check?.(request) ?? null);
+export function authenticate<R extends MappingRule>(rules: readonly R[], request: SentRequest): RuleAuthentication<R> {
+  if (rules.every((rule) => rule.check === null)) return { ok: true, rules };
+  const verdicts = rules.map((rule) => rule.check?.(request) ?? null);
   const refusal = verdicts.find((verdict) => verdict?.ok === false);
   if (refusal?.ok === false && !verdicts.some((verdict) => verdict?.ok === true)) return refusal;
-  return { ok: true, hooks: hooks.filter((_, i) => verdicts[i] === null || verdicts[i]?.ok === true) };
+  return { ok: true, rules: rules.filter((_, i) => verdicts[i] === null || verdicts[i]?.ok === true) };
 }

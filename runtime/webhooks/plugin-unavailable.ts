@@ -1,27 +1,27 @@
-/** A sandboxed plugin could not be asked. */
+/** A sandboxed plugin could not be called. */
 export class PluginUnavailable extends Error {
-  /** Its process ended, or did not answer, over this very call. */
+  /** Its process ended, or did not answer, during this very call. */
   readonly duringCall: boolean;
-  constructor(message: string, over: boolean) {
+  constructor(message: string, duringCall: boolean) {
     super(message);
-    this.duringCall = over;
+    this.duringCall = duringCall;
   }
 }
 
-/** Longest that a webhook's sender waits for a plugin to read it. */
-const patienceMs = 5_000;
+/** Longest that a webhook's sender waits for a plugin to parse it. */
+const timeoutMs = 5_000;
 
-/** Asks a sandboxed plugin. Throws a `PluginAway` where it cannot answer now; every other error is its answer. */
-export async function askPlugin<T>(ask: () => Promise<T> | T): Promise<T> {
+/** Calls a sandboxed plugin. Throws `PluginUnavailable` where it cannot answer now; every other error is its answer. */
+export async function callSandboxed<T>(call: () => Promise<T> | T): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new PluginUnavailable(`it did not answer within ${patienceMs} ms`, true)), patienceMs);
+  const timeout = new Promise<never>((_, fail) => {
+    timer = setTimeout(() => fail(new PluginUnavailable(`it did not answer within ${timeoutMs} ms`, true)), timeoutMs);
   });
   try {
-    return await Promise.race([ask(), late]);
+    return await Promise.race([call(), timeout]);
   } catch (error) {
     const { code, message, retryable } = (error ?? {}) as { code?: unknown; message?: unknown; retryable?: unknown };
-    // What waits for its next start can be asked again; what ended over the call says that it must not be repeated.
+    // A process that is starting can be called again. One that ended during the call says that it must not be repeated.
     if (code === "unavailable" || code === "timeout")
       throw new PluginUnavailable(String(message), code === "timeout" || retryable === false);
     throw error;

@@ -146,7 +146,7 @@ test(
       { timeout: 60_000, interval: 300 },
     );
     const event = read.find(({ id }) => id === poisoned.body.event_id);
-    expect(event).toMatchObject({ event_name: "", reason: "the payload lacks what tickets needs: it could not be read" });
+    expect(event).toMatchObject({ event_name: "", reason: "plugin tickets failed to parse the payload" });
   },
   limit,
 );
@@ -199,12 +199,12 @@ test(
     expect((await doctor.ended).code).toBe(1);
     expect(doctor.logs()).toContain("problem: tickets: 1 webhooks at /webhook/tickets wait for it, the oldest since 20");
     const [event] = await eventually(async () => ((await events()).length > 0 ? events() : null), { timeout: 30_000 });
-    const reason = expect.stringMatching(/^the plugin tickets did not read it within 8 seconds/);
+    const reason = expect.stringMatching(/^the plugin tickets did not serve within 8 seconds/);
     expect(event).toMatchObject({ id: kept.body.event_id, outcome: "discarded", reason });
     const watched = await service.get<{ message: string; context: object }[]>("/api/watchdog?limit=100");
-    expect(watched.body).toContainEqual(expect.objectContaining({ message: "webhooks wait for a plugin", context: told }));
+    expect(watched.body).toContainEqual(expect.objectContaining({ message: "webhooks wait for their plugin to serve", context: told }));
     expect(watched.body.map(({ message }) => message)).toContain(
-      "webhooks were discarded, because their plugin did not read them",
+      "webhooks were discarded because their plugin did not serve in time",
     );
     await eventually(async () => expect((await health()).body.unread_webhooks).toBeUndefined());
     // Once: no other replica, and no later sweep, finds it again.

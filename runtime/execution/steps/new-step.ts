@@ -3,7 +3,7 @@ import { storable } from "../../platform/json.ts";
 import type { NewStep } from "../conversation.ts";
 import type { StepRow } from "./queries.ts";
 
-/** The row of a step, with nothing in the members that it does not name. */
+/** The row of a step, with defaults for the members that it does not name. */
 export const newStep = (step: NewStep, seq: number): StepRow => ({
   ...{ name: null, key: null, input: null, output: null, error: null, agent_id: null, cost_usd: null },
   ...{ prompt_tokens: 0, completion_tokens: 0, duration_ms: 0 },

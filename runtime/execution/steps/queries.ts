@@ -6,7 +6,7 @@ export interface StepRow {
   readonly kind: "prompt" | "model" | "tool" | "post";
   state: "started" | "succeeded" | "failed" | "dry_run";
   name: string | null;
-  /** Identifies a write at the tracker over all its repetitions. */
+  /** Identifies a write at the tracker over all its attempts. */
   key: string | null;
   input: unknown;
   output: unknown;
@@ -18,7 +18,7 @@ export interface StepRow {
   duration_ms: number;
 }
 
-/** Members of an execution to change; absent ones stay. */
+/** Members of an execution to change; absent ones keep their value. */
 export interface Patch {
   readonly state?: "queued" | "succeeded" | "failed";
   readonly agent_id?: string | null;
@@ -31,7 +31,7 @@ export interface Patch {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
   readonly tool_calls?: number;
-  /** With the state `queued`: the connected agent that may take it up, for so many seconds, before the LLM does. */
+  /** With the state `queued`: the connected agent to which it is offered, for `offered_seconds`, before the LLM runs it. */
   readonly offered_to?: string;
   readonly offered_seconds?: number;
 }
@@ -39,7 +39,7 @@ export interface Change {
   readonly id: string;
   readonly lease: string;
   readonly steps: readonly StepRow[];
-  readonly settled: readonly StepRow[];
+  readonly completed: readonly StepRow[];
   readonly patch: Patch;
 }
 
@@ -49,12 +49,12 @@ const patchTypes =
   "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, offered_to text, offered_seconds float8";
 
 /**
- * Writes the changes of many executions in one statement and says which of them were still held by their lease.
- * Of one that is not, nothing is written; of one that only got further steps, no new version of its row. Rows are locked in
- * the order of their ids, as by all that wait for several.
+ * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
+ * written for the others. An execution that only gets further steps gets no new row version. Rows are locked in the order
+ * of their ids, as every statement does that locks several.
  */
 export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
-  const flat = (pick: "steps" | "settled") =>
+  const flat = (pick: "steps" | "completed") =>
     JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...step, execution_id: one.id }))));
   const patches = changes.map(({ id, lease, patch }) => ({
     ...patch,
@@ -63,8 +63,8 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
     has_agent: "agent_id" in patch,
     has_error: "error" in patch,
   }));
-  // Named once more as an array: of a set in JSON the planner thinks so large that it reads the whole table. And locked before
-  // their state is looked at, or it reads the index on all that run, which is full of what has ended since the last vacuum.
+  // The ids also go in as an array: the planner estimates a JSON set as so large that it reads the whole table. The rows are
+  // locked before their state is checked; otherwise it reads the index of running executions, which is full of dead rows.
   const ids = changes.map(({ id }) => id);
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
@@ -76,10 +76,10 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms
       from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
       where s.execution_id in (select id from held)
-    ), settled as (
+    ), completed as (
       update execution_steps t
       set state = s.state, input = s.input, output = s.output, error = s.error, duration_ms = s.duration_ms
-      from json_to_recordset(${flat("settled")}::text::json) as s (${sql.unsafe(stepTypes)})
+      from json_to_recordset(${flat("completed")}::text::json) as s (${sql.unsafe(stepTypes)})
       where t.id = s.id and s.execution_id in (select id from held)
     ), patched as (
       update task_executions e
@@ -110,7 +110,7 @@ export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[
     select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
 
-/** Stores steps that belong to no execution, or what changed of them. */
+/** Stores steps that belong to no execution, or their changes. */
 export async function saveSteps(sql: Queryable, chatId: string | null, steps: readonly StepRow[]): Promise<void> {
   await sql`
     insert into execution_steps (id, chat_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)

@@ -5,23 +5,23 @@ import type { Claimed } from "../queries.ts";
 import { newStep } from "./new-step.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
 
-/** This worker no longer holds the execution: another one took it, or somebody cancelled it. Nothing may be done for it. */
+/** This worker no longer holds the execution: another one took it, or it was cancelled. The worker must stop. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-/** What identifies an execution to write to: its id, and the lease that it is held by. */
+/** The execution that changes are written to: its id, and the lease that must hold it. */
 export type Held = Pick<Claimed, "id" | "lease">;
 
 /**
- * What has happened in an execution, step by step, each a row before the next is begun. A run that dies is continued
- * behind its last row. Every write is void when the lease is lost.
+ * The steps of an execution, each stored before the next begins. A run that dies is resumed behind its last step.
+ * Nothing is written once the lease is lost.
  */
 export class Transcript implements StepLog {
   readonly steps: StepRow[];
   readonly #execution: Held;
   readonly #write: (change: Change) => Promise<boolean>;
-  #pending: { steps: StepRow[]; settled: StepRow[] } = { steps: [], settled: [] };
+  #pending: { steps: StepRow[]; completed: StepRow[] } = { steps: [], completed: [] };
 
   constructor(execution: Held, steps: StepRow[], write: (change: Change) => Promise<boolean>) {
     this.#execution = execution;
@@ -29,12 +29,12 @@ export class Transcript implements StepLog {
     this.#write = write;
   }
 
-  /** Reads what earlier attempts left. A first attempt has nothing to read. */
+  /** Reads the steps of earlier attempts. A first attempt has none. */
   static async open(sql: Queryable, execution: Held, write: (change: Change) => Promise<boolean>): Promise<Transcript> {
     return new Transcript(execution, await loadSteps(sql, execution.id), write);
   }
 
-  /** Adds a step. It is stored with the next `flush`, `patch` or `settle`. */
+  /** Adds a step. The next `flush` stores it. */
   add(step: NewStep): StepRow {
     const row = newStep(step, this.steps.length);
     this.steps.push(row);
@@ -45,18 +45,19 @@ export class Transcript implements StepLog {
   /** Changes a step that is stored already, for example from `started` to `succeeded`. */
   complete(step: StepRow, change: Partial<StepRow>): void {
     Object.assign(step, storable(change));
-    if (!this.#pending.steps.includes(step)) this.#pending.settled.push(step);
+    if (!this.#pending.steps.includes(step)) this.#pending.completed.push(step);
   }
 
-  /** Stores what was added and settled, and `patch` of the execution with it, in one statement. */
+  /** Stores added and completed steps, and `patch` of the execution, in one statement. Throws `LeaseLost`. */
   async flush(patch: Patch = {}): Promise<void> {
-    const { steps, settled } = this.#pending;
-    this.#pending = { steps: [], settled: [] };
+    const { steps, completed } = this.#pending;
+    this.#pending = { steps: [], completed: [] };
     const { id, lease } = this.#execution;
-    if (!(await this.#write({ id, lease, steps, settled, patch }))) throw new LeaseLost(`execution ${id} is no longer ours`);
+    if (!(await this.#write({ id, lease, steps, completed, patch })))
+      throw new LeaseLost(`another worker holds the execution ${id}`);
   }
 
-  /** What the execution's own row says of its steps: sums, and the agent that the prompt was made for. */
+  /** What the execution's row stores about its steps: sums, and the agent that the prompt was made for. */
   totals(): Pick<Patch, "agent_id" | "prompt_tokens" | "completion_tokens" | "tool_calls"> {
     const [prompt] = this.steps;
     const sum = (name: "prompt_tokens" | "completion_tokens") => this.steps.reduce((total, step) => total + step[name], 0);

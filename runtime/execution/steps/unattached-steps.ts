@@ -4,7 +4,7 @@ import type { NewStep, StepLog } from "../conversation.ts";
 import { newStep } from "./new-step.ts";
 import { type StepRow, saveSteps } from "./queries.ts";
 
-/** Steps outside of any execution: of a chat, or one direct call of a tool. Nobody continues them; they are kept as a record. */
+/** Steps outside of any execution: of a chat, or of one direct call of a tool. They are a record and never resumed. */
 export class UnattachedSteps implements StepLog {
   readonly steps: StepRow[] = [];
   readonly #sql: Queryable;

@@ -10,28 +10,28 @@ import { parseJson, readBody } from "./request.ts";
 
 export interface WebhookOptions {
   readonly maxBytes: number;
-  /** Proxies whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trusted: Networks;
 }
 
-const door = "/webhook/";
+const prefix = "/webhook/";
 
-/** The webhook door: raw bytes in, verified, parsed, stored, answered. The answer comes once the event is durable. */
-export function mountWebhooks(app: OpenAPIHono, inbox: Receiver, options: WebhookOptions): void {
-  app.post(`${door}*`, async (c) => {
-    const slug = c.req.path.slice(door.length);
-    const request = await receive(c, options);
-    const entry = await inbox.verify(slug, request);
-    // However deep: it is kept as bytes, and only a few members are read.
+/** Webhooks: the raw bytes are verified, parsed and stored, then answered. The answer is sent once the event is durable. */
+export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: WebhookOptions): void {
+  app.post(`${prefix}*`, async (c) => {
+    const slug = c.req.path.slice(prefix.length);
+    const request = await readRequest(c, options);
+    const entry = await receiver.verify(slug, request);
+    // At any depth: the payload is stored as bytes, and only a few members are read.
     const payload = parseJson(request.body, request.headers, Number.POSITIVE_INFINITY) as Json;
-    const receipt = await inbox.accept(entry, slug, request, payload);
+    const receipt = await receiver.accept(entry, slug, request, payload);
     return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
   });
-  app.all(`${door}*`, (c, next) => (c.req.path.length > door.length ? methodNotAllowed(c, "POST") : next()));
+  app.all(`${prefix}*`, (c, next) => (c.req.path.length > prefix.length ? methodNotAllowed(c, "POST") : next()));
 }
 
-/** Header names in lower case, the raw bytes, and how to find out who sent them. */
-async function receive(c: Context, { maxBytes, trusted }: WebhookOptions) {
+/** Header names in lower case, the raw bytes, and the address of the sender. */
+async function readRequest(c: Context, { maxBytes, trusted }: WebhookOptions) {
   const body = await readBody(c, maxBytes);
   const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
   const headers: Record<string, string> = incoming ? {} : Object.fromEntries(c.req.raw.headers);

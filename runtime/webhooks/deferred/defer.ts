@@ -7,6 +7,7 @@ import type { Log } from "../../platform/log.ts";
 import type { InOrder } from "../dispatch.ts";
 import { PluginUnavailable } from "../plugin-unavailable.ts";
 import {
+  backlogs,
   claimDeferred,
   claimExpired,
   type DeferredRow,
@@ -15,143 +16,173 @@ import {
   insertDeferred,
   type NewDeferred,
   type Partition,
+  type PartitionBacklog,
   releaseDeferred,
-  type WaitingPartition,
-  waitingPartitions,
 } from "./queries.ts";
 
-/** Webhooks whose plugin was away when they came in: kept as they came, read in that order when it is back. */
+/** Webhooks whose plugin was unavailable when they arrived: stored as they came, parsed in that order once it serves. */
 export interface DeferredWebhooks {
-  /** Resolves once it is durable; answers the id of the event that it becomes. */
+  /** Resolves once the webhook is durable; answers the id that its event will have. */
   add(webhook: Omit<NewDeferred, "id">): Promise<string>;
-  /** Whether older ones wait, which a newer one must not overtake. */
-  isWaiting(lane: Partition): Promise<boolean>;
+  /** Whether older webhooks of the partition wait, which a newer one must not overtake. */
+  isWaiting(partition: Partition): Promise<boolean>;
   /** Starts reading. */
   open(reader: Reader): void;
   /** A plugin serves again. */
   wake(plugin: string): void;
-  /** What waited when it was looked at last, a few seconds ago at most. */
-  waiting(): readonly WaitingPartition[];
+  /** What waited a few seconds ago. */
+  waiting(): readonly PartitionBacklog[];
   close(): Promise<void>;
 }
 export interface Reader {
-  /** Reads one, and stores its event under this id. `last`: what cannot be read now is stored as unreadable. Throws a `PluginAway`. */
-  read(row: DeferredRow, payload: Json, how: { last: boolean; inTurn: InOrder }): Promise<void>;
+  /**
+   * Parses one webhook and stores its event under the row's id. `last`: if parsing fails again, the event is stored as
+   * unreadable. Throws `PluginUnavailable`.
+   */
+  read(row: DeferredRow, payload: Json, how: { last: boolean; inOrder: InOrder }): Promise<void>;
   /** Stores its event as discarded, for this reason. */
   discard(row: DeferredRow, reason: string): Promise<void>;
-  /** Whether the plugin can be asked here. */
+  /** Whether this replica can call the plugin now. */
   serves(plugin: string): boolean;
 }
 export interface DeferredOptions {
-  /** How long a webhook waits, seconds. */
+  /** How long a webhook waits at most, seconds. */
   readonly ttl: number;
   readonly log: Log;
+  /** Writes an error to the watchdog. */
   readonly alarm: (message: string, context: Record<string, unknown>) => void;
 }
 
-/** Read at the same time, and stored one after the other. */
-const atOnce = 20;
-const mostAttempts = 5;
+/** Webhooks that are parsed at the same time; their events are stored one after the other. */
+const concurrency = 20;
+const maxAttempts = 5;
 const sweepMs = 5_000;
-/** An operator is told of what waits longer, seconds. */
-const patience = 300;
+/** The watchdog reports webhooks that have waited longer than this, seconds. */
+const reportAfter = 300;
 
 const keyOf = ({ plugin, slug }: Partition) => JSON.stringify([plugin, slug]);
 
-export function createDeferred(sql: Sql, { ttl, log, alarm }: DeferredOptions): DeferredWebhooks {
-  let reader: Reader | null = null;
-  let closed = false;
-  let lanes: readonly WaitingPartition[] = [];
-  const draining = new Map<string, Promise<void>>();
-  /** Lanes that got more while they were read. */
-  const more = new Set<string>();
-  /** Lanes over which a process ended, which are read one by one until nothing waits: which one it was, nobody knows. */
-  const careful = new Set<string>();
-  const told = new Set<string>();
+export const createDeferred = (sql: Sql, options: DeferredOptions): DeferredWebhooks => new DeferredQueue(sql, options);
 
-  const drain = (lane: Partition) => {
-    const key = keyOf(lane);
-    if (draining.has(key)) more.add(key);
-    if (closed || !reader || draining.has(key) || !reader.serves(lane.plugin)) return;
-    const run = readAll(sql, lane, reader, { closed: () => closed, careful: () => careful.has(key) })
-      .then(() => void careful.delete(key))
+class DeferredQueue implements DeferredWebhooks {
+  readonly #sql: Sql;
+  readonly #options: DeferredOptions;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly isWaiting: (partition: Partition) => Promise<boolean>;
+  #reader: Reader | null = null;
+  #closed = false;
+  #backlogs: readonly PartitionBacklog[] = [];
+  #sweeping: Promise<void> | null = null;
+  readonly #draining = new Map<string, Promise<void>>();
+  /** Partitions that got more webhooks while they were drained. */
+  readonly #again = new Set<string>();
+  /** A process ended while it parsed several webhooks of these partitions. They are parsed one by one, to find the one at fault. */
+  readonly #oneByOne = new Set<string>();
+  readonly #reported = new Set<string>();
+
+  constructor(sql: Sql, options: DeferredOptions) {
+    this.#sql = sql;
+    this.#options = options;
+    this.#timer = setInterval(() => this.#startSweep(), sweepMs);
+    this.isWaiting = batch(
+      async (partitions: Partition[]) => {
+        const found = new Set((await findWaiting(sql, partitions)).map(keyOf));
+        return partitions.map((partition) => found.has(keyOf(partition)));
+      },
+      { maxItems: 100, concurrency: 1 },
+    );
+  }
+
+  async add(webhook: Omit<NewDeferred, "id">): Promise<string> {
+    const id = newId();
+    await insertDeferred(this.#sql, { id, ...webhook });
+    // The plugin may have come back just before the webhook was stored.
+    this.#drain(webhook);
+    return id;
+  }
+
+  open(reader: Reader): void {
+    this.#reader = reader;
+  }
+
+  wake(plugin: string): void {
+    backlogs(this.#sql)
+      .then((all) => {
+        for (const partition of all) if (partition.plugin === plugin) this.#drain(partition);
+      })
+      .catch((error) => this.#options.log.warn("failed to list deferred webhooks", { error }));
+  }
+
+  waiting(): readonly PartitionBacklog[] {
+    return this.#backlogs;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    await Promise.all([this.#sweeping, ...this.#draining.values()]);
+  }
+
+  #drain(partition: Partition): void {
+    const key = keyOf(partition);
+    if (this.#draining.has(key)) this.#again.add(key);
+    if (this.#closed || !this.#reader || this.#draining.has(key) || !this.#reader.serves(partition.plugin)) return;
+    const state = { closed: () => this.#closed, oneByOne: () => this.#oneByOne.has(key) };
+    const run = readAll(this.#sql, partition, this.#reader, state)
+      .then(() => void this.#oneByOne.delete(key))
       .catch((error) => {
-        more.delete(key);
-        if (error instanceof PluginUnavailable && error.duringCall) careful.add(key);
-        if (!(error instanceof PluginUnavailable)) log.warn("webhooks that wait for a plugin were not read", { ...lane, error });
+        this.#again.delete(key);
+        if (error instanceof PluginUnavailable && error.duringCall) this.#oneByOne.add(key);
+        if (error instanceof PluginUnavailable) return;
+        this.#options.log.warn("failed to read deferred webhooks", { plugin: partition.plugin, slug: partition.slug, error });
       })
       .finally(() => {
-        draining.delete(key);
-        if (more.delete(key)) drain(lane);
+        this.#draining.delete(key);
+        if (this.#again.delete(key)) this.#drain(partition);
       });
-    draining.set(key, run);
-  };
-  const tell = () => {
-    const late = lanes.filter(({ oldest_at }) => Date.now() - Date.parse(oldest_at) > Math.min(patience, ttl / 2) * 1000);
-    for (const { plugin, slug, count, oldest_at } of late)
-      if (!told.has(keyOf({ plugin, slug }))) alarm("webhooks wait for a plugin", { plugin, slug, count, oldest_at });
-    told.clear();
-    for (const lane of late) told.add(keyOf(lane));
-  };
-  const sweep = async () => {
-    lanes = await waitingPartitions(sql);
-    tell();
-    if (lanes.length === 0 || !reader) return;
-    await expire(sql, reader, { ttl, alarm });
-    for (const lane of lanes) drain(lane);
-  };
-  let sweeping: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    sweeping ??= sweep()
-      .catch((error) => log.warn("waiting webhooks not looked for", { error }))
+    this.#draining.set(key, run);
+  }
+
+  #startSweep(): void {
+    this.#sweeping ??= this.#sweep()
+      .catch((error) => this.#options.log.warn("failed to list deferred webhooks", { error }))
       .finally(() => {
-        sweeping = null;
+        this.#sweeping = null;
       });
-  }, sweepMs);
-  const isWaiting = batch(
-    async (asked: Partition[]) => {
-      const found = new Set((await findWaiting(sql, asked)).map(keyOf));
-      return asked.map((lane) => found.has(keyOf(lane)));
-    },
-    { maxItems: 100, concurrency: 1 },
-  );
-  return {
-    isWaiting,
-    add: async (webhook) => {
-      const id = newId();
-      await insertDeferred(sql, { id, ...webhook });
-      // The plugin may have come back in the moment before it was stored.
-      drain(webhook);
-      return id;
-    },
-    open: (given) => {
-      reader = given;
-    },
-    wake: (plugin) => {
-      waitingPartitions(sql)
-        .then((all) => all.filter((lane) => lane.plugin === plugin).forEach(drain))
-        .catch((error) => log.warn("waiting webhooks not looked for", { error }));
-    },
-    waiting: () => lanes,
-    close: async () => {
-      closed = true;
-      clearInterval(timer);
-      await Promise.all([sweeping, ...draining.values()]);
-    },
-  };
+  }
+
+  async #sweep(): Promise<void> {
+    this.#backlogs = await backlogs(this.#sql);
+    this.#report();
+    if (this.#backlogs.length === 0 || !this.#reader) return;
+    await expire(this.#sql, this.#reader, this.#options);
+    for (const partition of this.#backlogs) this.#drain(partition);
+  }
+
+  /** Reports each partition once while its oldest webhook is late. */
+  #report(): void {
+    const { ttl, alarm } = this.#options;
+    const lateMs = Math.min(reportAfter, ttl / 2) * 1000;
+    const late = this.#backlogs.filter(({ oldest_at }) => Date.now() - Date.parse(oldest_at) > lateMs);
+    for (const { plugin, slug, count, oldest_at } of late)
+      if (!this.#reported.has(keyOf({ plugin, slug })))
+        alarm("webhooks wait for their plugin to serve", { plugin, slug, count, oldest_at });
+    this.#reported.clear();
+    for (const partition of late) this.#reported.add(keyOf(partition));
+  }
 }
 
 interface State {
   closed(): boolean;
-  careful(): boolean;
+  oneByOne(): boolean;
 }
 
-/** Reads a lane until nothing waits. Throws what the first that could not be read failed with. */
-async function readAll(sql: Sql, lane: Partition, reader: Reader, { closed, careful }: State): Promise<void> {
+/** Reads a partition until nothing waits. Throws the error of the first webhook that could not be read. */
+async function readAll(sql: Sql, partition: Partition, reader: Reader, { closed, oneByOne }: State): Promise<void> {
   for (;;) {
-    const rows = closed() ? [] : await claimDeferred(sql, lane, careful() ? 1 : atOnce);
+    const rows = closed() ? [] : await claimDeferred(sql, partition, oneByOne() ? 1 : concurrency);
     if (rows.length === 0) return;
-    // One over which a process ended before is read alone, so that it alone is counted.
+    // A webhook during which a process ended before is read alone, so that only its own attempts are counted.
     const portion = rows.length > 1 && rows.some(({ attempts }) => attempts > 0) ? rows.slice(0, 1) : rows;
     const results = await Promise.allSettled(readInOrder(portion, reader));
     const at = results.findIndex(({ status }) => status === "rejected");
@@ -169,23 +200,23 @@ async function readAll(sql: Sql, lane: Partition, reader: Reader, { closed, care
   }
 }
 
-/** At the same time; each is handed on after the one before, and not at all where that one failed. */
+/** Parses at the same time. Each event is stored after the one before, and not at all where that one failed. */
 function readInOrder(rows: readonly DeferredRow[], { read }: Reader): Promise<void>[] {
   let before: Promise<void> = Promise.resolve();
   return rows.map(async (row) => {
-    const turn = before;
+    const previous = before;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     promise.catch(() => {});
     before = promise;
-    const inTurn: InOrder = async (hand) => {
-      await turn;
-      const handed = hand();
+    const inOrder: InOrder = async (store) => {
+      await previous;
+      const stored = store();
       resolve();
-      return handed;
+      return stored;
     };
     try {
       const payload = JSON.parse(Buffer.from(row.body).toString("utf8")) as Json;
-      await read(row, payload, { last: row.attempts + 1 >= mostAttempts, inTurn });
+      await read(row, payload, { last: row.attempts + 1 >= maxAttempts, inOrder });
       resolve();
     } catch (error) {
       reject(error);
@@ -194,19 +225,19 @@ function readInOrder(rows: readonly DeferredRow[], { read }: Reader): Promise<vo
   });
 }
 
-/** What waited too long gets its event all the same, and says why it was not read: it can be replayed. */
+/** A webhook that waited too long becomes a discarded event that says why. It can be replayed. */
 async function expire(sql: Sql, { discard }: Reader, { ttl, alarm }: Pick<DeferredOptions, "ttl" | "alarm">): Promise<void> {
   const discarded = new Map<string, number>();
-  for (let rows = await claimExpired(sql, ttl, atOnce); rows.length > 0; rows = await claimExpired(sql, ttl, atOnce)) {
+  for (let rows = await claimExpired(sql, ttl, concurrency); rows.length > 0; rows = await claimExpired(sql, ttl, concurrency)) {
     for (const row of rows) {
-      const error = row.last_error === null ? "" : `; the last try: ${row.last_error}`;
-      await discard(row, `the plugin ${row.plugin} did not read it within ${spanOf(ttl)}${error}`);
+      const error = row.last_error === null ? "" : `; last error: ${row.last_error}`;
+      await discard(row, `the plugin ${row.plugin} did not serve within ${spanOf(ttl)}${error}`);
       await deleteDeferred(sql, [row.id]);
       discarded.set(row.plugin, (discarded.get(row.plugin) ?? 0) + 1);
     }
   }
   for (const [plugin, count] of discarded)
-    alarm("webhooks were discarded, because their plugin did not read them", { plugin, count });
+    alarm("webhooks were discarded because their plugin did not serve in time", { plugin, count });
 }
 
 const idsOf = (rows: readonly DeferredRow[]): string[] => rows.map(({ id }) => id);

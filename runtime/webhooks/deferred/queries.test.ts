@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => door?.close());
 
-const lane = { plugin: "tickets", slug: "tickets" };
+const partition = { plugin: "tickets", slug: "tickets" };
 const megabyte = 1_000_000;
 
 test("large webhooks are claimed a few at a time, expired or not: the process must hold them", async () => {
@@ -18,9 +18,9 @@ test("large webhooks are claimed a few at a time, expired or not: the process mu
     await door.sql`insert into unread_webhooks (id, plugin, slug, source, headers, body, received_at)
       values (${id}, 'tickets', 'tickets', 'tickets', '{}', convert_to(repeat('x', ${7 * megabyte}), 'UTF8'),
         now() - make_interval(mins => ${60 - n}))`;
-  const letGo = () => door.sql`update unread_webhooks set held_until = null`;
-  expect((await claimDeferred(door.sql, lane, 20)).map(({ id }) => id)).toEqual(ids.slice(0, 3));
-  await letGo();
+  const release = () => door.sql`update unread_webhooks set held_until = null`;
+  expect((await claimDeferred(door.sql, partition, 20)).map(({ id }) => id)).toEqual(ids.slice(0, 3));
+  await release();
   const portions = [
     await claimExpired(door.sql, 60, 20),
     await claimExpired(door.sql, 60, 20),

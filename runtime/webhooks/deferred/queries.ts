@@ -1,52 +1,52 @@
 import type { Fragment, Queryable, Sql } from "../../platform/database/client.ts";
 
-/** Webhooks of one plugin and slug: what comes later waits behind what came before. */
+/** The deferred webhooks of one plugin and slug. They are read in the order of their arrival. */
 export interface Partition {
   readonly plugin: string;
   readonly slug: string;
 }
-/** A webhook that its plugin has not read yet. */
+/** A webhook that its plugin has not parsed yet. */
 export interface DeferredRow extends Partition {
   readonly id: string;
   readonly source: string;
   /** JSON of the headers. */
   readonly headers: string;
   readonly body: Uint8Array;
-  /** JSON of the `Way`. */
-  readonly way: string;
+  /** JSON of the `DeliveryContext`, and of the mappings for which it authenticated. */
+  readonly context: string;
   readonly attempts: number;
   readonly last_error: string | null;
 }
 export type NewDeferred = Omit<DeferredRow, "attempts" | "last_error">;
-/** What waits in a lane. */
-export interface WaitingPartition extends Partition {
+/** How much waits in a partition. */
+export interface PartitionBacklog extends Partition {
   readonly count: number;
   readonly oldest_at: string;
 }
 
 const lock = 7_160_416;
-/** Bytes of those that are claimed together; the first may have more. */
+/** Bytes that are claimed together; the first webhook may have more. */
 const mostBytes = 16_777_216;
 
-export async function insertDeferred(sql: Queryable, row: NewDeferred): Promise<void> {
-  await sql`insert into unread_webhooks ${sql(row)}`;
+export async function insertDeferred(sql: Queryable, { context, ...row }: NewDeferred): Promise<void> {
+  await sql`insert into unread_webhooks ${sql({ ...row, way: context })}`;
 }
 
-/** Which of these lanes have webhooks that wait. */
-export const findWaiting = (sql: Queryable, lanes: readonly Partition[]): Promise<Partition[]> =>
+/** Which of these partitions have webhooks that wait. */
+export const findWaiting = (sql: Queryable, partitions: readonly Partition[]): Promise<Partition[]> =>
   sql<Partition[]>`
-    select asked.plugin, asked.slug from json_to_recordset(${JSON.stringify(lanes)}::text::json) as asked (plugin text, slug text)
+    select asked.plugin, asked.slug from json_to_recordset(${JSON.stringify(partitions)}::text::json) as asked (plugin text, slug text)
     where exists (select 1 from unread_webhooks w where w.plugin = asked.plugin and w.slug = asked.slug)`;
 
-/** Ids of the oldest of some rows, as many as the process that reads them can hold; one at the least. */
+/** Ids of the oldest rows, as many as one process can hold in memory, at least one. */
 const fitting = (sql: Queryable, rows: Fragment) => sql`
   select id from (
     select id, sum(octet_length(body)) over (order by received_at, id) - octet_length(body) as before from (${rows}) f
   ) s where before < ${mostBytes}`;
 
 /**
- * The oldest of a lane, which are the caller's for a minute; none while another replica holds some of it. Claims of one lane
- * come one after the other, so that each sees what the one before holds.
+ * Claims the oldest webhooks of a partition for a minute; none while another replica holds some of them. Claims of one
+ * partition run one after the other, so that each sees what the previous one holds.
  */
 export const claimDeferred = (sql: Sql, { plugin, slug }: Partition, limit: number): Promise<DeferredRow[]> =>
   sql.begin(async (tx) => {
@@ -61,12 +61,12 @@ export const claimDeferred = (sql: Sql, { plugin, slug }: Partition, limit: numb
               where plugin = ${plugin} and slug = ${slug} order by received_at, id limit ${limit}`,
           )}
         ) and not exists (select 1 from unread_webhooks h where h.plugin = ${plugin} and h.slug = ${slug} and h.held_until > now())
-        returning id, plugin, slug, source, headers, body, way, attempts, last_error, received_at
+        returning id, plugin, slug, source, headers, body, way as context, attempts, last_error, received_at
       )
       select * from claimed order by received_at, id`;
   }) as Promise<DeferredRow[]>;
 
-/** The oldest that nobody holds and that have waited longer than this; they are the caller's for a minute. */
+/** Claims for a minute the oldest webhooks that no replica holds and that have waited longer than `seconds`. */
 export const claimExpired = (sql: Queryable, seconds: number, limit: number): Promise<DeferredRow[]> =>
   sql<DeferredRow[]>`
     update unread_webhooks set held_until = now() + interval '1 minute'
@@ -78,13 +78,13 @@ export const claimExpired = (sql: Queryable, seconds: number, limit: number): Pr
           order by received_at, id limit ${limit} for update skip locked`,
       )}
     )
-    returning id, plugin, slug, source, headers, body, way, attempts, last_error`;
+    returning id, plugin, slug, source, headers, body, way as context, attempts, last_error`;
 
 export async function deleteDeferred(sql: Queryable, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql`delete from unread_webhooks where id = any(${ids as string[]}::uuid[])`;
 }
 
-/** Gives them back. `failed`: the one over which the process ended. */
+/** Releases claimed webhooks. `failed`: the one during whose parsing the process ended. */
 export async function releaseDeferred(
   sql: Queryable,
   ids: readonly string[],
@@ -97,6 +97,6 @@ export async function releaseDeferred(
     where id = any(${ids as string[]}::uuid[])`;
 }
 
-export const waitingPartitions = (sql: Queryable): Promise<WaitingPartition[]> =>
-  sql<WaitingPartition[]>`
+export const backlogs = (sql: Queryable): Promise<PartitionBacklog[]> =>
+  sql<PartitionBacklog[]>`
     select plugin, slug, count(*) as count, min(received_at) as oldest_at from unread_webhooks group by plugin, slug order by plugin, slug`;

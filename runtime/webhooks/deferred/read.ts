@@ -2,32 +2,33 @@ import { PluginUnavailable } from "../plugin-unavailable.ts";
 import type { DeliveryContext, Receiver } from "../receive.ts";
 import type { DeferredWebhooks } from "./defer.ts";
 
-/** What is asked of the plugins' processes. */
+/** What reading needs of the plugins' processes. */
 interface Processes {
   running(id: string): { readonly process: { status(): { readonly state: string } } | null } | undefined;
   onState(listener: (id: string, status: { readonly state: string }) => void): void;
 }
 
-/** Lets kept webhooks be read when their plugin serves. */
-export function readDeferred(unread: DeferredWebhooks, inbox: Receiver, processes: Processes): void {
+/** Parses deferred webhooks once their plugin serves. */
+export function readDeferred(deferred: DeferredWebhooks, receiver: Receiver, processes: Processes): void {
   const isServing = (state: string | undefined) => state === "ready" || state === "degraded";
-  unread.open({
-    read: async (row, payload, { last, inTurn }) => {
-      const entry = await inbox.entry(row.slug);
+  deferred.open({
+    read: async (row, payload, { last, inOrder }) => {
+      const entry = await receiver.entry(row.slug);
       // Its integration may come back, as a plugin may.
       if (!entry) throw new PluginUnavailable(`there is no webhook "${row.slug}"`, false);
-      const { proven = [], ...way } = JSON.parse(row.way) as DeliveryContext & { proven?: number[] };
+      const { proven = [], ...context } = JSON.parse(row.context) as DeliveryContext & { proven?: number[] };
       const request = { headers: JSON.parse(row.headers) as Record<string, string>, body: row.body };
-      await inbox.accept(entry, row.slug, request, payload, { ...way, deferred: { id: row.id, proven, last, inTurn } });
+      const delivery = { ...context, deferred: { id: row.id, proven, last, inOrder } };
+      await receiver.accept(entry, row.slug, request, payload, delivery);
     },
-    discard: ({ headers, ...row }, reason) => inbox.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
+    discard: ({ headers, ...row }, reason) => receiver.storeUnreadable({ ...row, headers: JSON.parse(headers) }, reason),
     serves: (plugin) => {
       const running = processes.running(plugin);
       return running !== undefined && (running.process === null || isServing(running.process.status().state));
     },
   });
   processes.onState((id, { state }) => {
-    // Its contributions are there a moment after its process is.
-    if (isServing(state)) setTimeout(() => unread.wake(id), 50).unref();
+    // Its contributions are registered a moment after its process is ready.
+    if (isServing(state)) setTimeout(() => deferred.wake(id), 50).unref();
   });
 }

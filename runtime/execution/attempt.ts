@@ -1,0 +1,89 @@
+import type { Bus } from "../platform/bus.ts";
+import { isUnavailable } from "../platform/database/client.ts";
+import { Failure } from "../platform/retry.ts";
+import type { Claimed } from "./queries.ts";
+import { type RunDeps, runExecution } from "./run.ts";
+import type { Change } from "./steps/queries.ts";
+import { LeaseLost, Transcript } from "./steps/transcript.ts";
+
+export interface AttemptDeps extends RunDeps {
+  readonly bus: Bus;
+  /** Writes the changes of an execution; `false` where its lease is lost. */
+  readonly write: (change: Change) => Promise<boolean>;
+  readonly retryLimit: number;
+  readonly retryDelaySeconds: number;
+  /** Writes an error to the watchdog. */
+  readonly alarm: (message: string, context: Record<string, unknown>) => void;
+}
+
+/** An execution is failed after this many dead workers: it may be what kills them. */
+const maxDeaths = 5;
+/** A model or a tracker may postpone an execution for this long at most; a longer Retry-After is a mistake. */
+const longestRetryAfterMs = 3_600_000;
+
+/**
+ * One attempt at an execution, with its outcome recorded. `unrecorded`: the database was unavailable; the execution is to be
+ * queued again and resumes behind its last step.
+ */
+export async function attemptExecution(
+  execution: Claimed,
+  signal: AbortSignal,
+  deps: AttemptDeps,
+): Promise<"recorded" | "unrecorded"> {
+  const log = deps.log.with({ execution: execution.id, task: execution.task_id });
+  let transcript: Transcript | undefined;
+  try {
+    transcript = await openTranscript(execution, deps);
+    if (execution.deaths >= maxDeaths)
+      throw new Failure(`Its worker died ${execution.deaths} times while running it.`, { retryable: false });
+    const outcome = await runExecution({ execution, transcript, signal }, { ...deps, log });
+    if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
+    else log.info("execution succeeded", { attempts: execution.attempts });
+    return "recorded";
+  } catch (error) {
+    if (error instanceof LeaseLost || signal.aborted) {
+      log.warn("execution aborted", { reason: String(signal.reason ?? error) });
+      return "recorded";
+    }
+    try {
+      if (isUnavailable(error)) throw error;
+      await recordFailure(execution, error, transcript, deps);
+      return "recorded";
+    } catch (second) {
+      log.warn("failed to persist the execution's outcome", { error: second });
+      return isUnavailable(second) ? "unrecorded" : "recorded";
+    }
+  }
+}
+
+/** A first attempt has no steps to read. */
+const openTranscript = async (execution: Claimed, { sql, write }: AttemptDeps): Promise<Transcript> =>
+  execution.attempts > 1 ? Transcript.open(sql, execution, write) : new Transcript(execution, [], write);
+
+/** Queues the execution again, or fails it for good. */
+async function recordFailure(
+  execution: Claimed,
+  error: unknown,
+  transcript: Transcript | undefined,
+  deps: AttemptDeps,
+): Promise<void> {
+  const failure = error instanceof Failure ? error : null;
+  const message = failure?.message ?? "Something went wrong on our side; the service's log says what.";
+  // An unexpected error may be transient, and the transcript makes another attempt safe.
+  const retry = (failure?.retryable ?? true) && execution.failures < deps.retryLimit;
+  const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, longestRetryAfterMs);
+  if (!failure) deps.log.error("execution failed unexpectedly", { execution: execution.id, error });
+  const patch = retry
+    ? {
+        state: "queued" as const,
+        delay_ms: Math.max(deps.retryDelaySeconds * 1000 * 2 ** execution.failures, retryAfterMs),
+      }
+    : { state: "failed" as const };
+  const last = transcript?.steps.at(-1);
+  if (last?.state === "started") transcript?.complete(last, { error: message });
+  const agent_id = transcript?.steps[0]?.agent_id ?? null;
+  await transcript?.flush({ ...transcript.totals(), ...patch, agent_id, error: message, failures: execution.failures + 1 });
+  const context = { execution_id: execution.id, task_id: execution.task_id, error: message };
+  if (retry) deps.log.warn("execution failed; it will be retried", { ...context, after_ms: patch.delay_ms });
+  else deps.alarm("execution failed", context);
+}

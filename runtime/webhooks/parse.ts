@@ -1,0 +1,68 @@
+import type { SourceEvent, WebhookPayload } from "@signalbox/sdk";
+import type { Evaluator } from "../platform/evaluator.ts";
+import type { Log } from "../platform/log.ts";
+import type { Accounts } from "../plugins/accounts.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { extractEvent } from "./extract-event.ts";
+import type { MappingRules, PathRule } from "./mapping-rules.ts";
+import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
+
+/** What parsing a webhook yields for its dispatch. */
+export interface ParsedWebhook {
+  readonly source: string;
+  readonly event: SourceEvent;
+  /** Login of the account that Signalbox posts as, where it is known. */
+  readonly account: string | null;
+  /** Triggers that the webhook mappings of its path name. */
+  readonly triggers?: readonly string[];
+  /** Why it starts nothing. */
+  readonly reason?: string;
+}
+
+const blank = { delivery_id: null, action: null, subject: null, actor: null, text: "", marked: false, occurred_at: null };
+/** The event of a webhook that could not be parsed. */
+export const unreadableEvent: SourceEvent = { ...blank, event_name: "", missing_field: null };
+
+/** Parses a webhook of a platform with the source's own `parse`. Throws `PluginUnavailable` unless `last`. */
+export async function parseBySource(
+  connection: Connection,
+  request: WebhookPayload,
+  options: { readonly accounts: Accounts; readonly log: Log; readonly last: boolean },
+): Promise<ParsedWebhook> {
+  const { event, ...reason } = await parse(connection, request, options);
+  const account = event.actor === null ? null : await options.accounts.of(connection);
+  return { source: connection.source.name, event, account, ...reason };
+}
+
+/**
+ * A source that throws on a payload has a defect. The event is stored all the same and can be replayed once it is fixed.
+ * Throws `PluginUnavailable` where a sandboxed plugin cannot be called now, unless this is the last attempt.
+ */
+async function parse(
+  { source }: Connection,
+  request: WebhookPayload,
+  { log, last }: { readonly log: Log; readonly last: boolean },
+): Promise<{ event: SourceEvent; reason?: string }> {
+  const call = () => source.source.parse(request);
+  try {
+    return { event: source.sandboxed ? await callSandboxed(call) : await call() };
+  } catch (error) {
+    if (error instanceof PluginUnavailable && !(last && error.duringCall)) throw error;
+    log.error("plugin failed to parse a payload", { plugin: source.plugin, source: source.name, error });
+    return { event: unreadableEvent, reason: `plugin ${source.plugin} failed to parse the payload` };
+  }
+}
+
+/** Builds the event of a webhook by the first matching mapping of its path; each mapping that matches may name a trigger. */
+export async function parseByPath(
+  rules: readonly PathRule[],
+  body: Uint8Array,
+  options: { readonly rules: MappingRules; readonly evaluator: Evaluator },
+): Promise<ParsedWebhook> {
+  const matching = await options.rules.matching(rules, body);
+  const rule = matching[0] ?? (rules[0] as PathRule);
+  const { event, ...failure } = await extractEvent(rule, body, options.evaluator);
+  const triggers = matching.flatMap(({ canonical_trigger }) => canonical_trigger ?? []);
+  const refusal = matching.length === 0 ? { reason: "the filter of no webhook mapping at this path matches" } : failure;
+  return { source: rule.source, event, account: null, triggers, ...refusal };
+}
