@@ -66,7 +66,7 @@ class LeasedQueue implements ExecutionQueue {
     this.#renewing = this.#renewUntilStopped();
   }
 
-  running = (): number => this.#held.size;
+  readonly running = (): number => this.#held.size;
 
   wake(): void {
     this.#woken = true;

@@ -80,6 +80,8 @@ class DeferredQueue implements DeferredWebhooks {
   readonly #oneByOne = new Set<string>();
   readonly #reported = new Set<string>();
 
+  readonly waiting = (): readonly PartitionBacklog[] => this.#backlogs;
+
   constructor(sql: Sql, options: DeferredOptions) {
     this.#sql = sql;
     this.#options = options;
@@ -111,10 +113,6 @@ class DeferredQueue implements DeferredWebhooks {
         for (const partition of all) if (partition.plugin === plugin) this.#drain(partition);
       })
       .catch((error) => this.#options.log.warn("failed to list deferred webhooks", { error }));
-  }
-
-  waiting(): readonly PartitionBacklog[] {
-    return this.#backlogs;
   }
 
   async close(): Promise<void> {
