@@ -202,7 +202,9 @@ test(
     const reason = expect.stringMatching(/^the plugin tickets did not serve within 8 seconds/);
     expect(event).toMatchObject({ id: kept.body.event_id, outcome: "discarded", reason });
     const watched = await service.get<{ message: string; context: object }[]>("/api/watchdog?limit=100");
-    expect(watched.body).toContainEqual(expect.objectContaining({ message: "webhooks wait for their plugin to serve", context: told }));
+    expect(watched.body).toContainEqual(
+      expect.objectContaining({ message: "webhooks wait for their plugin to serve", context: told }),
+    );
     expect(watched.body.map(({ message }) => message)).toContain(
       "webhooks were discarded because their plugin did not serve in time",
     );
