@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectRefused } from "../harness/refused.ts";
 import { type Service, startService } from "../harness/service.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 const missing = "00000000-0000-7000-8000-000000000000";
 let service: Service;
 beforeAll(async () => {
-  service = await startService({ database: anyDatabase() });
+  service = await startService();
 });
 afterAll(() => service?.close());
 

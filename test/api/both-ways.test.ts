@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Doors, openDoors } from "../harness/both-doors.ts";
 import { waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, startWorld, type World } from "../harness/world.ts";
+import { startWorld, type World } from "../harness/world.ts";
 import { operations } from "./statuses/document.ts";
 
 const apiKey = "a-key-of-the-operator";
@@ -95,7 +95,7 @@ let seen: { event: string; execution: string; project: unknown; wiki: unknown };
 
 beforeAll(async () => {
   world = await startWorld({
-    ...{ database: anyDatabase(), apiKey },
+    ...{ apiKey },
     env: {
       ...{ API_KEYS: apiKey, ENCRYPTION_KEY: "00".repeat(32), WATCHDOG_ENABLED: "true" },
       ALLOW_PRIVATE_ADDRESSES: "127.0.0.0/8",

@@ -2,7 +2,6 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectRefused } from "../harness/refused.ts";
 import { type Service, startService } from "../harness/service.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 interface Described {
   readonly parameters?: readonly {
@@ -22,7 +21,7 @@ interface Endpoint {
 let service: Service;
 let endpoints: Endpoint[] = [];
 beforeAll(async () => {
-  service = await startService({ database: anyDatabase(), seed: true });
+  service = await startService({ seed: true });
   const { body } = await service.get<{ openapi: string; paths: Record<string, Record<string, Described>> }>("/openapi.json");
   expect(body.openapi).toBe("3.1.0");
   endpoints = Object.entries(body.paths).flatMap(([path, methods]) =>
@@ -194,7 +193,7 @@ describe("the reference and what is not there", () => {
 
 describe("with API_KEYS", () => {
   test("401 without a key, and open where it must be", async () => {
-    await using closed = await startService({ database: anyDatabase(), env: { API_KEYS: "key-one,key-two", HOST: "127.0.0.1" } });
+    await using closed = await startService({ env: { API_KEYS: "key-one,key-two", HOST: "127.0.0.1" } });
     expectRefused(await closed.get("/api/agents"), 401, /Bearer/);
     for (const authorization of ["Bearer wrong", "Basic a2V5LW9uZQ==", "Bearer", "key-one"]) {
       const answer = await closed.get("/api/agents", { headers: { authorization } });

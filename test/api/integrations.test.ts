@@ -4,7 +4,7 @@ import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, startWorld, textsOf, token, type World } from "../harness/world.ts";
+import { startWorld, textsOf, token, type World } from "../harness/world.ts";
 
 interface Integration {
   readonly id: string;
@@ -23,7 +23,7 @@ let other: Tracker;
 
 beforeAll(async () => {
   other = await startTracker({ token: "other-token", login: "other-bot", autoCreate: true });
-  world = await startWorld({ database: anyDatabase(), env: { ENCRYPTION_KEY: keys[0], WATCHDOG_ENABLED: "true" } });
+  world = await startWorld({ env: { ENCRYPTION_KEY: keys[0], WATCHDOG_ENABLED: "true" } });
   service = world.service;
 }, limit);
 afterAll(async () => {
@@ -173,8 +173,7 @@ test("tries the connection of the environment", async () => {
 });
 
 test("keys rotate; a lost key is told of and harms nothing else", { timeout: limit }, async () => {
-  const database = anyDatabase();
-  await using bare = await startService({ database, env: { ENCRYPTION_KEY: keys[0] } });
+  await using bare = await startService({ env: { ENCRYPTION_KEY: keys[0] } });
   expect((await bare.get(`${path}/alpha/test`)).body).toEqual({ status: "not_configured", source: "alpha" });
   expect((await bare.get(`${path}/gamma/test`)).body).toMatchObject({ source: "gamma" });
   const { body: one } = await bare.post<Integration>(path, { source: "alpha", name: "One", credentials: credentials() });
@@ -200,7 +199,7 @@ test("keys rotate; a lost key is told of and harms nothing else", { timeout: lim
 
 test("with API keys this machine's own addresses are refused like any private one", { timeout: limit }, async () => {
   const env = { ENCRYPTION_KEY: keys[0], API_KEYS: "k3y", HOST: "127.0.0.1" };
-  await using closed = await startService({ database: anyDatabase(), apiKey: "k3y", env });
+  await using closed = await startService({ apiKey: "k3y", env });
   const create = () => closed.post<Integration>(path, { source: "alpha", name: "x", credentials: credentials() });
   const refused = await create();
   expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining("127.0.0.1 is not a public address")]);

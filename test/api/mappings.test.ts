@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectRefused } from "../harness/refused.ts";
 import { type Service, startService } from "../harness/service.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 let service: Service;
 beforeAll(async () => {
-  service = await startService({ database: anyDatabase() });
+  service = await startService();
   await service.post("/api/tasks/seed");
 });
 afterAll(() => service?.close());

@@ -3,7 +3,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anyDatabase, startWorld, textsOf, type World } from "../harness/world.ts";
+import { startWorld, textsOf, type World } from "../harness/world.ts";
 
 /** Signalbox as an MCP server, asked by the MCP project's own client. */
 let world: World;
@@ -12,7 +12,7 @@ let openTools: string[] = [];
 const bearer = (key: string | undefined) => ({ authorization: `Bearer ${key}` });
 
 beforeAll(async () => {
-  world = await startWorld({ database: anyDatabase() });
+  world = await startWorld();
   const { service } = world;
   // The first client comes while there are no keys.
   openTools = (await toolsOf(undefined)).map(({ name }) => name);

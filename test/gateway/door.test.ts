@@ -11,7 +11,6 @@ import { failureOf, grpcGateway } from "../harness/grpc-agent.ts";
 import { root } from "../harness/process.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 const run = promisify(execFile);
 const buf = join(root, "node_modules/.bin/buf");
@@ -29,11 +28,7 @@ beforeAll(async () => {
   const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-keyout", privateKey, "-out", cert];
   await run("openssl", [...args, ...subject]);
   const env = { API_KEYS: key, GRPC_TLS_CERT: cert, GRPC_TLS_KEY: privateKey };
-  const database = anyDatabase();
-  [plain, guarded] = await Promise.all([
-    startService({ database, seed: true }),
-    startService({ database, seed: true, apiKey: key, env }),
-  ]);
+  [plain, guarded] = await Promise.all([startService({ seed: true }), startService({ seed: true, apiKey: key, env })]);
 });
 afterAll(async () => {
   await Promise.all([plain?.close(), guarded?.close()]);

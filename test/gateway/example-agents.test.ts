@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Running, type Runtime, root, run, runProgram } from "../harness/process.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, startWorld, textsOf, type World } from "../harness/world.ts";
+import { startWorld, textsOf, type World } from "../harness/world.ts";
 
 const secret = "a secret of the agents";
 type Name = "python" | "typescript";
@@ -43,7 +43,7 @@ function connect(name: Name, runtime: Runtime, grpcPort: number, given = secret)
 describe.each(["node", "deno"] as const)("with the service on %s, the example agent", (runtime) => {
   let world: World;
   beforeAll(async () => {
-    world = await startWorld({ database: anyDatabase(), runtime, tasks: [] });
+    world = await startWorld({ runtime, tasks: [] });
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Gateway, gateway } from "../harness/gateway.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, startWorld, type World } from "../harness/world.ts";
+import { startWorld, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
 const secret = "a secret of the agent";
@@ -11,7 +11,7 @@ let agents: Gateway;
 
 beforeAll(async () => {
   const env = { RATE_LIMIT_DEFAULT: "1000", RATE_LIMIT_TRUSTED: "5" };
-  world = await startWorld({ database: anyDatabase(), tasks: ["outside"], env });
+  world = await startWorld({ tasks: ["outside"], env });
   agents = gateway(world.service.url);
   const made = [
     await world.service.put("/api/agents/pm_default", { auth_enabled: true, auth_secret: secret }),

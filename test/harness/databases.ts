@@ -3,6 +3,9 @@ import postgres from "postgres";
 
 export type Flavour = "embedded" | "postgres";
 
+/** PostgreSQL if this run has it, else the embedded database: for what does not depend on which it is. */
+export const anyDatabase = (): Flavour => (process.env.TEST_DATABASE_URL ? "postgres" : "embedded");
+
 export interface FreshDatabase {
   readonly url: string;
   /** Runs one statement on a connection of its own, for example to end the service's sessions. */

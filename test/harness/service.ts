@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyCluster } from "../../runtime/platform/database/test-folder.ts";
-import { type Flavour, freshDatabase } from "./databases.ts";
+import { anyDatabase, type Flavour, freshDatabase } from "./databases.ts";
 import { type JsonAnswer, type JsonClient, jsonClient } from "./json-client.ts";
 import { freePorts } from "./ports.ts";
 import { type Exit, type Running, type Runtime, run, runtimeUnderTest } from "./process.ts";
@@ -12,7 +12,7 @@ import { type Delivery, deliver, type Receipt } from "./webhooks.ts";
 export interface ServiceOptions {
   /** What `TEST_RUNTIME` says where absent. */
   readonly runtime?: Runtime;
-  /** `postgres`: on a database of its own, dropped at `close`. Embedded where neither this nor `databaseUrl` is given. */
+  /** `postgres`: on a database of its own, dropped at `close`. `anyDatabase()` by default. */
   readonly database?: Flavour;
   readonly databaseUrl?: string;
   /** Folder of the embedded database; one of its own, removed at `close`, where absent. */
@@ -58,10 +58,11 @@ const seeds = ["/api/agents/seed", "/api/tasks/seed", "/api/tasks/triggers/seed"
 
 /** Starts the service and waits until `GET /health` answers 200. Where it ends before, throws with all that it wrote. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const database = options.database === "postgres" ? await freshDatabase() : null;
+  const flavour = options.databaseUrl || options.dataDir ? null : (options.database ?? anyDatabase());
+  const database = flavour === "postgres" ? await freshDatabase() : null;
   const folder = mkdtempSync(join(tmpdir(), "signalbox-test-"));
   const databaseUrl = options.databaseUrl ?? database?.url ?? null;
-  if (!databaseUrl && !options.dataDir) await copyCluster(join(folder, "data"));
+  if (flavour === "embedded") await copyCluster(join(folder, "data"), options.env?.REDIS_URL ? "empty" : "migrated");
   const cleanUp = async () => {
     await database?.drop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

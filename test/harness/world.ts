@@ -110,6 +110,3 @@ export const textsOf = (tracker: Tracker, repo: string, issue: number): string[]
     .comments(repo, issue)
     .map(({ body }) => body.replace(/^<!-- signalbox:\S+ -->\n/, ""))
     .sort();
-
-/** PostgreSQL where this run has it, else the embedded database: for what does not depend on which it is. */
-export const anyDatabase = (): Flavour => (process.env.TEST_DATABASE_URL ? "postgres" : "embedded");

@@ -5,7 +5,6 @@ import { describeOnDatabases } from "../harness/on-databases.ts";
 import { expectRefused } from "../harness/refused.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 type Body = Record<string, unknown>;
 const nobody = "00000000-0000-7000-8000-000000000000";
@@ -196,7 +195,7 @@ describeOnDatabases("knowledge sources", (database) => {
 
 test("without ENCRYPTION_KEY no token can be stored: 503 naming it; a public wiki needs none", async () => {
   const wiki = { url: "http://127.0.0.1:9" };
-  await using service = await startService({ database: anyDatabase(), env: { EMBEDDING_DIMENSION: "64" } });
+  await using service = await startService({ env: { EMBEDDING_DIMENSION: "64" } });
   const body = { name: "Handbook", type: "wiki", config: wikiConfig(wiki) };
   expectRefused(await service.post("/api/knowledge-sources", body), 503, /ENCRYPTION_KEY/);
   const { api_token: _, ...open } = wikiConfig(wiki);

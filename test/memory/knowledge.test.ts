@@ -3,7 +3,6 @@ import { type Model, startModel } from "../../examples/demo/model.ts";
 import { ended, type Job, jobsOf, StallingWiki, synced, wikiConfig } from "../harness/knowledge.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 const pages = 2000;
 /** Words that name a twentieth of the pages each: a search by one of them finds all of its pages. */
@@ -56,7 +55,7 @@ beforeAll(async () => {
     ENCRYPTION_KEY: "ab".repeat(32),
     EXECUTION_LEASE_SECONDS: "2",
   };
-  service = await startService({ database: anyDatabase(), env });
+  service = await startService({ env });
   const config = wikiConfig(wiki);
   const made = await service.post<{ id: string }>("/api/knowledge-sources", {
     name: "Handbook",

@@ -11,7 +11,7 @@ import { testOnDatabases } from "../harness/on-databases.ts";
 import { ownRedis } from "../harness/redis.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, issueOf, plainScript, startWorld, type World } from "../harness/world.ts";
+import { issueOf, plainScript, startWorld, type World } from "../harness/world.ts";
 
 type Body = Record<string, unknown>;
 interface Listed {
@@ -126,7 +126,7 @@ test("another plugin's store keeps the long-term memories, and one that nobody b
   // It writes a file, which no sandboxed plugin may.
   const trust = `memory-sqlite@0.1.0#${sha256Of((await readForeign(plugin)).bytes)}`;
   const env = { ...noRedis, SIGNALBOX_PLUGINS: plugin, SIGNALBOX_TRUSTED_PLUGINS: trust, MEMORY_STORE: "sqlite" };
-  await using service = await startService({ database: anyDatabase(), env });
+  await using service = await startService({ env });
   expect((await create(service, { key: "kept", content: "A submarine", scope: "project" })).status).toBe(201);
   expect((await create(service, { key: "kept", content: "again", scope: "agent" })).status).toBe(409);
   expect(existsSync(join(service.folder, "memories.sqlite"))).toBe(true);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Gateway, gateway } from "../harness/gateway.ts";
 import { waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, issueOf, startWorld, taskOf, type World } from "../harness/world.ts";
+import { issueOf, startWorld, taskOf, type World } from "../harness/world.ts";
 
 /** The agents, each with a task of its own that an opened issue fires. */
 const agents = { ann: "pm_default", bob: "qa_default" } as const;
@@ -32,7 +32,7 @@ const sessions = {} as Record<Agent, string>;
 
 beforeAll(async () => {
   const env = { RATE_LIMIT_DEFAULT: "100000", MEMORY_SEARCH_LIMIT: "100", EMBEDDING_DIMENSION: "256" };
-  world = await startWorld({ database: anyDatabase(), tasks: ["ann"], env });
+  world = await startWorld({ tasks: ["ann"], env });
   const { service } = world;
   door = gateway(service.url);
   await service.post("/api/tasks", { id: "bob", name: "bob", description: "Do bob.", actor_id: agents.bob });

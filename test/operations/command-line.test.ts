@@ -12,7 +12,7 @@ let service: Service;
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-cli-"));
-  service = await startService({ env: { WATCHDOG_ENABLED: "true" } });
+  service = await startService({ database: "embedded", env: { WATCHDOG_ENABLED: "true" } });
 }, 180_000);
 afterAll(async () => {
   await service?.close();

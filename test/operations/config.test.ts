@@ -11,7 +11,7 @@ import { freshDatabase } from "../harness/databases.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, plainScript } from "../harness/world.ts";
+import { plainScript } from "../harness/world.ts";
 
 /** Starts the service, which must end by itself, and gives what it wrote. */
 async function refusedStart(env: Record<string, string>, file = ""): Promise<{ code: number | null; logs: string }> {
@@ -112,9 +112,7 @@ test("the folder of a running service is refused to another, and serves again af
 });
 
 test(".env is read, and the environment wins over it", { timeout: 120_000 }, async () => {
-  await using database = await freshDatabase();
-  const options = database ? { databaseUrl: database.url } : {};
-  await using service = await startService(options);
+  await using service = await startService();
   await service.kill();
   writeFileSync(
     join(service.folder, ".env"),
@@ -132,7 +130,7 @@ test(".env is read, and the environment wins over it", { timeout: 120_000 }, asy
 test("without an LLM the service starts, says what to set, and what failed can be restarted once it is set", {
   timeout: 120_000,
 }, async () => {
-  await using service = await startService({ database: anyDatabase(), seed: true });
+  await using service = await startService({ seed: true });
   expect(service.logs()).toMatch(/no LLM is configured: set LLM_BASE_URL/);
   const { body } = await service.webhook(issueOpened());
   const failed = await waitForExecutions(service, { event_id: body.event_id, count: 2 });

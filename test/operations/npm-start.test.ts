@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { freshDatabase } from "../harness/databases.ts";
+import { anyDatabase, freshDatabase } from "../harness/databases.ts";
 import { root, runProgram, runtimeUnderTest } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
 
@@ -15,7 +15,7 @@ test.each([
   ["SIGKILL", "npm"],
   ["SIGINT", "npm and the service, as by Ctrl-C"],
 ] as const)("the service ends with the npm that started it: %s to %s", { timeout: 90_000 }, async (signal, whom) => {
-  await using database = await freshDatabase();
+  await using database = anyDatabase() === "postgres" ? await freshDatabase() : null;
   const folder = await mkdtemp(join(tmpdir(), "signalbox-npm-"));
   const where = database ? { DATABASE_URL: database.url } : { DATA_DIR: folder };
   const npm = runProgram("npm", ["run", script], {

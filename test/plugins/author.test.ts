@@ -7,7 +7,7 @@ import { pack } from "../../runtime/cli/plugin/pack.ts";
 import { type PackageRegistry, startRegistry } from "../harness/package-registry.ts";
 import { root, run, runtimeUnderTest } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
-import { anyDatabase, roundsOf, startWorld, type World } from "../harness/world.ts";
+import { roundsOf, startWorld, type World } from "../harness/world.ts";
 
 /** A new author and an operator, from an empty folder to the model's call, as the README tells it. */
 const limit = 240_000;
@@ -19,7 +19,7 @@ const plugin = () => join(folder, id);
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-author-"));
   world = await startWorld({
-    ...{ database: anyDatabase(), env: { ENCRYPTION_KEY: "5".repeat(64) } },
+    ...{ env: { ENCRYPTION_KEY: "5".repeat(64) } },
     script: (request) =>
       roundsOf(request) === 0 && (request.tools ?? []).some((tool) => tool.function.name === "word-count__count_words")
         ? { tool_calls: [{ name: "word-count__count_words", arguments: { text: "three short words" } }] }

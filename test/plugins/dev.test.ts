@@ -8,7 +8,7 @@ import { TestTracker } from "../../runtime/cli/plugin/templates/sources/test/tra
 import commented from "../../runtime/cli/plugin/templates/sources/test/webhooks/commented.json" with { type: "json" };
 import { type Running, run, runtimeUnderTest } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
-import { anyDatabase, startWorld, type World } from "../harness/world.ts";
+import { startWorld, type World } from "../harness/world.ts";
 
 /** `signalbox plugin dev` as its author sees it, beside a running service. */
 const limit = 120_000;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "..", "key"), `${apiKey}\n`);
   tracker = await new TestTracker().listen();
   world = await startWorld({
-    ...{ database: anyDatabase(), apiKey },
+    ...{ apiKey },
     env: {
       ...{ API_KEYS: apiKey, PLUGIN_TICKETS_URL: tracker.url, PLUGIN_TICKETS_TOKEN: "test-token" },
       PLUGIN_TICKETS_WEBHOOK_SECRET: secret,

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { freshDatabase } from "../harness/databases.ts";
+import { anyDatabase, freshDatabase } from "../harness/databases.ts";
 import { buildPlugin } from "../harness/plugin-bundle.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 /** A queue in the memory of its process. */
 const box = (version: string, name = "box") => `

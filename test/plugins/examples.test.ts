@@ -13,7 +13,7 @@ import { kinds } from "../../runtime/cli/plugin/kinds.ts";
 import { scaffold } from "../../runtime/cli/plugin/scaffold.ts";
 import { root, runProgram } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
-import { anyDatabase, startWorld } from "../harness/world.ts";
+import { startWorld } from "../harness/world.ts";
 
 /** The plugins in examples/, and those that `plugin new` makes, as strangers: nothing installed, in the sandbox. */
 let work: string;
@@ -68,7 +68,7 @@ test("gitea in a service: a signed webhook becomes comments at the server", asyn
   const secret = "gitea-webhook-secret";
   const settings = { PLUGIN_GITEA_URL: server.url, PLUGIN_GITEA_TOKEN: "gitea-test-token", PLUGIN_GITEA_WEBHOOK_SECRET: secret };
   try {
-    await using world = await startWorld({ database: anyDatabase(), env: { SIGNALBOX_PLUGINS: folder, ...settings } });
+    await using world = await startWorld({ env: { SIGNALBOX_PLUGINS: folder, ...settings } });
     const { service } = world;
     const mapping = { source: "gitea", event_name: "issues", action: "opened", canonical_trigger: "issue.created" };
     expect((await service.post("/api/tasks/sources", mapping)).status).toBe(201);

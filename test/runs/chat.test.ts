@@ -4,7 +4,6 @@ import { type Model, startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 const limit = 120_000;
 
@@ -29,7 +28,7 @@ beforeAll(async () => {
   tracker = await startTracker({ token: "t0ken", autoCreate: true });
   model = await startModel({ script: () => ({ content: "From the script." }) });
   service = await startService({
-    ...{ seed: true, database: anyDatabase() },
+    ...{ seed: true },
     env: {
       ALPHA_API_URL: tracker.url,
       ALPHA_TOKEN: "t0ken",
@@ -218,7 +217,7 @@ test("a client that goes away cancels the request to the LLM", { timeout: limit 
 });
 
 test("without an LLM it is a 503 that names the setting", { timeout: limit }, async () => {
-  await using other = await startService({ seed: true, database: anyDatabase() });
+  await using other = await startService({ seed: true });
   const ask = (agent_id: string) => other.post("/api/llm/chat", { agent_id, messages: say("Hello") });
   expect(await ask("dev_default")).toMatchObject({ status: 503, body: { error: expect.stringContaining("LLM_BASE_URL") } });
   expect(await ask("nobody")).toMatchObject({ status: 404 });

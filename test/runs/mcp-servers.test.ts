@@ -7,7 +7,6 @@ import { issueOpened } from "../harness/alpha-payloads.ts";
 import { startEverything, strangeServer } from "../harness/mcp-servers.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 const limit = 120_000;
 
@@ -39,7 +38,7 @@ beforeAll(async () => {
   tracker = await startTracker({ token: "t0ken", autoCreate: true });
   model = await startModel();
   service = await startService({
-    ...{ seed: true, database: anyDatabase() },
+    ...{ seed: true },
     env: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t0ken", LLM_BASE_URL: model.url, LLM_API_KEY: "x", LLM_MODEL: "m" },
   });
 }, limit);

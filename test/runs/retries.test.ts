@@ -3,7 +3,7 @@ import type { ChatRequest, Reply } from "../../examples/demo/chat.ts";
 import type { FaultRule } from "../../examples/demo/faults.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, commentingScript, issueOf, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
+import { commentingScript, issueOf, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
 const answer = "Answer of first";
@@ -14,7 +14,6 @@ let world: World;
 beforeAll(async () => {
   const uses = (request: ChatRequest) => JSON.stringify(request.messages).includes("with a tool");
   world = await startWorld({
-    database: anyDatabase(),
     tasks: ["first"],
     env: { LLM_TIMEOUT_SECONDS: "1", LLM_API_KEY: key },
     script: (request, number) => (uses(request) ? commentingScript : plainScript)(request, number),

@@ -4,14 +4,14 @@ import type { ChatRequest } from "../../examples/demo/chat.ts";
 import type { Script } from "../../examples/demo/model.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, callOf, issueOf, plainScript, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
+import { callOf, issueOf, plainScript, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
 let world: World;
 let script: Script = plainScript;
 
 beforeAll(async () => {
-  world = await startWorld({ database: anyDatabase(), tasks: ["first"], script: (request, number) => script(request, number) });
+  world = await startWorld({ tasks: ["first"], script: (request, number) => script(request, number) });
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 

@@ -5,7 +5,6 @@ import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase } from "../harness/world.ts";
 
 const limit = 120_000;
 const repo = "octo/app";
@@ -53,7 +52,7 @@ beforeAll(async () => {
     errorBody: () => ({}),
   });
   service = await startService({
-    ...{ seed: true, database: anyDatabase() },
+    ...{ seed: true },
     env: { ALPHA_API_URL: tracker.url, ALPHA_TOKEN: "t0ken", LLM_BASE_URL: model.url, LLM_API_KEY: "x", LLM_MODEL: "m" },
   });
 }, limit);

@@ -8,7 +8,7 @@ import { type Service, startService } from "../harness/service.ts";
 import { startTrackers, trackersEnv } from "../harness/trackers.ts";
 import { eventually } from "../harness/wait.ts";
 import type { Receipt } from "../harness/webhooks.ts";
-import { anyDatabase, plainScript } from "../harness/world.ts";
+import { plainScript } from "../harness/world.ts";
 
 interface SetUp {
   readonly project: { readonly id: number; readonly project_id: string };
@@ -27,7 +27,7 @@ describe("the use case module-update at the trackers beside alpha", () => {
     model = await startModel({ script: plainScript });
     trackers = await startTrackers();
     const env = { ...{ LLM_BASE_URL: model.url, LLM_MODEL: "scripted" }, ...trackersEnv(trackers) };
-    service = await startService({ database: anyDatabase(), seed: true, env });
+    service = await startService({ seed: true, env });
   }, 180_000);
   afterAll(async () => {
     for (const tracker of Object.values(trackers ?? {})) await tracker.close();

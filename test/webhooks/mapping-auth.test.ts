@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { example } from "../harness/alpha-payloads.ts";
 import { mappingsAt, path, pull, type Refusal, triggersOf } from "../harness/mappings.ts";
 import { type Service, startService } from "../harness/service.ts";
-import { anyDatabase, webhookSecret } from "../harness/world.ts";
+import { webhookSecret } from "../harness/world.ts";
 
 type Said = { readonly paths: Record<string, { readonly post: { readonly responses: object } }> };
 const limit = 120_000;
@@ -11,7 +11,7 @@ let service: Service;
 
 beforeAll(async () => {
   const env = { ENCRYPTION_KEY: "b".repeat(64), TRUSTED_PROXIES: "127.0.0.1", ALPHA_TOKEN: "t" };
-  service = await startService({ database: anyDatabase(), webhookSecret, env });
+  service = await startService({ webhookSecret, env });
 }, limit);
 afterAll(() => service?.close(), limit);
 

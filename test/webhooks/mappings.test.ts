@@ -10,7 +10,7 @@ import {
 import { type Mapping, mappingsAt, path, pull, triggersOf } from "../harness/mappings.ts";
 import type { Service } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, startWorld, type World } from "../harness/world.ts";
+import { startWorld, type World } from "../harness/world.ts";
 
 const limit = 120_000;
 let world: World;
@@ -18,7 +18,7 @@ let service: Service;
 
 beforeAll(async () => {
   const env = { ENCRYPTION_KEY: randomBytes(32).toString("hex"), WATCHDOG_ENABLED: "true" };
-  world = await startWorld({ database: anyDatabase(), env });
+  world = await startWorld({ env });
   service = world.service;
 }, limit);
 afterAll(() => world?.[Symbol.asyncDispose](), limit);

@@ -11,7 +11,7 @@ import {
   type Subject,
 } from "../harness/alpha-payloads.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { anyDatabase, startWorld, textsOf, type World } from "../harness/world.ts";
+import { startWorld, textsOf, type World } from "../harness/world.ts";
 
 const require = createRequire(import.meta.url);
 /** Payloads of the platform itself and of its Enterprise Server's releases. */
@@ -41,7 +41,7 @@ describe("real payloads", () => {
   let world: World;
   let mappings: SourceMapping[];
   beforeAll(async () => {
-    world = await startWorld({ database: anyDatabase() });
+    world = await startWorld();
     const { body } = await world.service.get<SourceMapping[]>("/api/tasks/sources?limit=1000");
     mappings = body.filter(({ source }) => source === "alpha");
     // By default these triggers fire nothing; with a task each, every mapping can be seen to work.

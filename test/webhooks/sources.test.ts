@@ -10,7 +10,7 @@ import { type Service, startService } from "../harness/service.ts";
 import { startTrackers, trackersEnv } from "../harness/trackers.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 import type { Receipt } from "../harness/webhooks.ts";
-import { anyDatabase, plainScript } from "../harness/world.ts";
+import { plainScript } from "../harness/world.ts";
 
 const membersOf = (value: unknown): number =>
   typeof value !== "object" || value === null
@@ -36,7 +36,7 @@ describe("every row of the payload tables, as its platform sends it, through the
       ...trackersEnv(trackers),
       ...{ BETA_WEBHOOK_SECRET: secret, GAMMA_WEBHOOK_SECRET: secret, DELTA_WEBHOOK_SECRET: secret },
     };
-    service = await startService({ database: anyDatabase(), seed: true, env });
+    service = await startService({ seed: true, env });
     // Rows that the default mappings leave out, and triggers that fire nothing by default.
     for (const { source, event: event_name, action } of rows)
       await service.post("/api/tasks/sources", { source, event_name, action, canonical_trigger: "row.seen" });

@@ -1,31 +1,43 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { Log } from "../log.ts";
+import { connectEmbedded } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
+import { migrate } from "./migrate.ts";
 
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const cache = fileOf("../../node_modules/.cache/signalbox");
-/** Whoever has held the lock for longer than this has died. */
+const cache = fileOf("../../../node_modules/.cache/signalbox");
+const migrations = fileOf("../../../migrations");
+const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
+/** A process that holds the lock for longer than this has died. */
 const lockMs = 120_000;
 
+/** What `copyCluster` copies: `empty`, what a first start makes before its migrations, or `migrated`. */
+type State = "empty" | "migrated";
+
 /**
- * Makes of `folder`, which must not be there yet, what a first start begins with: an empty cluster. Making one takes both
- * cores for seconds, copying one does not: it is made once for all tests, and kept for later runs. It has no migrations:
- * they give each installation an identity of its own.
+ * Fills `folder`, which must not exist yet, with a database cluster. Making a cluster takes seconds, copying one does not: each is
+ * made once for all tests and kept for later runs. All copies of `migrated` have the same installation id, which is part of their
+ * keys in Redis: a service that shares a Redis with other tests begins with `empty`.
  */
-export async function copyCluster(folder: string): Promise<void> {
-  const made = join(cache, `cluster-${versionOfPglite()}`);
+export async function copyCluster(folder: string, state: State = "migrated"): Promise<void> {
+  const made = join(cache, `cluster-${state}-${version()}`);
   while (!existsSync(made)) {
-    if (takeLock(`${made}.lock`)) await make(made);
+    if (takeLock(`${made}.lock`)) await make(made, state);
     else await sleep(100);
   }
   cpSync(made, folder, { recursive: true });
 }
 
-function versionOfPglite(): string {
+/** Changes with PGlite and with the migrations. */
+function version(): string {
   const file = fileURLToPath(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")));
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+  const hash = createHash("sha256").update(readFileSync(file));
+  for (const name of readdirSync(migrations).sort()) hash.update(name).update(readFileSync(join(migrations, name)));
+  return hash.digest("hex").slice(0, 12);
 }
 
 /** Of test workers that begin at the same time one makes it, and the others wait. */
@@ -41,11 +53,13 @@ function takeLock(lock: string): boolean {
   }
 }
 
-async function make(made: string): Promise<void> {
+async function make(made: string, state: State): Promise<void> {
   const making = `${made}.${process.pid}`;
   try {
     if (existsSync(made)) return;
-    await (await openEmbedded(making)).close();
+    const database = connectEmbedded(await openEmbedded(making));
+    if (state === "migrated") await migrate(database, silent);
+    await database.close();
     renameSync(making, made);
   } finally {
     rmSync(making, { recursive: true, force: true });
