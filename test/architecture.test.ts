@@ -73,9 +73,21 @@ describe("who may import whom", () => {
       badImports(all, (_, file, source) => !file || own(file, source) || !/^runtime\/.+\/(operations|queries)\.ts$/.test(file)),
     ).toEqual([]);
   });
-  test("the runtime imports nothing of examples and test", () => {
+  test("the runtime imports nothing of examples and test; its tests may use the harness", () => {
     const all = [...within("runtime", sources), ...within("plugins", sources), ...within("sdk", sources)];
-    expect(badImports(all, (_, file) => !inFolder(file, "examples") && !inFolder(file, "test"))).toEqual([]);
+    const allowed = (file: string | null, { path }: Source) =>
+      (!inFolder(file, "examples") && !inFolder(file, "test")) || (isTest(path) && inFolder(file, "test/harness"));
+    expect(badImports(all, (_, file, source) => allowed(file, source))).toEqual([]);
+  });
+  const cases = within("test", sources).filter(({ path }) => !/^test\/(harness|bench|architecture|runner)[/.]/.test(path));
+  test("black-box tests import nothing of the runtime but the templates that it gives to authors", () => {
+    const allowed = (file: string | null) => !inFolder(file, "runtime") || inFolder(file, "runtime/cli/plugin/templates");
+    expect(badImports(cases, (_, file) => allowed(file))).toEqual([]);
+  });
+  test("black-box tests run no SQL: the harness has what no operation offers", () => {
+    const texts = cases.flatMap(({ path, sql }) => sql.map((line) => `${path}:${line}`));
+    const calls = cases.filter(({ path }) => /\.query\(|from "postgres"/.test(textOf(path))).map(({ path }) => path);
+    expect([...texts, ...calls]).toEqual([]);
   });
   test.each(wrapped)("one file of the runtime imports %s", (name) => {
     const users = within("runtime").filter(({ imports }) => imports.some(({ from }) => packageOf(from) === name));

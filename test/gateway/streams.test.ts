@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { connectedAgents } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { type Connected, connectAgent, failureOf, grpcGateway } from "../harness/grpc-agent.ts";
 import { type Service, startService } from "../harness/service.ts";
@@ -39,7 +40,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     await database?.drop();
   });
 
-  const streams = async () => Number((await database.query("select count(*)::int as n from agent_streams"))[0]?.n);
+  const streams = () => connectedAgents(database);
   const connect = async (service: Service, options: Parameters<typeof connectAgent>[2] & { agent?: string } = {}) => {
     const before = await streams();
     const one = await connectAgent(grpcGateway(service.grpcPort), options.agent ?? agentId, { secret, ...options });

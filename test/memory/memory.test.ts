@@ -3,8 +3,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ChatRequest } from "../../examples/demo/chat.ts";
-import { sha256Of } from "../../runtime/plugins/bundle-cache.ts";
-import { readForeign } from "../../runtime/plugins/third-party.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { testOnDatabases } from "../harness/on-databases.ts";
@@ -124,21 +122,22 @@ test("another plugin's store keeps the long-term memories, and one that nobody b
 }, async () => {
   const plugin = fileURLToPath(new URL("../../examples/memory-sqlite/index.ts", import.meta.url));
   // It writes a file, which no sandboxed plugin may.
-  const trust = `memory-sqlite@0.1.0#${sha256Of((await readForeign(plugin)).bytes)}`;
-  const env = { ...noRedis, SIGNALBOX_PLUGINS: plugin, SIGNALBOX_TRUSTED_PLUGINS: trust, MEMORY_STORE: "sqlite" };
-  await using service = await startService({ env });
+  await using service = await startService({ env: { ...noRedis, SIGNALBOX_PLUGINS: plugin } });
+  const { sha256 } = (await service.get<{ sha256: string }>("/api/plugins/memory-sqlite")).body;
+  const trusting = { SIGNALBOX_TRUSTED_PLUGINS: `memory-sqlite@0.1.0#${sha256}`, MEMORY_STORE: "sqlite" };
+  await service.restart(trusting);
   expect((await create(service, { key: "kept", content: "A submarine", scope: "project" })).status).toBe(201);
   expect((await create(service, { key: "kept", content: "again", scope: "agent" })).status).toBe(409);
   expect(existsSync(join(service.folder, "memories.sqlite"))).toBe(true);
   await service.kill("SIGKILL");
-  await service.restart();
+  await service.restart(trusting);
   for (const mode of ["semantic", "keyword", "hybrid"])
     expect(keysOf((await service.post("/api/memory/search", { query: "submarine", mode })).body)).toEqual(["kept"]);
   expect((await service.get(path("kept"))).body).toMatchObject({ content: "A submarine", scope: "project" });
   await expect(service.restart({ MEMORY_STORE: "stone" })).rejects.toThrow(
     /MEMORY_STORE: no loaded plugin provides the memory store stone. Available: .*sqlite/,
   );
-  await service.restart();
+  await service.restart(trusting);
   expect((await service.del(path("kept"))).status).toBe(204);
 });
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { endSessions } from "../harness/database-faults.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { startService } from "../harness/service.ts";
@@ -153,9 +154,7 @@ test("PostgreSQL going away for a moment is 503, and then it serves again", {
 }, async () => {
   await using database = await freshDatabase();
   await using service = await startService({ databaseUrl: database.url, seed: true });
-  await database.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
-  );
+  await endSessions(database);
   const statuses = new Set<number>();
   for (let i = 0; i < 20; i++) statuses.add((await service.webhook(issueOpened({ number: i + 1 }))).status);
   for (const status of statuses) expect(status).toBeOneOf([202, 503]);

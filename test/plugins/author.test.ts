@@ -2,8 +2,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { build } from "../../runtime/cli/plugin/build.ts";
-import { pack } from "../../runtime/cli/plugin/pack.ts";
 import { type PackageRegistry, startRegistry } from "../harness/package-registry.ts";
 import { root, run, runtimeUnderTest } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
@@ -132,8 +130,8 @@ describe("versions", () => {
       `"version": "${JSON.parse(readFileSync(join(plugin(), "package.json"), "utf8")).version}"`,
       `"version": "${version}"`,
     );
-    await build(plugin());
-    await pack(plugin());
+    await good(["plugin", "build"], plugin());
+    await good(["plugin", "pack"], plugin());
   };
   const version = async () => (await world.service.get<{ version: string }>(`/api/plugins/${id}`)).body.version;
 

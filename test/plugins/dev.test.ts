@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scaffold } from "../../runtime/cli/plugin/scaffold.ts";
 import { TestTracker } from "../../runtime/cli/plugin/templates/sources/test/tracker.ts";
 import commented from "../../runtime/cli/plugin/templates/sources/test/webhooks/commented.json" with { type: "json" };
 import { type Running, run, runtimeUnderTest } from "../harness/process.ts";
@@ -25,7 +24,10 @@ const start = (args: readonly string[], env: Record<string, string> = {}) =>
 
 beforeAll(async () => {
   folder = join(mkdtempSync(join(tmpdir(), "signalbox-dev-")), id);
-  scaffold({ folder, kind: "sources" });
+  const made = run(runtimeUnderTest(), "runtime/cli/main.ts", {
+    ...{ args: ["plugin", "new", id, "--kind", "sources"], env: {}, cwd: join(folder, "..") },
+  });
+  expect([(await made.ended).code, made.logs()]).toEqual([0, expect.any(String)]);
   writeFileSync(join(folder, "..", "key"), `${apiKey}\n`);
   tracker = await new TestTracker().listen();
   world = await startWorld({

@@ -19,12 +19,12 @@ const longest = [
   "test/plugins/plugins.test.ts",
   "test/plugins/webhooks.test.ts",
   "test/plugins/environment.test.ts",
-  "test/plugins/examples.test.ts",
+  "runtime/cli/plugin/packages.test.ts",
   "test/runs/queues.test.ts",
   "test/operations/config.test.ts",
   "test/runs/use-case.test.ts",
   "test/webhooks/door.test.ts",
-  "test/memory/stores.test.ts",
+  "runtime/memory/stores.test.ts",
   "test/api/fuzz.test.ts",
 ];
 

@@ -1,13 +1,11 @@
-import postgres from "postgres";
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { duringClaim, releaseExecution, storedExecution } from "../harness/database-faults.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf } from "../harness/world.ts";
 
 const repo = "octo/app";
-const unleased = "state = 'queued', run_after = now(), lease = null, lease_expires_at = null";
-const wake = "select pg_notify('signalbox', 'test queue')";
 
 // On the embedded database nobody else can take an execution away, or stand in the way of a claim.
 test("an execution that its worker takes up again, and a stop during a claim", { tags: ["postgres"] }, async () => {
@@ -24,8 +22,7 @@ test("an execution that its worker takes up again, and a stop during a claim", {
   model.answerWith({ reply: { content: "Second thought.", delayMs: 4_500 } });
   const again = await open(1);
   await eventually(() => model.chats().length === before + 1);
-  await database.query(`update task_executions set ${unleased} where event_id = '${again}'`);
-  await database.query(wake);
+  await releaseExecution(database, String(again));
   const [execution] = await waitForExecutions(service, { event_id: again });
   expect(execution).toMatchObject({ state: "succeeded", attempts: 2, result: "Second thought." });
   expect(textsOf(tracker, repo, 1)).toEqual(["Second thought."]);
@@ -34,23 +31,12 @@ test("an execution that its worker takes up again, and a stop during a claim", {
   model.answerWith({ reply: { status: 429, headers: { "retry-after": "600" } } });
   const late = await open(2);
   await eventually(async () => (await waitForExecutions(service, { event_id: late, state: "queued" }))[0]?.attempts === 1);
-  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-  try {
-    const stopped = await sql.begin(async (tx) => {
-      await tx`lock table task_executions in access exclusive mode`;
-      await tx.unsafe(`update task_executions set ${unleased} where event_id = '${late}'`);
-      await database.query(wake);
-      const claims = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%claim_executions%'";
-      await eventually(async () => (await database.query(claims)).length > 0);
-      const stop = service.stop();
-      await eventually(() => service.logs().includes("stopping"));
-      return { stop };
-    });
-    await stopped.stop;
-    const rows = await sql`select state, attempts, lease from task_executions where event_id = ${late}`;
-    expect(rows).toMatchObject([{ state: "succeeded", attempts: 2, lease: null }]);
-  } finally {
-    await sql.end();
-  }
+  let stopped: Promise<unknown> | undefined;
+  await duringClaim(database, String(late), async () => {
+    stopped = service.stop();
+    await eventually(() => service.logs().includes("stopping"));
+  });
+  await stopped;
+  expect(await storedExecution(database, String(late))).toMatchObject({ state: "succeeded", attempts: 2, lease: null });
   expect(textsOf(tracker, repo, 2)).toEqual(["Answer of only"]);
 });

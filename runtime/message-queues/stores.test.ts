@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import queueRedis from "@signalbox/plugin-queue-redis";
 import { testQueues } from "@signalbox/sdk/testing";
 import { describe, test } from "vitest";
-import type { Log } from "../../runtime/platform/log.ts";
-import { openRedis } from "../../runtime/platform/redis/client.ts";
+import type { Log } from "../platform/log.ts";
+import { openRedis } from "../platform/redis/client.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
 const url = process.env.TEST_REDIS_URL;

@@ -3,13 +3,13 @@ import { createServer, type Server } from "node:http";
 import { createServer as createUnixServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createGuard } from "../../../runtime/platform/network/guard.ts";
-import { cachedBundle } from "../../../runtime/plugins/bundle-cache.ts";
-import { type ForeignGround, sandboxed } from "../../../runtime/plugins/sandboxed.ts";
-import { builtManifest } from "../../../sdk/manifest.ts";
-import { type Built, buildPlugin, toolOf } from "../../harness/plugin-bundle.ts";
+import { builtManifest } from "../../../../sdk/manifest.ts";
+import { type Built, buildPlugin, toolOf } from "../../../../test/harness/plugin-bundle.ts";
+import { createGuard } from "../../../platform/network/guard.ts";
+import { cachedBundle } from "../../bundle-cache.ts";
+import { type ForeignGround, sandboxed } from "../../sandboxed.ts";
 
-export const root = join(import.meta.dirname, "../../..");
+export const root = join(import.meta.dirname, "../../../..");
 export const secret = "s3cret-of-the-host";
 
 /** What a hostile plugin is after: files, a socket and a server that must not be reached. */
@@ -73,7 +73,7 @@ export async function makePlace(built: Built): Promise<Place> {
 const listening = (server: Server, port: number) => new Promise<void>((done) => server.listen(port, "127.0.0.1", done));
 
 export const buildHostile = (): Promise<Built> =>
-  buildPlugin(`export { default } from "./test/plugins/hostile/plugin.js";`, {
+  buildPlugin(`export { default } from "./runtime/plugins/testing/hostile/plugin.js";`, {
     id: "hostile",
     needs: ["fetch", "secret", "log"],
     config: { type: "object", properties: { token: {}, readable: {}, api_url: {} } },

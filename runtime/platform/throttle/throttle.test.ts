@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inMemoryThrottle, type SharedThrottle } from "@signalbox/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connectPostgres, type Database } from "../../runtime/platform/database/client.ts";
-import { migrate } from "../../runtime/platform/database/migrate.ts";
-import { createLog } from "../../runtime/platform/log.ts";
-import { openRedis } from "../../runtime/platform/redis/client.ts";
-import { openPace } from "../../runtime/platform/throttle/open.ts";
-import { freshDatabase } from "../harness/databases.ts";
+import { freshDatabase } from "../../../test/harness/databases.ts";
+import { connectPostgres, type Database } from "../database/client.ts";
+import { migrate } from "../database/migrate.ts";
+import { createLog } from "../log.ts";
+import { openRedis } from "../redis/client.ts";
+import { openPace } from "./open.ts";
 
 const url = process.env.TEST_REDIS_URL;
 const there = process.env.TEST_DATABASE_URL !== undefined;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cachedBundle } from "../../runtime/plugins/bundle-cache.ts";
-import { limits } from "../../runtime/plugins/sandbox/limits.ts";
-import { openSandbox, type Sandbox } from "../../runtime/plugins/sandbox/open.ts";
-import { buildPlugin } from "../harness/plugin-bundle.ts";
+import { buildPlugin } from "../../../test/harness/plugin-bundle.ts";
+import { cachedBundle } from "../bundle-cache.ts";
+import { limits } from "./limits.ts";
+import { openSandbox, type Sandbox } from "./open.ts";
 
 const eager = `
   import { definePlugin } from "@signalbox/sdk";

@@ -2,11 +2,11 @@ import { existsSync, readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cachedBundle } from "../../runtime/plugins/bundle-cache.ts";
-import { openSandbox, type Sandbox } from "../../runtime/plugins/sandbox/open.ts";
-import { type Built, buildPlugin } from "../harness/plugin-bundle.ts";
-import { attacks, deadly, noise } from "./hostile/attacks.js";
-import { buildHostile, bystander, hostFor, makePlace, type Place, secret } from "./hostile/host.ts";
+import { type Built, buildPlugin } from "../../../test/harness/plugin-bundle.ts";
+import { cachedBundle } from "../bundle-cache.ts";
+import { attacks, deadly, noise } from "../testing/hostile/attacks.js";
+import { buildHostile, bystander, hostFor, makePlace, type Place, secret } from "../testing/hostile/host.ts";
+import { openSandbox, type Sandbox } from "./open.ts";
 
 const limit = 60_000;
 const delay = monitorEventLoopDelay({ resolution: 10 });

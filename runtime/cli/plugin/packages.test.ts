@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build } from "./build.ts";
+import { readConformance } from "./conformance/read-conformance.ts";
+import type { Report } from "./conformance/report.ts";
+import { runConformance } from "./conformance/run.ts";
+import { kinds } from "./kinds.ts";
+import { scaffold } from "./scaffold.ts";
+
+const root = join(import.meta.dirname, "../../..");
+
+/** The plugins in examples/, and those that `plugin new` makes, as strangers: nothing installed, in the sandbox. */
+let work: string;
+beforeAll(() => {
+  work = mkdtempSync(join(tmpdir(), "signalbox-examples-"));
+});
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+async function play(folder: string): Promise<Report> {
+  const config = (await readConformance(folder))?.config ?? {};
+  const built = await build(folder, config);
+  // What is there already says what the build says.
+  expect(built.rewritten).toEqual([]);
+  return runConformance({ folder, built, record: false, onCase: () => {} });
+}
+const failures = ({ cases }: Report) => cases.filter(({ ok }) => !ok).map(({ name, error }) => `${name}: ${error}`);
+
+const examples = readdirSync(join(root, "examples")).filter((name) => {
+  const file = join(root, "examples", name, "package.json");
+  return existsSync(file) && "signalbox" in JSON.parse(readFileSync(file, "utf8"));
+});
+
+// At the same time: most of what they take is waiting for faults to pass.
+describe.concurrent("examples", () => {
+  test("there is one of each of four kinds", () => {
+    const kinds = examples.flatMap(
+      (name) => JSON.parse(readFileSync(join(root, "examples", name, "package.json"), "utf8")).signalbox.kinds,
+    );
+    expect([...new Set(kinds)]).toEqual(expect.arrayContaining(["tools", "sources", "memories", "useCases"]));
+  });
+  test.each(examples)(
+    "%s passes",
+    async (name) => {
+      const folder = join(work, "examples", name);
+      cpSync(join(root, "examples", name), folder, {
+        recursive: true,
+        filter: (path) => !/[\\/](node_modules|dist)$/.test(path),
+      });
+      const report = await play(folder);
+      expect(failures(report)).toEqual([]);
+      expect(report.warnings).toEqual([]);
+    },
+    120_000,
+  );
+});
+
+describe.concurrent("plugin new", () => {
+  test("the tests that each brings pass", async () => {
+    const own = globSync("runtime/cli/plugin/templates/*/test/plugin.test.ts", { cwd: root });
+    expect(own.length).toBe(Object.keys(kinds).length);
+    // Without the variables by which a test process of Node knows that another one started it.
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const { stdout } = await promisify(execFile)(join(root, "node_modules/.bin/node"), ["--test", ...own], { cwd: root, env });
+    expect(stdout).toMatch(/fail 0$/m);
+  }, 60_000);
+  // The tools are in test/plugins/author.test.ts.
+  test.each(Object.keys(kinds).filter((kind) => kind !== "tools"))(
+    "--kind %s passes untouched",
+    async (kind) => {
+      const folder = join(work, `my-${kind.toLowerCase()}`);
+      scaffold({ folder, kind });
+      const report = await play(folder);
+      expect(failures(report)).toEqual([]);
+      expect(report.passed).toBeGreaterThan(8);
+    },
+    120_000,
+  );
+});

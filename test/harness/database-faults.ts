@@ -1,0 +1,57 @@
+import postgres from "postgres";
+import type { FreshDatabase } from "./databases.ts";
+import { eventually } from "./wait.ts";
+
+// What tests do to the database behind the service's back, and look up where no operation shows it. All SQL of the black-box
+// tests is here and in databases.ts.
+
+/** Ends every connection to the database, as a restart of the server does. */
+export const endSessions = (database: FreshDatabase): Promise<unknown> =>
+  database.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+  );
+
+const count = async (database: FreshDatabase, from: string): Promise<number> =>
+  Number((await database.query(`select count(*)::int as n from ${from}`))[0]?.n);
+/** Agents that are connected to any replica. */
+export const connectedAgents = (database: FreshDatabase): Promise<number> => count(database, "agent_streams");
+/** Executions that were handed to another agent after their first was gone. */
+export const handedOver = (database: FreshDatabase): Promise<number> => count(database, "task_executions where handovers > 1");
+/** Sources that a replica polls right now. */
+export const pollsUnderWay = (database: FreshDatabase): Promise<number> =>
+  count(database, "poll_sources where lease is not null");
+
+/** As if no source had been polled yet, nobody polled one, and all of them were due. */
+export const makeAllPollsDue = (database: FreshDatabase): Promise<unknown> =>
+  database.query("update poll_sources set last_polled_at = null, lease = null, lease_expires_at = null, next_poll_at = now()");
+
+const release = (event: string) =>
+  `update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null where event_id = '${event}'`;
+const wake = "select pg_notify('signalbox', 'test queue')";
+
+/** Takes an event's execution away from its worker without telling it, as after a pause of the whole process. */
+export async function releaseExecution(database: FreshDatabase, event: string): Promise<void> {
+  await database.query(release(event));
+  await database.query(wake);
+}
+
+/** Releases an event's execution, and runs `meanwhile` while the claim for it is held up in the database. */
+export async function duringClaim(database: FreshDatabase, event: string, meanwhile: () => Promise<void>): Promise<void> {
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  const claims = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%claim_executions%'";
+  try {
+    await sql.begin(async (tx) => {
+      await tx`lock table task_executions in access exclusive mode`;
+      await tx.unsafe(release(event));
+      await database.query(wake);
+      await eventually(async () => (await database.query(claims)).length > 0);
+      await meanwhile();
+    });
+  } finally {
+    await sql.end();
+  }
+}
+
+/** An execution of an event, with its lease, when there is no service left to ask. */
+export const storedExecution = async (database: FreshDatabase, event: string): Promise<Record<string, unknown> | undefined> =>
+  (await database.query(`select state, attempts, lease from task_executions where event_id = '${event}'`))[0];
