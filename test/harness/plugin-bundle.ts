@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { bundleOf } from "../../runtime/plugins/bundle.ts";
+import { sha256Of } from "../../runtime/plugins/bundle-cache.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -45,3 +47,6 @@ export const toolOf = (about: string, input: Record<string, unknown> = {}) => ({
   input: { type: "object", properties: input },
   output: {},
 });
+
+/** The digest by which an operator trusts a plugin that was not built: of the bundle that the service makes of its entry. */
+export const digestOf = async (entry: string): Promise<string> => sha256Of(await bundleOf(entry));

@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { testOnDatabases } from "../harness/on-databases.ts";
+import { digestOf } from "../harness/plugin-bundle.ts";
+import { root } from "../harness/process.ts";
 import { ownRedis } from "../harness/redis.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
@@ -120,24 +121,22 @@ testOnDatabases(
 test("another plugin's store keeps the long-term memories, and one that nobody brings is refused", {
   timeout: 120_000,
 }, async () => {
-  const plugin = fileURLToPath(new URL("../../examples/memory-sqlite/index.ts", import.meta.url));
+  const plugin = join(root, "examples/memory-sqlite/index.ts");
   // It writes a file, which no sandboxed plugin may.
-  await using service = await startService({ env: { ...noRedis, SIGNALBOX_PLUGINS: plugin } });
-  const { sha256 } = (await service.get<{ sha256: string }>("/api/plugins/memory-sqlite")).body;
-  const trusting = { SIGNALBOX_TRUSTED_PLUGINS: `memory-sqlite@0.1.0#${sha256}`, MEMORY_STORE: "sqlite" };
-  await service.restart(trusting);
+  const trust = { SIGNALBOX_PLUGINS: plugin, SIGNALBOX_TRUSTED_PLUGINS: `memory-sqlite@0.1.0#${await digestOf(plugin)}` };
+  await using service = await startService({ env: { ...noRedis, ...trust, MEMORY_STORE: "sqlite" } });
   expect((await create(service, { key: "kept", content: "A submarine", scope: "project" })).status).toBe(201);
   expect((await create(service, { key: "kept", content: "again", scope: "agent" })).status).toBe(409);
   expect(existsSync(join(service.folder, "memories.sqlite"))).toBe(true);
   await service.kill("SIGKILL");
-  await service.restart(trusting);
+  await service.restart();
   for (const mode of ["semantic", "keyword", "hybrid"])
     expect(keysOf((await service.post("/api/memory/search", { query: "submarine", mode })).body)).toEqual(["kept"]);
   expect((await service.get(path("kept"))).body).toMatchObject({ content: "A submarine", scope: "project" });
   await expect(service.restart({ MEMORY_STORE: "stone" })).rejects.toThrow(
     /MEMORY_STORE: no loaded plugin provides the memory store stone. Available: .*sqlite/,
   );
-  await service.restart(trusting);
+  await service.restart();
   expect((await service.del(path("kept"))).status).toBe(204);
 });
 
