@@ -1,19 +1,20 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEmbed, type Embed } from "./embeddings.ts";
+import { HttpResponse, http } from "msw";
+import { setupServer } from "msw/node";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createEmbed } from "./embeddings.ts";
 
+const baseUrl = "http://model.test/v1";
 /** What the proxy answers, whatever it is asked. */
 let answer = "";
-const proxy = createServer((_, response) => response.setHeader("content-type", "application/json").end(answer));
-let embed: Embed;
-beforeAll(async () => {
-  await new Promise<void>((done) => proxy.listen(0, "127.0.0.1", done));
-  const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1`;
-  embed = createEmbed({ fetch, baseUrl, apiKey: undefined, model: "m", dimension: 2 });
-});
-afterAll(() => proxy.close());
+const answers = http.post(`${baseUrl}/embeddings`, () =>
+  HttpResponse.text(answer, { headers: { "content-type": "application/json" } }),
+);
+const server = setupServer();
+beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
+beforeEach(() => server.resetHandlers(answers));
+afterAll(() => server.close());
 
+const embed = createEmbed({ fetch: (...given) => fetch(...given), baseUrl, apiKey: undefined, model: "m", dimension: 2 });
 const ask = () => embed(["a", "b"], AbortSignal.timeout(5_000));
 
 test("vectors in the order of their texts, with or without their numbers", async () => {
@@ -36,4 +37,23 @@ test.each([
 ])("%s is a failure that may pass, and nothing to store", async (_, vector) => {
   answer = `{"data": [{"index": 0, "embedding": ${vector}}, {"index": 1, "embedding": [0, 1]}]}`;
   await expect(ask()).rejects.toMatchObject({ name: "Failure", retryable: true, message: expect.stringContaining("1 vectors") });
+});
+
+test("the first texts, embedded at the same time, find out together that vectors must be shortened", async () => {
+  const asked: (number | undefined)[] = [];
+  // A model whose own vectors are of 8 numbers, and that shortens them when it is asked to.
+  server.use(
+    http.post<never, { input: string[]; dimensions?: number }>(`${baseUrl}/embeddings`, async ({ request }) => {
+      const { input, dimensions } = await request.json();
+      asked.push(dimensions);
+      return HttpResponse.json({ data: input.map((_, index) => ({ index, embedding: new Array(dimensions ?? 8).fill(1) })) });
+    }),
+  );
+  const shortening = createEmbed({ fetch: (...given) => fetch(...given), baseUrl, apiKey: undefined, model: "m", dimension: 4 });
+  const never = new AbortController().signal;
+  const all = await Promise.all(["a", "b", "c", "d"].map((text) => shortening([text], never)));
+  expect(all.flat().map((vector) => vector.length)).toEqual([4, 4, 4, 4]);
+  asked.length = 0;
+  await shortening(["e"], never);
+  expect(asked).toEqual([4]);
 });

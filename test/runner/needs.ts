@@ -12,7 +12,7 @@ export interface Need {
 
 declare module "vitest" {
   interface TestTags {
-    tags: "postgres" | "redis" | "redis-server" | "python" | "openssl" | "contracts";
+    tags: "postgres" | "redis" | "redis-server" | "python" | "openssl" | "curl" | "contracts";
   }
   interface ProvidedContext {
     /** A Python with grpcio and protobuf; empty if there is none. */
@@ -54,6 +54,7 @@ export const needs: readonly Need[] = [
     found: redisServer.length > 0,
   },
   { name: "python", missing: "no python3 with grpcio (install python3-grpcio and python3-protobuf)", found: python !== "" },
+  { name: "curl", missing: "no curl (install curl)", found: working([["curl"]], ["--version"]).length > 0 },
   { name: "openssl", missing: "no openssl (install openssl)", found: working([["openssl"]], ["version"]).length > 0 },
   {
     name: "contracts",

@@ -1,21 +1,21 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { HttpResponse, http as httpHandler } from "msw";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Recorded, readRecordings, recordingFetch } from "./recordings.ts";
 
 let folder: string;
-let server: Server;
-let base: string;
-beforeAll(async () => {
+const base = "https://other-side.test";
+const server = setupServer(
+  httpHandler.post(`${base}/items`, () =>
+    HttpResponse.json({ id: 1 }, { status: 201, headers: { "x-request-id": "7", link: "<next>" } }),
+  ),
+);
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-recordings-"));
-  server = createServer((_, response) => {
-    response.writeHead(201, { "content-type": "application/json", "x-request-id": "7", link: "<next>" }).end('{"id":1}');
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.listen({ onUnhandledRequest: "error" });
 });
 afterAll(() => {
   server.close();

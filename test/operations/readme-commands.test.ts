@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { files } from "../architecture/tree.ts";
+import { root, runProgram } from "../harness/process.ts";
+import { startWorld, type World } from "../harness/world.ts";
+
+/** A block of commands on a page. */
+interface Block {
+  readonly page: string;
+  readonly text: string;
+}
+
+const command =
+  /^\s*(\w+=\S+ )*(alias|apt-get|buf|cd|cp|curl|deno|docker|for|node|npm|npx|openssl|protoc|python3|signalbox|\.ci)\b/;
+const blocksOf = (page: string): Block[] =>
+  [...readFileSync(join(root, page), "utf8").matchAll(/^ *```(?:sh|bash|console)?\n([\s\S]*?)^ *```/gm)]
+    .map(([, text = ""]) => ({ page, text }))
+    .filter(({ text }) => text.split("\n").some((line) => command.test(line)));
+const pages = files.filter((path) => path.endsWith(".md") && !/\/templates\/|^CHANGELOG/.test(path));
+const blocks = pages.flatMap(blocksOf);
+
+/** Pages whose commands are run by the tests beside them, or cannot be run without what is not ours: which, and why. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "CONTRIBUTING.md": "npm test and .ci/run are what runs this test; npm run check is part of .ci/run",
+  "examples/agent-python/README.md": "test/gateway/example-agents.test.ts",
+  "examples/agent-typescript/README.md": "test/gateway/example-agents.test.ts",
+  "examples/bug-triage/README.md": "runtime/cli/plugin/packages.test.ts",
+  "examples/couchdb/README.md": "runtime/cli/plugin/packages.test.ts",
+  "examples/demo/README.md": "examples/demo/main.test.ts",
+  "examples/gitea/README.md": "test/plugins/gitea.test.ts",
+  "examples/memory-sqlite/README.md": "test/memory/memory.test.ts",
+  "examples/openapi-client/README.md": "test/api/openapi-client.test.ts",
+  "examples/osv/README.md": "runtime/cli/plugin/packages.test.ts",
+  "plugins/wiki/README.md": "test/memory/knowledge-sources.test.ts; the addresses are those of a Confluence Cloud account",
+};
+/** The same for single blocks of the README, by what is in them. */
+const elsewhereInReadme: readonly [string, string][] = [
+  ["npm run demo", "examples/demo/main.test.ts"],
+  ["npm test", "this is part of it"],
+  ["signalbox plugin new word-count", "test/plugins/author.test.ts"],
+];
+
+const runHere = blocks.filter(
+  ({ page, text }) => !elsewhere[page] && !(page === "README.md" && elsewhereInReadme.some(([part]) => text.includes(part))),
+);
+
+describe("commands on the pages", { tags: ["curl"] }, () => {
+  const key = "key-of-the-operator";
+  let world: World;
+  let folder: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "signalbox-readme-"));
+    world = await startWorld({ apiKey: key, env: { API_KEYS: key, ENCRYPTION_KEY: "7".repeat(64) } });
+  }, 120_000);
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** What a reader does to a block before it is run: the addresses and names are those of the reader's own. */
+  const script = (text: string) =>
+    text
+      .replaceAll("http://localhost:8000", world.service.url)
+      .replaceAll("localhost:9090", `127.0.0.1:${world.service.grpcPort}`)
+      .replaceAll("YOUR-ACCOUNT/YOUR-REPOSITORY", "octo/app")
+      .replace(/\bcurl (?!.*--fail)/g, "curl --fail-with-body --silent --show-error ");
+
+  test.each(runHere.map(({ page, text }) => [page, text.trim().split("\n")[0] ?? "", text]))(
+    "%s: %s",
+    { timeout: 60_000 },
+    async (_, __, text) => {
+      const names = `signalbox() { "${root}/node_modules/.bin/node" "${root}/runtime/cli/main.ts" "$@"; }`;
+      const env = { SIGNALBOX_URL: world.service.url, SIGNALBOX_API_KEY: key, npm_config_offline: "true" };
+      const shell = runProgram("bash", ["-euo", "pipefail", "-c", `${names}\n${script(text)}`], { cwd: root, env });
+      expect([(await shell.ended).code, shell.logs()]).toEqual([0, expect.any(String)]);
+    },
+  );
+});
+
+test("each command of a page is run, here or by the test that is named", () => {
+  expect(Object.keys(elsewhere).filter((page) => !blocks.some((one) => one.page === page))).toEqual([]);
+  const readme = blocks.filter(({ page }) => page === "README.md").map(({ text }) => text);
+  expect(elsewhereInReadme.filter(([part]) => !readme.some((text) => text.includes(part)))).toEqual([]);
+  const tests = [...Object.values(elsewhere), ...elsewhereInReadme.map(([, by]) => by)].flatMap(
+    (by) => by.match(/\S+\.test\.ts/g) ?? [],
+  );
+  expect(tests.filter((path) => !files.includes(path))).toEqual([]);
+  expect(runHere.length).toBeGreaterThan(5);
+});
+
+test("one name for an API key: SIGNALBOX_API_KEY for clients, API_KEYS for the service", () => {
+  const wrong = pages.flatMap((page) =>
+    [...readFileSync(join(root, page), "utf8").matchAll(/\$\{?(?:API_KEY|KEY|TOKEN|SIGNALBOX_KEY)\b/g)].map(
+      ([name]) => `${page}: ${name}`,
+    ),
+  );
+  expect(wrong).toEqual([]);
+});
