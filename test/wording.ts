@@ -57,7 +57,6 @@ export const stillAllowed: Readonly<Record<string, number>> = {
   "runtime/knowledge/README.md": 2,
   "runtime/llm-chat/operations.ts": 1,
   "runtime/memory/README.md": 1,
-  "runtime/memory/maintain.ts": 1,
   "runtime/message-queues/README.md": 5,
   "runtime/platform/config.ts": 1,
   "runtime/platform/redis/client.ts": 1,
