@@ -57,10 +57,11 @@ export const listed = (counts: Readonly<Record<string, number>>): string =>
     .map(([name, count]) => `${name} ${count}`)
     .join(", ");
 
-/** `3 of 20: median 1.2 s, longest 3.0 s` */
+/** `median 1.2 s, longest 3.0 s (20 times, 1 never)` */
 export function spread(milliseconds: readonly (number | null)[]): string {
   const times = milliseconds.filter((time) => time !== null).sort((a, b) => a - b);
   if (milliseconds.length === 0) return "none measured";
+  if (times.length === 0) return `never (${milliseconds.length} times)`;
   const seconds = (ms: number | undefined) => `${((ms ?? 0) / 1000).toFixed(1)} s`;
   const never = milliseconds.length - times.length;
   const median = seconds(times[Math.floor(times.length / 2)]);

@@ -31,8 +31,13 @@ async function runWindow(window: Window, options: ChaosOptions): Promise<boolean
     while (rounds.length < wanted) rounds.push(await once(window, world));
     const findings = await audit(world);
     const hits = rounds.reduce((sum, round) => sum + round.hits, 0);
-    print(`window ${window.name}`, [["hits", `${hits} of ${wanted * window.tries}`], ...timesOf(rounds)], findings);
-    const wrong = broken(findings);
+    const late = rounds.flatMap(({ times }) => Object.values(times ?? {}).flat()).filter((time) => time === null).length;
+    const wrong: Row[] = [...broken(findings), ...(late > 0 ? [["not in time", late] as const] : [])];
+    print(
+      `window ${window.name}`,
+      [["hits", `${hits} of ${wanted * window.tries}`], ["not in time", late], ...timesOf(rounds)],
+      findings,
+    );
     progress(
       `${window.name}: ${wrong.length === 0 ? "every promise held" : `broken: ${wrong.map((row) => row.join(" ")).join(", ")}`}`,
     );
