@@ -32,12 +32,13 @@ async function runWindow(window: Window, options: ChaosOptions): Promise<boolean
     const findings = await audit(world);
     const hits = rounds.reduce((sum, round) => sum + round.hits, 0);
     const late = rounds.flatMap(({ times }) => Object.values(times ?? {}).flat()).filter((time) => time === null).length;
-    const wrong: Row[] = [...broken(findings), ...(late > 0 ? [["not in time", late] as const] : [])];
-    print(
-      `window ${window.name}`,
-      [["hits", `${hits} of ${wanted * window.tries}`], ["not in time", late], ...timesOf(rounds)],
-      findings,
-    );
+    const tried = wanted * window.tries;
+    const own: Row[] = [
+      ["missed the moment", tried - hits],
+      ["not in time", late],
+    ];
+    const wrong = [...own.filter(([, count]) => count !== 0), ...broken(findings)];
+    print(`window ${window.name}`, [["hits", `${hits} of ${tried}`], ...own, ...timesOf(rounds)], findings);
     progress(
       `${window.name}: ${wrong.length === 0 ? "every promise held" : `broken: ${wrong.map((row) => row.join(" ")).join(", ")}`}`,
     );
