@@ -38,10 +38,12 @@ export const outageWindows: readonly Window[] = [
     about: "PostgreSQL's answer to one query is lost, and its connection stays silent",
     tries: 8,
     async round(world, first) {
-      const sent = [...(await deliver(world, first)), ...(await deliver(world, first))];
-      await sleep(world.random.between(0, 500));
+      const under = await deliver(world, first);
+      const more = deliver(world, first);
+      await sleep(world.random.between(0, 250));
       const loss = first.postgres?.loseAnswers();
       const began = performance.now();
+      const sent = [...under, ...(await more)];
       const done = await posted(world, sent, 60_000);
       const took = done ? performance.now() - began : null;
       return { hits: (loss?.lost ?? 0) > 0 ? sent.length : 0, times: { "answers posted after": [took] } };
