@@ -95,7 +95,9 @@ function writes({ trackers, sender, ledger }: World, executions: readonly Execut
       if (key) standing.set(key, (standing.get(key) ?? 0) + 1);
     }
   }
-  const doubled = [...standing].filter(([, count]) => count > 1).map(([key, count]) => `${key} × ${count}`);
+  const doubled = [...standing]
+    .filter(([, count]) => count > 1)
+    .map(([key, count]) => `${key} × ${count}, posted at ${ledger.history(key)}`);
   const takenBack = trackers.list.flatMap((tracker) => tracker.takenBack()).map((text) => writtenIn(text)?.key ?? text);
   const byEvent = new Map(sender.sent.map((sent) => [sent.receipt?.event_id, sent.number]));
   const finals = executions

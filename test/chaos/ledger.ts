@@ -21,12 +21,12 @@ export function writtenIn(text: string): Written | null {
 
 /** What happened at the trackers, as it happens. */
 export class Ledger {
-  /** When a key first appeared at a tracker, milliseconds of the monotonic clock. */
-  readonly #first = new Map<string, number>();
+  /** Of each key, when a comment with it appeared at a tracker, milliseconds since the start. */
+  readonly #posts = new Map<string, number[]>();
   /** Tool calls that the service told the model had succeeded. */
   readonly confirmed = new Set<string>();
   #finals = 0;
-  /** Of the last write or deletion. */
+  /** When something was last written or deleted. */
   lastChange = performance.now();
 
   /** Answers that appeared at a tracker, each counted once. */
@@ -37,14 +37,21 @@ export class Ledger {
   posted(text: string): void {
     this.lastChange = performance.now();
     const written = writtenIn(text);
-    if (!written || this.#first.has(written.key)) return;
-    this.#first.set(written.key, this.lastChange);
-    if (written.part === "final") this.#finals++;
+    if (!written) return;
+    const before = this.#posts.get(written.key);
+    if (before) before.push(this.lastChange);
+    else this.#posts.set(written.key, [this.lastChange]);
+    if (!before && written.part === "final") this.#finals++;
   }
   deleted(): void {
     this.lastChange = performance.now();
   }
   has(key: string): boolean {
-    return this.#first.has(key);
+    return this.#posts.has(key);
+  }
+  /** When each comment with this key appeared, in words. */
+  history(key: string): string {
+    const at = this.#posts.get(key) ?? [];
+    return at.map((ms) => `${(ms / 1000).toFixed(1)} s`).join(", ");
   }
 }
