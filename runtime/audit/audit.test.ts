@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
-import { claimExecutions, releaseExecution, releaseExpired } from "../execution/queries.ts";
+import { claimExecutions, releaseExecutions, releaseExpired } from "../execution/queries.ts";
 import { type Patch, type StepRow, writeChanges } from "../execution/steps/queries.ts";
 import { cancelExecution, findExecution, requeueFailed } from "../executions/queries.ts";
 import { newId } from "../platform/ids.ts";
@@ -39,7 +39,7 @@ async function claim() {
 
 const step = (given: Partial<StepRow>): StepRow => ({
   ...{ id: newId(), seq: 0, kind: "model", state: "succeeded", name: null, key: null, input: null, output: null, error: null },
-  ...{ agent_id: "worker", prompt_tokens: 0, completion_tokens: 0, cost_usd: null, duration_ms: 5 },
+  ...{ agent_id: "worker", prompt_tokens: 0, completion_tokens: 0, cost_usd: null, duration_ms: 5, in_flight_ms: null },
   ...given,
 });
 
@@ -151,7 +151,7 @@ describe("GET /api/agents/:id/audit", () => {
   test("retries, a clean stop, a dead worker and a cancellation", async () => {
     const id = await queue("hard");
     await (await claim()).write([], { state: "queued", error: "busy", failures: 1, delay_ms: 0 });
-    await releaseExecution(door.sql, (await claim()).execution);
+    await releaseExecutions(door.sql, [{ ...(await claim()).execution, clean: true }]);
     await claim();
     await releaseExpired(door.sql, true);
     await claim();

@@ -1,10 +1,12 @@
 import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
 import { Failure } from "../platform/retry.ts";
+import { type Lease, LeaseLost } from "./lease.ts";
 import type { Claimed } from "./queries.ts";
 import { type RunDeps, runExecution } from "./run.ts";
 import type { Change } from "./steps/queries.ts";
-import { LeaseLost, Transcript } from "./steps/transcript.ts";
+import { Transcript } from "./steps/transcript.ts";
+import type { AttemptLimits } from "./write-step.ts";
 
 export interface AttemptDeps extends RunDeps {
   readonly bus: Bus;
@@ -21,44 +23,72 @@ const maxDeaths = 5;
 /** A model or a tracker may postpone an execution for this long at most; a longer Retry-After is a mistake. */
 const longestRetryAfterMs = 3_600_000;
 
-/**
- * One attempt at an execution, with its outcome recorded. `unrecorded`: the database was unavailable; the execution is to be
- * queued again and resumes behind its last step.
- */
-export async function attemptExecution(
-  execution: Claimed,
-  signal: AbortSignal,
-  deps: AttemptDeps,
-): Promise<"recorded" | "unrecorded"> {
+/** How an attempt ended. `interrupted`: without a stored outcome; another attempt resumes it behind its last step. */
+export type AttemptOutcome =
+  | { readonly kind: "recorded" }
+  | {
+      readonly kind: "interrupted";
+      /** Nothing that it sent can still be on its way. */
+      readonly clean: boolean;
+      /** Ids of its steps whose write was sent and is not stored as done. */
+      readonly unconfirmed: readonly string[];
+    };
+
+/** What bounds an attempt from outside. */
+export interface AttemptBounds {
+  readonly lease: Lease;
+  readonly stopping: AbortSignal;
+  readonly windowMs: number;
+}
+
+/** Longest work of an attempt between two steps that has no timeouts of its own: reading rows, finding memories. */
+const betweenStepsMs = 60_000;
+
+/** One attempt at an execution, with its outcome recorded. Never rejects. */
+export async function attemptExecution(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
   const log = deps.log.with({ execution: execution.id, task: execution.task_id });
+  const { lease, stopping } = bounds;
+  const limits: AttemptLimits = { ...bounds, unconfirmed: new Set() };
+  const signal = AbortSignal.any([lease.signal, stopping]);
   let transcript: Transcript | undefined;
+  const interrupted = (): AttemptOutcome => {
+    const last = transcript?.steps.at(-1);
+    const clean = transcript !== undefined && (last?.state !== "started" || last.in_flight_ms === null);
+    return { kind: "interrupted", clean, unconfirmed: [...limits.unconfirmed] };
+  };
+  lease.progress(betweenStepsMs);
   try {
-    transcript = await openTranscript(execution, deps);
+    transcript = await openTranscript(execution, lease, deps);
     if (execution.deaths >= maxDeaths)
       throw new Failure(`Its worker died ${execution.deaths} times while running it.`, { retryable: false });
-    const outcome = await runExecution({ execution, transcript, signal }, { ...deps, log });
+    const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else log.info("execution succeeded", { attempts: execution.attempts });
-    return "recorded";
+    return { kind: "recorded" };
   } catch (error) {
     if (error instanceof LeaseLost || signal.aborted) {
-      log.warn("execution aborted", { reason: String(signal.reason ?? error) });
-      return "recorded";
+      log.warn("execution interrupted", { reason: String(signal.reason ?? error) });
+      return interrupted();
     }
     try {
       if (isUnavailable(error)) throw error;
       await recordFailure(execution, error, transcript, deps);
-      return "recorded";
+      return { kind: "recorded" };
     } catch (second) {
       log.warn("failed to persist the execution's outcome", { error: second });
-      return isUnavailable(second) ? "unrecorded" : "recorded";
+      return interrupted();
     }
   }
 }
 
-/** A first attempt has no steps to read. */
-const openTranscript = async (execution: Claimed, { sql, write }: AttemptDeps): Promise<Transcript> =>
-  execution.attempts > 1 ? Transcript.open(sql, execution, write) : new Transcript(execution, [], write);
+/** Every write of a step is progress. A first attempt has no steps to read. */
+function openTranscript(execution: Claimed, lease: Lease, { sql, write }: AttemptDeps): Promise<Transcript> | Transcript {
+  const writeAndTell = (change: Change) => {
+    lease.progress(betweenStepsMs);
+    return write(change).finally(() => lease.progress(betweenStepsMs));
+  };
+  return execution.attempts > 1 ? Transcript.open(sql, execution, writeAndTell) : new Transcript(execution, [], writeAndTell);
+}
 
 /** Queues the execution again, or fails it for good. */
 async function recordFailure(

@@ -1,11 +1,12 @@
 import type { ChatAnswer, ChatRequest, Llm, Message, ToolCall } from "../llm/client.ts";
-import { Failure, retry } from "../platform/retry.ts";
+import { Failure, longestRetryMs, retry } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import { callTool } from "./tools-step.ts";
+import type { AttemptLimits } from "./write-step.ts";
 
 /** What is decided before the first request. It is stored in the transcript, so that a resumed run follows the same plan. */
 export interface Plan {
@@ -35,6 +36,8 @@ export interface Conversation {
   readonly plan: Plan;
   readonly log: StepLog;
   readonly signal: AbortSignal;
+  /** Bounds of the attempt; absent outside of executions, where no other worker can resume it. */
+  readonly limits?: AttemptLimits;
   /** The `project` of a tool call where the tool takes one and the model names none. */
   readonly project: string | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
@@ -97,6 +100,7 @@ async function ask(conversation: Conversation, tools: readonly RegisteredTool[],
     tools: tools.map(toFunction),
   };
   const began = performance.now();
+  conversation.limits?.lease.progress(longestRetryMs(llm.timeoutMs));
   const answer: ChatAnswer = await retry(() => llm.chat(request, signal, conversation.onDelta), signal, {
     longestWaitMs: conversation.longestRetryWaitMs,
   });

@@ -1,6 +1,8 @@
 import type { PostedComment } from "@signalbox/sdk";
 import { reconcile } from "../platform/reconcile.ts";
+import { longestRetryMs } from "../platform/retry.ts";
 import type { Run, RunDeps } from "./run.ts";
+import { runWrite } from "./write-step.ts";
 
 /** Timeout of one call of a source's `deliver` or `find`. */
 const callMs = 90_000;
@@ -10,12 +12,13 @@ const callMs = 90_000;
  * write it is stored as started before it is sent, and looked for before it is repeated.
  */
 export async function postAnswer(
-  { execution, transcript, signal }: Run,
+  { execution, transcript, signal, limits }: Run,
   agentId: string | null,
   body: string,
   deps: RunDeps,
 ): Promise<string | null> {
   const { project, issue } = execution;
+  signal.throwIfAborted();
   if (project === null || issue === null) return null;
   const before = transcript.steps.find((step) => step.kind === "post" && step.state !== "failed");
   if (before && before.state !== "started") return (before.output as PostedComment | null)?.url ?? null;
@@ -38,17 +41,20 @@ export async function postAnswer(
   }
   const key = `${execution.id}.${step.seq}`;
   step.key = key;
-  if (!before) await transcript.flush({ agent_id: agentId });
   const { source } = connection.source;
   const began = performance.now();
   const post = { subject: { project, issue }, body };
-  const call = () => ({ signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
-  const posted = await reconcile<PostedComment>(
-    () => source.find(post, call()),
-    () => source.deliver(post, call()),
-    signal,
-    before !== undefined,
-  );
+  limits.lease.progress(longestRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
+  const write = { step, log: transcript, resumed: before !== undefined, patch: { agent_id: agentId } };
+  const posted = await runWrite(write, limits, (until) => {
+    const call = () => ({ signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
+    return reconcile<PostedComment>(
+      () => source.find(post, call()),
+      () => source.deliver(post, call()),
+      signal,
+      write.resumed,
+    );
+  });
   transcript.complete(step, { state: "succeeded", output: posted, duration_ms: Math.round(performance.now() - began) });
   return posted.url;
 }

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
 import { newId } from "../platform/ids.ts";
-import { claimExecutions, releaseExpired, renewLeases } from "./queries.ts";
-import { writeChanges } from "./steps/queries.ts";
+import { type Claimed, claimExecutions, releaseExecutions, releaseExpired, renewLeases } from "./queries.ts";
+import { newStep } from "./steps/new-step.ts";
+import { loadSteps, writeChanges } from "./steps/queries.ts";
 
 let own: TestDatabase | null = null;
 beforeAll(async () => {
@@ -42,3 +43,64 @@ test("steps are written while leases are renewed and released, and nobody waits 
   );
   expect(await renewLeases(sql, held, 60)).toEqual(new Set(held.map(({ id }) => id)));
 });
+
+test.runIf(testServer)("a worker that lost a lease and lives is no death; one that says nothing is", async () => {
+  const { sql } = (own as TestDatabase).pools[0] as Database;
+  const id = newId();
+  const row = {
+    id,
+    task_id: "t",
+    canonical_trigger: "x",
+    source: "alpha",
+    slug: "alpha",
+    subject: "alpha:d/d#1",
+    project: "d/d",
+  };
+  await sql`insert into task_executions ${sql({ ...row, issue: "1", content: "" })}`;
+  const claim = async () => {
+    await sql`update task_executions set state = 'cancelled' where id <> ${id}`;
+    return (await claimExecutions(sql, newId(), 1, 60))[0] as Claimed;
+  };
+  const expire = async () => {
+    await sql`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
+    expect(await releaseExpired(sql, false)).toBe(1);
+  };
+  const state = async () => (await sql`select state, deaths, death_leases from task_executions where id = ${id}`)[0];
+  for (let outage = 0; outage < 6; outage++) {
+    const lost = await claim();
+    await expire();
+    expect(await state()).toMatchObject({ state: "queued", deaths: 1, death_leases: [lost.lease] });
+    await releaseExecutions(sql, [{ ...lost, clean: false }]);
+    expect(await state()).toMatchObject({ state: "queued", deaths: 0, death_leases: [] });
+  }
+  await claim();
+  await expire();
+  const second = await claim();
+  // Twice from the same worker: the second finds nothing to take back.
+  await releaseExecutions(sql, [{ ...second, clean: true }]);
+  await releaseExecutions(sql, [{ ...second, clean: true }]);
+  expect(await state()).toMatchObject({ state: "queued", deaths: 1 });
+});
+
+test.runIf(testServer)(
+  "a step tells its successor how long a request of it may be on its way; a clean release says: not at all",
+  async () => {
+    const { sql } = (own as TestDatabase).pools[0] as Database;
+    await sql`update task_executions set state = 'cancelled' where state <> 'cancelled'`;
+    const row = { task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", project: "w/w", content: "" };
+    const rows = [1, 2].map((n) => ({ ...row, id: newId(), subject: `alpha:w/w#${n}`, issue: String(n) }));
+    await sql`insert into task_executions ${sql(rows)}`;
+    const held = await claimExecutions(sql, newId(), 2, 60);
+    for (const { id, lease } of held) {
+      const step = newStep({ kind: "post", state: "started", in_flight_ms: 20_000 }, 0);
+      await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);
+    }
+    await releaseExecutions(
+      sql,
+      held.map(({ id, lease }, n) => ({ id, lease, clean: n === 0 })),
+    );
+    const left = await Promise.all(held.map(async ({ id }) => (await loadSteps(sql, id))[0]?.in_flight_ms));
+    expect(left[0]).toBeNull();
+    expect(left[1]).toBeGreaterThan(15_000);
+  },
+);

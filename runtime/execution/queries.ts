@@ -76,16 +76,56 @@ export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
       delete from agent_streams where ${all} or id in (select stream_id from lost)
     )
     update task_executions e
-    set state = 'queued', deaths = deaths + case when e.stream_id is null then 1 else 0 end,
-      run_after = now(), lease = null, lease_expires_at = null, stream_id = null
+    set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null,
+      deaths = deaths + case when e.stream_id is null then 1 else 0 end,
+      death_leases = case when e.stream_id is null then array_append(e.death_leases, e.lease) else e.death_leases end
     from lost where e.id = lost.id`;
   return result.count;
 }
 
-/** Queues an execution again, for a clean stop. */
-export const releaseExecution = (sql: Sql, one: { id: string; lease: string }): Promise<unknown> =>
-  sql`update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null
-    where id = ${one.id} and lease = ${one.lease}`;
+/** A lease under which this worker does nothing any more. */
+export interface EndedLease {
+  readonly id: string;
+  readonly lease: string;
+  /** Nothing that was sent under it can still be on its way. */
+  readonly clean: boolean;
+}
+
+/**
+ * Queues executions again whose attempts were interrupted. Where another worker has counted the loss of a lease as a death,
+ * the count is taken back: this worker lives. One entry for each execution.
+ */
+export async function releaseExecutions(sql: Sql, ended: readonly EndedLease[]): Promise<void> {
+  const ids = ended.map(({ id }) => id);
+  await sql`
+    with given as (
+      select * from unnest(${ids}::uuid[], ${ended.map(({ lease }) => lease)}::text[], ${ended.map(({ clean }) => clean)}::boolean[])
+        as g (id, lease, clean)
+    ), locked as (
+      select e.id, e.lease = g.lease and e.state = 'running' as is_held, g.lease = any(e.death_leases) as is_counted, g.lease, g.clean
+      from (select id, lease, state, death_leases from task_executions where id = any(${ids}::uuid[]) order by id for update) e
+      join given g on g.id = e.id
+    ), settled_steps as (
+      update execution_steps s set in_flight_until = null
+      from locked l where s.execution_id = l.id and l.is_held and l.clean and s.state = 'started' and s.in_flight_until is not null
+    )
+    update task_executions e
+    set state = case when l.is_held then 'queued' else e.state end,
+      run_after = case when l.is_held then now() else e.run_after end,
+      lease = case when l.is_held then null else e.lease end,
+      lease_expires_at = case when l.is_held then null else e.lease_expires_at end,
+      deaths = e.deaths - case when l.is_counted then 1 else 0 end,
+      death_leases = array_remove(e.death_leases, l.lease)
+    from locked l where e.id = l.id and (l.is_held or l.is_counted)`;
+}
+
+/** Has writes looked for again after `delayMs`: their outcome is unknown, and another worker may have made them too. */
+export async function scheduleWriteChecks(sql: Sql, stepIds: readonly string[], delayMs: number): Promise<void> {
+  await sql`
+    insert into write_checks (step_id, due_at)
+    select id, now() + make_interval(secs => ${delayMs / 1000}) from execution_steps where id = any(${stepIds as string[]}::uuid[])
+    on conflict (step_id) do update set due_at = greatest(write_checks.due_at, excluded.due_at)`;
+}
 
 /** Any number will do, as long as every replica takes the same one. */
 const selection = 7_160_414;

@@ -1,11 +1,21 @@
+import { abortable } from "../platform/abortable.ts";
 import { batch } from "../platform/database/batch.ts";
 import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { sleep } from "../platform/retry.ts";
-import { type AttemptDeps, attemptExecution } from "./attempt.ts";
-import { type Claimed, claimExecutions, nextDue, releaseExecution, releaseExpired, renewLeases } from "./queries.ts";
+import { type AttemptDeps, type AttemptOutcome, attemptExecution } from "./attempt.ts";
+import { Lease } from "./lease.ts";
+import {
+  type Claimed,
+  claimExecutions,
+  nextDue,
+  releaseExecutions,
+  releaseExpired,
+  renewLeases,
+  scheduleWriteChecks,
+} from "./queries.ts";
 import { type Change, writeChanges } from "./steps/queries.ts";
-import { LeaseLost } from "./steps/transcript.ts";
+import { windowMsOf } from "./write-window.ts";
 
 export interface QueueOptions extends Omit<AttemptDeps, "write"> {
   readonly concurrency: number;
@@ -17,7 +27,10 @@ export interface QueueOptions extends Omit<AttemptDeps, "write"> {
 export interface ExecutionQueue {
   /** Executions wait: claim now. */
   wake(): void;
-  /** Claims nothing more, lets running executions end for up to `drainMs`, and queues the rest again. */
+  /**
+   * Claims nothing more, finishes the writes that are under way and queues everything else again. Takes at most `drainMs`,
+   * whatever does not answer.
+   */
   stop(drainMs: number): Promise<void>;
   readonly running: () => number;
 }
@@ -25,6 +38,8 @@ export interface ExecutionQueue {
 /** Longest sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const shortestSleepMs = 20;
+/** Part of a stop that is kept for releasing what did not end. */
+const releaseMs = 3_000;
 
 /** Claims executions and runs them, under leases that other replicas respect. */
 export async function startQueue(options: QueueOptions): Promise<ExecutionQueue> {
@@ -34,17 +49,23 @@ export async function startQueue(options: QueueOptions): Promise<ExecutionQueue>
 
 interface Running {
   readonly execution: Claimed;
-  readonly abort: AbortController;
+  readonly lease: Lease;
   readonly done: Promise<void>;
+}
+interface Interrupted {
+  readonly execution: Claimed;
+  readonly clean: boolean;
+  readonly unconfirmed: readonly string[];
 }
 
 class LeasedQueue implements ExecutionQueue {
   readonly #options: QueueOptions;
   readonly #deps: AttemptDeps;
+  readonly #windowMs: number;
   readonly #worker = newId();
   readonly #held = new Map<string, Running>();
-  /** Attempts whose outcome could not be recorded. The database shows them as ours until they are released or their leases expire. */
-  readonly #unrecorded = new Map<string, Claimed>();
+  /** Interrupted attempts that the database does not know of yet, by their leases. */
+  readonly #interrupted = new Map<string, Interrupted>();
   readonly #stopping = new AbortController();
   readonly #stopped = new AbortController();
   readonly #claiming: Promise<void>;
@@ -54,6 +75,7 @@ class LeasedQueue implements ExecutionQueue {
 
   constructor(options: QueueOptions) {
     this.#options = options;
+    this.#windowMs = windowMsOf(options.leaseSeconds);
     const write = batch((changes: Change[]) => writeChanges(options.sql, changes), {
       maxItems: 64,
       beside: 16,
@@ -61,7 +83,7 @@ class LeasedQueue implements ExecutionQueue {
     });
     this.#deps = { ...options, write };
     options.bus.on("queue", () => this.wake());
-    options.bus.on("cancel", (id) => this.#held.get(id)?.abort.abort(new LeaseLost("cancelled")));
+    options.bus.on("cancel", (id) => this.#held.get(id)?.lease.lose("cancelled"));
     this.#claiming = this.#claimUntilStopped();
     this.#renewing = this.#renewUntilStopped();
   }
@@ -74,22 +96,29 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   async stop(drainMs: number): Promise<void> {
-    const { sql, bus } = this.#options;
-    this.#stopping.abort();
+    const { bus, log } = this.#options;
+    const drained = AbortSignal.timeout(Math.max(0, drainMs - releaseMs));
+    this.#stopping.abort(new Error("the service stops"));
     this.#endSleep();
-    // Executions of a claim under way are drained like the others.
-    await this.#claiming;
-    const all = Promise.allSettled([...this.#held.values()].map(({ done }) => done));
-    await Promise.race([all, new Promise((done) => setTimeout(done, drainMs).unref())]);
-    const left = [...this.#held.values()];
-    for (const { execution, abort } of left) {
-      abort.abort(new LeaseLost("stopped"));
-      await releaseExecution(sql, execution).catch(() => {});
+    const ending = async () => {
+      // A claim under way may still bring executions.
+      await this.#claiming;
+      await Promise.all([...this.#held.values()].map(({ done }) => done));
+    };
+    await abortable(ending(), drained).catch(() => {});
+    for (const { execution, lease } of this.#held.values()) {
+      lease.lose("the service stops");
+      this.#interrupted.set(execution.lease, { execution, clean: false, unconfirmed: [] });
     }
-    // Other replicas can take them at once.
-    if (left.length > 0) await bus.publish("queue").catch(() => {});
+    const release = async () => {
+      // Other replicas can take them at once.
+      if (await this.#release()) await bus.publish("queue");
+    };
+    await abortable(release(), AbortSignal.timeout(releaseMs)).catch((error) =>
+      log.warn("failed to release executions; other replicas take them when their leases expire", { error }),
+    );
     this.#stopped.abort();
-    await this.#renewing;
+    await abortable(this.#renewing, AbortSignal.timeout(100)).catch(() => {});
   }
 
   async #claimUntilStopped(): Promise<void> {
@@ -104,37 +133,56 @@ class LeasedQueue implements ExecutionQueue {
         this.#options.log.warn("failed to claim executions", { error });
         wait = 1000;
       }
-      if (wait > 0 && !this.#woken) await this.#sleep(wait);
+      if (wait > 0 && !this.#woken && !this.#stopping.signal.aborted) await this.#sleep(wait);
     }
   }
 
   /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
   async #claim(): Promise<number> {
     const { sql, concurrency, leaseSeconds } = this.#options;
+    await this.#release();
     const free = concurrency - this.#held.size;
-    for (const [id, execution] of this.#unrecorded) {
-      await releaseExecution(sql, execution);
-      this.#unrecorded.delete(id);
-    }
+    const asked = performance.now();
     const claimed = free > 0 ? await claimExecutions(sql, this.#worker, free, leaseSeconds) : [];
-    for (const execution of claimed) this.#start(execution);
+    for (const execution of claimed) this.#start(execution, new Lease(leaseSeconds, asked));
     if (claimed.length > 0) return claimed.length === free ? 0 : shortestSleepMs;
     // Fewer executions are due than there are slots: ask when the next one is.
     if (free > 0) return Math.min(sweepMs, Math.max(shortestSleepMs, (await nextDue(sql)) ?? sweepMs));
     return sweepMs;
   }
 
-  #start(execution: Claimed): void {
+  #start(execution: Claimed, lease: Lease): void {
     // Its lease was lost without our noticing, and we have claimed it again: the earlier attempt can record nothing any more.
-    this.#held.get(execution.id)?.abort.abort(new LeaseLost("claimed again"));
-    const abort = new AbortController();
-    const done = attemptExecution(execution, abort.signal, this.#deps).then((outcome) => {
-      if (this.#held.get(execution.id)?.abort === abort) this.#held.delete(execution.id);
-      if (outcome === "unrecorded") this.#unrecorded.set(execution.id, execution);
-      // Its subject and its slot are free.
-      this.wake();
-    });
-    this.#held.set(execution.id, { execution, abort, done });
+    this.#held.get(execution.id)?.lease.lose("claimed again");
+    const bounds = { lease, stopping: this.#stopping.signal, windowMs: this.#windowMs };
+    const done = attemptExecution(execution, bounds, this.#deps).then((outcome) => this.#ended(execution, lease, outcome));
+    this.#held.set(execution.id, { execution, lease, done });
+  }
+
+  #ended(execution: Claimed, lease: Lease, outcome: AttemptOutcome): void {
+    lease.end();
+    if (this.#held.get(execution.id)?.lease === lease) this.#held.delete(execution.id);
+    if (outcome.kind === "interrupted") this.#interrupted.set(execution.lease, { execution, ...outcome });
+    // Its subject and its slot are free.
+    this.wake();
+  }
+
+  /** Tells the database which attempts were interrupted. Answers whether there were any. */
+  async #release(): Promise<boolean> {
+    const { sql } = this.#options;
+    const any = this.#interrupted.size > 0;
+    while (this.#interrupted.size > 0) {
+      // An execution may be here twice, with two leases that it lost.
+      const ended = [...new Map([...this.#interrupted.values()].map((one) => [one.execution.id, one])).values()];
+      const unconfirmed = ended.flatMap((one) => one.unconfirmed);
+      if (unconfirmed.length > 0) await scheduleWriteChecks(sql, unconfirmed, this.#windowMs);
+      await releaseExecutions(
+        sql,
+        ended.map(({ execution, clean }) => ({ id: execution.id, lease: execution.lease, clean })),
+      );
+      for (const { execution } of ended) this.#interrupted.delete(execution.lease);
+    }
+    return any;
   }
 
   #sleep(ms: number): Promise<void> {
@@ -149,21 +197,43 @@ class LeasedQueue implements ExecutionQueue {
 
   async #renewUntilStopped(): Promise<void> {
     const { leaseSeconds, log } = this.#options;
+    const everyMs = Math.floor((leaseSeconds * 1000) / 3);
+    let wait = everyMs;
     while (!this.#stopped.signal.aborted) {
-      await sleep((leaseSeconds * 1000) / 3, this.#stopped.signal).catch(() => {});
+      await sleep(wait, this.#stopped.signal).catch(() => {});
       if (this.#stopped.signal.aborted) return;
-      await this.#renew().catch((error) => log.warn("failed to renew leases", { error }));
+      try {
+        // A renewal whose answer is lost must not keep the next one from being sent.
+        await abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), this.#stopped.signal]));
+        wait = everyMs;
+      } catch (error) {
+        if (!this.#stopped.signal.aborted) log.warn("failed to renew leases", { error });
+        wait = Math.min(1_000, everyMs / 4);
+      }
     }
   }
 
-  /** Renews the leases of running executions, aborts those that are lost, and releases those of dead workers. */
+  /** Renews the leases of running executions, ends those that are lost, and releases those of dead workers. */
   async #renew(): Promise<void> {
     const { sql, leaseSeconds } = this.#options;
+    for (const running of [...this.#held.values()]) if (running.lease.isStalled()) this.#letGo(running);
     const running = [...this.#held.values()];
+    const asked = performance.now();
     const leases = running.map(({ execution }) => execution);
     const renewed = leases.length > 0 ? await renewLeases(sql, leases, leaseSeconds) : new Set<string>();
-    for (const { execution, abort } of running)
-      if (!renewed.has(execution.id)) abort.abort(new LeaseLost("another worker has taken it"));
+    for (const { execution, lease } of running) {
+      if (renewed.has(execution.id)) lease.extend(asked);
+      else lease.lose("another worker has taken it");
+    }
     if ((await releaseExpired(sql, false)) > 0) this.wake();
+  }
+
+  /** An answer that an attempt waits for was lost. It is not waited for any longer, and the execution is queued again. */
+  #letGo({ execution, lease }: Running): void {
+    this.#options.log.error("execution released: it made no progress within its timeouts", { execution: execution.id });
+    lease.lose("it made no progress within its timeouts");
+    this.#held.delete(execution.id);
+    this.#interrupted.set(execution.lease, { execution, clean: false, unconfirmed: [] });
+    this.wake();
   }
 }

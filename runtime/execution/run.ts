@@ -10,6 +10,7 @@ import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
 import { type Claimed, chooseAgent } from "./queries.ts";
 import type { Transcript } from "./steps/transcript.ts";
+import type { AttemptLimits } from "./write-step.ts";
 
 /** What a run needs. */
 export interface RunDeps extends ConversationDeps {
@@ -37,7 +38,9 @@ export type RunOutcome = { readonly kind: "done" } | { readonly kind: "offered";
 export interface Run {
   readonly execution: Claimed;
   readonly transcript: Transcript;
+  /** Aborted when the lease is lost, or the service stops. */
   readonly signal: AbortSignal;
+  readonly limits: AttemptLimits;
 }
 
 /**
@@ -52,9 +55,9 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<RunOutcome>
     await transcript.flush({ state: "queued", agent_id: offered_to, offered_to, offered_seconds: offerSeconds });
     return { kind: "offered", to: offered_to };
   }
-  const { execution, signal } = run;
+  const { execution, signal, limits } = run;
   const conversation = {
-    ...{ id: execution.id, plan, log: transcript, signal, project: execution.project, resumable: true },
+    ...{ id: execution.id, plan, log: transcript, signal, limits, project: execution.project, resumable: true },
     connectionFor: (source: string) => deps.connectionFor(source, execution, plan.agent_id),
   };
   const answer = (await converse(conversation, deps)).trim();

@@ -2,9 +2,10 @@ import type { ToolCall } from "../llm/client.ts";
 import { Failure } from "../platform/retry.ts";
 import { functionName } from "../tools/function-name.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
-import { hasUnknowableOutcome, runTool } from "../tools/run-tool.ts";
+import { hasUnknowableOutcome, longestToolRunMs, runTool } from "../tools/run-tool.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { StepRow } from "./steps/queries.ts";
+import { runWrite, type WriteStep } from "./write-step.ts";
 
 /**
  * Runs one tool call as one step. A write is stored as started before it is sent. The model gets permanent errors; a
@@ -18,6 +19,7 @@ export async function callTool(
   deps: ConversationDeps,
 ): Promise<StepRow> {
   const { log, plan } = conversation;
+  conversation.signal.throwIfAborted();
   const eligible = plan.tools.find((name) => functionName(name) === call.name);
   const tool = eligible === undefined ? undefined : deps.tools.get(eligible);
   const name = eligible ?? call.name;
@@ -27,6 +29,7 @@ export async function callTool(
     const duration_ms = Math.round(performance.now() - began);
     log.complete(step, { state, output: result.output ?? null, error: result.error ?? null, duration_ms });
     await log.flush();
+    conversation.limits?.unconfirmed.delete(step.id);
     return step;
   };
   try {
@@ -43,14 +46,28 @@ export async function callTool(
     const connection = await settingsFor(conversation, tool);
     const key = `${conversation.id}.${step.seq}`;
     step.key = key;
-    if (tool.effect === "write" && !before) await log.flush();
-    const output = await runTool(tool, input, { connection, key, signal: conversation.signal }, before !== undefined);
+    const run = (signal: AbortSignal) => runTool(tool, input, { connection, key, signal }, before !== undefined);
+    const output = await runLimited(conversation, tool, { step, log, resumed: before !== undefined }, run);
     return await close("succeeded", { output });
   } catch (error) {
     conversation.signal.throwIfAborted();
     if (!(error instanceof Failure) || (error.retryable && conversation.resumable)) throw error;
     return await close("failed", { error: error.message });
   }
+}
+
+/** Runs a read as it is, and a write of an execution under its fence. */
+async function runLimited(
+  { limits, signal }: Conversation,
+  tool: RegisteredTool,
+  write: WriteStep,
+  run: (signal: AbortSignal) => Promise<unknown>,
+): Promise<unknown> {
+  limits?.lease.progress(longestToolRunMs + (write.step.in_flight_ms ?? 0));
+  if (tool.effect !== "write") return run(signal);
+  if (limits) return runWrite(write, limits, run);
+  await write.log.flush();
+  return run(signal);
 }
 
 /** A permanent failure, which the model gets as the tool's result. */

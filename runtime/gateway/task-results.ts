@@ -1,6 +1,7 @@
 import { problem } from "@signalbox/schema/problem";
+import { LeaseLost } from "../execution/lease.ts";
 import { writeChanges } from "../execution/steps/queries.ts";
-import { LeaseLost, Transcript } from "../execution/steps/transcript.ts";
+import { Transcript } from "../execution/steps/transcript.ts";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { findHeld, type Session } from "./queries.ts";

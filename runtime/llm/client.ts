@@ -31,6 +31,8 @@ export interface ChatAnswer {
 }
 
 export interface Llm {
+  /** Timeout of one request. */
+  readonly timeoutMs: number;
   /**
    * One request. With `onDelta` the answer's text is also handed over piece by piece while it is written. Throws a
    * `Failure` that says whether another try may work; none may once a piece was handed over.
@@ -53,6 +55,7 @@ export const openAiClient = ({ baseUrl, apiKey, fetch }: Endpoint, timeout?: num
 export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   const client = openAiClient(options, options.timeoutMs);
   return {
+    timeoutMs: options.timeoutMs,
     chat: async (request, signal, onDelta) => {
       if (onDelta) return streamed(client, request, signal, options, onDelta);
       try {

@@ -21,6 +21,9 @@ export class Failure extends Error {
 /** Longest wait that another side may ask for within one call; more than that is left to the execution's own retries. */
 const usualLongestWaitMs = 60_000;
 
+/** The longest that `retry` takes with calls of this timeout, milliseconds. */
+export const longestRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 * usualLongestWaitMs;
+
 /**
  * Calls up to three times while the failure is a passing one: after 1 s and 2 s with jitter, or after what the other side
  * asked for. Gives up at once when the signal is aborted.

@@ -10,6 +10,7 @@ import { createGuard } from "../platform/network/guard.ts";
 import { leanFetch } from "../platform/network/lean-fetch.ts";
 import { openPace } from "../platform/throttle/open.ts";
 import { createVault } from "../platform/vault.ts";
+import { fencedFetch } from "../platform/write-fence.ts";
 import { createWatchdog } from "../watchdog/watchdog.ts";
 import type { Closing } from "./closing.ts";
 
@@ -24,15 +25,16 @@ export async function openFoundations(config: Config, log: Log, closing: Closing
   const watchdog = createWatchdog(sql, log, config.WATCHDOG_ENABLED);
   const keyring = await openKeyring(sql, bus, log, config.API_KEYS);
   const exposure = exposureOf(config, keyring.open);
-  const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: exposure.open && exposure.local });
-  closing.add(() => guard.close());
+  const addresses = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: exposure.open && exposure.local });
+  closing.add(() => addresses.close());
+  const guard = { ...addresses, fetch: fencedFetch(addresses.fetch) };
   const ground = await prepareMemory(config, database, log);
   closing.add(() => ground.redis?.close());
   return {
     ...{ config, log, database, sql, bus, keyring, exposure, guard, ground },
     alarm: (message: string, context: Record<string, unknown>) => watchdog("error", message, context),
     warn: (message: string, context: Record<string, unknown>) => watchdog("warn", message, context),
-    fetch: leanFetch(config),
+    fetch: fencedFetch(leanFetch(config)),
     pace: openPace(database, ground.redis, log),
     vault: createVault(config.ENCRYPTION_KEY),
     /** Statements that may run at the same time: the embedded database has one session. */

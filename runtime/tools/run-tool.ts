@@ -1,10 +1,13 @@
 import { reconcile } from "../platform/reconcile.ts";
+import { longestRetryMs } from "../platform/retry.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "./registered-tool.ts";
 
-/** Deadline of one call, a plugin's own waiting for a tracker's Retry-After included. */
+/** Timeout of one call, including the plugin's own waits for a tracker's Retry-After. */
 const callMs = 90_000;
+/** Longest run of a tool, including its retries and the waits between them. Milliseconds. */
+export const longestToolRunMs = longestRetryMs(2 * callMs);
 
-/** Whether nobody can tell what became of a call that was begun and not finished: then it must not be repeated. */
+/** Whether the outcome of an interrupted call cannot be found out: then the call must not be repeated. */
 export const hasUnknowableOutcome = (tool: RegisteredTool): boolean =>
   tool.effect === "write" && !tool.idempotent && tool.find === null;
 

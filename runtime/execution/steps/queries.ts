@@ -16,6 +16,13 @@ export interface StepRow {
   completion_tokens: number;
   cost_usd: number | null;
   duration_ms: number;
+  /**
+   * How long a request of the step may still be on its way, milliseconds from now; 0 where that time has passed. `null`:
+   * nothing was sent, or all of it was answered.
+   */
+  in_flight_ms: number | null;
+  /** Set to have the completed write looked for again after so many milliseconds: it may have been made twice. */
+  check_ms?: number;
 }
 
 /** Members of an execution to change; absent ones keep their value. */
@@ -44,7 +51,7 @@ export interface Change {
 }
 
 const stepTypes =
-  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int";
+  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8";
 const patchTypes =
   "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, offered_to text, offered_seconds float8";
 
@@ -72,15 +79,22 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       select e.id from (select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
       join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
     ), added as (
-      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
-      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms
+      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, in_flight_until)
+      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms,
+        now() + make_interval(secs => s.in_flight_ms / 1000)
       from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
       where s.execution_id in (select id from held)
     ), completed as (
       update execution_steps t
-      set state = s.state, input = s.input, output = s.output, error = s.error, duration_ms = s.duration_ms
+      set state = s.state, key = s.key, input = s.input, output = s.output, error = s.error, duration_ms = s.duration_ms,
+        in_flight_until = now() + make_interval(secs => s.in_flight_ms / 1000)
       from json_to_recordset(${flat("completed")}::text::json) as s (${sql.unsafe(stepTypes)})
       where t.id = s.id and s.execution_id in (select id from held)
+      returning t.id, s.check_ms
+    ), to_check as (
+      insert into write_checks (step_id, due_at)
+      select id, now() + make_interval(secs => check_ms / 1000) from completed where check_ms is not null
+      on conflict (step_id) do update set due_at = excluded.due_at
     ), patched as (
       update task_executions e
       set state = coalesce(g.state, e.state),
@@ -107,7 +121,8 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
 
 export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[]> =>
   sql<StepRow[]>`
-    select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms
+    select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms,
+      case when in_flight_until is not null then greatest(0, extract(epoch from in_flight_until - now()) * 1000) end::float8 as in_flight_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
 
 /** Stores steps that belong to no execution, or their changes. */

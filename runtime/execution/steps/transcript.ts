@@ -1,14 +1,10 @@
 import type { Queryable } from "../../platform/database/client.ts";
 import { storable } from "../../platform/json.ts";
 import type { NewStep, StepLog } from "../conversation.ts";
+import { LeaseLost } from "../lease.ts";
 import type { Claimed } from "../queries.ts";
 import { newStep } from "./new-step.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
-
-/** This worker no longer holds the execution: another one took it, or it was cancelled. The worker must stop. */
-export class LeaseLost extends Error {
-  override readonly name = "LeaseLost";
-}
 
 /** The execution that changes are written to: its id, and the lease that must hold it. */
 export type Held = Pick<Claimed, "id" | "lease">;

@@ -2,6 +2,7 @@ import type { Contributions } from "@signalbox/sdk";
 import { PluginError } from "@signalbox/sdk";
 import { type DeclaredContributions, declaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
+import { currentFence, runFenced, sendUnder, type WriteFence } from "../../platform/write-fence.ts";
 import { Refusal, type RefusalCode } from "../admit.ts";
 import { type Child, type Exit, startChild } from "./child.ts";
 import { type Caller, contributionsOf, type Mask } from "./contributions.ts";
@@ -100,12 +101,24 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const saves = new Map<number, (state: never) => Promise<void>>();
   const { config } = options;
   let asked: string | null = null;
+  /** The fences of the calls under way, by their ids; `null` for a call without one. */
+  const fences = new Map<number, WriteFence | null>();
+  /**
+   * Runs a request under the fence of the call that it belongs to. The process names that call; a request that names none of
+   * those under way must pass the fences of all of them.
+   */
+  const fenced = (params: unknown, request: () => Promise<unknown>): Promise<unknown> => {
+    const own = fences.get((params as { call?: number } | null)?.call ?? -1);
+    const all = own === undefined ? [...fences.values()].filter((fence) => fence !== null) : own === null ? [] : [own];
+    return all.length === 0 ? request() : runFenced({ send: (send) => sendUnder(all, send) }, request);
+  };
   const serve: Serve = async (method, params, signal) => {
     if (method === "settings" && typeof config === "function" && asked === null) {
       // Once: another's settings are none of its business.
       asked = String((params as { id?: unknown } | null)?.id);
       return config(asked);
     }
+    if (method === "fetch") return fenced(params, () => (options.serve ?? nobody)(method, params, signal));
     if (method !== "save") return (options.serve ?? nobody)(method, params, signal);
     const { call, state } = params as { call: number; state: never };
     await (saves.get(call) ?? nobody)(state);
@@ -124,9 +137,11 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const call: Caller = async (target, args, { call, signal, save } = {}) => {
     if (closing) throw gone(name, "it is being stopped");
     let id = 0;
+    const fence = currentFence() ?? null;
     const onId = (sent: number) => {
       id = sent;
       if (save) saves.set(id, save);
+      fences.set(id, fence);
     };
     underWay += 1;
     const done = watchDeadline(child, peer.request, callMs);
@@ -142,6 +157,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     } finally {
       done();
       saves.delete(id);
+      fences.delete(id);
       underWay -= 1;
     }
   };

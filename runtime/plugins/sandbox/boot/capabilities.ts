@@ -1,6 +1,10 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { FetchAnswer } from "../host-fetch.ts";
 import { fromBase64, toBase64 } from "./bytes.ts";
 import { ask, tell } from "./peer.ts";
+
+/** The id of the call that the code which runs now belongs to: the host refuses a write whose execution another replica took over. */
+export const currentCall = new AsyncLocalStorage<number>();
 
 /** What the host says about itself, for capabilities that answer without asking. */
 export interface Facts {
@@ -44,6 +48,7 @@ async function hostFetch(input: string | URL | Request, init?: RequestInit): Pro
     headers: [...request.headers],
     body: sent && toBase64(sent),
     redirect: request.redirect,
+    call: currentCall.getStore(),
   };
   const answer = (await ask("fetch", asked, request.signal)) as FetchAnswer;
   const empty = [101, 204, 205, 304].includes(answer.status) || answer.body === null;

@@ -1,4 +1,4 @@
-import type { Facts } from "./capabilities.ts";
+import { currentCall, type Facts } from "./capabilities.ts";
 import { type CallParams, Contract1, type Plugin } from "./contract-1.ts";
 import { BootError } from "./errors.ts";
 import { highestCommon } from "./highest-common.ts";
@@ -59,7 +59,8 @@ async function call(params: CallParams, id: number) {
     params.deadline_ms,
   );
   try {
-    return await serving.run(params, id, stop.signal);
+    const contract = serving;
+    return await currentCall.run(id, () => contract.run(params, id, stop.signal));
   } finally {
     clearTimeout(late);
     running.delete(id);

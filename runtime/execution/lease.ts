@@ -1,0 +1,91 @@
+/** This worker no longer holds the execution: its lease ran out, another worker took it, or it was cancelled. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+/** Part of a lease that is not used: clocks differ, and an abort takes a moment. */
+const marginOf = (leaseMs: number): number => Math.min(2_000, leaseMs / 10);
+
+/**
+ * The lease of one attempt, by the monotonic clock of this process. It ends by itself, also while the database cannot be
+ * reached, and a process that was frozen sees at once that it has ended.
+ */
+export class Lease {
+  readonly #abort = new AbortController();
+  readonly #leaseMs: number;
+  #until: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** By then the attempt must have made progress. */
+  #stalledAt = Number.POSITIVE_INFINITY;
+
+  /** `asked`: when the claim was sent, by `performance.now()`. The database counts from later, so it never ends earlier. */
+  constructor(leaseSeconds: number, asked: number) {
+    this.#leaseMs = leaseSeconds * 1000;
+    this.#until = this.#endOf(asked);
+    this.#arm();
+  }
+
+  /** Aborted when the lease is lost, for whatever reason. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** When the lease ends, by `performance.now()`. */
+  get until(): number {
+    return this.#until;
+  }
+
+  /** A renewal that was sent at `asked` succeeded. A lease that has ended stays ended. */
+  extend(asked: number): void {
+    if (this.isOver()) return;
+    this.#until = Math.max(this.#until, this.#endOf(asked));
+  }
+
+  /** Throws unless this worker still holds the execution, by its own clock. */
+  check(): void {
+    if (this.isOver()) this.lose("the lease ended before it could be renewed");
+    this.signal.throwIfAborted();
+  }
+
+  isOver(): boolean {
+    return this.signal.aborted || performance.now() >= this.#until;
+  }
+
+  lose(reason: string): void {
+    clearTimeout(this.#timer);
+    this.#abort.abort(new LeaseLost(reason));
+  }
+
+  /** The attempt has ended. */
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** The attempt has made progress; what it does now takes at most `ms`, as its own timeouts say. */
+  progress(ms: number): void {
+    this.#stalledAt = performance.now() + ms + stallMarginMs;
+  }
+
+  /** Whether the work under way has exceeded all of its own timeouts: an answer was lost, and it would wait for ever. */
+  isStalled(): boolean {
+    return performance.now() > this.#stalledAt;
+  }
+
+  #endOf(asked: number): number {
+    return asked + this.#leaseMs - marginOf(this.#leaseMs);
+  }
+
+  #arm(): void {
+    const wait = this.#until - performance.now();
+    this.#timer = setTimeout(
+      () => {
+        if (this.isOver()) this.lose("the lease ended before it could be renewed");
+        else this.#arm();
+      },
+      Math.max(0, wait),
+    );
+    this.#timer.unref();
+  }
+}
+
+const stallMarginMs = 30_000;

@@ -1,0 +1,62 @@
+import { sleep } from "../platform/retry.ts";
+import { runFenced } from "../platform/write-fence.ts";
+import type { StepLog } from "./conversation.ts";
+import { type Lease, LeaseLost } from "./lease.ts";
+import type { Patch, StepRow } from "./steps/queries.ts";
+import { WriteWindow } from "./write-window.ts";
+
+/** What bounds an attempt at an execution. */
+export interface AttemptLimits {
+  readonly lease: Lease;
+  /** The service stops. */
+  readonly stopping: AbortSignal;
+  /** How long a request that writes may be under way, milliseconds. */
+  readonly windowMs: number;
+  /** Ids of steps that sent a write and whose outcome is not stored yet. */
+  readonly unconfirmed: Set<string>;
+}
+
+export interface WriteStep {
+  readonly step: StepRow;
+  readonly log: StepLog;
+  /** An earlier attempt started the step. */
+  readonly resumed: boolean;
+  /** Stored together with the step. */
+  readonly patch?: Patch;
+}
+
+/**
+ * Runs the write of a step: stores it as started, with the time for which its requests may be on their way, before the first
+ * of them is sent. A resumed step first waits until nothing of its earlier attempt can be on its way. The caller completes
+ * the step.
+ */
+export async function runWrite<T>(
+  { step, log, resumed, patch }: WriteStep,
+  { lease, stopping, windowMs, unconfirmed }: AttemptLimits,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  // Null: the earlier attempt knew that nothing of it was on its way when it ended.
+  const wasLost = resumed && step.in_flight_ms !== null;
+  if (wasLost) await sleep(step.in_flight_ms ?? 0, AbortSignal.any([lease.signal, stopping]));
+  const store = async (ms: number) => {
+    log.complete(step, { in_flight_ms: ms });
+    try {
+      await log.flush(patch);
+    } catch (error) {
+      if (error instanceof LeaseLost) lease.lose(error.message);
+      throw error;
+    }
+  };
+  const window = new WriteWindow({ lease, stopping, windowMs, store });
+  if (!resumed) await window.open();
+  try {
+    return await runFenced(window, () => call(window.signal));
+  } finally {
+    if (window.hasSent) unconfirmed.add(step.id);
+    const mayBeTwice = (wasLost && window.hasSent) || window.mayHaveWrittenTwice;
+    log.complete(step, {
+      ...(mayBeTwice && { check_ms: windowMs }),
+      ...(!window.mayBeUnderWay && { in_flight_ms: null }),
+    });
+  }
+}

@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { fencedFetch, runFenced } from "../platform/write-fence.ts";
+import { Lease, LeaseLost } from "./lease.ts";
+import { WriteWindow } from "./write-window.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const windowMs = 10_000;
+function openWindow(leaseSeconds = 30) {
+  const lease = new Lease(leaseSeconds, performance.now());
+  const stopping = new AbortController();
+  const store = vi.fn(async () => {});
+  return { lease, stopping, store, window: new WriteWindow({ lease, stopping: stopping.signal, windowMs, store }) };
+}
+const ok = () => Promise.resolve(new Response("{}", { status: 201 }));
+
+test("a lease ends by the clock of its process, from before the claim was sent, and stays ended", async () => {
+  const lease = new Lease(10, performance.now() - 4_000);
+  await vi.advanceTimersByTimeAsync(4_900);
+  lease.check();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
+  lease.extend(performance.now());
+  expect(() => lease.check()).toThrow(LeaseLost);
+});
+
+test("a renewal counts from before it was sent", async () => {
+  const lease = new Lease(10, performance.now());
+  const asked = performance.now();
+  await vi.advanceTimersByTimeAsync(5_000);
+  lease.extend(asked);
+  await vi.advanceTimersByTimeAsync(4_100);
+  expect(lease.isOver()).toBe(true);
+});
+
+test("a process that was frozen sees that its lease is over before any timer has run", () => {
+  const { lease, window } = openWindow(4);
+  vi.setSystemTime(Date.now() + 60_000);
+  vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
+  expect(lease.signal.aborted).toBe(false);
+  expect(() => lease.check()).toThrow(LeaseLost);
+  expect(window.signal.aborted).toBe(true);
+  vi.restoreAllMocks();
+});
+
+test("a write goes out only inside a stored window; after a wait the window is stored again first", async () => {
+  const { window, store } = openWindow(60);
+  await window.open();
+  await window.send(ok);
+  expect(store).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(6_000);
+  await window.send(ok);
+  expect(store).toHaveBeenCalledTimes(2);
+  expect(window.mayBeUnderWay).toBe(false);
+});
+
+test("a write is not sent after its lease has ended, nor while the window cannot be stored", async () => {
+  const ended = openWindow(4);
+  await ended.window.open();
+  await vi.advanceTimersByTimeAsync(4_000);
+  const request = vi.fn(ok);
+  await expect(ended.window.send(request)).rejects.toBeInstanceOf(LeaseLost);
+  const cutOff = openWindow();
+  cutOff.store.mockRejectedValue(new Error("the database is unavailable"));
+  await expect(cutOff.window.send(request)).rejects.toThrow("unavailable");
+  expect(request).not.toHaveBeenCalled();
+});
+
+test("a request is aborted when its window or its lease ends, and then may still be under way", async () => {
+  for (const leaseSeconds of [5, 60]) {
+    const { window } = openWindow(leaseSeconds);
+    await window.open();
+    let aborted: AbortSignal | undefined;
+    const sent = window.send((signal) => {
+      aborted = signal;
+      return new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason)));
+    });
+    const failed = expect(sent).rejects.toBeDefined();
+    await vi.advanceTimersByTimeAsync(leaseSeconds === 5 ? 4_600 : 9_100);
+    await failed;
+    expect([aborted?.aborted, window.mayBeUnderWay]).toEqual([true, true]);
+  }
+});
+
+test("a stop lets a request that was sent end, sends no other, and aborts what waits", async () => {
+  const { window, stopping } = openWindow();
+  await window.open();
+  const answer = Promise.withResolvers<Response>();
+  const sent = window.send(() => answer.promise);
+  stopping.abort(new Error("the service stops"));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(window.signal.aborted).toBe(false);
+  answer.resolve(new Response("{}", { status: 201 }));
+  expect((await sent).status).toBe(201);
+  expect(window.signal.aborted).toBe(false);
+  await expect(window.send(ok)).rejects.toThrow("the service stops");
+  await vi.advanceTimersByTimeAsync(2_500);
+  expect(window.signal.aborted).toBe(true);
+
+  const waiting = openWindow();
+  waiting.stopping.abort(new Error("the service stops"));
+  expect(waiting.window.signal.aborted).toBe(true);
+});
+
+test("an answer of a gateway is no proof of what the server did: a repeated write counts as possibly made twice", async () => {
+  const { window } = openWindow();
+  await window.open();
+  await window.send(() => Promise.resolve(new Response("", { status: 502 })));
+  expect([window.mayHaveWrittenTwice, window.mayBeUnderWay]).toEqual([false, false]);
+  await window.send(ok);
+  expect(window.mayHaveWrittenTwice).toBe(true);
+});
+
+test("fetch asks the fence of its call for each request that may write, and for no other", async () => {
+  const send = vi.fn((request: (signal: AbortSignal) => Promise<Response>) => request(new AbortController().signal));
+  const fetch = fencedFetch((async () => new Response("{}")) as typeof globalThis.fetch);
+  await runFenced({ send }, async () => {
+    await fetch("https://x.test/");
+    await fetch("https://x.test/", { method: "post", body: "{}" });
+    await fetch(new Request("https://x.test/", { method: "DELETE" }));
+  });
+  await fetch("https://x.test/", { method: "POST", body: "{}" });
+  expect(send).toHaveBeenCalledTimes(2);
+});

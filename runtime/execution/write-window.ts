@@ -1,0 +1,103 @@
+import type { WriteFence } from "../platform/write-fence.ts";
+import type { Lease } from "./lease.ts";
+
+/** How long a request may be under way, milliseconds: as long as a lease, within bounds. */
+export const windowMsOf = (leaseSeconds: number): number => Math.min(30_000, Math.max(10_000, leaseSeconds * 1000));
+/** After a stop, the answer of a write that was under way is read for this long. */
+const answerGraceMs = 2_000;
+
+export interface WindowOptions {
+  readonly lease: Lease;
+  /** The service stops: a request that was sent is finished, and no further one is sent. */
+  readonly stopping: AbortSignal;
+  readonly windowMs: number;
+  /** Stores that a request of this step may be under way for `windowMs` from now. Throws `LeaseLost` where the lease is lost. */
+  readonly store: (windowMs: number) => Promise<void>;
+}
+
+/**
+ * The fence of one write. Before a request is sent, the database knows until when it may be under way, so that a worker that
+ * takes the execution over waits for that before it looks for the write. The request is aborted at that moment, or when the
+ * lease ends.
+ */
+export class WriteWindow implements WriteFence {
+  readonly #options: WindowOptions;
+  readonly #abort = new AbortController();
+  #until = Number.NEGATIVE_INFINITY;
+  #underWay = 0;
+  #sent = 0;
+  /** Requests that ended without an answer: the server may still be at work on them. */
+  #lost = 0;
+  /** Those, and the ones that a gateway answered with an error, which says nothing about the server behind it. */
+  #unknown = 0;
+  #answeredAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: WindowOptions) {
+    this.#options = options;
+    const { lease, stopping } = options;
+    if (lease.signal.aborted) this.#abort.abort(lease.signal.reason);
+    lease.signal.addEventListener("abort", () => this.#abort.abort(lease.signal.reason), { once: true });
+    if (stopping.aborted) this.#stop();
+    else stopping.addEventListener("abort", () => this.#stop(), { once: true });
+  }
+
+  /** Aborts the call that writes. A stop does so only once no request of it is under way. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Whether a request was sent. */
+  get hasSent(): boolean {
+    return this.#sent > 0;
+  }
+
+  /** Whether a request may still be on its way. */
+  get mayBeUnderWay(): boolean {
+    return this.#underWay > 0 || this.#lost > 0;
+  }
+
+  /** Whether this worker itself may have written twice: it sent a request again after one of unknown outcome. */
+  get mayHaveWrittenTwice(): boolean {
+    return this.#sent > 1 && this.#unknown > 0;
+  }
+
+  /** Stores the window, measured from before the database is asked: it never ends later here than there. */
+  async open(): Promise<void> {
+    const { windowMs, store } = this.#options;
+    const asked = performance.now();
+    await store(windowMs);
+    this.#until = asked + windowMs * 0.9;
+  }
+
+  async send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
+    const { lease, stopping, windowMs } = this.#options;
+    stopping.throwIfAborted();
+    // It waited for its turn, or for a Retry-After.
+    if (this.#until - performance.now() < windowMs / 2) await this.open();
+    stopping.throwIfAborted();
+    lease.check();
+    const late = AbortSignal.timeout(Math.max(1, Math.floor(this.#until - performance.now())));
+    this.#underWay++;
+    this.#sent++;
+    let status: number | null = null;
+    try {
+      const response = await request(AbortSignal.any([lease.signal, late]));
+      status = response.status;
+      return response;
+    } finally {
+      this.#underWay--;
+      if (status === null) this.#lost++;
+      if (status === null || status >= 500) this.#unknown++;
+      this.#answeredAt = performance.now();
+      if (stopping.aborted) this.#stop();
+    }
+  }
+
+  #stop(): void {
+    if (this.#underWay > 0) return;
+    const { reason } = this.#options.stopping;
+    const readUntil = this.#answeredAt + answerGraceMs - performance.now();
+    if (readUntil <= 0) this.#abort.abort(reason);
+    else setTimeout(() => this.#abort.abort(reason), readUntil).unref();
+  }
+}
