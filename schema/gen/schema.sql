@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 7d71e66df02ad338
+-- Made from ecd442340b172a92
 
 create extension if not exists vector;
 
@@ -164,6 +164,7 @@ create table execution_steps (
   duration_ms integer default 0 not null,
   created_at timestamp(3) with time zone default now() not null,
   chat_id uuid,
+  in_flight_until timestamp with time zone,
   constraint execution_steps_pkey PRIMARY KEY (id),
   constraint execution_steps_execution_id_seq_key UNIQUE (execution_id, seq)
 ) with (fillfactor=85);
@@ -427,6 +428,7 @@ create table task_executions (
   offered_until timestamp(3) with time zone,
   handovers integer default 0 not null,
   stream_id uuid,
+  death_leases text[] default '{}'::text[] not null,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );
@@ -548,6 +550,16 @@ create table webhook_mappings (
 );
 CREATE UNIQUE INDEX webhook_mappings_same ON webhook_mappings USING btree (source, COALESCE(event_type, ''::text), COALESCE(path_pattern, ''::text), COALESCE(canonical_trigger, ''::text), md5(COALESCE(jq_filter, ''::text)));
 
+create table write_checks (
+  step_id uuid not null,
+  due_at timestamp with time zone not null,
+  attempts integer default 0 not null,
+  lease text,
+  lease_expires_at timestamp with time zone,
+  constraint write_checks_pkey PRIMARY KEY (step_id)
+);
+CREATE INDEX write_checks_due ON write_checks USING btree (due_at);
+
 CREATE OR REPLACE FUNCTION claim_executions(worker text, most integer, lease_seconds double precision)
  RETURNS SETOF task_executions
  LANGUAGE plpgsql
@@ -600,6 +612,7 @@ alter table mcp_servers add constraint mcp_servers_agent_id_fkey FOREIGN KEY (ag
 alter table plugin_versions add constraint plugin_versions_plugin_id_fkey FOREIGN KEY (plugin_id) REFERENCES plugins(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL;
+alter table write_checks add constraint write_checks_step_id_fkey FOREIGN KEY (step_id) REFERENCES execution_steps(id) ON DELETE CASCADE;
 
 CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text])))) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER webhook_events_skip_known_change BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.change_key IS NOT NULL)) EXECUTE FUNCTION skip_known_change();

@@ -102,20 +102,29 @@ test("a running execution can be cancelled: nothing of it is posted, and its iss
   expect(textsOf(world.tracker, repo, 20)).toEqual(["Answer of first"]);
 });
 
-test("SIGTERM lets what runs end, and exits with 0; what waits is done by the next process", async () => {
-  script = async (request) => {
-    await sleep(1_000);
-    return { content: `Answer of ${taskOf(request)}` };
-  };
+test("SIGTERM finishes a post under way and exits with 0; the next process runs what waits", async () => {
+  const fault = world.tracker.fault({ method: "POST", path: "/issues/30/comments", delayMs: 2_000 });
   const [first, second] = [await open(30), await open(30)];
-  await eventually(() => chatsAbout(30).length === 1);
+  await eventually(() => fault.applied === 1);
   expect(await world.service.stop()).toEqual({ code: 0, signal: null });
   expect(textsOf(world.tracker, repo, 30)).toEqual(["Answer of first"]);
-  script = plainScript;
   await world.service.restart();
   expect(await ended(first)).toMatchObject({ state: "succeeded", attempts: 1 });
   expect(await ended(second)).toMatchObject({ state: "succeeded", attempts: 1 });
   expect(world.tracker.comments(repo, 30)).toHaveLength(2);
+});
+
+test("SIGTERM does not wait for the model: the next process asks it again", async () => {
+  script = () => new Promise(() => {});
+  const execution = await open(31);
+  await eventually(() => chatsAbout(31).length === 1);
+  const began = performance.now();
+  expect(await world.service.stop()).toEqual({ code: 0, signal: null });
+  expect(performance.now() - began).toBeLessThan(20_000);
+  script = plainScript;
+  await world.service.restart();
+  expect(await ended(execution)).toMatchObject({ state: "succeeded", attempts: 2 });
+  expect(textsOf(world.tracker, repo, 31)).toEqual(["Answer of first"]);
 });
 
 test("the agent is gone: the task's fallback prompt runs it; without one it fails and says so", async () => {
