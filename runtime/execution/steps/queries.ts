@@ -91,10 +91,9 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       from json_to_recordset(${flat("completed")}::text::json) as s (${sql.unsafe(stepTypes)})
       where t.id = s.id and s.execution_id in (select id from held)
       returning t.id, s.check_ms
-    ), to_check as (
-      insert into write_checks (step_id, due_at)
-      select id, now() + make_interval(secs => check_ms / 1000) from completed where check_ms is not null
-      on conflict (step_id) do update set due_at = excluded.due_at
+    ), checks as (
+      insert into write_checks (step_id, due_at) select id, now() + make_interval(secs => check_ms / 1000) from completed
+      where check_ms is not null on conflict (step_id) do update set due_at = excluded.due_at
     ), patched as (
       update task_executions e
       set state = coalesce(g.state, e.state),
