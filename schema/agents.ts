@@ -9,31 +9,39 @@ const roleId = z.enum(roles).meta({ id: "RoleId" });
 
 const persona = {
   name: text(200).describe("Display name."),
-  role_id: roleId.describe("pm: requirements; ta: architecture; qa: testing; dev: implementation; hub: orchestration."),
+  role_id: roleId.describe(
+    "Role of the agent. `pm`: requirements; `ta`: architecture; `qa`: testing; `dev`: implementation; `hub`: orchestration.",
+  ),
   description: prose(2_000).nullish().describe("Short description."),
-  prompt: text(100_000).describe("Core system prompt."),
-  context: prose(100_000).nullish().describe("Background, placed before the prompt."),
-  identity: prose(20_000).nullish().describe("Personality."),
-  responsibilities: z.array(text(2_000)).max(200).describe("What the agent is there for."),
+  prompt: text(100_000).describe("System prompt."),
+  context: prose(100_000).nullish().describe("Background information, placed before the prompt."),
+  identity: prose(20_000).nullish().describe("Personality of the agent."),
+  responsibilities: z.array(text(2_000)).max(200).describe("What the agent is responsible for."),
   constraints: z.array(text(2_000)).max(200).describe("Hard rules: what the agent must never do."),
-  communication_style: prose(20_000).nullish(),
-  model: text(200).nullish().describe("Model to use instead of `LLM_MODEL`."),
-  temperature: z.number().min(0).max(2).nullish(),
+  communication_style: prose(20_000).nullish().describe("Tone and style of the agent's answers."),
+  model: text(200).nullish().describe("Model that the agent uses. Default: `LLM_MODEL`."),
+  temperature: z.number().min(0).max(2).nullish().describe("Sampling temperature, 0 to 2. Default: that of the model."),
   allowed_tools: z
     .array(z.string().regex(/^[\w-]+\.([\w-]+|\*)$/, "must be a qualified tool name such as alpha.add_comment, or alpha.*"))
     .max(500)
     .nullish()
-    .describe("Exactly the tools offered to this agent, by qualified name or `provider.*`. Absent: those of the event."),
-  trust_level: trustLevel.describe("Rate limit of the agent on the gRPC gateway."),
+    .describe(
+      "Tools that the agent may call, by qualified name or `provider.*`. Default: the tools of the event's source and of all providers that are not sources.",
+    ),
+  trust_level: trustLevel.describe("Rate limit of the agent on the gRPC gateway. Default: `default`."),
 };
 
 const secret = {
   auth_enabled: z
     .boolean()
     .describe(
-      "Over gRPC the agent registers with its `auth_secret`. Without: with none, so set it where strangers reach the port.",
+      "Whether the agent must send its `auth_secret` to register over gRPC. If false, anyone who can reach the gRPC port can register as this agent. Default: `false`.",
     ),
-  auth_secret: z.string().min(1, "must not be empty").max(1_000).describe("Write-only; stored hashed. Make it long and random."),
+  auth_secret: z
+    .string()
+    .min(1, "must not be empty")
+    .max(1_000)
+    .describe("Secret that the agent sends to register over gRPC. Write-only and stored hashed; use a long random value."),
 };
 
 export const agent = z
@@ -41,7 +49,7 @@ export const agent = z
     id: slug,
     ...persona,
     auth_enabled: secret.auth_enabled,
-    capabilities: z.array(z.string()),
+    capabilities: z.array(z.string()).describe("Capability labels of the agent."),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -65,7 +73,7 @@ export const list = operation({
   id: "agents.list",
   http: "GET /api/agents",
   rpc: "AgentService.ListAgents",
-  summary: "List the agents.",
+  summary: "List agents",
   input: z.object(paging),
   output: pageOf(agent),
 });
@@ -73,7 +81,7 @@ export const get = operation({
   id: "agents.get",
   http: "GET /api/agents/:id",
   rpc: "AgentService.GetAgent",
-  summary: "Get one agent.",
+  summary: "Get an agent",
   input: z.object({ id: slug }),
   output: agent,
   problems: ["not_found"],
@@ -82,7 +90,8 @@ export const create = operation({
   id: "agents.create",
   http: "POST /api/agents",
   rpc: "AgentService.CreateAgent",
-  summary: "Create an agent: a persona with a role and a system prompt.",
+  summary: "Create an agent",
+  description: "An agent is a persona with a role and a system prompt.",
   input: agentInput,
   output: agent,
   status: 201,
@@ -92,7 +101,8 @@ export const update = operation({
   id: "agents.update",
   http: "PUT /api/agents/:id",
   rpc: "AgentService.UpdateAgent",
-  summary: "Change some members of an agent.",
+  summary: "Update an agent",
+  description: "Members that are not sent keep their values.",
   input: agentChange,
   output: agent,
   problems: ["not_found"],
@@ -101,7 +111,8 @@ export const remove = operation({
   id: "agents.delete",
   http: "DELETE /api/agents/:id",
   rpc: "AgentService.DeleteAgent",
-  summary: "Delete an agent. Its tasks stay and run on their `actor_fallback`.",
+  summary: "Delete an agent",
+  description: "Its tasks are kept and use their `actor_fallback` from then on.",
   input: z.object({ id: slug }),
   problems: ["not_found"],
 });
@@ -109,6 +120,7 @@ export const seed = operation({
   id: "agents.seed",
   http: "POST /api/agents/seed",
   rpc: "AgentService.SeedAgents",
-  summary: "Create the five default agents; those that exist are left alone.",
+  summary: "Create the default agents",
+  description: "Creates five agents. Agents that already exist are not changed.",
   output: seedResult,
 });

@@ -16,17 +16,20 @@ export const auditEvents = [
   "answer.posted",
 ] as const;
 
-/** One thing that an agent did, or that happened to its work. */
+/** One event in the work of an agent. */
 export const auditEntry = z
   .object({
-    id: z.string().describe("Never changes: the same thing has the same id in every answer."),
+    id: z.string().describe("Stable id of the entry."),
     agent_id: slug,
-    execution_id: z.uuid().nullable().describe("Null for what happened outside of a task, such as a chat."),
+    execution_id: z.uuid().nullable().describe("Task execution of the entry; null outside of tasks, for example in a chat."),
     event: z.enum(auditEvents).meta({ id: "AuditEvent" }),
-    detail: z.string().nullable().describe("The task, the model, the tool and how its call ended, or the error."),
-    prompt_tokens: z.int().describe("Of this entry alone: the sum over entries is the sum of tokens."),
+    detail: z.string().nullable().describe("The task, the model, the tool and the outcome of its call, or the error."),
+    prompt_tokens: z.int().describe("Prompt tokens of this entry alone. The sum over all entries is the total."),
     completion_tokens: z.int(),
-    duration_ms: z.int().nullable().describe("Of the call; at the end of an execution, of all of it since its first start."),
+    duration_ms: z
+      .int()
+      .nullable()
+      .describe("Duration in milliseconds: of the call, or, for the end of an execution, since the execution first started."),
     created_at: timestamp,
   })
   .meta({ id: "AuditEntry" });
@@ -47,7 +50,8 @@ export const listEntries = operation({
   id: "agents.audit",
   http: "GET /api/agents/:id/audit",
   rpc: "AgentService.ListAuditEntries",
-  summary: "List what an agent did, newest first: executions, model calls and tool calls with tokens and timing.",
+  summary: "List an agent's audit entries",
+  description: "Returns executions, model calls and tool calls with tokens and timing, newest first.",
   input: z.object({ id: slug, ...paging }),
   output: pageOf(auditEntry),
   problems: ["not_found"],
@@ -56,7 +60,8 @@ export const listTrails = operation({
   id: "agents.audit-trail",
   http: "GET /api/agents/:id/audit-trail",
   rpc: "AgentService.ListAuditTrails",
-  summary: "List what an agent did, grouped by execution, oldest first.",
+  summary: "List an agent's audit trail",
+  description: "Returns the audit entries grouped by execution, oldest first.",
   input: z.object({ id: slug, ...paging }),
   output: pageOf(auditTrail),
   problems: ["not_found"],
@@ -65,7 +70,8 @@ export const usageStats = operation({
   id: "agents.usage-stats",
   http: "GET /api/agents/:id/usage-stats",
   rpc: "AgentService.GetUsageStats",
-  summary: "Sum up an agent's executions, tokens and tool calls.",
+  summary: "Get an agent's usage statistics",
+  description: "Returns the totals of its executions, tokens and tool calls.",
   input: z.object({ id: slug }),
   output: z
     .object({
@@ -73,7 +79,10 @@ export const usageStats = operation({
       tasks: z.object({ total: z.int(), succeeded: z.int(), failed: z.int() }),
       tokens,
       tool_calls: z.int(),
-      avg_duration_ms: z.number().nullable().describe("Of executions that succeeded or failed; null while there are none."),
+      avg_duration_ms: z
+        .number()
+        .nullable()
+        .describe("Average duration in milliseconds of the executions that succeeded or failed; null if there are none."),
     })
     .meta({ id: "UsageStats" }),
   problems: ["not_found"],

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { rowId, seedResult, slug, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
-/** A label of an agent. Tasks that require labels go to the agent with the highest share of them. */
+/** A label of an agent. A task that requires labels is routed to the agent that has the highest share of them. */
 export const capability = z
   .object({ id: rowId, agent_id: slug, capability: z.string(), created_at: timestamp })
   .meta({ id: "Capability" });
@@ -11,7 +11,7 @@ export const list = operation({
   id: "agents.list-capabilities",
   http: "GET /api/agents/:id/capabilities",
   rpc: "AgentService.ListCapabilities",
-  summary: "List an agent's capabilities.",
+  summary: "List an agent's capabilities",
   input: z.object({ id: slug, ...paging }),
   output: pageOf(capability),
   problems: ["not_found"],
@@ -20,8 +20,13 @@ export const add = operation({
   id: "agents.add-capability",
   http: "POST /api/agents/:id/capabilities",
   rpc: "AgentService.AddCapability",
-  summary: "Give an agent a capability: any label, for example code_review.",
-  input: z.object({ id: slug, capability: text(100).describe("Any label; tasks require it in exactly these words.") }),
+  summary: "Add a capability to an agent",
+  input: z.object({
+    id: slug,
+    capability: text(100).describe(
+      "Capability label, for example `code_review`. Tasks must require it with exactly this spelling.",
+    ),
+  }),
   output: capability,
   status: 201,
   problems: ["not_found", "conflict"],
@@ -30,14 +35,16 @@ export const remove = operation({
   id: "agents.remove-capability",
   http: "DELETE /api/agents/:id/capabilities/:capability_id",
   rpc: "AgentService.RemoveCapability",
-  summary: "Take a capability from an agent.",
-  input: z.object({ id: slug, capability_id: rowId.describe("The `id` of the capability's row.") }),
+  summary: "Remove a capability from an agent",
+  input: z.object({ id: slug, capability_id: rowId.describe("`id` of the capability.") }),
   problems: ["not_found"],
 });
 export const seed = operation({
   id: "agents.seed-capabilities",
   http: "POST /api/agents/capabilities/seed",
   rpc: "AgentService.SeedCapabilities",
-  summary: "Give the default agents their ten capabilities; those that are there, and agents that are not, are passed over.",
+  summary: "Create the default capabilities",
+  description:
+    "Creates ten capabilities of the default agents. Capabilities that already exist and agents that do not exist are skipped.",
   output: seedResult,
 });

@@ -1,36 +1,42 @@
 import { z } from "zod";
 
-/** The platforms that are built in; a fifth may be named where the field says so. */
+/** The built-in source platforms. Fields of type `sourceName` also accept other sources. */
 export const sources = ["alpha", "beta", "gamma", "delta"] as const;
 export const source = z.enum(sources);
 
-/** Name of a source: one of the four, or that of another source connector or webhook mapping. */
+/** Name of a source: a built-in platform, a source of another plugin, or a source of a webhook mapping. */
 export const sourceName = z
   .string()
-  .regex(/^[a-z][a-z0-9_-]{0,62}$/, "must be a source name: lower-case letters, digits, `_` and `-`, starting with a letter");
+  .regex(
+    /^[a-z][a-z0-9_-]{0,62}$/,
+    "must start with a lower-case letter and contain only lower-case letters, digits, `_` and `-`",
+  );
 
 /** Id of an agent or a task, chosen by its author. */
 export const slug = z
   .string()
   .max(128)
-  .regex(/^[a-z][a-z0-9_]*$/, "must match ^[a-z][a-z0-9_]*$: lower-case letters, digits and `_`, starting with a letter");
+  .regex(/^[a-z][a-z0-9_]*$/, "must start with a lower-case letter and contain only lower-case letters, digits and `_`");
 
-/** Normalised event name, for example `issue.created`. */
+/** Normalized event name, for example `issue.created`. */
 export const canonicalTrigger = z
   .string()
   .max(128)
-  .regex(/^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/, "must be a trigger name such as issue.created: lower-case words joined by dots");
+  .regex(
+    /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/,
+    "must be a trigger name of lower-case words joined by dots, for example issue.created",
+  );
 
-/** Id of a row, assigned by the service. */
+/** Numeric id, assigned by the service. */
 export const rowId = z.int().min(1).max(2_147_483_647);
 
-/** A single line or a paragraph that must not be empty. */
+/** A non-empty text of at most `max` characters. Leading and trailing spaces are removed. */
 export const text = (max: number) => z.string().trim().min(1, "must not be empty").max(max);
-/** A text of any length up to `max` characters, kept as it is. */
+/** A text of at most `max` characters, possibly empty, stored unchanged. */
 export const prose = (max: number) => z.string().max(max);
 
 /** ISO 8601 in UTC with milliseconds, for example 2026-01-31T09:30:00.000Z. */
 export const timestamp = z.iso.datetime();
 
-/** Answer of every seed: how many were made, and how many were there before. */
+/** Result of a seed operation: how many rows were created, and how many already existed. */
 export const seedResult = z.object({ created: z.int(), skipped: z.int() }).meta({ id: "Seeded" });

@@ -5,26 +5,29 @@ import { operation, pageOf, paging } from "./operation.ts";
 export const executionStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 export const executionState = z.enum(executionStates).meta({ id: "TaskExecutionState" });
 
-/** One run of one task for one event. */
+/** One execution of one task for one event. */
 export const execution = z
   .object({
     id: z.uuid(),
     task_id: z.string(),
     event_id: z.uuid().nullable(),
-    agent_id: z.string().nullable().describe("The agent that ran it; null before it ran, and when the fallback prompt did."),
+    agent_id: z
+      .string()
+      .nullable()
+      .describe("Agent that executed the task; null before the execution starts, and if the fallback prompt was used."),
     project_id: rowId.nullable(),
     source: z.string(),
     canonical_trigger: z.string(),
-    subject: z.string().nullable().describe("The issue or pull request, for example alpha:octo/repo#12."),
+    subject: z.string().nullable().describe("Issue or pull request of the event, for example alpha:octo/repo#12."),
     state: executionState,
-    attempts: z.int().describe("How often a worker took it up."),
-    result: z.string().nullable().describe("The agent's final answer, Markdown."),
-    result_url: z.string().nullable().describe("Where the answer stands at the tracker."),
-    error: z.string().nullable(),
+    attempts: z.int().describe("How many times a worker has started the execution."),
+    result: z.string().nullable().describe("Final answer of the agent, in Markdown."),
+    result_url: z.string().nullable().describe("URL of the posted comment."),
+    error: z.string().nullable().describe("Why the execution failed or is being retried."),
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
-    tool_calls: z.int(),
-    duration_ms: z.int().nullable().describe("From the first start to the end, milliseconds."),
+    tool_calls: z.int().describe("Number of tool calls."),
+    duration_ms: z.int().nullable().describe("Duration in milliseconds from the first start to the end."),
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
@@ -35,19 +38,21 @@ export const stepKinds = ["prompt", "model", "tool", "post"] as const;
 export const stepStates = ["started", "succeeded", "failed", "dry_run"] as const;
 export const stepState = z.enum(stepStates).meta({ id: "StepState" });
 
-/** One row of a transcript: the prompt, an answer of the model, a tool call, or the comment that was posted. */
+/** One step of a transcript: the prompt, a model call, a tool call, or the posted comment. */
 export const step = z
   .object({
     seq: z.int(),
     kind: z.enum(stepKinds).meta({ id: "StepKind" }),
     state: stepState,
-    name: z.string().nullable().describe("The model, or the qualified name of the tool."),
-    input: z.unknown().describe("prompt: the messages; tool: its parameters; post: the Markdown body."),
-    output: z.unknown().describe("model: `{content, tool_calls}`; tool: its result; post: `{id, url}`."),
+    name: z.string().nullable().describe("Name of the model, or qualified name of the tool."),
+    input: z.unknown().describe("Input of the step. `prompt`: the messages; `tool`: the parameters; `post`: the Markdown body."),
+    output: z
+      .unknown()
+      .describe("Output of the step. `model`: `{content, tool_calls}`; `tool`: the result; `post`: `{id, url}`."),
     error: z.string().nullable(),
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
-    cost_usd: z.number().nullable().describe("As the LLM proxy reported it; null where it did not."),
+    cost_usd: z.number().nullable().describe("Cost in US dollars as reported by the LLM proxy; null if it was not reported."),
     duration_ms: z.int(),
     created_at: timestamp,
   })
@@ -61,7 +66,8 @@ export const list = operation({
   id: "task-executions.list",
   http: "GET /api/task-executions",
   rpc: "TaskExecutionService.ListTaskExecutions",
-  summary: "List task executions, newest first.",
+  summary: "List task executions",
+  description: "Returns the newest first.",
   input: z.object({
     ...paging,
     state: executionState.optional(),
@@ -76,7 +82,8 @@ export const get = operation({
   id: "task-executions.get",
   http: "GET /api/task-executions/:id",
   rpc: "TaskExecutionService.GetTaskExecution",
-  summary: "Get one task execution with its transcript: every model round and tool call, with tokens and timing.",
+  summary: "Get a task execution",
+  description: "Includes the transcript: every model call and tool call, with tokens, cost and timing.",
   input: z.object({ id: z.uuid() }),
   output: executionWithTranscript,
   problems: ["not_found"],
@@ -85,7 +92,8 @@ export const cancel = operation({
   id: "task-executions.cancel",
   http: "POST /api/task-executions/:id/cancel",
   rpc: "TaskExecutionService.CancelTaskExecution",
-  summary: "Cancel a queued or running execution; nothing more of it is posted.",
+  summary: "Cancel a task execution",
+  description: "Only a queued or running execution can be cancelled. It posts nothing after that.",
   input: z.object({ id: z.uuid() }),
   output: execution,
   problems: ["not_found", "conflict"],

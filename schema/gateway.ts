@@ -4,32 +4,29 @@ import { rowId, slug, timestamp } from "./common.ts";
 import { memoryContent, memoryKey, memoryScope, searchMode } from "./memory.ts";
 import { operation, paging } from "./operation.ts";
 
-/** What RegisterAgent answered with; every other call names it. */
+/** Session id returned by RegisterAgent; required by every other call. */
 export const sessionId = z.string().min(1).max(200);
 
 export const register = operation({
   id: "gateway.register",
   http: null,
   rpc: "AgentGateway.RegisterAgent",
-  summary: "Register an external agent and open a session for it.",
+  summary: "Register an external agent",
+  description: "Opens a session for the agent.",
   input: z.object({
     agent_id: slug,
-    secret: z
-      .string()
-      .max(1_000)
-      .default("")
-      .describe("The agent's `auth_secret`, where `auth_enabled`; else it is not looked at."),
+    secret: z.string().max(1_000).default("").describe("The agent's `auth_secret`. Ignored unless `auth_enabled` is true."),
     capabilities: z
       .array(z.string().trim().min(1).max(100))
       .max(100)
       .default([])
-      .describe("Labels that are added to the agent's own."),
-    version: z.string().max(100).default("").describe("Version of the connecting program; kept for the operator."),
+      .describe("Capability labels to add to the agent."),
+    version: z.string().max(100).default("").describe("Version of the client, shown to operators."),
   }),
   output: z.object({
     session_id: sessionId,
     trust_level: trustLevel,
-    expires_at: timestamp.describe("Renewed by Heartbeat."),
+    expires_at: timestamp.describe("When the session expires. Heartbeat renews it."),
     requests_per_minute: z.int().min(0).max(2_147_483_647),
   }),
   scope: "open",
@@ -39,7 +36,8 @@ export const heartbeat = operation({
   id: "gateway.heartbeat",
   http: null,
   rpc: "AgentGateway.Heartbeat",
-  summary: "Keep the session and the tasks of its streams.",
+  summary: "Renew a session",
+  description: "Also renews the leases of the tasks that its streams have received.",
   input: z.object({ session_id: sessionId }),
   output: z.object({ expires_at: timestamp }),
   scope: "open",
@@ -49,8 +47,9 @@ export const receiveTasks = operation({
   id: "gateway.receive-tasks",
   http: null,
   rpc: "AgentGateway.ReceiveTasks",
-  summary:
-    "Receive the executions meant for the agent, in place of the LLM. A stream that ends gives back what is not completed.",
+  summary: "Receive tasks",
+  description:
+    "Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue.",
   input: z.object({
     session_id: sessionId,
     max_in_flight: z
@@ -58,7 +57,9 @@ export const receiveTasks = operation({
       .min(0)
       .max(1_000)
       .default(1)
-      .describe("At most this many tasks not yet completed or failed; 0 counts as 1."),
+      .describe(
+        "Maximum number of tasks in flight, that is, received and not yet completed or failed. 0 is treated as 1. Default: 1.",
+      ),
   }),
   output: z.object({
     execution_id: z.uuid(),
@@ -66,9 +67,9 @@ export const receiveTasks = operation({
     task_name: z.string(),
     canonical_trigger: z.string(),
     system_prompt: z.string(),
-    content: z.string().describe("The task and the event, as the LLM would have been told them."),
+    content: z.string().describe("The task and the event, as the LLM would receive them."),
     project_id: rowId.nullable(),
-    lease_expires_at: timestamp.describe("Renewed by Heartbeat; afterwards the task goes to somebody else."),
+    lease_expires_at: timestamp.describe("When the task returns to the queue. Heartbeat renews it."),
   }),
   scope: "open",
   streaming: true,
@@ -78,11 +79,12 @@ export const completeTask = operation({
   id: "gateway.complete-task",
   http: null,
   rpc: "AgentGateway.CompleteTask",
-  summary: "Hand in the result of a task; it is posted to the tracker like an answer of the LLM.",
+  summary: "Complete a task",
+  description: "The result is posted to the tracker like an answer of the LLM.",
   input: z.object({
     session_id: sessionId,
     execution_id: z.uuid(),
-    result: z.string().max(1_000_000).describe("Markdown. An empty result posts nothing."),
+    result: z.string().max(1_000_000).describe("Result in Markdown. If it is empty, nothing is posted."),
   }),
   scope: "open",
   problems: ["unauthenticated", "not_found", "unavailable", "rate_limited"],
@@ -91,12 +93,15 @@ export const failTask = operation({
   id: "gateway.fail-task",
   http: null,
   rpc: "AgentGateway.FailTask",
-  summary: "Give a task up.",
+  summary: "Fail a task",
   input: z.object({
     session_id: sessionId,
     execution_id: z.uuid(),
     error: z.string().min(1).max(10_000),
-    retryable: z.boolean().default(false).describe("The task may be tried again, elsewhere or by the LLM."),
+    retryable: z
+      .boolean()
+      .default(false)
+      .describe("Whether the task may be retried by another agent or by the LLM. Default: `false`."),
   }),
   scope: "open",
   problems: ["unauthenticated", "not_found", "unavailable", "rate_limited"],
@@ -117,15 +122,16 @@ export const memoryStore = operation({
   id: "gateway.memory-store",
   http: null,
   rpc: "AgentGateway.MemoryStore",
-  summary: "Save a memory. One of the scope agent or task belongs to the agent of the session.",
+  summary: "Store a memory",
+  description: "A memory of the scope `agent` or `task` belongs to the agent of the session.",
   input: z.object({
     session_id: sessionId,
     key: memoryKey,
     content: memoryContent,
     scope: memoryScope,
     ttl_seconds: z.int().min(1).max(315_360_000).optional(),
-    project_id: rowId.optional().describe("Needed for the scope project."),
-    task_id: z.string().min(1).max(128).optional().describe("For the scope task: id of the execution."),
+    project_id: rowId.optional().describe("Project of the memory. Required for the scope `project`."),
+    task_id: z.string().min(1).max(128).optional().describe("Id of the task execution, for the scope `task`."),
   }),
   output: seen.extend({ id: z.uuid() }),
   scope: "open",
@@ -135,7 +141,8 @@ export const memoryRetrieve = operation({
   id: "gateway.memory-retrieve",
   http: null,
   rpc: "AgentGateway.MemoryRetrieve",
-  summary: "Get a memory by key, if the agent may see it.",
+  summary: "Get a memory",
+  description: "The agent must be allowed to see the memory.",
   input: z.object({ session_id: sessionId, key: z.string() }),
   output: seen.extend({ id: z.uuid() }),
   scope: "open",
@@ -145,7 +152,8 @@ export const memoryList = operation({
   id: "gateway.memory-list",
   http: null,
   rpc: "AgentGateway.MemoryList",
-  summary: "List the memories that the agent may see, newest first.",
+  summary: "List memories",
+  description: "Returns the memories that the agent may see, newest first.",
   input: z.object({
     session_id: sessionId,
     scope: memoryScope.optional(),
@@ -162,7 +170,8 @@ export const memorySearch = operation({
   id: "gateway.memory-search",
   http: null,
   rpc: "AgentGateway.MemorySearch",
-  summary: "Search the memories that the agent may see, and the ingested documents.",
+  summary: "Search memories",
+  description: "Searches the memories that the agent may see, and the ingested documents.",
   input: z.object({
     session_id: sessionId,
     query: z.string().trim().min(1, "must not be empty").max(262_144),
@@ -181,7 +190,8 @@ export const memoryDelete = operation({
   id: "gateway.memory-delete",
   http: null,
   rpc: "AgentGateway.MemoryDelete",
-  summary: "Delete a memory for good, if the agent may see it.",
+  summary: "Delete a memory",
+  description: "The agent must be allowed to see the memory. Deletion is permanent.",
   input: z.object({ session_id: sessionId, key: z.string() }),
   scope: "open",
   problems: [...shared, "not_found"],

@@ -5,7 +5,7 @@ import { operation } from "./operation.ts";
 export const get = operation({
   id: "health.get",
   http: "GET /health",
-  summary: "Say whether the service can serve.",
+  summary: "Get the health of the service",
   output: z
     .object({
       status: z.enum(["ok", "degraded"]),
@@ -13,7 +13,7 @@ export const get = operation({
       plugins: z
         .array(z.object({ id: z.string(), state: z.enum(["backoff", "quarantined"]) }).meta({ id: "PluginNotServing" }))
         .optional()
-        .describe("Installed plugins whose process does not serve. The service serves without them."),
+        .describe("Installed plugins that are not running. The service is healthy without them."),
       unread_webhooks: z
         .array(
           z
@@ -21,8 +21,8 @@ export const get = operation({
             .meta({ id: "WaitingWebhooks" }),
         )
         .optional()
-        .describe("Webhooks that wait for a plugin that is away, by the path that they came in by, as of some seconds ago."),
-      down: z.array(z.string()).optional().describe("The parts that do not answer."),
+        .describe("Webhooks that are deferred until their plugin is available, by webhook path. Updated every few seconds."),
+      down: z.array(z.string()).optional().describe("Components that are unavailable."),
     })
     .meta({ id: "Health" }),
   problems: ["forbidden"],

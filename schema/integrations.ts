@@ -4,13 +4,11 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 export const integration = z
   .object({
-    id: z.uuid().describe("Also its webhook: POST /webhook/<id>."),
+    id: z.uuid().describe("Id of the integration. Its webhook is `POST /webhook/<id>`."),
     source: sourceName,
     name: z.string(),
-    credentials: z.record(z.string(), z.string()).describe("Names of what is stored, with masked values."),
-    missing: z
-      .array(z.string())
-      .describe("Credentials that the source needs besides, before anything can be posted in this name."),
+    credentials: z.record(z.string(), z.string()).describe("Names of the stored credentials, with masked values."),
+    missing: z.array(z.string()).describe("Credentials that the source still requires before it can post with this account."),
     agent_id: slug.nullable(),
     project_id: rowId.nullable(),
     created_at: timestamp,
@@ -20,20 +18,19 @@ export const integration = z
 
 const credentials = z
   .record(z.string().max(100), z.union([z.string().max(10_000), z.boolean(), z.number()]))
-  .refine((given) => Object.keys(given).length > 0, "must hold something, for example a token")
-  .describe(
-    "Settings of one account at the platform, for example `token`; `webhook_secret` verifies its webhooks. Never shown again.",
-  );
+  .refine((given) => Object.keys(given).length > 0, "must have at least one member, for example token")
+  .describe("Settings of one account at the platform, for example `token`. `webhook_secret` verifies its webhooks. Write-only.");
 const owner = {
-  agent_id: slug.nullish().describe("Agent that works with this account."),
-  project_id: rowId.nullish().describe("Project in which agents work with this account."),
+  agent_id: slug.nullish().describe("Agent that uses this account."),
+  project_id: rowId.nullish().describe("Project in which agents use this account."),
 };
 
 export const list = operation({
   id: "integrations.list",
   http: "GET /api/integrations",
   rpc: "IntegrationService.ListIntegrations",
-  summary: "List integrations; their credentials are masked.",
+  summary: "List integrations",
+  description: "Credentials are masked.",
   input: z.object(paging),
   output: pageOf(integration),
 });
@@ -41,7 +38,8 @@ export const get = operation({
   id: "integrations.get",
   http: "GET /api/integrations/:id",
   rpc: "IntegrationService.GetIntegration",
-  summary: "Get one integration; its credentials are masked.",
+  summary: "Get an integration",
+  description: "Credentials are masked.",
   input: z.object({ id: z.uuid() }),
   output: integration,
   problems: ["not_found"],
@@ -51,7 +49,8 @@ export const create = operation({
   http: "POST /api/integrations",
   scope: "admin",
   rpc: "IntegrationService.CreateIntegration",
-  summary: "Store an account at a platform, encrypted, for an agent, a project or the webhook of its own.",
+  summary: "Create an integration",
+  description: "Stores the credentials of one platform account, encrypted, for an agent, a project or a webhook of its own.",
   input: z.object({ source: sourceName, name: text(200), credentials, ...owner }),
   output: integration,
   status: 201,
@@ -62,7 +61,8 @@ export const update = operation({
   http: "PUT /api/integrations/:id",
   scope: "admin",
   rpc: "IntegrationService.UpdateIntegration",
-  summary: "Update an integration; credentials are replaced as a whole, and a masked value that is sent back stays as it was.",
+  summary: "Update an integration",
+  description: "`credentials` replaces all stored credentials; a masked value that is sent back keeps the stored one.",
   input: z.object({ id: z.uuid(), name: text(200).optional(), credentials: credentials.optional(), ...owner }),
   output: integration,
   problems: ["not_found", "unavailable"],
@@ -72,7 +72,8 @@ export const remove = operation({
   http: "DELETE /api/integrations/:id",
   scope: "admin",
   rpc: "IntegrationService.DeleteIntegration",
-  summary: "Delete an integration and its webhook.",
+  summary: "Delete an integration",
+  description: "Its webhook is deleted with it.",
   input: z.object({ id: z.uuid() }),
   problems: ["not_found"],
 });
@@ -80,7 +81,8 @@ export const test = operation({
   id: "integrations.test",
   http: "GET /api/integrations/:source/test",
   rpc: "IntegrationService.TestIntegration",
-  summary: "Try the connection of a platform that the environment configures.",
+  summary: "Test the connection of a source",
+  description: "Tests the account that the environment variables configure.",
   input: z.object({ source: sourceName }),
   output: z.object({ status: z.enum(["ok", "failed", "not_configured"]).meta({ id: "ConnectionStatus" }), source: sourceName }),
   problems: ["not_found"],
@@ -89,12 +91,13 @@ export const reencrypt = operation({
   id: "integrations.reencrypt",
   http: "POST /api/integrations/reencrypt",
   rpc: "IntegrationService.ReencryptIntegrations",
-  summary:
-    "Encrypt all stored credentials, webhook secrets and secrets of knowledge sources anew with the first key of ENCRYPTION_KEY.",
+  summary: "Reencrypt stored secrets",
+  description:
+    "Encrypts all stored credentials, webhook secrets and knowledge source secrets with the first key of `ENCRYPTION_KEY`.",
   output: z.object({
-    reencrypted: z.int(),
-    unchanged: z.int().describe("Encrypted with the first key already."),
-    failed: z.int().describe("No key of ENCRYPTION_KEY decrypts them; the watchdog names them."),
+    reencrypted: z.int().describe("Secrets that were encrypted again."),
+    unchanged: z.int().describe("Secrets that were already encrypted with the first key."),
+    failed: z.int().describe("Secrets that no key of `ENCRYPTION_KEY` can decrypt. The watchdog lists them."),
   }),
   scope: "admin",
   problems: ["unavailable"],

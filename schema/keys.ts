@@ -5,15 +5,15 @@ import { operation, pageOf, paging } from "./operation.ts";
 export const keyScopes = ["read", "write", "admin"] as const;
 const scope = z.enum(keyScopes).meta({ id: "KeyScope" });
 
-/** A key of the API. The key itself is never shown again. */
+/** An API key. The key itself is only shown when it is created. */
 export const apiKey = z
   .object({
     id: rowId,
     name: z.string(),
-    hint: z.string().describe("How the key begins."),
-    scopes: z.array(scope).describe("admin implies write, write implies read."),
+    hint: z.string().describe("First characters of the key."),
+    scopes: z.array(scope).describe("Scopes of the key. `admin` includes `write`; `write` includes `read`."),
     created_at: timestamp,
-    last_used_at: timestamp.nullable().describe("To the minute."),
+    last_used_at: timestamp.nullable().describe("When the key was last used, with a precision of one minute."),
     revoked_at: timestamp.nullable(),
   })
   .meta({ id: "ApiKey" });
@@ -22,7 +22,8 @@ export const list = operation({
   id: "keys.list",
   http: "GET /api/keys",
   rpc: "KeyService.ListKeys",
-  summary: "List the API keys, revoked ones too.",
+  summary: "List API keys",
+  description: "Includes revoked keys.",
   input: z.object(paging),
   output: pageOf(apiKey),
   scope: "admin",
@@ -31,12 +32,15 @@ export const create = operation({
   id: "keys.create",
   http: "POST /api/keys",
   rpc: "KeyService.CreateKey",
-  summary: "Make an API key. It is shown this once. From the first key on, every request needs one.",
+  summary: "Create an API key",
+  description: "The key is shown only in this response. Once a first key exists, every request needs one.",
   input: z.object({
-    name: text(100).describe("What it is for; no two keys in use have the same."),
-    scopes: z.array(scope).min(1, "must have at least one of read, write, admin").max(10),
+    name: text(100).describe("Name of the key. Unique among the keys that are not revoked."),
+    scopes: z.array(scope).min(1, "must contain at least one of read, write, admin").max(10),
   }),
-  output: apiKey.extend({ key: z.string().describe("The key: shown once, stored hashed.") }).meta({ id: "NewApiKey" }),
+  output: apiKey
+    .extend({ key: z.string().describe("The API key. Shown only once and stored hashed.") })
+    .meta({ id: "NewApiKey" }),
   status: 201,
   problems: ["conflict"],
   scope: "admin",
@@ -45,7 +49,8 @@ export const revoke = operation({
   id: "keys.revoke",
   http: "DELETE /api/keys/:id",
   rpc: "KeyService.RevokeKey",
-  summary: "Revoke an API key, at once and for good. The API stays closed when it was the last.",
+  summary: "Revoke an API key",
+  description: "Takes effect immediately and cannot be undone. If it was the last key, the API still requires one.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
   scope: "admin",

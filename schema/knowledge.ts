@@ -6,10 +6,10 @@ const config = z.record(z.string().max(100), z.unknown());
 const settings = {
   name: text(200),
   config: config.describe(
-    "Settings of the connector. wiki: `base_url`, `space_keys`, `is_cloud`, `email`, `api_token`; the token is encrypted, and never shown again.",
+    "Settings of the connector. For `wiki`: `base_url`, `space_keys`, `is_cloud`, `email` and `api_token`, which is write-only and stored encrypted.",
   ),
-  project_id: rowId.nullish().describe("Project whose agents are told of it; without one, all agents are."),
-  enabled: z.boolean().describe("`false`: synced only on demand."),
+  project_id: rowId.nullish().describe("Project whose agents may search it. Default: all agents may."),
+  enabled: z.boolean().describe("Whether it is synced on a schedule. If false, it is only synced on demand. Default: `true`."),
 };
 
 export const knowledgeSource = z
@@ -17,10 +17,10 @@ export const knowledgeSource = z
     id: z.uuid(),
     name: z.string(),
     type: z.string(),
-    config: config.describe("Without what is secret."),
+    config: config.describe("Settings of the connector without secrets."),
     project_id: rowId.nullable(),
     enabled: z.boolean(),
-    last_synced_at: timestamp.nullable().describe("When the last sync that succeeded began: the index is at least as new."),
+    last_synced_at: timestamp.nullable().describe("When the last successful sync started."),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -33,16 +33,14 @@ export const ingestionJob = z
     id: z.uuid(),
     knowledge_source_id: z.uuid(),
     status: ingestionStatus,
-    pages_seen: z.int().describe("Pages that the other side listed so far."),
-    pages_changed: z.int().describe("Pages, new ones among them, that were read and indexed so far."),
-    pages_deleted: z.int().describe("Pages that left the index."),
-    chunks_written: z.int().describe("Chunks that are new; those that stayed as they were keep their vectors."),
+    pages_seen: z.int().describe("Pages listed so far."),
+    pages_changed: z.int().describe("New and changed pages indexed so far."),
+    pages_deleted: z.int().describe("Pages removed from the index."),
+    chunks_written: z.int().describe("New chunks. Unchanged chunks keep their vectors and are not counted."),
     error: z
       .string()
       .nullable()
-      .describe(
-        "Why it failed, or, while it is queued again, why it waits. Of one that succeeded: which pages could not be read.",
-      ),
+      .describe("Why the sync failed or is queued again. For a successful sync: which pages could not be read."),
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
@@ -53,7 +51,7 @@ export const list = operation({
   id: "knowledge-sources.list",
   http: "GET /api/knowledge-sources",
   rpc: "KnowledgeSourceService.ListKnowledgeSources",
-  summary: "List the knowledge sources.",
+  summary: "List knowledge sources",
   input: z.object(paging),
   output: pageOf(knowledgeSource),
 });
@@ -61,7 +59,7 @@ export const get = operation({
   id: "knowledge-sources.get",
   http: "GET /api/knowledge-sources/:id",
   rpc: "KnowledgeSourceService.GetKnowledgeSource",
-  summary: "Get one knowledge source.",
+  summary: "Get a knowledge source",
   input: z.object({ id: z.uuid() }),
   output: knowledgeSource,
   problems: ["not_found"],
@@ -71,10 +69,11 @@ export const create = operation({
   http: "POST /api/knowledge-sources",
   scope: "admin",
   rpc: "KnowledgeSourceService.CreateKnowledgeSource",
-  summary: "Add a source of documents. It is searched once it was synced.",
+  summary: "Create a knowledge source",
+  description: "Its documents can be searched after the first sync.",
   input: z.object({
     ...settings,
-    type: text(63).describe("Name of a connector: `wiki` (Confluence), or that of a plugin."),
+    type: text(63).describe("Name of the connector: `wiki` (Confluence) or the connector of a plugin."),
     enabled: settings.enabled.default(true),
   }),
   output: knowledgeSource,
@@ -86,8 +85,8 @@ export const update = operation({
   http: "PUT /api/knowledge-sources/:id",
   scope: "admin",
   rpc: "KnowledgeSourceService.UpdateKnowledgeSource",
-  summary:
-    "Change a knowledge source. `config` is replaced as a whole, except secret members that are left out; a sync under way begins anew.",
+  summary: "Update a knowledge source",
+  description: "`config` is replaced as a whole, except secret members that are not sent. A running sync starts again.",
   input: z.object(settings).partial().extend({ id: z.uuid() }),
   output: knowledgeSource,
   problems: ["not_found", "unavailable"],
@@ -97,7 +96,8 @@ export const remove = operation({
   http: "DELETE /api/knowledge-sources/:id",
   scope: "admin",
   rpc: "KnowledgeSourceService.DeleteKnowledgeSource",
-  summary: "Delete a knowledge source with all that was indexed of it.",
+  summary: "Delete a knowledge source",
+  description: "Deletes its indexed documents too.",
   input: z.object({ id: z.uuid() }),
   problems: ["not_found"],
 });
@@ -105,7 +105,8 @@ export const sync = operation({
   id: "knowledge-sources.sync",
   http: "POST /api/knowledge-sources/:id/sync",
   rpc: "KnowledgeSourceService.SyncKnowledgeSource",
-  summary: "Bring the index up to date, in the background. A sync that is queued or running already is answered as it is.",
+  summary: "Sync a knowledge source",
+  description: "Updates the index in the background. If a sync is already queued or running, that job is returned.",
   input: z.object({ id: z.uuid() }),
   output: ingestionJob,
   status: 202,
@@ -115,7 +116,8 @@ export const jobs = operation({
   id: "knowledge-sources.jobs",
   http: "GET /api/knowledge-sources/:id/jobs",
   rpc: "KnowledgeSourceService.ListIngestionJobs",
-  summary: "List the syncs of a knowledge source, newest first.",
+  summary: "List the ingestion jobs of a knowledge source",
+  description: "Returns the newest first.",
   input: z.object({ id: z.uuid(), ...paging }),
   output: pageOf(ingestionJob),
   problems: ["not_found"],

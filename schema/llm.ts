@@ -10,19 +10,21 @@ const chatMessage = z
   })
   .meta({ id: "ChatMessage" });
 
-const toolCall = z.object({ tool: z.string().describe("Qualified name."), status: stepState }).meta({ id: "ChatToolCall" });
+const toolCall = z
+  .object({ tool: z.string().describe("Qualified name of the tool."), status: stepState })
+  .meta({ id: "ChatToolCall" });
 
 export const chatAnswer = z
   .object({
     agent_id: z.string(),
     model: z.string(),
-    content: z.string().describe("Markdown."),
-    rounds: z.int().describe("Requests that the model was sent."),
+    content: z.string().describe("Answer of the agent, in Markdown."),
+    rounds: z.int().describe("Number of requests sent to the model."),
     tool_calls: z.array(toolCall),
     usage: z
       .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
       .meta({ id: "ChatUsage" })
-      .describe("Of all rounds together."),
+      .describe("Tokens of all rounds together."),
   })
   .meta({ id: "ChatAnswer" });
 
@@ -30,20 +32,25 @@ export const chat = operation({
   id: "llm.chat",
   http: "POST /api/llm/chat",
   rpc: "LlmService.Chat",
-  summary: "Talk with an agent: its persona and tools, outside of any task.",
+  summary: "Chat with an agent",
+  description: "Uses the agent's persona and tools, outside of any task.",
   input: z.object({
-    agent_id: z.string().min(1).max(128),
-    messages: z.array(chatMessage).min(1, "must have at least one message").max(500).describe("Oldest first."),
+    agent_id: z.string().min(1).max(128).describe("Agent to chat with."),
+    messages: z
+      .array(chatMessage)
+      .min(1, "must contain at least one message")
+      .max(500)
+      .describe("Messages of the chat, oldest first."),
     stream: z
       .boolean()
       .default(false)
       .describe(
-        "HTTP: answer with server-sent events: `delta`s of the text, `tool_call`s, and `answer` or `error` as the last one.",
+        "Whether to respond with server-sent events over HTTP: `delta` for parts of the text, `tool_call`, and finally `answer` or `error`. Default: `false`.",
       ),
   }),
   output: chatAnswer,
   serverSentEvents: z
     .union([z.object({ delta: z.string() }), toolCall, chatAnswer, z.object({ error: z.string() })])
-    .describe("The data of one event: `delta`, `tool_call`, `answer` or `error`."),
+    .describe("Data of one event: `delta`, `tool_call`, `answer` or `error`."),
   problems: ["not_found", "bad_gateway", "unavailable"],
 });

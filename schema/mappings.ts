@@ -2,7 +2,7 @@ import { z } from "zod";
 import { canonicalTrigger, rowId, seedResult, slug, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
-/** source, event and action → canonical trigger. */
+/** Maps a source, an event and an action to a canonical trigger. */
 export const sourceMapping = z
   .object({
     id: rowId,
@@ -14,7 +14,7 @@ export const sourceMapping = z
   })
   .meta({ id: "SourceEventMapping" });
 
-/** canonical trigger → task. */
+/** Maps a canonical trigger to a task. */
 export const triggerMapping = z
   .object({ id: rowId, canonical_trigger: canonicalTrigger, task_id: slug, created_at: timestamp })
   .meta({ id: "TriggerTaskMapping" });
@@ -23,7 +23,8 @@ export const listTriggers = operation({
   id: "triggers.list",
   http: "GET /api/tasks/triggers",
   rpc: "TaskService.ListTriggerMappings",
-  summary: "List which tasks each trigger fires.",
+  summary: "List trigger-task mappings",
+  description: "Each maps a canonical trigger to a task that it fires.",
   input: z.object(paging),
   output: pageOf(triggerMapping),
 });
@@ -31,7 +32,8 @@ export const createTrigger = operation({
   id: "triggers.create",
   http: "POST /api/tasks/triggers",
   rpc: "TaskService.CreateTriggerMapping",
-  summary: "Map a trigger to a task that exists. Several tasks may hang on one trigger; all of them fire.",
+  summary: "Create a trigger-task mapping",
+  description: "The task must exist. If several tasks are mapped to one trigger, all of them fire.",
   input: z.object({ canonical_trigger: canonicalTrigger, task_id: slug }),
   output: triggerMapping,
   status: 201,
@@ -41,7 +43,7 @@ export const removeTrigger = operation({
   id: "triggers.delete",
   http: "DELETE /api/tasks/triggers/:id",
   rpc: "TaskService.DeleteTriggerMapping",
-  summary: "Delete a trigger-task mapping.",
+  summary: "Delete a trigger-task mapping",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -49,14 +51,16 @@ export const seedTriggers = operation({
   id: "triggers.seed",
   http: "POST /api/tasks/triggers/seed",
   rpc: "TaskService.SeedTriggerMappings",
-  summary: "Create the default trigger-task mappings; those that exist are left alone.",
+  summary: "Create the default trigger-task mappings",
+  description: "Mappings that already exist are not changed.",
   output: seedResult,
 });
 export const listSources = operation({
   id: "sources.list",
   http: "GET /api/tasks/sources",
   rpc: "TaskService.ListSourceMappings",
-  summary: "List which trigger each platform event stands for.",
+  summary: "List source event mappings",
+  description: "Each maps an event of a source to a canonical trigger.",
   input: z.object(paging),
   output: pageOf(sourceMapping),
 });
@@ -64,11 +68,12 @@ export const createSource = operation({
   id: "sources.create",
   http: "POST /api/tasks/sources",
   rpc: "TaskService.CreateSourceMapping",
-  summary: "Map an event of a platform to a trigger. Without an action it matches any action of that event.",
+  summary: "Create a source event mapping",
+  description: "Without an `action` it matches every action of the event.",
   input: z.object({
     source: sourceName,
-    event_name: text(200),
-    action: text(200).nullish(),
+    event_name: text(200).describe("Event name as the platform sends it, for example `issues`."),
+    action: text(200).nullish().describe("Action of the event, for example `opened`. Default: every action."),
     canonical_trigger: canonicalTrigger,
   }),
   output: sourceMapping,
@@ -79,7 +84,7 @@ export const removeSource = operation({
   id: "sources.delete",
   http: "DELETE /api/tasks/sources/:id",
   rpc: "TaskService.DeleteSourceMapping",
-  summary: "Delete a source event mapping.",
+  summary: "Delete a source event mapping",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -87,6 +92,7 @@ export const seedSources = operation({
   id: "sources.seed",
   http: "POST /api/tasks/sources/seed",
   rpc: "TaskService.SeedSourceMappings",
-  summary: "Create the default source event mappings; those that exist are left alone.",
+  summary: "Create the default source event mappings",
+  description: "Mappings that already exist are not changed.",
   output: seedResult,
 });

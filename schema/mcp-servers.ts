@@ -4,22 +4,26 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 export const serverStates = ["pending", "connected", "failed"] as const;
 
-/** An external tool server. Its tools stand beside the built-in ones, under its name as their provider. */
+/** An external tool server. Its name is the provider of its tools. */
 export const mcpServer = z
   .object({
     id: rowId,
     name: z.string(),
     url: z.string(),
-    agent_id: slug.nullable().describe("The only agent that its tools are offered to; null: all."),
+    agent_id: slug.nullable().describe("Agent that may call its tools; null: all agents."),
     status: z
       .enum(serverStates)
       .meta({ id: "McpServerStatus" })
-      .describe("pending: not asked yet; failed: its tools are not offered until it answers again."),
+      .describe(
+        "`pending`: its tools have not been discovered yet; `failed`: its tools are unavailable until discovery succeeds.",
+      ),
     tools: z
       .array(z.object({ name: z.string(), qualified_name: z.string(), description: z.string() }).meta({ id: "McpServerTool" }))
-      .describe("As it told them last. `name` is its own; `qualified_name` that of GET /api/tools."),
-    last_error: z.string().nullable().describe("Why it failed, or which of its tools were left out and why."),
-    checked_at: timestamp.nullable().describe("When it was last asked for its tools."),
+      .describe(
+        "Tools that the last discovery found. `name` is the name on the server, `qualified_name` the one in GET /api/tools.",
+      ),
+    last_error: z.string().nullable().describe("Why the last discovery failed, or which tools were skipped and why."),
+    checked_at: timestamp.nullable().describe("When its tools were last discovered."),
     created_at: timestamp,
   })
   .meta({ id: "McpServer" });
@@ -28,7 +32,8 @@ export const list = operation({
   id: "mcp-servers.list",
   http: "GET /api/mcp-servers",
   rpc: "McpServerService.ListMcpServers",
-  summary: "List the registered MCP servers with the tools that they told of.",
+  summary: "List MCP servers",
+  description: "Includes the tools that each server offers.",
   input: z.object(paging),
   output: pageOf(mcpServer),
 });
@@ -36,14 +41,17 @@ export const create = operation({
   id: "mcp-servers.create",
   http: "POST /api/mcp-servers",
   rpc: "McpServerService.CreateMcpServer",
-  summary: "Register an MCP server (Streamable HTTP), for one agent or for all. It is asked for its tools in the background.",
+  summary: "Register an MCP server",
+  description: "The server must use Streamable HTTP. Its tools are discovered in the background.",
   input: z.object({
-    name: text(100).describe("Unique. Its tools are called by it, in lower case: `My Server` has `my-server.search`."),
+    name: text(100).describe(
+      "Unique name of the server. In lower case it prefixes the names of its tools: `My Server` offers `my-server.search`.",
+    ),
     url: z
-      .url({ protocol: /^https?$/, error: "must be an http or https address" })
+      .url({ protocol: /^https?$/, error: "must be an http or https URL" })
       .max(2_000)
-      .describe("Its MCP endpoint, for example https://mcp.example.com/mcp."),
-    agent_id: slug.nullish(),
+      .describe("MCP endpoint of the server, for example https://mcp.example.com/mcp."),
+    agent_id: slug.nullish().describe("Agent that may call its tools. Default: all agents."),
   }),
   output: mcpServer,
   status: 201,
@@ -53,7 +61,8 @@ export const remove = operation({
   id: "mcp-servers.delete",
   http: "DELETE /api/mcp-servers/:id",
   rpc: "McpServerService.DeleteMcpServer",
-  summary: "Remove an MCP server and its tools.",
+  summary: "Delete an MCP server",
+  description: "Its tools are removed with it.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -61,11 +70,12 @@ export const discover = operation({
   id: "mcp-servers.discover",
   http: "POST /api/mcp-servers/discover",
   rpc: "McpServerService.DiscoverMcpTools",
-  summary: "Ask all registered MCP servers for their tools now. One that fails never fails the others.",
+  summary: "Discover the tools of all MCP servers",
+  description: "A server that fails does not affect the others.",
   output: z
     .object({
-      servers: z.int().describe("How many were asked."),
-      tools: z.int().describe("How many tools the ones that answered have."),
+      servers: z.int().describe("Number of servers."),
+      tools: z.int().describe("Number of tools that were found."),
       failed: z.array(z.object({ name: z.string(), error: z.string() }).meta({ id: "FailedMcpServer" })),
     })
     .meta({ id: "McpDiscovery" }),

@@ -6,7 +6,7 @@ export const memoryScopes = ["task", "agent", "project", "organizational"] as co
 export const memoryScope = z
   .enum(memoryScopes)
   .meta({ id: "MemoryScope" })
-  .describe("Who sees it: one task execution, an agent, all agents on a project, or all agents.");
+  .describe("Who can see the memory: one task execution, one agent, all agents on a project, or all agents.");
 export const searchModes = ["semantic", "keyword", "hybrid"] as const;
 export const searchMode = z.enum(searchModes).meta({ id: "MemorySearchMode" });
 
@@ -14,28 +14,31 @@ const longestKey = 512;
 const largestContent = 256 * 1024;
 const bytes = new TextEncoder();
 
-/** Any text that a path can carry: a key is addressed as `/api/memory/:key`, percent-encoded. */
+/** Any text that a URL path can carry: a memory is addressed as `/api/memory/:key`, percent-encoded. */
 export const memoryKey = z
   .string()
   .min(1, "must not be empty")
-  .refine((key) => [...key].length <= longestKey, `must be at most ${longestKey} characters long`)
-  .refine((key) => key !== "." && key !== "..", "must not be `.` or `..`: a path cannot address those")
-  .describe(`Unique among all memories; 1 to ${longestKey} characters of any kind.`);
+  .refine((key) => [...key].length <= longestKey, `must have at most ${longestKey} characters`)
+  .refine((key) => key !== "." && key !== "..", "must not be `.` or `..`, which a URL path cannot contain")
+  .describe(`Unique key of the memory, 1 to ${longestKey} characters.`);
 
 export const memoryContent = z
   .string()
   .min(1, "must not be empty")
   .refine(
     (content) => bytes.encode(content).length <= largestContent,
-    `must be at most ${largestContent} bytes of UTF-8 (256 KiB)`,
+    `must have at most ${largestContent} bytes in UTF-8 (256 KiB)`,
   )
-  .describe("What is remembered; at most 256 KiB.");
+  .describe("Content of the memory, at most 256 KiB.");
 
-const taskId = z.string().min(1).max(128).describe("For the scope `task`: id of the task execution.");
+const taskId = z.string().min(1).max(128).describe("Id of the task execution, for the scope `task`.");
 const query = z
   .string()
   .refine((value) => value.trim() !== "", "must not be empty")
-  .refine((value) => bytes.encode(value).length <= largestContent, `must be at most ${largestContent} bytes of UTF-8 (256 KiB)`);
+  .refine(
+    (value) => bytes.encode(value).length <= largestContent,
+    `must have at most ${largestContent} bytes in UTF-8 (256 KiB)`,
+  );
 
 const shared = {
   key: z.string(),
@@ -56,34 +59,37 @@ export const memorySearchResult = z
     ...shared,
     key: z
       .string()
-      .describe("Key of the memory. For a chunk of a document: its address, and the chunk's number behind `#chunk-`."),
+      .describe("Key of the memory. For a document chunk: the document's URL followed by `#chunk-` and the chunk's number."),
     similarity: z
       .number()
       .min(0)
       .max(1)
-      .describe("Higher is closer. Between 0 and 1 for every metric; in the mode `keyword` the rank."),
+      .describe("Similarity to the query, 0 to 1; higher is closer. In the mode `keyword`: the rank."),
     created_at: timestamp,
   })
   .meta({ id: "MemoryFound" });
 
 const filter = {
-  agent_id: slug.optional().describe("Only memories that name this agent."),
-  project_id: rowId.optional().describe("Only memories that name this project."),
-  scope: memoryScope.optional(),
+  agent_id: slug.optional().describe("Return only memories of this agent."),
+  project_id: rowId.optional().describe("Return only memories of this project."),
+  scope: memoryScope.optional().describe("Return only memories of this scope."),
 };
 
 export const search = operation({
   id: "memory.search",
   http: "POST /api/memory/search",
   rpc: "MemoryService.SearchMemories",
-  summary: "Search memories and document chunks by meaning, by words, or by both.",
+  summary: "Search memories",
+  description: "Searches memories and ingested documents by meaning, by words, or by both.",
   input: z.object({
     query: query.describe(
-      'Natural-language query. In the mode `keyword`: words, "phrases", `or`, and `-` before what must not occur; at most 8,000 characters.',
+      'Query in natural language. In the mode `keyword`: words, "phrases", `or`, and `-` to exclude a word; at most 8,000 characters.',
     ),
     ...filter,
-    mode: searchMode.default("semantic"),
-    limit: z.int().min(1).max(1000).optional().describe("At most this many; `MEMORY_TOP_K` where absent."),
+    mode: searchMode
+      .default("semantic")
+      .describe("Search by meaning (`semantic`), by words (`keyword`) or by both (`hybrid`). Default: `semantic`."),
+    limit: z.int().min(1).max(1000).optional().describe("Maximum number of results. Default: `MEMORY_TOP_K`."),
   }),
   output: pageOf(memorySearchResult),
   problems: ["bad_gateway", "unavailable"],
@@ -93,7 +99,8 @@ export const list = operation({
   id: "memory.list",
   http: "GET /api/memory",
   rpc: "MemoryService.ListMemories",
-  summary: "List memories, newest first.",
+  summary: "List memories",
+  description: "Returns the newest first.",
   input: z.object({ ...paging, ...filter }),
   output: pageOf(memorySummary),
   problems: ["unavailable"],
@@ -102,7 +109,7 @@ export const get = operation({
   id: "memory.get",
   http: "GET /api/memory/:key",
   rpc: "MemoryService.GetMemory",
-  summary: "Get one memory by its key.",
+  summary: "Get a memory",
   input: z.object({ key: z.string() }),
   output: memory,
   problems: ["not_found", "unavailable"],
@@ -112,20 +119,23 @@ export const create = operation({
   id: "memory.create",
   http: "POST /api/memory",
   rpc: "MemoryService.CreateMemory",
-  summary: "Store a memory. Those of the scope `task` are short-term; the others stay until they are deleted.",
+  summary: "Create a memory",
+  description: "Memories of the scope `task` are short-term; all others are kept until they are deleted or expire.",
   input: z.object({
     key: memoryKey,
     content: memoryContent,
     scope: memoryScope,
-    agent_id: slug.nullish().describe("Must exist."),
-    project_id: rowId.nullish().describe("Must exist."),
+    agent_id: slug.nullish().describe("Agent of the memory. It must exist."),
+    project_id: rowId.nullish().describe("Project of the memory. It must exist."),
     task_id: taskId.nullish(),
     ttl_seconds: z
       .int()
       .min(1)
       .max(315_360_000)
       .nullish()
-      .describe("Forgotten after so long. Without it `task` memories live for `REDIS_MEMORY_TTL`, others for ever."),
+      .describe(
+        "Seconds after which the memory expires. Default: `REDIS_MEMORY_TTL` for the scope `task`; other memories do not expire.",
+      ),
   }),
   output: memory,
   status: 201,
@@ -135,7 +145,8 @@ export const remove = operation({
   id: "memory.delete",
   http: "DELETE /api/memory/:key",
   rpc: "MemoryService.DeleteMemory",
-  summary: "Delete a memory for good.",
+  summary: "Delete a memory",
+  description: "Deletion is permanent.",
   input: z.object({ key: z.string() }),
   problems: ["not_found", "unavailable"],
   rawPathParameter: true,

@@ -2,41 +2,43 @@ import { z } from "zod";
 import type { ProblemCode } from "./problem.ts";
 
 /**
- * One operation, declared once. From the list of all operations come the HTTP routes and `openapi.json`,
- * the gRPC services and `gateway.proto`, the MCP tools and the verbs of the command line.
+ * One operation of the API, declared once. The HTTP routes and `openapi.json`, the gRPC services and `.proto` files, the
+ * MCP tools and the commands of the command line are all derived from the list of operations.
  *
- * Where a member of `input` travels over HTTP follows from `http`: a `:name` of the path is a path parameter;
- * the rest is the query of GET and DELETE, and the JSON body of POST and PUT.
+ * `http` decides where a member of `input` is sent: a `:name` in the path is a path parameter; the other members are query
+ * parameters of GET and DELETE, and members of the JSON body of POST and PUT.
  */
 export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, S extends boolean = boolean> {
   /** `noun.verb`, for example `agents.create`: the `operationId`, and `signalbox agents create`. */
   readonly id: string;
-  /** Method and path, for example `POST /api/agents/:id/capabilities`. `null`: not offered over HTTP. */
+  /** Method and path, for example `POST /api/agents/:id/capabilities`. `null`: not available over HTTP. */
   readonly http: `${HttpMethod} /${string}` | null;
-  /** Service and method, for example `AgentService.CreateAgent`. `null`: not offered over gRPC. */
+  /** Service and method, for example `AgentService.CreateAgent`. `null`: not available over gRPC. */
   readonly rpc: `${string}.${string}` | null;
-  /** One sentence for the reference, starting with a verb. */
+  /** What the operation does, verb first, without a full stop: `List agents`. */
   readonly summary: string;
+  /** What the summary leaves out, such as effects and limits, in full sentences. `null`: nothing. */
+  readonly description: string | null;
   readonly input: I;
   readonly output: O;
-  /** HTTP status of success. 204 has no body. */
+  /** HTTP status of a successful response. 204 has no body. */
   readonly status: 200 | 201 | 202 | 204;
-  /** Problems that this operation may answer with, beside those that every operation shares. */
+  /** Errors that this operation can return, in addition to those that every operation can return. */
   readonly problems: readonly ProblemCode[];
-  /** What an API key must allow. `open`: served without a key even where keys are configured. */
+  /** Scope that an API key needs. `open`: no key is needed, even if keys are configured. */
   readonly scope: Scope;
-  /** The output is a page: `{items, total}`. Over HTTP a plain array with `X-Total-Count`. */
+  /** Whether the output is a page, `{items, total}`. Over HTTP it is an array with the header `X-Total-Count`. */
   readonly paginated: boolean;
-  /** gRPC: the output is one message of a server stream. */
+  /** gRPC only: whether the method streams, with `output` as one message of the stream. */
   readonly streaming: S;
-  /** HTTP only: some outputs are answered with another status, with the same body. */
+  /** HTTP only: a second success status, for outputs that satisfy a condition. The body is the same. */
   readonly alternateStatus: AlternateStatus<O> | null;
   /**
-   * HTTP only: the handler may answer with server-sent events in place of its output; this is the data of one of them. The
-   * data of the last one is the output, which is all that is answered where there are no such events.
+   * HTTP only: schema of the data of one server-sent event, if the handler can respond with such events. The data of the last
+   * event is the output, which is the whole response on other transports.
    */
   readonly serverSentEvents: z.ZodType | null;
-  /** HTTP only: the last path parameter may be any text, even one that stands literally in the path of another operation. */
+  /** HTTP only: whether the last path parameter can be any text, even a literal segment of another operation's path. */
   readonly rawPathParameter: boolean;
 }
 
@@ -57,7 +59,15 @@ type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> 
   Partial<
     Pick<
       Operation<I, O, S>,
-      "rpc" | "status" | "problems" | "scope" | "streaming" | "alternateStatus" | "serverSentEvents" | "rawPathParameter"
+      | "description"
+      | "rpc"
+      | "status"
+      | "problems"
+      | "scope"
+      | "streaming"
+      | "alternateStatus"
+      | "serverSentEvents"
+      | "rawPathParameter"
     >
   > & {
     input?: I;
@@ -65,17 +75,18 @@ type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> 
   };
 
 const noInput = z.object({});
-/** The answer of an operation without one: 204 over HTTP, an empty message over gRPC. */
+/** Output of an operation that returns nothing: 204 over HTTP, an empty message over gRPC. */
 export const empty = z.object({});
 export type Empty = typeof empty;
 
-/** Declares an operation. Defaults: POST and the rest need `write`, GET `read`; DELETE answers 204, everything else 200. */
+/** Declares an operation. Default: GET needs the scope `read`, other methods `write`; DELETE returns 204, other methods 200. */
 export function operation<I extends z.ZodObject = typeof noInput, O extends z.ZodType = Empty, const S extends boolean = false>(
   declared: Declaration<I, O, S>,
 ): Operation<I, O, S> {
   const { method } = httpRoute(declared);
   const output = declared.output ?? (empty as unknown as O);
   return Object.freeze({
+    description: null,
     rpc: null,
     problems: [],
     scope: method === "GET" ? "read" : "write",
@@ -93,20 +104,24 @@ export function operation<I extends z.ZodObject = typeof noInput, O extends z.Zo
 
 const pages = new WeakSet<z.ZodType>();
 
-/** The output of a list: one page of `items`, and the `total` of all pages. */
+/** Output of a list: one page of `items`, and the `total` number of items on all pages. */
 export function pageOf<T extends z.ZodType>(item: T): z.ZodObject<{ items: z.ZodArray<T>; total: z.ZodInt }> {
   const page = z.object({ items: z.array(item), total: z.int() });
   pages.add(page);
   return page;
 }
 
-/** What every list takes. */
+/** Input that every list accepts. */
 export const paging = {
-  limit: z.int().min(1).max(1000).default(50).describe("At most this many items."),
-  offset: z.int().min(0).max(1_000_000_000).default(0).describe("How many items to pass over."),
+  limit: z.int().min(1).max(1000).default(50).describe("Maximum number of items to return. Default: 50."),
+  offset: z.int().min(0).max(1_000_000_000).default(0).describe("Number of items to skip. Default: 0."),
 };
 
-/** Method, path and path parameters of an operation; of one without HTTP, those of a POST to nowhere. */
+/** Summary and description of an operation in one text. */
+export const documentationOf = ({ summary, description }: Pick<Operation, "summary" | "description">): string =>
+  description === null ? `${summary}.` : `${summary}. ${description}`;
+
+/** Method, path and path parameters of an operation; POST and an empty path for one without HTTP. */
 export function httpRoute(op: Pick<Operation, "http">): { method: HttpMethod; path: string; params: string[] } {
   const [method, path] = (op.http ?? "POST ").split(" ") as [HttpMethod, string];
   return { method, path, params: [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string) };

@@ -2,7 +2,9 @@ import { z } from "zod";
 import { timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
-const id = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be the id of a plugin: lower-case letters, digits and "-"');
+const id = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,62}$/, "must be a plugin id: lower-case letters, digits and `-`, starting with a letter");
 const version = z.string().max(100);
 
 export const pluginStates = [
@@ -17,53 +19,57 @@ export const pluginStates = [
   "stopped",
 ] as const;
 
-/** A plugin that does not come with the service. */
+/** A plugin that is not built in. */
 export const plugin = z
   .object({
     id,
-    version: version.nullable().describe("The version that serves; null while none was approved."),
+    version: version.nullable().describe("Active version; null until a version is approved."),
     title: z.string().nullable(),
     about: z.string().nullable(),
     kinds: z.array(z.string()),
-    tools: z.array(z.string()).describe("Names of its tools, as GET /api/tools lists them."),
+    tools: z.array(z.string()).describe("Qualified names of its tools."),
     sources: z.array(z.string()),
     routes: z
       .array(z.object({ path: z.string(), method: z.string(), scope: z.string(), about: z.string() }).meta({ id: "PluginRoute" }))
-      .describe("Its HTTP routes, and the scope that an API key needs there; open: none is asked for."),
+      .describe("HTTP routes of the plugin with the scope that an API key needs; `open`: no API key is needed."),
     origin: z
       .enum(["environment", "installed"])
       .meta({ id: "PluginOrigin" })
-      .describe("environment: SIGNALBOX_PLUGINS names it, which approves it."),
+      .describe("How the plugin was installed. `environment`: it is listed in `SIGNALBOX_PLUGINS` and therefore approved."),
     tier: z
       .enum(["sandbox", "in_process"])
       .meta({ id: "PluginTier" })
-      .describe("in_process: it is trusted by SIGNALBOX_TRUSTED_PLUGINS and may do all that the service may."),
+      .describe(
+        "Where the plugin runs. `in_process`: in the process of the service, without a sandbox, because it is listed in `SIGNALBOX_TRUSTED_PLUGINS`.",
+      ),
     state: z
       .enum(pluginStates)
       .meta({ id: "PluginState" })
       .describe(
-        "installed: waits for an approval; approved: is not enabled; the others are of its process on the replica that answers. degraded: it serves and crashed within ten minutes; backoff: waits for its next start; quarantined: until it is enabled again.",
+        "State of the plugin. `installed`: waits for approval; `approved`: not enabled. The other states describe its process on the replica that responds. `degraded`: running, but it crashed within the last ten minutes; `backoff`: waits for its next start; `quarantined`: stopped after repeated crashes until it is enabled again.",
       ),
     code: z
       .string()
       .nullable()
       .describe(
-        "Why it does not serve, for example PLUGIN_CRASHED or UNKNOWN_CONTRACT; NAME_TAKEN: not with all that it brings.",
+        "Error code if the plugin is not running, for example `PLUGIN_CRASHED` or `UNKNOWN_CONTRACT`. `NAME_TAKEN`: it is running, but some of its contributions have names that are already in use.",
       ),
-    reason: z.string().nullable().describe("The same in a sentence: what was expected and what came."),
-    crashes: z.int().describe("In the last ten minutes, on the replica that answers."),
-    memory_bytes: z.int().nullable().describe("Resident memory of its process there."),
-    sha256: z.string().nullable().describe("SHA-256 of the bundle that serves."),
+    reason: z.string().nullable().describe("Explanation of `code`: what was expected and what was found."),
+    crashes: z.int().describe("Crashes in the last ten minutes on the replica that responds."),
+    memory_bytes: z.int().nullable().describe("Resident memory of its process on that replica."),
+    sha256: z.string().nullable().describe("SHA-256 digest of the active bundle."),
     permissions: z
       .object({
         http: z.array(z.object({ host: z.string(), methods: z.array(z.string()), why: z.string() })),
         operations: z.array(z.object({ id: z.string(), why: z.string() })),
-        open_routes: z.array(z.object({ name: z.string(), why: z.string() })).describe("Its routes that ask for no API key."),
+        open_routes: z.array(z.object({ name: z.string(), why: z.string() })).describe("Routes that need no API key."),
       })
       .meta({ id: "PluginPermissions" })
-      .describe("What it may do: what its manifest asks for, without what was denied."),
-    denied: z.array(z.string()).describe("What its manifest asks for and PUT /api/plugins/{id}/permissions took away, in words."),
-    needs: z.array(z.string()).describe("The capabilities that it is handed."),
+      .describe("Permissions of the plugin: those in its manifest, except those in `denied`."),
+    denied: z
+      .array(z.string())
+      .describe("Permissions in its manifest that PUT /api/plugins/{id}/permissions has denied, described in words."),
+    needs: z.array(z.string()).describe("Capabilities that the plugin receives from the host."),
     settings: z
       .array(
         z
@@ -71,23 +77,23 @@ export const plugin = z
             name: z.string(),
             title: z.string().nullable(),
             secret: z.boolean(),
-            injected: z.boolean().describe("The plugin never sees it: the host puts it into requests."),
+            injected: z.boolean().describe("Whether the host adds the value to requests, so that the plugin never sees it."),
             set: z.boolean(),
           })
           .meta({ id: "PluginSetting" }),
       )
-      .describe("What it may be given by PUT /api/plugins/{id}/settings, without the values."),
+      .describe("Settings that PUT /api/plugins/{id}/settings accepts, without their values."),
     waiting: z
       .object({
         version,
-        widens: z.array(z.string()).describe("What it may do that the version which serves may not, in words."),
+        widens: z.array(z.string()).describe("Permissions that the active version does not have, described in words."),
         breaks: z
           .array(z.string())
-          .describe("What it breaks of the version which serves although its number says that it does not, in words."),
+          .describe("Breaking changes since the active version that the version number does not announce, described in words."),
       })
       .meta({ id: "PluginWaiting" })
       .nullable()
-      .describe("A newer version that waits for an approval."),
+      .describe("Newer version that waits for approval; null if there is none."),
     versions: z.array(
       z
         .object({
@@ -99,7 +105,9 @@ export const plugin = z
           installed_at: timestamp,
           breaks: z
             .array(z.string())
-            .describe("What it breaks of the version installed before it although its number says that it does not, in words."),
+            .describe(
+              "Breaking changes since the version installed before it that the version number does not announce, described in words.",
+            ),
         })
         .meta({ id: "PluginVersion" }),
     ),
@@ -108,27 +116,30 @@ export const plugin = z
   })
   .meta({ id: "Plugin" });
 
-/** A plugin that the environment names and that was not taken in. */
+/** A plugin that is configured but could not be loaded. */
 export const refusedPlugin = z.object({ name: z.string(), code: z.string(), reason: z.string() }).meta({ id: "RefusedPlugin" });
 
 export const list = operation({
   id: "plugins.list",
   http: "GET /api/plugins",
-  summary: "List the plugins that do not come with the service.",
+  summary: "List plugins",
+  description: "Built-in plugins are not listed.",
   input: z.object(paging),
   output: pageOf(plugin),
 });
 export const refused = operation({
   id: "plugins.refused",
   http: "GET /api/refused-plugins",
-  summary: "List the plugins that are not in service although they should be, with a code and the reason.",
+  summary: "List refused plugins",
+  description: "Returns the plugins that are configured but not running, each with an error code and the reason.",
   input: z.object(paging),
   output: pageOf(refusedPlugin),
 });
 export const get = operation({
   id: "plugins.get",
   http: "GET /api/plugins/:id",
-  summary: "Get one plugin with its permissions, its versions and the state of its process.",
+  summary: "Get a plugin",
+  description: "Includes its permissions, its versions and the state of its process.",
   input: z.object({ id }),
   output: plugin,
   problems: ["not_found"],
@@ -136,13 +147,14 @@ export const get = operation({
 export const install = operation({
   id: "plugins.install",
   http: "POST /api/plugins",
-  summary:
-    "Store a version of a plugin. It runs nothing: a version that may do more than the one which serves waits for an approval, any other replaces it. Of development versions (`1.2.0-dev.N`) the one that serves and the newest are kept.",
+  summary: "Install a version of a plugin",
+  description:
+    "Stores the version without running it. A version that asks for more permissions than the active one waits for approval; any other replaces the active version. Of development versions (`1.2.0-dev.N`) only the active and the newest are kept.",
   input: z.object({
-    manifest: z.record(z.string(), z.unknown()).describe("Its dist/plugin.json."),
-    bundle: z.base64().describe("Its bundle, compressed by gzip, as base64."),
-    origin: z.string().max(500).optional().describe("Where it came from, for example a package with its version."),
-    integrity: z.string().max(500).optional().describe("Its integrity there."),
+    manifest: z.record(z.string(), z.unknown()).describe("Content of the plugin's `dist/plugin.json`."),
+    bundle: z.base64().describe("Bundle of the plugin, compressed with gzip and encoded as base64."),
+    origin: z.string().max(500).optional().describe("Where the version came from, for example a package name with its version."),
+    integrity: z.string().max(500).optional().describe("Integrity hash of the package at its origin."),
   }),
   output: plugin,
   status: 201,
@@ -152,9 +164,10 @@ export const install = operation({
 export const approve = operation({
   id: "plugins.approve",
   http: "POST /api/plugins/:id/approve",
-  summary:
-    "Approve a version with all its permissions, make it the one that serves, and enable the plugin. It is started once before: one that cannot be taken in is refused, and nothing changes. An older version is gone back to in the same way.",
-  input: z.object({ id, version: version.optional().describe("The newest without.") }),
+  summary: "Approve a version of a plugin",
+  description:
+    "Grants all its permissions, makes it the active version and enables the plugin. The version is started once first; if that fails, the request fails and nothing changes. Approve an older version to roll back.",
+  input: z.object({ id, version: version.optional().describe("Version to approve. Default: the newest.") }),
   output: plugin,
   scope: "admin",
   problems: ["not_found", "conflict"],
@@ -162,7 +175,8 @@ export const approve = operation({
 export const enable = operation({
   id: "plugins.enable",
   http: "POST /api/plugins/:id/enable",
-  summary: "Let an approved plugin serve, also after a quarantine; one that waits for its next start is started at once.",
+  summary: "Enable a plugin",
+  description: "Starts an approved plugin, also after a quarantine or while it waits for its next start.",
   input: z.object({ id }),
   output: plugin,
   scope: "admin",
@@ -171,7 +185,8 @@ export const enable = operation({
 export const disable = operation({
   id: "plugins.disable",
   http: "POST /api/plugins/:id/disable",
-  summary: "Stop a plugin; its calls under way may finish. It keeps its approval.",
+  summary: "Disable a plugin",
+  description: "Stops the plugin after its running calls have finished. Its approval is kept.",
   input: z.object({ id }),
   output: plugin,
   scope: "admin",
@@ -180,12 +195,13 @@ export const disable = operation({
 export const configure = operation({
   id: "plugins.configure",
   http: "PUT /api/plugins/:id/settings",
-  summary: "Set a plugin's settings and credentials, stored encrypted. Its process is started again with them.",
+  summary: "Update a plugin's settings",
+  description: "Sets settings and credentials, which are stored encrypted. The plugin's process is restarted.",
   input: z.object({
     id,
     settings: z
       .record(z.string().max(100), z.string().max(10_000).nullable())
-      .describe("By name; null takes one away, those that are not named stay."),
+      .describe("Settings by name. `null` deletes a setting; settings that are not sent keep their values."),
   }),
   output: plugin,
   scope: "admin",
@@ -194,21 +210,28 @@ export const configure = operation({
 export const updatePermissions = operation({
   id: "plugins.narrow",
   http: "PUT /api/plugins/:id/permissions",
-  summary:
-    "Leave a plugin less than its manifest asks for, or give that back. What is taken away stays so for later versions. Its process is started again.",
+  summary: "Update a plugin's permissions",
+  description:
+    "Grants the plugin less than its manifest asks for, or restores what was denied. Denials also apply to later versions. The plugin's process is restarted.",
   input: z.object({
     id,
     http: z
       .array(z.object({ host: z.string().max(300), methods: z.array(z.string().max(10)).max(10) }).meta({ id: "PluginHost" }))
       .max(64)
       .optional()
-      .describe("All the hosts and methods that it keeps; as they are without."),
-    operations: z.array(z.string().max(100)).max(64).optional().describe("All the operations that it keeps."),
+      .describe("All hosts and methods that the plugin keeps. Default: no change."),
+    operations: z
+      .array(z.string().max(100))
+      .max(64)
+      .optional()
+      .describe("All operations that the plugin keeps. Default: no change."),
     open_routes: z
       .array(z.string().max(100))
       .max(64)
       .optional()
-      .describe("All the routes that stay open; the others ask for an API key that may read, or write for a POST."),
+      .describe(
+        "All routes that stay open. The others require an API key with the scope `read`, or `write` for a POST. Default: no change.",
+      ),
   }),
   output: plugin,
   scope: "admin",
@@ -217,7 +240,8 @@ export const updatePermissions = operation({
 export const logs = operation({
   id: "plugins.logs",
   http: "GET /api/plugins/:id/logs",
-  summary: "Get the last lines that a plugin logged on the replica that answers, oldest first.",
+  summary: "Get a plugin's log",
+  description: "Returns the last lines that the plugin logged on the replica that responds, oldest first.",
   input: z.object({ id }),
   output: z
     .object({
@@ -234,7 +258,8 @@ export const logs = operation({
 export const remove = operation({
   id: "plugins.remove",
   http: "DELETE /api/plugins/:id",
-  summary: "Stop a plugin and remove all its versions and settings.",
+  summary: "Delete a plugin",
+  description: "Stops the plugin and deletes all its versions and settings.",
   input: z.object({ id }),
   scope: "admin",
   problems: ["not_found", "conflict"],

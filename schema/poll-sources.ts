@@ -3,24 +3,24 @@ import { rowId, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 const settings = {
-  source: sourceName.describe("A source that can be polled, for example `alpha`."),
-  project_id: text(500).describe("The project as the platform names it; for alpha `owner/repo`."),
+  source: sourceName.describe("Source to poll, for example `alpha`."),
+  project_id: text(500).describe("Id of the project at the platform, for alpha `owner/repo`."),
   interval_minutes: z.int().min(1).max(525_600).describe("Minutes between two polls."),
-  enabled: z.boolean().describe("`false`: polled only on demand."),
+  enabled: z.boolean().describe("Whether the project is polled on a schedule. If false, it is only polled on demand."),
 };
 const since = z.iso
   .datetime({ offset: true })
   .nullish()
-  .describe("The first poll tells of what changed since then; without it, since `interval_minutes` before the creation.");
+  .describe("The first poll returns changes since this time. Default: `interval_minutes` before the poll source was created.");
 
 export const pollSource = z
   .object({
     id: rowId,
     ...settings,
     since: timestamp.nullable(),
-    cursor: z.string().nullable().describe("How far it was read, in the source's own words."),
-    last_polled_at: timestamp.nullable().describe("When the last poll ended, good or not."),
-    last_error: z.string().nullable().describe("Why the last poll failed; null after a good one."),
+    cursor: z.string().nullable().describe("Position of the last poll, in a format of the source."),
+    last_polled_at: timestamp.nullable().describe("When the last poll ended, whether it succeeded or failed."),
+    last_error: z.string().nullable().describe("Why the last poll failed; null if it succeeded."),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -30,7 +30,7 @@ export const list = operation({
   id: "poll-sources.list",
   http: "GET /api/poll-sources",
   rpc: "PollSourceService.ListPollSources",
-  summary: "List the projects that are polled.",
+  summary: "List poll sources",
   input: z.object(paging),
   output: pageOf(pollSource),
 });
@@ -38,7 +38,7 @@ export const get = operation({
   id: "poll-sources.get",
   http: "GET /api/poll-sources/:id",
   rpc: "PollSourceService.GetPollSource",
-  summary: "Get one poll source.",
+  summary: "Get a poll source",
   input: z.object({ id: rowId }),
   output: pollSource,
   problems: ["not_found"],
@@ -47,7 +47,8 @@ export const create = operation({
   id: "poll-sources.create",
   http: "POST /api/poll-sources",
   rpc: "PollSourceService.CreatePollSource",
-  summary: "Poll a project on an interval. The first scheduled poll comes after one interval.",
+  summary: "Create a poll source",
+  description: "Polls a project at an interval. The first scheduled poll runs after one interval.",
   input: z.object({ ...settings, since }),
   output: pollSource,
   status: 201,
@@ -56,7 +57,8 @@ export const update = operation({
   id: "poll-sources.update",
   http: "PUT /api/poll-sources/:id",
   rpc: "PollSourceService.UpdatePollSource",
-  summary: "Change some members of a poll source. Another source, project or `since` begins anew, without the cursor.",
+  summary: "Update a poll source",
+  description: "Members that are not sent keep their values. Changing `source`, `project_id` or `since` resets the cursor.",
   input: z
     .object({ ...settings, since })
     .partial()
@@ -68,7 +70,7 @@ export const remove = operation({
   id: "poll-sources.delete",
   http: "DELETE /api/poll-sources/:id",
   rpc: "PollSourceService.DeletePollSource",
-  summary: "Stop polling a project.",
+  summary: "Delete a poll source",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -76,15 +78,16 @@ export const poll = operation({
   id: "poll-sources.poll",
   http: "POST /api/poll-sources/:id/poll",
   rpc: "PollSourceService.Poll",
-  summary: "Poll now, whatever the schedule says and also where it is not enabled.",
+  summary: "Poll a source now",
+  description: "Ignores the schedule and `enabled`.",
   input: z.object({ id: rowId }),
   output: z
     .object({
-      fetched: z.int().describe("Events that the source told of."),
-      accepted: z.int().describe("Those that were new and stand for a trigger."),
+      fetched: z.int().describe("Events that the source returned."),
+      accepted: z.int().describe("New events that are mapped to a trigger."),
       duplicates: z
         .int()
-        .describe("Those that a webhook or an earlier poll had told of. What is in neither number was discarded."),
+        .describe("Events that a webhook or an earlier poll had already delivered. The remaining events were discarded."),
     })
     .meta({ id: "PollResult" }),
   problems: ["not_found", "bad_gateway", "unavailable"],

@@ -1,37 +1,37 @@
 /**
- * The closed list of problems an operation may answer with, and how each reads on every transport.
+ * The closed list of errors that an operation can return, with their status on each transport.
  * HTTP status codes: `decisions` section 1; gRPC codes: https://grpc.io/docs/guides/status-codes/.
  */
 export const problems = {
-  bad_request: { status: 400, grpc: "INVALID_ARGUMENT", title: "The request is not valid" },
-  unauthenticated: { status: 401, grpc: "UNAUTHENTICATED", title: "No valid credential was sent" },
+  bad_request: { status: 400, grpc: "INVALID_ARGUMENT", title: "The request is invalid" },
+  unauthenticated: { status: 401, grpc: "UNAUTHENTICATED", title: "The credential is missing or invalid" },
   forbidden: {
     status: 403,
     grpc: "PERMISSION_DENIED",
-    title: "The credential does not allow this, or a page of another site asks while there are none",
+    title: "The credential does not have the required scope, or a page of another site sent the request while no API keys exist",
   },
-  not_found: { status: 404, grpc: "NOT_FOUND", title: "No such resource" },
-  method_not_allowed: { status: 405, grpc: "UNIMPLEMENTED", title: "The path does not take this method" },
-  conflict: { status: 409, grpc: "ALREADY_EXISTS", title: "The state of the resource does not allow this" },
-  too_large: { status: 413, grpc: "RESOURCE_EXHAUSTED", title: "The body is too large" },
-  unsupported_media_type: { status: 415, grpc: "INVALID_ARGUMENT", title: "The body is not JSON" },
+  not_found: { status: 404, grpc: "NOT_FOUND", title: "The resource does not exist" },
+  method_not_allowed: { status: 405, grpc: "UNIMPLEMENTED", title: "The path does not support this method" },
+  conflict: { status: 409, grpc: "ALREADY_EXISTS", title: "The request conflicts with the state of the resource" },
+  too_large: { status: 413, grpc: "RESOURCE_EXHAUSTED", title: "The request body is too large" },
+  unsupported_media_type: { status: 415, grpc: "INVALID_ARGUMENT", title: "The request body is not JSON" },
   rate_limited: { status: 429, grpc: "RESOURCE_EXHAUSTED", title: "Too many requests" },
-  internal: { status: 500, grpc: "INTERNAL", title: "Something went wrong on our side" },
-  bad_gateway: { status: 502, grpc: "UNAVAILABLE", title: "The LLM proxy, embedder or tracker failed" },
-  unavailable: { status: 503, grpc: "FAILED_PRECONDITION", title: "A needed part is not configured or is down" },
+  internal: { status: 500, grpc: "INTERNAL", title: "Internal error" },
+  bad_gateway: { status: 502, grpc: "UNAVAILABLE", title: "The LLM proxy, the embedding model or the tracker returned an error" },
+  unavailable: { status: 503, grpc: "FAILED_PRECONDITION", title: "A required component is not configured or is unavailable" },
 } as const;
 
 export type ProblemCode = keyof typeof problems;
 
 export interface ProblemDetails {
-  /** Path of the offending member, for example `messages[0].role`. */
+  /** Path of the invalid member, for example `messages[0].role`. */
   readonly field?: string;
-  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  /** Seconds to wait before the request is retried; sent as `Retry-After`. */
   readonly retryAfter?: number;
   readonly cause?: unknown;
 }
 
-/** An error that is meant for the caller. Everything else that is thrown is answered as `internal`, without its text. */
+/** An error whose message is returned to the caller. Any other error is returned as `internal`, without its message. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly code: ProblemCode;
@@ -50,6 +50,6 @@ export class Problem extends Error {
   }
 }
 
-/** `throw problem("not_found", "...")`: the message says what is wrong, where, and what would be right. */
+/** `throw problem("not_found", "...")`. The message says what is wrong, where, and what to do. */
 export const problem = (code: ProblemCode, message: string, details?: ProblemDetails): Problem =>
   new Problem(code, message, details);

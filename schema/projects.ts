@@ -9,13 +9,13 @@ const members = {
   name: text(200),
   description: prose(20_000).nullish(),
   source: source.meta({ id: "SourceId" }),
-  source_project_id: text(500).describe("The project as its platform names it, for example octo/app."),
+  source_project_id: text(500).describe("Id of the project at the platform, for example octo/app."),
 };
 
-/** A project at one of the platforms. Events about it carry its id. */
+/** A project at one of the platforms. Events about the project carry its id. */
 export const project = z.object({ id: rowId, ...members, created_at: timestamp, updated_at: timestamp }).meta({ id: "Project" });
 
-/** A memory as it stands in a project's context. */
+/** A memory in a project's workflow context. */
 const projectMemory = z.object({
   key: z.string(),
   content: z.string(),
@@ -29,14 +29,16 @@ const projectMemory = z.object({
 export const workflowContext = z
   .object({
     project,
-    agents: z.array(agent).describe("Those that the tasks below name, or that have a capability that one of them requires."),
+    agents: z
+      .array(agent)
+      .describe("Agents that the tasks below name, or that have a capability that one of the tasks requires."),
     triggers: z
       .array(z.object({ canonical_trigger: canonicalTrigger, tasks: z.array(task) }))
       .describe(
-        "What the events of the project's source stand for, by source mappings, then by webhook mappings, and what each fires. Whose payloads a mapping's filter lets through is not known here: it may be another project's.",
+        "Triggers of the project's source, from source event mappings and then from webhook mappings, each with the tasks that it fires. Webhook mappings whose filter only matches other projects are included.",
       ),
-    recent_executions: z.array(execution).describe("The latest 20, newest first."),
-    memories: z.array(projectMemory).describe("The latest 50 of the project, newest first."),
+    recent_executions: z.array(execution).describe("The 20 latest executions, newest first."),
+    memories: z.array(projectMemory).describe("The 50 latest memories of the project, newest first."),
   })
   .meta({ id: "WorkflowContext" });
 
@@ -44,7 +46,7 @@ export const list = operation({
   id: "projects.list",
   http: "GET /api/projects",
   rpc: "ProjectService.ListProjects",
-  summary: "List the projects.",
+  summary: "List projects",
   input: z.object(paging),
   output: pageOf(project),
 });
@@ -52,7 +54,7 @@ export const get = operation({
   id: "projects.get",
   http: "GET /api/projects/:id",
   rpc: "ProjectService.GetProject",
-  summary: "Get one project.",
+  summary: "Get a project",
   input: z.object({ id: rowId }),
   output: project,
   problems: ["not_found"],
@@ -61,7 +63,8 @@ export const create = operation({
   id: "projects.create",
   http: "POST /api/projects",
   rpc: "ProjectService.CreateProject",
-  summary: "Create a project. Events about it that come from now on carry its id.",
+  summary: "Create a project",
+  description: "New events about the project carry its id.",
   input: z.object(members),
   output: project,
   status: 201,
@@ -71,7 +74,8 @@ export const update = operation({
   id: "projects.update",
   http: "PUT /api/projects/:id",
   rpc: "ProjectService.UpdateProject",
-  summary: "Change some members of a project.",
+  summary: "Update a project",
+  description: "Members that are not sent keep their values.",
   input: z.object(members).partial().extend({ id: rowId }),
   output: project,
   problems: ["not_found", "conflict"],
@@ -80,7 +84,8 @@ export const remove = operation({
   id: "projects.delete",
   http: "DELETE /api/projects/:id",
   rpc: "ProjectService.DeleteProject",
-  summary: "Delete a project. Its executions stay, without it.",
+  summary: "Delete a project",
+  description: "Its executions are kept, without a project.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -88,7 +93,8 @@ export const getWorkflowContext = operation({
   id: "projects.workflow-context",
   http: "GET /api/projects/:id/workflow-context",
   rpc: "ProjectService.GetWorkflowContext",
-  summary: "Get all that bears on a project's work: agents, triggers with their tasks, recent executions, memories.",
+  summary: "Get a project's workflow context",
+  description: "Returns its agents, triggers with their tasks, recent executions and memories.",
   input: z.object({ id: rowId }),
   output: workflowContext,
   problems: ["not_found"],

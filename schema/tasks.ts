@@ -5,13 +5,15 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 const definition = {
   name: text(200).describe("Display name."),
-  description: text(20_000).describe("What the task does; the agent reads it."),
-  actor_id: slug.describe("Agent that executes the task. It need not exist: then `actor_fallback` runs."),
-  actor_fallback: prose(100_000).nullish().describe("System prompt used when the agent is not found."),
+  description: text(20_000).describe("What the task does. The agent receives this text."),
+  actor_id: slug.describe("Agent that executes the task. If it does not exist, `actor_fallback` is used."),
+  actor_fallback: prose(100_000).nullish().describe("System prompt to use if the agent does not exist."),
   required_capabilities: z
     .array(text(100))
     .max(50)
-    .describe("Capability labels. When given, the agent with the highest share of them runs the task."),
+    .describe(
+      "Capability labels. If there are any, the agent that has the highest share of them executes the task. Default: none.",
+    ),
 };
 
 export const task = z.object({ id: slug, ...definition, created_at: timestamp, updated_at: timestamp }).meta({ id: "Task" });
@@ -20,7 +22,7 @@ export const list = operation({
   id: "tasks.list",
   http: "GET /api/tasks",
   rpc: "TaskService.ListTasks",
-  summary: "List the task definitions.",
+  summary: "List tasks",
   input: z.object(paging),
   output: pageOf(task),
 });
@@ -28,7 +30,7 @@ export const get = operation({
   id: "tasks.get",
   http: "GET /api/tasks/:id",
   rpc: "TaskService.GetTask",
-  summary: "Get one task definition.",
+  summary: "Get a task",
   input: z.object({ id: slug }),
   output: task,
   problems: ["not_found"],
@@ -37,7 +39,7 @@ export const create = operation({
   id: "tasks.create",
   http: "POST /api/tasks",
   rpc: "TaskService.CreateTask",
-  summary: "Create a task definition.",
+  summary: "Create a task",
   input: z.object({ id: slug, ...definition, required_capabilities: definition.required_capabilities.default([]) }),
   output: task,
   status: 201,
@@ -47,7 +49,8 @@ export const update = operation({
   id: "tasks.update",
   http: "PUT /api/tasks/:id",
   rpc: "TaskService.UpdateTask",
-  summary: "Change some members of a task definition.",
+  summary: "Update a task",
+  description: "Members that are not sent keep their values.",
   input: z.object(definition).partial().extend({ id: slug }),
   output: task,
   problems: ["not_found"],
@@ -56,7 +59,8 @@ export const remove = operation({
   id: "tasks.delete",
   http: "DELETE /api/tasks/:id",
   rpc: "TaskService.DeleteTask",
-  summary: "Delete a task definition. Triggers mapped to it run nothing for it from then on.",
+  summary: "Delete a task",
+  description: "Triggers that are mapped to the task no longer fire it.",
   input: z.object({ id: slug }),
   problems: ["not_found"],
 });
@@ -64,15 +68,21 @@ export const seed = operation({
   id: "tasks.seed",
   http: "POST /api/tasks/seed",
   rpc: "TaskService.SeedTasks",
-  summary: "Create the nine default tasks; those that exist are left alone.",
+  summary: "Create the default tasks",
+  description: "Creates nine tasks. Tasks that already exist are not changed.",
   output: seedResult,
 });
 export const resolve = operation({
   id: "tasks.resolve",
   http: "GET /api/tasks/resolve",
   rpc: "TaskService.ResolveTasks",
-  summary: "Say which trigger and tasks an event would fire.",
-  input: z.object({ source: sourceName, event: text(200), action: prose(200).optional() }),
+  summary: "Resolve an event to its tasks",
+  description: "Returns the trigger and the tasks that the event would fire.",
+  input: z.object({
+    source: sourceName.describe("Source of the event."),
+    event: text(200).describe("Event name as the platform sends it."),
+    action: prose(200).optional().describe("Action of the event."),
+  }),
   output: z
     .object({
       source: z.string(),
@@ -87,8 +97,9 @@ export const restart = operation({
   id: "tasks.restart",
   http: "POST /api/tasks/:id/restart",
   rpc: "TaskService.RestartTask",
-  summary: "Queue a failed execution again, by its id or by the id of its task (then its latest failed one).",
-  input: z.object({ id: z.string().max(128).describe("Id of an execution or of a task.") }),
+  summary: "Restart a failed task execution",
+  description: "Takes the id of an execution, or the id of a task to restart its latest failed execution.",
+  input: z.object({ id: z.string().max(128).describe("Id of a task execution or of a task.") }),
   output: execution,
   problems: ["not_found", "conflict"],
 });

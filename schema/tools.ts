@@ -10,9 +10,9 @@ export const origin = z.enum(origins).meta({ id: "ToolOrigin" });
 
 export const parameter = z
   .object({
-    type: parameterType.describe("Its JSON type; any: whatever the tool takes."),
-    required: z.boolean().default(false),
-    description: prose(2_000).optional().describe("What the model reads about it."),
+    type: parameterType.describe("JSON type of the parameter; `any` accepts every type."),
+    required: z.boolean().default(false).describe("Whether the parameter is required. Default: `false`."),
+    description: prose(2_000).optional().describe("Description for the model."),
   })
   .meta({ id: "ToolParameter" });
 
@@ -20,30 +20,37 @@ const parameterName = z
   .string()
   .regex(
     /^[A-Za-z_][\w.-]{0,63}$/,
-    "must be a parameter name: letters, digits, `_`, `.` and `-`, at most 64, not starting with a digit",
+    "must be a parameter name of at most 64 letters, digits, `_`, `.` and `-`, starting with a letter or `_`",
   );
 const parameters = z
   .record(parameterName, parameter)
   .refine((map) => Object.keys(map).length <= 100, "must have at most 100 parameters")
-  .describe("Parameter name → what it is.");
+  .describe("Parameters by name.");
 
 const toolName = z
   .string()
-  .regex(/^[A-Za-z][\w-]{0,63}$/, "must be a tool name such as add_comment: letters, digits, `_` and `-`, at most 64");
-const qualifiedName = z.string().min(1).max(300).describe("`<provider>.<tool>`, for example alpha.add_comment.");
+  .regex(
+    /^[A-Za-z][\w-]{0,63}$/,
+    "must be a tool name of at most 64 letters, digits, `_` and `-`, starting with a letter, for example add_comment",
+  );
+const qualifiedName = z
+  .string()
+  .min(1)
+  .max(300)
+  .describe("Qualified name of the tool, `<provider>.<tool>`, for example alpha.add_comment.");
 
 const described = {
-  description: prose(10_000).nullish().describe("What the model reads to decide whether to call it."),
-  category: text(100).nullish().describe("For example issue_tracker."),
+  description: prose(10_000).nullish().describe("Description from which the model decides whether to call the tool."),
+  category: text(100).nullish().describe("Category of the tool, for example `issue_tracker`."),
   parameters: parameters.nullish(),
   endpoint: z
-    .url({ protocol: /^https?$/, error: "must be an https address" })
+    .url({ protocol: /^https?$/, error: "must be an https URL" })
     .max(2_000)
     .nullish()
-    .describe("HTTPS address that the parameters are POSTed to as JSON. Not for a tool that its provider has itself."),
+    .describe("HTTPS URL to which the parameters are sent as JSON by POST. Not allowed for a tool that its provider implements."),
 };
 
-/** A tool: of a built-in or other plugin, of an MCP server, or stored in the database; a stored one may re-describe one of those. */
+/** A tool of a plugin, of an MCP server or of the database. A stored tool can replace the description of another tool. */
 export const tool = z
   .object({
     qualified_name: qualifiedName,
@@ -51,12 +58,12 @@ export const tool = z
     provider: z.string(),
     description: z.string(),
     category: z.string().nullable(),
-    parameters: z.record(z.string(), parameter).describe("Parameter name → what it is."),
-    origin: origin.describe("Who runs it: builtin or plugin, an MCP server, or database: its own endpoint, or nobody."),
+    parameters: z.record(z.string(), parameter).describe("Parameters by name."),
+    origin: origin.describe("Where the tool comes from. `database`: it has an endpoint of its own, or is only listed."),
     endpoint: z.string().nullable(),
-    agent_id: slug.nullable().describe("The only agent that it is offered to; null: all."),
-    stored: z.boolean().describe("There is a row for it in the database, which PUT and DELETE change."),
-    created_at: timestamp.nullable().describe("Of the row; null where there is none."),
+    agent_id: slug.nullable().describe("Agent that may call the tool; null: all agents."),
+    stored: z.boolean().describe("Whether the tool is stored in the database, so that PUT and DELETE change it."),
+    created_at: timestamp.nullable().describe("When the tool was stored; null if it is not stored."),
     updated_at: timestamp.nullable(),
   })
   .meta({ id: "Tool" });
@@ -65,16 +72,20 @@ export const tool = z
 export const toolExecution = z
   .object({
     id: z.uuid(),
-    execution_id: z.uuid().nullable().describe("The task execution; null for a direct call and for a chat."),
+    execution_id: z.uuid().nullable().describe("Task execution of the call; null for direct calls and chats."),
     agent_id: z.string().nullable(),
-    tool: z.string().describe("Qualified name."),
+    tool: z.string().describe("Qualified name of the tool."),
     parameters: z.unknown(),
     result: z.unknown(),
-    status: stepState.describe("dry_run: a write, while TRACKER_UPDATES_ENABLED is false."),
+    status: stepState.describe(
+      "Status of the call. `dry_run`: a write that was only recorded, because `TRACKER_UPDATES_ENABLED` is false.",
+    ),
     error: z.string().nullable(),
     prompt_tokens: z
       .int()
-      .describe("Of the model's round that asked for it, shared by all calls of that round; 0 for a direct call."),
+      .describe(
+        "Prompt tokens of the model request that led to the call, shared among all calls of that request; 0 for a direct call.",
+      ),
     completion_tokens: z.int(),
     duration_ms: z.int(),
     created_at: timestamp,
@@ -85,7 +96,8 @@ export const list = operation({
   id: "tools.list",
   http: "GET /api/tools",
   rpc: "ToolService.ListTools",
-  summary: "List the tools of all providers, MCP servers and the database, by qualified name.",
+  summary: "List tools",
+  description: "Returns the tools of all plugins, MCP servers and the database, by qualified name.",
   input: z.object(paging),
   output: pageOf(tool),
 });
@@ -93,7 +105,8 @@ export const create = operation({
   id: "tools.create",
   http: "POST /api/tools",
   rpc: "ToolService.CreateTool",
-  summary: "Store a tool: another description of one that its provider has, or a tool of its own behind an endpoint.",
+  summary: "Create a tool",
+  description: "Stores either a new description of a provider's tool, or a tool with an endpoint of its own.",
   input: z.object({ provider: sourceName, name: toolName, ...described }),
   output: tool,
   status: 201,
@@ -103,14 +116,16 @@ export const seed = operation({
   id: "tools.seed",
   http: "POST /api/tools/seed",
   rpc: "ToolService.SeedTools",
-  summary: "Store the fourteen tools of the four built-in providers; those that are stored are left alone.",
+  summary: "Create the default tools",
+  description: "Stores the fourteen tools of the four built-in providers. Tools that are already stored are not changed.",
   output: seedResult,
 });
 export const update = operation({
   id: "tools.update",
   http: "PUT /api/tools/:qualified_name",
   rpc: "ToolService.UpdateTool",
-  summary: "Change some members of a stored tool.",
+  summary: "Update a stored tool",
+  description: "Members that are not sent keep their values.",
   input: z.object({ qualified_name: qualifiedName, ...described }),
   output: tool,
   problems: ["not_found", "conflict"],
@@ -119,7 +134,8 @@ export const remove = operation({
   id: "tools.delete",
   http: "DELETE /api/tools/:qualified_name",
   rpc: "ToolService.DeleteTool",
-  summary: "Delete a stored tool. One that its provider has itself stays, under its own description.",
+  summary: "Delete a stored tool",
+  description: "A tool that its provider offers stays available, with the provider's description.",
   input: z.object({ qualified_name: qualifiedName }),
   problems: ["not_found"],
 });
@@ -127,7 +143,8 @@ export const execute = operation({
   id: "tools.execute",
   http: "POST /api/tools/:qualified_name/execute",
   rpc: "ToolService.ExecuteTool",
-  summary: "Run a tool now, outside of any task, and record it.",
+  summary: "Execute a tool",
+  description: "Calls the tool immediately, outside of any task, and records the call.",
   input: z.object({ qualified_name: qualifiedName, parameters: z.record(z.string(), z.unknown()).default({}) }),
   output: toolExecution,
   problems: ["not_found", "bad_gateway", "unavailable"],
@@ -136,7 +153,8 @@ export const listExecutions = operation({
   id: "tool-executions.list",
   http: "GET /api/tool-executions",
   rpc: "ToolService.ListToolExecutions",
-  summary: "List what tools were called, by executions, chats and directly, newest first.",
+  summary: "List tool executions",
+  description: "Returns the tool calls of executions, of chats and of direct requests, newest first.",
   input: z.object({
     ...paging,
     agent_id: slug.optional(),

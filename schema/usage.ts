@@ -6,7 +6,8 @@ export const get = operation({
   id: "usage.get",
   http: "GET /api/usage",
   rpc: "MonitoringService.GetUsage",
-  summary: "Sum up tokens, task executions and tool calls of the whole service.",
+  summary: "Get usage totals",
+  description: "Returns the tokens, task executions and tool calls of the whole service.",
   output: z
     .object({
       tokens,

@@ -2,24 +2,25 @@ import { z } from "zod";
 import { rowId, slug, sourceName, text } from "./common.ts";
 import { operation } from "./operation.ts";
 
-const use_case = z.string().min(1).max(63).describe("Name of a use case, for example `module-update`.");
+const use_case = z.string().min(1).max(63).describe("Name of the use case, for example `module-update`.");
 
 export const setup = operation({
   id: "use-cases.setup",
   http: "POST /api/use-cases/:use_case/setup",
   rpc: "UseCaseService.SetUpUseCase",
-  summary: "Make what a demonstration needs: its project, its routing and a sample issue. Again: answers what stands.",
+  summary: "Set up a use case",
+  description: "Creates its project, its routing and a sample issue. Repeating the request returns the existing setup.",
   input: z.object({
     use_case,
-    pm_agent_id: slug.optional().describe("Agent of the requirements analysis; `pm_default` where absent."),
+    pm_agent_id: slug.optional().describe("Agent for the requirements analysis. Default: `pm_default`."),
     project_context: z
       .record(z.string().max(100), z.string().max(2000))
       .optional()
-      .describe("For example tech_stack, deployment, team_size."),
+      .describe("Facts about the project, for example `tech_stack`, `deployment`, `team_size`."),
     source: sourceName
       .optional()
-      .describe("Tracker to use; without it gamma where it is configured, else the first configured one."),
-    project_id: text(500).optional().describe("Project at the tracker that takes the sample issue."),
+      .describe("Source to use. Default: gamma if it is configured, otherwise the first configured source."),
+    project_id: text(500).optional().describe("Project at the platform in which the sample issue is created."),
   }),
   output: z
     .object({
@@ -36,7 +37,9 @@ export const teardown = operation({
   id: "use-cases.teardown",
   http: "POST /api/use-cases/:use_case/teardown",
   rpc: "UseCaseService.TearDownUseCase",
-  summary: "Remove what the setup made and close its issue; agents and tasks stay. Again: nothing is left to do.",
+  summary: "Tear down a use case",
+  description:
+    "Deletes what the setup created and closes its issue. Agents and tasks are kept. Repeating the request has no effect.",
   input: z.object({ use_case }),
   output: z
     .object({ status: z.string(), project_deleted: z.boolean(), issue_closed: z.boolean() })

@@ -4,13 +4,13 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 export const watchdogLevel = z.enum(["info", "warn", "error"]).meta({ id: "WatchdogLevel" });
 
-/** Something that an operator should hear of. */
+/** A condition that needs the attention of an operator. */
 export const watchdogEntry = z
   .object({
     id: z.int(),
     level: watchdogLevel,
     message: z.string(),
-    context: z.record(z.string(), z.unknown()).describe("Ids and reasons, by name."),
+    context: z.record(z.string(), z.unknown()).describe("Details such as ids and reasons, by name."),
     created_at: timestamp,
   })
   .meta({ id: "WatchdogEntry" });
@@ -19,11 +19,16 @@ export const list = operation({
   id: "watchdog.list",
   http: "GET /api/watchdog",
   rpc: "MonitoringService.ListWatchdogEntries",
-  summary: "List what the watchdog noticed, newest first. Needs WATCHDOG_ENABLED=true.",
+  summary: "List watchdog entries",
+  description: "Returns the newest first. Requires `WATCHDOG_ENABLED=true`.",
   input: z.object({
     ...paging,
-    level: watchdogLevel.optional().describe("Entries of this level only."),
-    search: z.string().max(500).optional().describe("Entries whose message contains this text, in any case."),
+    level: watchdogLevel.optional().describe("Return only entries of this level."),
+    search: z
+      .string()
+      .max(500)
+      .optional()
+      .describe("Return only entries whose message contains this text; upper and lower case are equal."),
   }),
   output: pageOf(watchdogEntry),
   problems: ["unavailable"],

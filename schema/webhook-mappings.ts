@@ -2,38 +2,42 @@ import { z } from "zod";
 import { canonicalTrigger, rowId, seedResult, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
-/** What `extraction_rules` may fill; a parameter of `path_pattern` by one of these names fills it where no rule does. */
+/** Fields that `extraction_rules` can fill. A parameter of `path_pattern` with the same name fills a field that has no rule. */
 export const extractionFields = ["event_type", "action", "project_id", "issue_id", "delivery_id", "actor", "text"] as const;
 export type ExtractionField = (typeof extractionFields)[number];
 
 const header = z
   .string()
   .max(100)
-  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be the name of a header");
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be a header name");
 const secret = z.string().min(1, "must not be empty").max(1000);
 const none = z.object({ method: z.literal("none") });
 const hmac = z.object({
   method: z.literal("hmac_sha256"),
-  header: header.describe("Header that carries the HMAC of the raw body, as hexadecimal digits or base64."),
-  prefix: z.string().max(100).default("").describe("What stands before it in the header, for example `sha256=`."),
+  header: header.describe("Header with the HMAC of the raw body, in hexadecimal or base64."),
+  prefix: z.string().max(100).default("").describe("Text before the HMAC in the header, for example `sha256=`. Default: none."),
 });
-const token = z.object({ method: z.literal("token"), header: header.describe("Header that must equal the secret.") });
+const token = z.object({ method: z.literal("token"), header: header.describe("Header whose value must equal the secret.") });
 const allowlist = z.object({
   method: z.literal("ip_allowlist"),
-  cidrs: z.array(z.string().max(100)).min(1).max(1000).describe("Networks such as 192.0.2.0/24, or addresses."),
+  cidrs: z
+    .array(z.string().max(100))
+    .min(1)
+    .max(1000)
+    .describe("Networks or addresses from which webhooks are accepted, for example 192.0.2.0/24."),
 });
 
-/** How senders prove themselves. */
+/** How senders are authenticated. */
 export const webhookAuth = z.discriminatedUnion("method", [none, hmac.extend({ secret }), token.extend({ secret }), allowlist]);
-const kept = secret.optional().describe("Absent: the one that is stored for the same method.");
-/** The same where a secret may be stored already. */
+const kept = secret.optional().describe("Secret of the sender. Default: the secret that is stored for the same method.");
+/** `webhookAuth` of an update: a secret that is not sent keeps its value. */
 export const webhookAuthUpdate = z.discriminatedUnion("method", [
   none,
   hmac.extend({ secret: kept }),
   token.extend({ secret: kept }),
   allowlist,
 ]);
-/** The same without its secret, which is never shown. */
+/** `webhookAuth` of a response: without the secret. */
 export const webhookAuthOutput = z.discriminatedUnion("method", [none, hmac, token, allowlist]);
 
 export const webhookMapping = z
@@ -52,31 +56,35 @@ export const webhookMapping = z
   .meta({ id: "WebhookMapping" });
 
 const members = {
-  source: sourceName.describe("Source of the events; another name than those of the platforms makes a source of its own."),
-  event_type: text(200).nullish().describe("First shape: event name, or name and action joined by a dot (`issues.opened`)."),
-  jq_filter: text(10_000).nullish().describe("jq over the payload. It matches when its first output is neither false nor null."),
+  source: sourceName.describe("Source of the events. A name that is not a platform creates a new source."),
+  event_type: text(200)
+    .nullish()
+    .describe("Event name, or event name and action joined by a dot (`issues.opened`). First shape."),
+  jq_filter: text(10_000)
+    .nullish()
+    .describe("jq filter over the payload. It matches if its first output is neither false nor null. First shape."),
   canonical_trigger: canonicalTrigger
     .nullish()
     .describe(
-      "Trigger that a match fires. Without it (second shape) the extracted event_type is looked up in the source mappings.",
+      "Trigger that a match fires. Default, in the second shape: the trigger that the source event mappings assign to the extracted `event_type`.",
     ),
   path_pattern: z
     .string()
     .max(300)
     .nullish()
-    .describe("Second shape: the whole path as a URL pattern, for example `/webhook/acme/:team`."),
+    .describe("URL pattern of the whole path, for example `/webhook/acme/:team`. Second shape."),
   extraction_rules: z
     .record(z.string(), z.string().min(1).max(1000))
     .nullish()
-    .describe(`Second shape: JSONPath (RFC 9535) of ${extractionFields.join(", ")} in the payload.`),
-  auth: webhookAuth.nullish().describe("How senders prove themselves; default: they need not."),
+    .describe(`JSONPath expressions (RFC 9535) over the payload for ${extractionFields.join(", ")}. Second shape.`),
+  auth: webhookAuth.nullish().describe("How senders are authenticated. Default: `none`."),
 };
 
 export const list = operation({
   id: "webhook-mappings.list",
   http: "GET /api/webhook-mappings",
   rpc: "WebhookMappingService.ListWebhookMappings",
-  summary: "List webhook mappings.",
+  summary: "List webhook mappings",
   input: z.object(paging),
   output: pageOf(webhookMapping),
 });
@@ -84,7 +92,7 @@ export const get = operation({
   id: "webhook-mappings.get",
   http: "GET /api/webhook-mappings/:id",
   rpc: "WebhookMappingService.GetWebhookMapping",
-  summary: "Get one webhook mapping.",
+  summary: "Get a webhook mapping",
   input: z.object({ id: rowId }),
   output: webhookMapping,
   problems: ["not_found"],
@@ -93,7 +101,8 @@ export const create = operation({
   id: "webhook-mappings.create",
   http: "POST /api/webhook-mappings",
   rpc: "WebhookMappingService.CreateWebhookMapping",
-  summary: "Create a webhook mapping: event type and jq filter to trigger, or path pattern and extraction rules to event.",
+  summary: "Create a webhook mapping",
+  description: "It maps either an event type and a jq filter to a trigger, or a path pattern with extraction rules to an event.",
   input: z.object(members),
   output: webhookMapping,
   status: 201,
@@ -103,7 +112,8 @@ export const update = operation({
   id: "webhook-mappings.update",
   http: "PUT /api/webhook-mappings/:id",
   rpc: "WebhookMappingService.UpdateWebhookMapping",
-  summary: "Update a webhook mapping; members that are not sent stay.",
+  summary: "Update a webhook mapping",
+  description: "Members that are not sent keep their values.",
   input: z.object({
     ...{ id: rowId, ...members },
     source: members.source.optional(),
@@ -116,7 +126,7 @@ export const remove = operation({
   id: "webhook-mappings.delete",
   http: "DELETE /api/webhook-mappings/:id",
   rpc: "WebhookMappingService.DeleteWebhookMapping",
-  summary: "Delete a webhook mapping.",
+  summary: "Delete a webhook mapping",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
 });
@@ -124,6 +134,7 @@ export const seed = operation({
   id: "webhook-mappings.seed",
   http: "POST /api/webhook-mappings/seed",
   rpc: "WebhookMappingService.SeedWebhookMappings",
-  summary: "Create the default webhook mappings; those that exist are left alone.",
+  summary: "Create the default webhook mappings",
+  description: "Mappings that already exist are not changed.",
   output: seedResult,
 });

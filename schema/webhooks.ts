@@ -9,7 +9,7 @@ export const webhookEvent = z
   .object({
     id: z.uuid(),
     source: z.string(),
-    slug: z.string().describe("The last segment of the path it came in by."),
+    slug: z.string().describe("Last segment of the path that received the webhook."),
     delivery_id: z.string().nullable(),
     event_name: z.string().nullable(),
     action: z.string().nullable(),
@@ -17,36 +17,39 @@ export const webhookEvent = z
     subject: z.string().nullable(),
     canonical_triggers: z.array(z.string()),
     outcome,
-    reason: z.string().nullable().describe("Why it was discarded."),
-    replay_of: z.uuid().nullable(),
-    polled: z.boolean().describe("A poll told of it, not a webhook."),
+    reason: z.string().nullable().describe("Why the event was discarded; null if it was dispatched."),
+    replay_of: z.uuid().nullable().describe("Event that this one replays; null if it is not a replay."),
+    polled: z.boolean().describe("Whether the event came from a poll instead of a webhook."),
     received_at: timestamp,
   })
   .meta({ id: "WebhookEvent" });
 
 export const executionRef = z.object({ id: z.uuid(), task_id: z.string() }).meta({ id: "ExecutionRef" });
 
-/** What a sender is told. */
+/** Response to the sender of a webhook. */
 export const receipt = z
   .object({
     event_id: z.uuid(),
     status: z.enum(["accepted", "discarded", "duplicate"]).meta({ id: "ReceiptStatus" }),
-    canonical_trigger: z.string().nullish().describe("The first trigger that fired."),
-    canonical_triggers: z.array(z.string()).optional(),
+    canonical_trigger: z.string().nullish().describe("First trigger that fired."),
+    canonical_triggers: z.array(z.string()).optional().describe("All triggers that fired."),
     executions: z.array(executionRef).optional(),
   })
   .meta({ id: "WebhookReceipt" });
 
-/** The door itself. It is not run as other operations are: what is verified are the raw bytes, before they are parsed. */
+/** Unlike other operations, it does not validate `input`: the raw bytes are verified before they are parsed. */
 export const receive = operation({
   id: "webhooks.receive",
   http: "POST /webhook/:slug",
-  summary: "Take a webhook of a platform: verify, store, and fire what its event is mapped to.",
+  summary: "Receive a webhook",
+  description: "Verifies and stores the webhook, and fires the tasks that its event is mapped to.",
   input: z.object({
     slug: z
       .string()
-      .describe("`alpha`, `beta`, `gamma`, `delta`, the id of an integration, or what the path of a webhook mapping says."),
-    payload: z.record(z.string(), z.unknown()).describe("As the platform sends it, with the platform's own headers."),
+      .describe(
+        "`alpha`, `beta`, `gamma`, `delta`, the id of an integration, or a segment that the path pattern of a webhook mapping matches.",
+      ),
+    payload: z.record(z.string(), z.unknown()).describe("Payload as the platform sends it, with the headers of the platform."),
   }),
   output: receipt,
   status: 202,
@@ -58,7 +61,8 @@ export const list = operation({
   id: "webhook-events.list",
   http: "GET /api/webhook-events",
   rpc: "WebhookEventService.ListWebhookEvents",
-  summary: "List received webhook events, newest first.",
+  summary: "List webhook events",
+  description: "Returns the newest first.",
   input: z.object({ ...paging, source: z.string().max(64).optional(), outcome: outcome.optional() }),
   output: pageOf(webhookEvent),
 });
@@ -66,11 +70,12 @@ export const get = operation({
   id: "webhook-events.get",
   http: "GET /api/webhook-events/:id",
   rpc: "WebhookEventService.GetWebhookEvent",
-  summary: "Get one webhook event with its raw payload and its executions.",
+  summary: "Get a webhook event",
+  description: "Includes the raw payload and the executions of the event.",
   input: z.object({ id: z.uuid() }),
   output: webhookEvent
     .extend({
-      payload: z.unknown().describe("The payload as it came, parsed; its text where it is nested too deep to be written again."),
+      payload: z.unknown().describe("Received payload as JSON, or as text if it is nested too deeply."),
       executions: z.array(executionRef.extend({ state: executionState })),
     })
     .meta({ id: "WebhookEventWithPayload" }),
@@ -80,7 +85,8 @@ export const replay = operation({
   id: "webhook-events.replay",
   http: "POST /api/webhook-events/:id/replay",
   rpc: "WebhookEventService.ReplayWebhookEvent",
-  summary: "Dispatch a kept event once more, as a new event with `replay_of`.",
+  summary: "Replay a webhook event",
+  description: "Dispatches the event again as a new event with `replay_of`.",
   input: z.object({ id: z.uuid() }),
   output: receipt,
   status: 202,

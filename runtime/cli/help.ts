@@ -1,3 +1,4 @@
+import { documentationOf } from "@signalbox/schema/operation";
 import { version } from "../platform/version.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
@@ -47,7 +48,7 @@ function verbHelp(verb: Verb): string {
   const shown = verb.flags.filter((flag) => !verb.params.includes(flag.member));
   const width = Math.max(0, ...shown.map((flag) => flagText(flag).length));
   const lines = shown.map((flag) => `    ${flagText(flag).padEnd(width)}  ${describe(flag)}`.trimEnd());
-  return [`${usageOf(verb)}${shown.length > 0 ? " [--flags]" : ""}`, `    ${verb.op.summary}`, ...lines, ""].join("\n");
+  return [`${usageOf(verb)}${shown.length > 0 ? " [--flags]" : ""}`, `    ${documentationOf(verb.op)}`, ...lines, ""].join("\n");
 }
 
 const placeholder: Record<Flag["kind"], string> = {

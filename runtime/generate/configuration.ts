@@ -5,11 +5,11 @@ import { clientVariables, variables } from "../platform/config.ts";
 export function configurationPage(): string {
   return `# Configuration
 
-Environment variables, read once at start; a bad value stops the start. \`.env\` in the working folder is read too; the environment wins.
+Signalbox reads these environment variables once, at startup, and the file \`.env\` in the working folder; the environment takes precedence. If a value is invalid, the service does not start.
 
 ${table(variables)}
 
-The verbs of the command line talk to a running service and read these:
+The command line reads these variables to reach a running service:
 
 ${table(clientVariables)}
 `;

@@ -1,4 +1,4 @@
-import type { Operation } from "@signalbox/schema/operation";
+import { documentationOf, type Operation } from "@signalbox/schema/operation";
 import { buildModel } from "../transports/grpc/build-model.ts";
 import { usesValue } from "../transports/grpc/descriptors.ts";
 import { type FieldNumbers, fieldNumbers, growingNumbers } from "../transports/grpc/field-numbers.ts";
@@ -32,7 +32,7 @@ function printPackage(pkg: PackageModel): string {
     ...pkg.services.map((service) => {
       const rpcs = service.rpcs.map(({ name, op, request, response }) => {
         const output = `${op.streaming ? "stream " : ""}${shortName(response.name)}`;
-        return `${comment([op.summary, ...(op.http ? [`HTTP: ${op.http}`] : [])].join("\n"))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
+        return `${comment([documentationOf(op), ...(op.http ? [`HTTP: ${op.http}`] : [])].join("\n"))}rpc ${name}(${shortName(request.name)}) returns (${output});\n`;
       });
       return block(`service ${service.name}`, rpcs);
     }),

@@ -26,127 +26,162 @@ const items = z.string().transform((value) =>
 const list = items.default([]);
 const networks = list.refine(
   (given) => given.every((one) => isNetwork(one)),
-  "must be networks such as 10.0.0.0/8 or fd00::/8, comma-separated",
+  "must be a comma-separated list of networks such as 10.0.0.0/8 or fd00::/8",
 );
-const address = z.url({ protocol: /^https?$/, error: "must be an http or https address" });
+const address = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
 
-/** Every variable that the service reads: its schema, its default and what it is for. `configuration.md` is made from this. */
+/** Every environment variable of the service: schema, default and description. `configuration.md` is generated from it. */
 export const variables = {
-  PORT: whole(8000, 0, 65535).describe("Port of the HTTP API and of the webhooks."),
-  GRPC_PORT: whole(9090, 0, 65535).describe("Port of the gRPC gateway (h2c)."),
+  PORT: whole(8000, 0, 65535).describe("Port of the HTTP API and the webhooks."),
+  GRPC_PORT: whole(9090, 0, 65535).describe("Port of the gRPC gateway."),
   HOST: z
     .string()
     .optional()
-    .describe("Address to listen on. Without it 127.0.0.1 while there are no API keys at start, else 0.0.0.0."),
+    .describe("Address to listen on. Default: 127.0.0.1 if there are no API keys when the service starts, otherwise 0.0.0.0."),
   DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// address" })
+    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
     .optional()
-    .describe("PostgreSQL 15 or newer with pgvector. Without it the embedded database serves."),
+    .describe("URL of a PostgreSQL database, version 15 or newer with pgvector. Default: the embedded database in `DATA_DIR`."),
   DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
-  LLM_BASE_URL: address.optional().describe("OpenAI-compatible API, with its /v1."),
-  LLM_API_KEY: z.string().optional().describe("Key for it."),
-  LLM_MODEL: z.string().default("gpt-4o-mini").describe("Model of agents that name none."),
-  LLM_TIMEOUT_SECONDS: whole(120, 1, 3600).describe("Deadline of one LLM call."),
-  LLM_MAX_TOOL_ROUNDS: whole(5, 0, 100).describe("LLM requests with tools in one execution; one more without them follows."),
+  LLM_BASE_URL: address.optional().describe("Base URL of an OpenAI-compatible API, including `/v1`."),
+  LLM_API_KEY: z.string().optional().describe("API key for `LLM_BASE_URL`."),
+  LLM_MODEL: z.string().default("gpt-4o-mini").describe("Model for agents without a `model`."),
+  LLM_TIMEOUT_SECONDS: whole(120, 1, 3600).describe("Timeout of one LLM request, in seconds."),
+  LLM_MAX_TOOL_ROUNDS: whole(5, 0, 100).describe(
+    "Maximum number of LLM requests with tools in one execution. One request without tools may follow.",
+  ),
   EMBEDDING_PROVIDER: z
     .enum(["proxy", "local"])
     .optional()
     .describe(
-      "`proxy`: the LLM's API makes the vectors; `local`: feature hashing, without a model. By default `proxy` where LLM_BASE_URL is set.",
+      "Where embeddings are computed. `proxy`: by the API at `LLM_BASE_URL`; `local`: by feature hashing, without a model. Default: `proxy` if `LLM_BASE_URL` is set, otherwise `local`.",
     ),
-  EMBEDDING_MODEL: z.string().default("text-embedding-3-small").describe("Embedding model of the LLM's API."),
-  EMBEDDING_DIMENSION: whole(1536, 1, 16_000).describe("Length of the vectors; must be what the embedding model makes."),
-  MEMORY_SEARCH_LIMIT: whole(10, 0, 100).describe("Most memories that are put into a prompt."),
-  MEMORY_TOP_K: whole(10, 1, 1000).describe("Results of a memory search that names no limit."),
+  EMBEDDING_MODEL: z.string().default("text-embedding-3-small").describe("Embedding model of the API at `LLM_BASE_URL`."),
+  EMBEDDING_DIMENSION: whole(1536, 1, 16_000).describe(
+    "Number of dimensions of the embeddings. It must match the embedding model.",
+  ),
+  MEMORY_SEARCH_LIMIT: whole(10, 0, 100).describe("Maximum number of memories in a prompt."),
+  MEMORY_TOP_K: whole(10, 1, 1000).describe("Maximum number of results of a memory search without `limit`."),
   MEMORY_STORE: z
     .string()
     .regex(/^[a-z][a-z0-9_-]{0,62}$/, "must be the name of a memory store, for example pgvector")
     .default("pgvector")
-    .describe("Store of long-term memories: `pgvector`, or one that a plugin of SIGNALBOX_PLUGINS brings."),
+    .describe("Store of long-term memories: `pgvector`, or a memory store of a plugin."),
   REDIS_URL: z
-    .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// address" })
+    .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// URL" })
     .optional()
-    .describe("Redis for short-term memories and rate limits. Without it redis://127.0.0.1:6379 is tried once at the start."),
-  REDIS_MEMORY_TTL: whole(3600, 1, 315_360_000).describe("Lifetime of short-term memories that name none, seconds."),
-  PGVECTOR_DISTANCE_METRIC: z.enum(["cosine", "l2", "ip"]).default("cosine").describe("How the distance of vectors is measured."),
-  PGVECTOR_INDEX: z.enum(["hnsw", "ivfflat"]).default("hnsw").describe("Index on the vectors."),
+    .describe(
+      "URL of the Redis server for short-term memories and rate limits. Default: redis://127.0.0.1:6379 if a server responds there when the service starts, otherwise the database.",
+    ),
+  REDIS_MEMORY_TTL: whole(3600, 1, 315_360_000).describe("Lifetime of short-term memories without `ttl_seconds`, in seconds."),
+  PGVECTOR_DISTANCE_METRIC: z
+    .enum(["cosine", "l2", "ip"])
+    .default("cosine")
+    .describe("Distance metric for vectors: cosine, Euclidean (`l2`) or inner product (`ip`)."),
+  PGVECTOR_INDEX: z.enum(["hnsw", "ivfflat"]).default("hnsw").describe("Type of the index on vectors."),
   PGVECTOR_IVFFLAT_PROBES: whole(10, 1, 32_768).describe(
-    "ivfflat: lists that a search looks into; more find more and take longer.",
+    "Number of lists that a search of an `ivfflat` index visits. More lists give better results and take longer.",
   ),
   KNOWLEDGE_SYNC_MINUTES: whole(60, 0, 525_600).describe(
-    "Minutes between two syncs of an enabled knowledge source; 0: on demand only.",
+    "Minutes between two syncs of a knowledge source. 0: sync only on demand.",
   ),
-  TRACKER_UPDATES_ENABLED: yesNo(true).describe("`false` turns every write at a tracker into a recorded dry run."),
-  WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Executions that one replica runs at the same time."),
+  TRACKER_UPDATES_ENABLED: yesNo(true).describe(
+    "Whether Signalbox writes to trackers. If false, every write is recorded as a dry run.",
+  ),
+  WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Maximum number of concurrent executions per replica."),
   SIGNALBOX_ROLE: z
     .enum(["all", "api", "worker"])
     .default("all")
-    .describe("`api` serves only; `worker` only runs executions, and answers `/health`."),
+    .describe(
+      "What the process does. `api`: serve requests; `worker`: process executions and serve only `/health`; `all`: both.",
+    ),
   SIGNALBOX_PLUGINS: list.describe(
-    "Further plugins: package names or paths of folders or modules, comma-separated. They run sandboxed; see sdk/README.md.",
+    "Plugins to load in the sandbox: package names or paths of folders or modules, comma-separated. See sdk/README.md.",
   ),
   SIGNALBOX_TRUSTED_PLUGINS: list
     .refine(
       (all) => all.every((one) => /^[a-z][a-z0-9-]*@\d+\.\d+\.\d+[\w.+-]*#[0-9a-f]{64}$/.test(one)),
-      "must be plugins such as clock@1.0.0#<SHA-256 of the bundle>, comma-separated",
+      "must be a comma-separated list of plugins such as clock@1.0.0#<SHA-256 of the bundle>",
     )
-    .describe("Plugins that run in the service's own process, with all that it may do: id@version#sha256, comma-separated."),
-  SIGNALBOX_DENO: z.string().optional().describe("Path of the Deno binary that runs plugins. Found by itself without."),
+    .describe(
+      "Plugins that run without a sandbox in the process of the service, with all its permissions: `id@version#sha256`, comma-separated.",
+    ),
+  SIGNALBOX_DENO: z
+    .string()
+    .optional()
+    .describe(
+      "Path of the Deno binary that runs sandboxed plugins. Default: the installed `deno` package, otherwise `deno` on the PATH.",
+    ),
   UNREAD_WEBHOOK_TTL: whole(604_800, 1, 315_360_000).describe(
-    "How long a webhook waits for a sandboxed plugin that is away, seconds; then its event is stored as discarded.",
+    "Seconds that a webhook is deferred while its sandboxed plugin is unavailable. After that its event is discarded.",
   ),
   // A template whose variables were empty must not open the API.
   API_KEYS: items
-    .refine((keys) => keys.length > 0, "holds no key between its commas; leave it unset to have none")
+    .refine((keys) => keys.length > 0, "contains no key; unset it to use no API keys")
     .default([])
-    .describe("Keys that may do everything, comma-separated. Without any key the API is open on loopback."),
-  MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Largest body of the API."),
-  MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Largest body of a webhook."),
-  EXECUTION_RETRY_LIMIT: whole(2, 0, 100).describe("How often an execution that failed for a passing reason is tried again."),
-  EXECUTION_RETRY_DELAY_SECONDS: whole(5, 0, 86_400).describe("Wait before the first of these tries; doubles with each."),
+    .describe(
+      "API keys with all scopes, comma-separated. Default: none; the API is then open and the service listens on 127.0.0.1.",
+    ),
+  MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Maximum size of an API request body, in bytes."),
+  MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Maximum size of a webhook body, in bytes."),
+  EXECUTION_RETRY_LIMIT: whole(2, 0, 100).describe("Maximum number of retries of an execution after a temporary error."),
+  EXECUTION_RETRY_DELAY_SECONDS: whole(5, 0, 86_400).describe(
+    "Seconds before the first retry of an execution. The delay doubles with each retry.",
+  ),
   EXECUTION_LEASE_SECONDS: whole(30, 2, 3600).describe(
-    "After this long without a sign of life a worker's executions go to another.",
+    "Seconds without a heartbeat after which the executions of a worker are assigned to another worker.",
   ),
   ENCRYPTION_KEY: list
     .refine(
       (keys) => keys.every(isEncryptionKey),
-      "must be 32 bytes as 64 hexadecimal digits or as base64; several comma-separated",
+      "must be 32 bytes as 64 hexadecimal digits or as base64; separate several keys with commas",
     )
     .describe(
-      "Encrypts stored credentials: 32 bytes as hex or base64. Several, comma-separated: the first encrypts, all decrypt.",
+      "Key that encrypts stored credentials: 32 bytes in hexadecimal or base64. Several keys, comma-separated, allow rotation: the first encrypts, all decrypt.",
     ),
-  TRUSTED_PROXIES: networks.describe("Networks of the proxies whose `X-Forwarded-For` is believed, comma-separated."),
-  ALLOW_PRIVATE_ADDRESSES: networks.describe("Networks that addresses given by users may lead to although they are not public."),
-  WATCHDOG_ENABLED: yesNo(false).describe("Keeps what the watchdog notices, for GET /api/watchdog."),
+  TRUSTED_PROXIES: networks.describe("Networks of the reverse proxies whose `X-Forwarded-For` is trusted, comma-separated."),
+  ALLOW_PRIVATE_ADDRESSES: networks.describe("Private networks that URLs given by users may reach, comma-separated."),
+  WATCHDOG_ENABLED: yesNo(false).describe("Whether the watchdog stores entries for GET /api/watchdog."),
   NODE_USE_ENV_PROXY: yesNo(false).describe(
-    "Requests to models and trackers go through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name, as Node's own do.",
+    "Whether requests to models and trackers use the proxies in `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.",
   ),
-  GRPC_TLS_CERT: z.string().optional().describe("File with the certificate of the gRPC port, PEM. Without it h2c."),
-  GRPC_TLS_KEY: z.string().optional().describe("File with its key, PEM."),
-  RATE_LIMIT_DEFAULT: whole(60, 1, 1_000_000).describe("Gateway calls a minute of an agent with the trust level default."),
-  RATE_LIMIT_TRUSTED: whole(300, 1, 1_000_000).describe("The same for trusted."),
-  RATE_LIMIT_PRIVILEGED: whole(1200, 1, 1_000_000).describe("The same for privileged."),
-  ALPHA_TOKEN: z.string().optional().describe("alpha: token with write permission on issues."),
-  ALPHA_API_URL: address.optional().describe("alpha: address of the API; default https://api.github.com."),
-  ALPHA_WEBHOOK_SECRET: z.string().optional().describe("alpha: secret of the webhook's signature."),
-  BETA_URL: address.optional().describe("beta: address of the server; default https://gitlab.com."),
-  BETA_TOKEN: z.string().optional().describe("beta: token with the scope api; webhooks must carry it while no secret is set."),
-  BETA_WEBHOOK_SECRET: z.string().optional().describe("beta: secret token of the webhook."),
-  GAMMA_URL: address.optional().describe("gamma: address of the site."),
-  GAMMA_EMAIL: z.string().optional().describe("gamma: e-mail of the account; Server: user name, where the token is a password."),
-  GAMMA_API_TOKEN: z.string().optional().describe("gamma: API token of the account; Server: personal access token."),
-  GAMMA_IS_CLOUD: yesNo(true).describe("gamma: `false` for Server and Data Center."),
-  GAMMA_WEBHOOK_SECRET: z.string().optional().describe("gamma: secret of the webhook's signature."),
-  DELTA_API_URL: address.optional().describe("delta: address of the API; default https://api.plane.so."),
-  DELTA_API_KEY: z.string().optional().describe("delta: API key of the account; webhooks may carry it in X-API-Key."),
-  DELTA_WORKSPACE_SLUG: z.string().optional().describe("delta: slug of the workspace."),
-  DELTA_WEBHOOK_SECRET: z.string().optional().describe("delta: secret of the webhook's signature."),
+  GRPC_TLS_CERT: z
+    .string()
+    .optional()
+    .describe("PEM file with the TLS certificate of the gRPC port. Default: none; the port uses h2c, without TLS."),
+  GRPC_TLS_KEY: z.string().optional().describe("PEM file with the private key for `GRPC_TLS_CERT`."),
+  RATE_LIMIT_DEFAULT: whole(60, 1, 1_000_000).describe("Gateway calls per minute for an agent with the trust level `default`."),
+  RATE_LIMIT_TRUSTED: whole(300, 1, 1_000_000).describe("Gateway calls per minute for an agent with the trust level `trusted`."),
+  RATE_LIMIT_PRIVILEGED: whole(1200, 1, 1_000_000).describe(
+    "Gateway calls per minute for an agent with the trust level `privileged`.",
+  ),
+  ALPHA_TOKEN: z.string().optional().describe("Token for alpha (GitHub) with write permission on issues."),
+  ALPHA_API_URL: address.optional().describe("Base URL of the API of alpha. Default: https://api.github.com."),
+  ALPHA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs the webhooks of alpha."),
+  BETA_URL: address.optional().describe("Base URL of beta (GitLab). Default: https://gitlab.com."),
+  BETA_TOKEN: z
+    .string()
+    .optional()
+    .describe("Token for beta with the scope `api`. Without `BETA_WEBHOOK_SECRET`, webhooks must carry it."),
+  BETA_WEBHOOK_SECRET: z.string().optional().describe("Secret token of the webhooks of beta."),
+  GAMMA_URL: address.optional().describe("Base URL of gamma (Jira)."),
+  GAMMA_EMAIL: z
+    .string()
+    .optional()
+    .describe("Email address of the account at gamma. On Jira Server: user name, if the token is a password."),
+  GAMMA_API_TOKEN: z.string().optional().describe("API token of the account at gamma. On Jira Server: personal access token."),
+  GAMMA_IS_CLOUD: yesNo(true).describe("Whether gamma is Jira Cloud. Set `false` for Jira Server and Data Center."),
+  GAMMA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs the webhooks of gamma."),
+  DELTA_API_URL: address.optional().describe("Base URL of the API of delta (Plane). Default: https://api.plane.so."),
+  DELTA_API_KEY: z.string().optional().describe("API key of the account at delta. Webhooks may carry it in `X-API-Key`."),
+  DELTA_WORKSPACE_SLUG: z.string().optional().describe("Slug of the workspace at delta."),
+  DELTA_WEBHOOK_SECRET: z.string().optional().describe("Secret that signs the webhooks of delta."),
 } as const satisfies Record<string, z.ZodType>;
 
-/** What the verbs of the command line read. */
+/** Environment variables of the command-line client. */
 export const clientVariables = {
-  SIGNALBOX_URL: address.default("http://127.0.0.1:8000").describe("Address of the service."),
-  SIGNALBOX_API_KEY: z.string().optional().describe("API key, where the service wants one."),
+  SIGNALBOX_URL: address.default("http://127.0.0.1:8000").describe("Base URL of the service."),
+  SIGNALBOX_API_KEY: z.string().optional().describe("API key for the service."),
 } as const satisfies Record<string, z.ZodType>;
 const clientSchema = z.object(clientVariables);
 

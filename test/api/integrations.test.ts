@@ -99,7 +99,7 @@ test("what was read can be written: masked values stay, unless an address leads 
 
 test.each([
   [{ source: "nobody" }, "source: no loaded plugin brings a source of this name; there are: alpha"],
-  [{ credentials: {} }, "credentials: must hold something"],
+  [{ credentials: {} }, "credentials: must have at least one member"],
   [{ credentials: { token: "********" } }, "credentials.token: is the mask of a value"],
   [{ credentials: { token: "t", api_url: "nonsense" } }, "credentials.api_url"],
   [{ credentials: { token: "t", api_url: "http://10.0.0.1/" } }, "credentials.api_url: 10.0.0.1 is not a public address"],

@@ -44,6 +44,7 @@ function pathOf(op: Operation): RouteConfig {
     operationId: op.id,
     tags: [op.id.split(".")[0] as string],
     summary: op.summary,
+    ...(op.description !== null && { description: op.description }),
     security,
     ...(op.rpc && { "x-grpc": `signalbox.api.v1.${op.rpc.replace(".", "/")}` }),
     request: {

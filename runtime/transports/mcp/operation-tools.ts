@@ -1,4 +1,4 @@
-import { httpRoute, type Operation, type Scope } from "@signalbox/schema/operation";
+import { documentationOf, httpRoute, type Operation, type Scope } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import { z } from "zod";
 import { type Bound, type Context, invoke } from "../../platform/operation.ts";
@@ -20,7 +20,7 @@ function toolOf(bound: Bound): McpTool {
     scope: op.scope,
     listed: {
       name: op.id.replaceAll(/[.-]/g, "_"),
-      description: op.summary,
+      description: documentationOf(op),
       inputSchema: schemaOf(op.input, "input") as McpTool["listed"]["inputSchema"],
       ...(!empty && {
         outputSchema: (wrapped ? inResult(output) : output) as NonNullable<McpTool["listed"]["outputSchema"]>,
