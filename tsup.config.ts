@@ -22,8 +22,12 @@ export default defineConfig([
   {
     ...shared,
     ...shebang,
-    // The second is started by its path, as a process of its own.
-    entry: { signalbox: command, "evaluator-process": "runtime/platform/evaluator-process.ts" },
+    // The others are started by their path: as a process of its own, and as worker threads.
+    entry: {
+      signalbox: command,
+      "evaluator-process": "runtime/platform/evaluator-process.ts",
+      "offload-worker": "runtime/plugins/offload-worker.ts",
+    },
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],
   },

@@ -1,14 +1,6 @@
-import alpha from "@signalbox/plugin-alpha";
-import beta from "@signalbox/plugin-beta";
-import delta from "@signalbox/plugin-delta";
-import gamma from "@signalbox/plugin-gamma";
-import memoryPgvector from "@signalbox/plugin-memory-pgvector";
-import memoryRedis from "@signalbox/plugin-memory-redis";
-import moduleUpdate from "@signalbox/plugin-module-update";
-import queueRedis from "@signalbox/plugin-queue-redis";
-import wiki from "@signalbox/plugin-wiki";
 import { ConfigError, readConfig, StartError } from "./platform/config.ts";
 import { createLog, toStandardError } from "./platform/log.ts";
+import { builtIns } from "./plugins/built-ins.ts";
 import { start } from "./service.ts";
 
 /** Ctrl-C signals the whole process group, and npm forwards its own signal: two within this time count as one, milliseconds. A later one stops at once. */
@@ -25,11 +17,8 @@ async function main(): Promise<void> {
       log.error("npm, which started the service, was killed; exiting");
       process.exit(1);
     });
-  const service = await start(
-    config,
-    { builtIns: [alpha, beta, gamma, delta, memoryPgvector, memoryRedis, queueRedis, moduleUpdate, wiki] },
-    log,
-  );
+  const modules = await Promise.all(Object.values(builtIns).map((load) => load()));
+  const service = await start(config, { builtIns: modules.map((module) => module.default) }, log);
   const stop = (signal: string) => {
     const now = performance.now();
     if (stoppedAt !== null && now - stoppedAt <= sameSignalMs) return;

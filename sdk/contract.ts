@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { KnowledgeConnector } from "./knowledge.ts";
 import type { MemoryStore, RedisAccess, SqlAccess, VectorSettings } from "./memory.ts";
+import type { Offload, OffloadedFunctions } from "./offload.ts";
 import type { SharedThrottle } from "./pace-access.ts";
 import type { Queue } from "./queue.ts";
 import type { Route } from "./route.ts";
@@ -194,11 +195,19 @@ export interface Capabilities {
   embed(texts: readonly string[]): Promise<number[][]>;
   /** Length, metric and model of the vectors that memories are found by. */
   vectors: VectorSettings;
+  /** Runs one of the plugin's `offloaded` functions outside of the host's event loop, with a deadline. */
+  offload: Offload;
 }
 export type CapabilityName = keyof Capabilities;
-export type SetupContext<C, N extends CapabilityName> = Readonly<Pick<Capabilities, N> & { config: C }>;
+export type SetupContext<C, N extends CapabilityName, F extends OffloadedFunctions = OffloadedFunctions> = Readonly<
+  Pick<Capabilities, Exclude<N, "offload">> & { config: C } & ("offload" extends N ? { offload: Offload<F> } : unknown)
+>;
 
-export interface PluginDefinition<C extends z.ZodObject, N extends CapabilityName> {
+export interface PluginDefinition<
+  C extends z.ZodObject,
+  N extends CapabilityName,
+  F extends OffloadedFunctions = OffloadedFunctions,
+> {
   /** Lower-case letters, digits and `-`; the provider of its tools. */
   readonly id: string;
   /** Semantic version of the plugin; recorded with every run. */
@@ -211,5 +220,7 @@ export interface PluginDefinition<C extends z.ZodObject, N extends CapabilityNam
   readonly needs: readonly N[];
   /** Hosts that `fetch` may reach, beside those of the connections' own addresses. */
   readonly hosts?: readonly string[];
-  setup(context: SetupContext<z.output<C>, N>): MaybePromise<Contributions>;
+  /** Functions for the capability `offload`. */
+  readonly offloaded?: F;
+  setup(context: SetupContext<z.output<C>, N, F>): MaybePromise<Contributions>;
 }

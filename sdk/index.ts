@@ -10,9 +10,11 @@ export { hasMember, sanitizeText, stringAt, timestampAt, truncate, valueAt } fro
 export type * from "./knowledge.ts";
 export { addMarker, hasMarker, readMarker, stripMarker } from "./marker.ts";
 export type * from "./memory.ts";
+export type { Offload, OffloadedFunctions } from "./offload.ts";
 export { OwnEdits } from "./own-edits.ts";
 export { sleep, Throttle, type ThrottleOptions } from "./pace.ts";
 export { inMemoryThrottle, type SharedThrottle } from "./pace-access.ts";
+export { plainMarkdown, plainNote, textOfMarkup } from "./plain-markdown.ts";
 export { CONTRACT_VERSION, definePlugin, PLUGIN_BRAND, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
 export type { CloudEvent, Queue } from "./queue.ts";
 export {
@@ -28,7 +30,6 @@ export {
   routeResponseError,
 } from "./route.ts";
 export { equalSecrets, firstHeader, isValidHmacSha256 } from "./secrets.ts";
-export { isTangled } from "./tangled-markdown.ts";
 export type * from "./use-case.ts";
 export { similarityFromDistance, vectorDistance } from "./vector.ts";
 export { type Scorer, type WordMatcher, wordMatcher } from "./word-match.ts";

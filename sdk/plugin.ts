@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { CapabilityName, MaybePromise, PluginDefinition, Tool } from "./contract.ts";
+import type { OffloadedFunctions } from "./offload.ts";
 import { semanticVersion } from "./semantic-version.ts";
 
 /** The shape of the contract in `contract.ts`; raised only when a plugin written for the old shape would break. */
@@ -25,8 +26,12 @@ export interface Plugin extends Readonly<Omit<PluginDefinition<z.ZodObject, Capa
  * 5. drain: no new calls; those under way may finish.
  * 6. dispose: called once, in reverse order of setup.
  */
-export function definePlugin<C extends z.ZodObject, const N extends CapabilityName>(spec: PluginDefinition<C, N>): Plugin {
-  const wrong = faults(spec);
+export function definePlugin<
+  C extends z.ZodObject,
+  const N extends CapabilityName,
+  F extends OffloadedFunctions = Record<never, never>,
+>(spec: PluginDefinition<C, N, F>): Plugin {
+  const wrong = faults(spec as unknown as PluginDefinition<z.ZodObject, CapabilityName>);
   if (wrong.length > 0) throw new TypeError(`definePlugin: ${wrong.join("; ")}`);
   const plugin = { ...spec, [PLUGIN_BRAND]: Object.freeze({ contract: CONTRACT_VERSION, sdk: SDK_VERSION }) };
   return Object.freeze(plugin) as unknown as Plugin;
@@ -43,6 +48,8 @@ function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
   if (typeof spec.sdk !== "string" || spec.sdk.trim() === "") wrong.push('sdk must be a range such as "^0.1.0"');
   if (typeof spec.setup !== "function") wrong.push("setup must be a function");
   if (!Array.isArray(spec.needs)) wrong.push("needs must be an array of capability names");
+  if (spec.offloaded !== undefined && !spec.needs?.includes("offload"))
+    wrong.push('needs must name "offload", because offloaded has functions');
   if (spec.config?.def?.type !== "object") wrong.push("config must be a z.object");
   return wrong;
 }

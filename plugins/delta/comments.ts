@@ -1,12 +1,18 @@
 import { PluginError, type PostedComment } from "@signalbox/sdk";
 import { type Address, anyProject } from "./address.ts";
+import { markedHtml } from "./bodies.ts";
 import type { Client } from "./client.ts";
-import { markedHtml } from "./html.ts";
+import type { Convert } from "./conversions.ts";
 import { projectOf } from "./projects.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-export type Account = { readonly client: Client; readonly connection: Settings; readonly signal: AbortSignal };
+export interface Account {
+  readonly client: Client;
+  readonly connection: Settings;
+  readonly convert: Convert;
+  readonly signal: AbortSignal;
+}
 
 /** Value of `external_source` in our comments; their `external_id` is the key. */
 export const externalSource = "signalbox";
@@ -14,9 +20,9 @@ const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comments/";
 const mostPages = 100;
 
 export async function postComment(account: Account, address: Address, body: string, key: string): Promise<PostedComment> {
-  const { client, signal } = account;
+  const { client, convert, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue };
-  const sent = { comment_html: markedHtml(body, key), external_source: externalSource, external_id: key };
+  const sent = { comment_html: await markedHtml(convert, body, key), external_source: externalSource, external_id: key };
   try {
     const { data } = await client.write({ route: `POST ${route}`, path, body: sent, schema: shapes.comment, signal });
     return posted(account, path, data.id);

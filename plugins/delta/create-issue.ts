@@ -1,7 +1,7 @@
 import { type Json, type NewIssue, PluginError, sanitizeText, truncate, valueAt } from "@signalbox/sdk";
 import { addressOf } from "./address.ts";
+import { htmlOf } from "./bodies.ts";
 import type { Account } from "./comments.ts";
-import { markdownToHtml } from "./html.ts";
 import { projectId, statesOf } from "./projects.ts";
 import { webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -11,10 +11,10 @@ const longestTitle = 255;
 
 /** Creates an issue and returns its creation as the webhook will report it. */
 export async function createIssue(account: Account, issue: NewIssue) {
-  const { client, connection, signal } = account;
+  const { client, connection, convert, signal } = account;
   const project = await projectId(client, issue.project, signal);
   const name = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
-  const body = { name, description_html: markdownToHtml(issue.body) || "<p></p>" };
+  const body = { name, description_html: (await htmlOf(convert, issue.body)) || "<p></p>" };
   const path = { slug: client.slug, project };
   const { data } = await client.write({ route: `POST ${base}/issues/`, path, body, schema: shapes.made, signal });
   const id = valueAt(data, "state");

@@ -1,27 +1,28 @@
 import { stringAt, valueAt } from "@signalbox/sdk";
-import { htmlToMarkdown } from "./html.ts";
+import { markdownOf } from "./bodies.ts";
+import type { Convert } from "./conversions.ts";
 import { isActivity } from "./names.ts";
 
 /** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
-export function eventText(event: string, payload: unknown): string {
+export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
   const data = valueAt(payload, "data");
-  if (isActivity(event)) return activityText(data, valueAt(payload, "activity"));
+  if (isActivity(event)) return activityText(convert, data, valueAt(payload, "activity"));
   if (!event.startsWith("issue.")) return "";
   const changes = changesOf(payload);
-  return sections(heading(data), facts(data), changes && `## Changes\n\n${changes}`, description(data));
+  return sections(heading(data), facts(data), changes && `## Changes\n\n${changes}`, await description(convert, data));
 }
 
-function activityText(data: unknown, activity: unknown): string {
+async function activityText(convert: Convert, data: unknown, activity: unknown): Promise<string> {
   const author = stringAt(activity, ["actor", "display_name"], 200) ?? stringAt(data, ["actor_detail", "display_name"], 200);
   const type = stringAt(data, ["activity_type"], 100);
   return sections(
     heading(valueAt(data, "issue_detail")),
     type && type !== "comment" ? list([["Activity", type]]) : "",
     `## Comment${author ? ` by ${author}` : ""}`,
-    markdownOf(commentOf(data)),
+    await textOf(convert, commentOf(data)),
   );
 }
 
@@ -32,12 +33,17 @@ export const commentOf = (data: unknown): string =>
   stringAt(data, ["comment_stripped"], longest) ??
   "";
 
-function description(data: unknown): string {
+function description(convert: Convert, data: unknown): Promise<string> {
   const html = stringAt(data, ["description_html"], longest);
-  return markdownOf(html ?? stringAt(data, ["description"], longest) ?? stringAt(data, ["description_stripped"], longest) ?? "");
+  return textOf(
+    convert,
+    html ?? stringAt(data, ["description"], longest) ?? stringAt(data, ["description_stripped"], longest) ?? "",
+  );
 }
 
-const markdownOf = (text: string): string => (/^\s*<[a-z][^>]*>/i.test(text) ? htmlToMarkdown(text) : text.trim());
+/** Some members contain HTML or plain text. */
+const textOf = async (convert: Convert, text: string): Promise<string> =>
+  /^\s*<[a-z][^>]*>/i.test(text) ? markdownOf(convert, text) : text.trim();
 
 function heading(data: unknown): string {
   const number = valueAt(data, "sequence_id");

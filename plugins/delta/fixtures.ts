@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
 import { readMarker, stripMarker } from "@signalbox/sdk";
 import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
-import { markdownToHtml, markedHtml } from "./html.ts";
+import { withMarker } from "./bodies.ts";
+import { markdownToHtml } from "./html.ts";
 import { issue, people, project, startTracker, states, workspace } from "./test-tracker.ts";
 
 const secret = "webhook-secret-5f0c";
@@ -185,9 +186,9 @@ async function tracker() {
 /** The comment as the platform's webhook contains it: HTML with the invisible characters that were posted. */
 const toldHtml = (body: string): string => {
   const own = readMarker(body);
-  if (own !== null) return markedHtml(stripMarker(body), own);
+  if (own !== null) return withMarker(markdownToHtml(stripMarker(body)), own);
   return markdownToHtml(body.replace(/<!-- signalbox:(\S+) -->/g, "@@$1@@")).replace(/@@(\S+)@@/g, (_, inner) =>
-    markedHtml("x", inner),
+    withMarker("<p>x</p>", inner),
   );
 };
 

@@ -1,4 +1,3 @@
-import { invisibleMarker, isTangled, sanitizeText, stripInvisibleMarker, truncate } from "@signalbox/sdk";
 import type { Element, Root as HtmlRoot, RootContent } from "hast";
 import { fromHtml } from "hast-util-from-html";
 import { defaultSchema, sanitize } from "hast-util-sanitize";
@@ -11,40 +10,24 @@ import { toHast } from "mdast-util-to-hast";
 import { toMarkdown } from "mdast-util-to-markdown";
 import { gfm } from "micromark-extension-gfm";
 
-/** The platform publishes no limit; what is longer than this nobody reads. */
-const longest = 100_000;
-/** Deeper than anybody writes; what lies below is left out, because stacks end. */
+/** Deepest nesting. Deeper content is left out, because recursion must end. */
 const deepest = 60;
 
-/** Only these may stand in what is posted: no styles, no ids, no scripts, links to safe addresses alone. */
+/** What may be posted: no styles, no ids, no scripts, and only links to safe URLs. */
 const allowed = {
   ...defaultSchema,
   clobberPrefix: "",
   attributes: { a: ["href"], code: [["className", /^language-[\w+#-]{1,30}$/] as [string, RegExp]], ol: ["start"] },
 };
 
-/** Markdown as HTML that the platform takes: sanitised, HTML in the Markdown is shown as text. */
+/** Markdown as the platform's HTML: sanitised, with HTML in the Markdown shown as text. */
 export function markdownToHtml(markdown: string): string {
-  const text = stripInvisibleMarker(sanitizeText(markdown));
-  const note = `> **Cut off.** This text has ${markdown.length} characters; ${longest} are shown. The end is missing.\n\n`;
-  const shown = text.length <= longest ? text : note + truncate(text, longest - note.length);
-  // Text that would hold up the process comes as one block of code.
-  const root: Root = isTangled(shown)
-    ? { type: "root", children: [{ type: "code", value: shown }] }
-    : fromMarkdown(shown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+  const root: Root = fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
   readable(root, 0);
   return toHtml(sanitize(toHast(root), allowed) as HtmlRoot);
 }
 
-/** HTML with the marker of `key` in front: not all webhooks tell a comment's external id, but they tell its text. */
-export function markedHtml(markdown: string, key: string): string {
-  const html = markdownToHtml(markdown);
-  const marker = invisibleMarker(key);
-  const first = /^<(?:p|h[1-6])>/.exec(html)?.[0];
-  return first ? first + marker + html.slice(first.length) : `<p>${marker}</p>\n${html}`;
-}
-
-/** HTML nodes become text, boxes become `[x] `, and what is too deep goes. */
+/** Turns HTML nodes into text and checkboxes into `[x] `, and drops what is nested too deep. */
 function readable(node: Nodes, depth: number): void {
   if (!("children" in node)) return;
   if (depth > deepest) {
@@ -74,41 +57,23 @@ function boxed(item: ListItem): void {
   else item.children.unshift({ type: "paragraph", children: [box] });
 }
 
-/** The platform's HTML as Markdown. Never throws: what is too tangled is shown as bare text. */
+/** The platform's HTML as Markdown. Throws a `RangeError` if it is nested too deep. */
 export function htmlToMarkdown(html: string): string {
-  const text = sanitizeText(truncate(html, 262_144));
-  try {
-    const tree = fromHtml(text, { fragment: true });
-    for (const child of tree.children) mentions(child, tree, 0);
-    const root = toMdast(sanitize(tree, defaultSchema) as HtmlRoot) as Root;
-    boxesOf(root, 0);
-    const written = toMarkdown(root, {
-      extensions: [gfmToMarkdown({ tablePipeAlign: false })],
-      bullet: "-",
-      rule: "-",
-      fences: true,
-    });
-    return stripInvisibleMarker(written).trim();
-  } catch {
-    return bareText(text);
-  }
+  const tree = fromHtml(html, { fragment: true });
+  for (const child of tree.children) mentions(child, tree, 0);
+  const root = toMdast(sanitize(tree, defaultSchema) as HtmlRoot) as Root;
+  boxesOf(root, 0);
+  const extensions = [gfmToMarkdown({ tablePipeAlign: false })];
+  return toMarkdown(root, { extensions, bullet: "-", rule: "-", fences: true }).trim();
 }
 
-/** The text of HTML, without its tags, as far as its beginning goes: enough to see a marker. */
-export const bareText = (html: string): string =>
-  html
-    .replace(/<[^>]*>/g, " ")
-    .replace(/&nbsp;/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-
-/** The platform's own element for people and things that are mentioned. */
+/** The platform's element for mentions. */
 function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number): void {
   if (node.type !== "element") return;
   if (depth > 500) throw new RangeError("too deep");
   if (node.tagName === "mention-component") {
     const { label, title, entityIdentifier, entity_identifier } = node.properties as Record<string, unknown>;
-    const name = [label, title, entityIdentifier, entity_identifier].find((value) => typeof value === "string") ?? "somebody";
+    const name = [label, title, entityIdentifier, entity_identifier].find((value) => typeof value === "string") ?? "unknown";
     parent.children.splice(parent.children.indexOf(node as never), 1, { type: "text", value: `@${name}` } as never);
     return;
   }

@@ -1,6 +1,7 @@
 import { definePlugin } from "@signalbox/sdk";
 import { z } from "zod";
 import { clients } from "./client.ts";
+import { conversions } from "./conversions.ts";
 import { deltaSource } from "./source.ts";
 import { deltaTools } from "./tools.ts";
 
@@ -10,10 +11,11 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues and comments of delta (Plane, REST API v1).",
   config: z.object({}),
-  needs: ["fetch", "throttle"],
+  needs: ["fetch", "offload", "throttle"],
+  offloaded: conversions,
   hosts: ["api.plane.so"],
-  setup: ({ fetch, throttle }) => {
+  setup: ({ fetch, offload, throttle }) => {
     const clientOf = clients({ fetch, throttle });
-    return { sources: { delta: deltaSource(clientOf) }, tools: deltaTools(clientOf) };
+    return { sources: { delta: deltaSource(clientOf, offload) }, tools: deltaTools(clientOf, offload) };
   },
 });

@@ -11,11 +11,12 @@ import {
 } from "@signalbox/sdk";
 import { anyProject, isId } from "./address.ts";
 import { externalSource } from "./comments.ts";
+import type { Convert } from "./conversions.ts";
 import { commentOf, eventText } from "./event-text.ts";
 import { eventName, idAt, isActivity } from "./names.ts";
 
 /** Parses any event. Never throws, whatever the payload is. */
-export function parse({ headers, payload }: WebhookPayload): SourceEvent {
+export async function parse(convert: Convert, { headers, payload }: WebhookPayload): Promise<SourceEvent> {
   const event_name = sanitizeText(eventName(headers, payload));
   const data = valueAt(payload, "data");
   const delivery = firstHeader(headers, "x-delta-delivery", "x-plane-delivery");
@@ -26,7 +27,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     action: null,
     subject,
     actor: actorOf(event_name, payload),
-    text: eventText(event_name, payload),
+    text: await eventText(convert, event_name, payload),
     marked: isActivity(event_name) && isOurs(data),
     occurred_at: timestampAt(data, event_name.endsWith(".created") ? "created_at" : "updated_at"),
     missing_field: event_name === "" ? "event" : lacking(event_name, subject),

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { htmlToMarkdown, markdownToHtml, markedHtml } from "./html.ts";
+import { htmlOf, markdownOf, plainHtml, withMarker } from "./bodies.ts";
+import { type Convert, conversions } from "./conversions.ts";
+import { htmlToMarkdown, markdownToHtml } from "./html.ts";
 
 const word = fc.constantFrom(
   "alpha",
@@ -33,6 +35,8 @@ const block = fc.oneof(
   }),
 );
 const document = fc.array(block, { minLength: 1, maxLength: 5 }).map((parts) => parts.join("\n\nthen\n\n"));
+
+const convert = (async (name: keyof typeof conversions, input: string) => conversions[name](input)) as Convert;
 
 describe("the platform's HTML", () => {
   test("Markdown there and back is the same", () => {
@@ -81,7 +85,7 @@ describe("the platform's HTML", () => {
       /^\/?(p|h[1-6]|ul|ol|li|strong|em|del|code|pre|blockquote|a|br|hr|table|thead|tbody|tr|th|td|img|sup|section|input)$/;
     fc.assert(
       fc.property(anything, (markdown) => {
-        const html = markedHtml(markdown, "k");
+        const html = withMarker(markdownToHtml(markdown), "k");
         for (const [, tag = "", rest = ""] of html.matchAll(/<(\/?[a-z][a-z0-9]*)([^>]*)>/gi)) {
           expect(tag).toMatch(tags);
           expect(rest).not.toMatch(/\son\w+=|style=/i);
@@ -105,13 +109,25 @@ describe("the platform's HTML", () => {
     expect(htmlToMarkdown(html)).toBe("Hi @ann\n\n- done");
   });
 
-  test("any text is read, and deep nesting ends", () => {
+  test("reads any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => void htmlToMarkdown(text)),
       { numRuns: 150 },
     );
-    expect(htmlToMarkdown(`${"<div>".repeat(40_000)}deep`)).toContain("deep");
-    for (const sign of ["> ", "- ", "*", "[", "<", "`"]) markdownToHtml(sign.repeat(20_000));
-    expect(markdownToHtml("x".repeat(200_000)).length).toBeLessThan(101_000);
-  }, 60_000);
+  });
+
+  test("a long text is cut, with a note in front", async () => {
+    expect((await htmlOf(convert, "x".repeat(200_000))).length).toBeLessThan(101_000);
+  });
+
+  test("what cannot be converted is shown as text", async () => {
+    expect(await markdownOf(convert, `${"<div>".repeat(40_000)}deep **x**`)).toMatch(
+      /plain text[\s\S]*```text\ndeep \*\*x\*\*\n```$/,
+    );
+    expect(await markdownOf(convert, `${"<p>".repeat(3)}${"<b>".repeat(40_000)}a &lt; b`)).toContain("a < b");
+    const failing = (() => Promise.reject(new Error("too slow"))) as Convert;
+    expect(await htmlOf(failing, "a <b> & c\n\n**d**")).toBe(plainHtml("a <b> & c\n\n**d**"));
+    expect(await htmlOf(failing, "a <b> & c")).toContain("<p>a &lt;b&gt; &amp; c</p>");
+    expect(await markdownOf(failing, "<p>a &amp; b</p><p>```c</p>")).toMatch(/````text\na & b\n\n```c\n````$/);
+  });
 });

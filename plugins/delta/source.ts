@@ -3,6 +3,7 @@ import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
+import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
@@ -10,10 +11,11 @@ import { projectId } from "./projects.ts";
 import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 
-export function deltaSource(clientOf: (connection: Settings) => Client): Source<typeof settings> {
+export function deltaSource(clientOf: (connection: Settings) => Client, convert: Convert): Source<typeof settings> {
   const account = ({ connection, signal }: CallContext<Settings>): Account => ({
     client: clientOf(connection),
     connection,
+    convert,
     signal,
   });
   return {
@@ -22,7 +24,7 @@ export function deltaSource(clientOf: (connection: Settings) => Client): Source<
     secrets: ["api_key", "webhook_secret"],
     required: ["api_key", "workspace_slug"],
     verify,
-    parse,
+    parse: (request) => parse(convert, request),
     account: ({ connection, signal }) => accountOf(clientOf(connection), signal),
     check: (call) => check(clientOf, call),
     deliver: async ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),

@@ -1,9 +1,10 @@
 import { issueParameters, postedComment, sanitizeText, tool } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf } from "./address.ts";
+import { htmlOf, markdownOf } from "./bodies.ts";
 import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
-import { htmlToMarkdown, markdownToHtml } from "./html.ts";
+import type { Convert } from "./conversions.ts";
 import { projectOf } from "./projects.ts";
 import { readIssue } from "./read-issue.ts";
 import { type Settings, webOf } from "./settings.ts";
@@ -17,32 +18,30 @@ const { issue, project, body, description } = issueParameters({
   project: "Id of the project, a UUID.",
 });
 
-export const deltaTools = (clientOf: ClientOf) => ({
-  add_comment: addComment(clientOf),
-  update_description: updateDescription(clientOf),
-  get_issue: getIssue(clientOf),
-});
+type AccountFor = (call: { readonly connection: Settings; readonly signal: AbortSignal }) => Account;
 
-const accountFor = (clientOf: ClientOf, { connection, signal }: { connection: Settings; signal: AbortSignal }): Account => ({
-  client: clientOf(connection),
-  connection,
-  signal,
-});
+export function deltaTools(clientOf: ClientOf, convert: Convert) {
+  const accountFor: AccountFor = ({ connection, signal }) => ({ client: clientOf(connection), connection, convert, signal });
+  return {
+    add_comment: addComment(accountFor),
+    update_description: updateDescription(accountFor),
+    get_issue: getIssue(accountFor),
+  };
+}
 
-const addComment = (clientOf: ClientOf) =>
+const addComment = (accountFor: AccountFor) =>
   tool<typeof addCommentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue.",
     category,
     effect: "write",
     input: addCommentInput,
     output: postedComment,
-    run: async (input, call) =>
-      postComment(accountFor(clientOf, call), addressOf(input.issue, input.project), input.body, call.key),
-    find: async (input, call) => findComment(accountFor(clientOf, call), addressOf(input.issue, input.project), call.key),
+    run: async (input, call) => postComment(accountFor(call), addressOf(input.issue, input.project), input.body, call.key),
+    find: async (input, call) => findComment(accountFor(call), addressOf(input.issue, input.project), call.key),
   });
 const addCommentInput = z.object({ issue, project, body });
 
-const updateDescription = (clientOf: ClientOf) =>
+const updateDescription = (accountFor: AccountFor) =>
   tool<typeof descriptionInput, typeof described, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
@@ -51,10 +50,10 @@ const updateDescription = (clientOf: ClientOf) =>
     input: descriptionInput,
     output: described,
     run: async (input, call) => {
-      const account = accountFor(clientOf, call);
+      const account = accountFor(call);
       const address = addressOf(input.issue, input.project);
       const path = { slug: account.client.slug, project: await projectOf(account, address), issue: address.issue };
-      const body = { description_html: markdownToHtml(input.description) || "<p></p>" };
+      const body = { description_html: (await htmlOf(account.convert, input.description)) || "<p></p>" };
       const route = "PATCH /workspaces/{slug}/projects/{project}/issues/{issue}/";
       await account.client.write({ route, path, body, schema: shapes.issue, signal: call.signal });
       return { issue: address.issue, url: urlOf(account, path) };
@@ -63,7 +62,7 @@ const updateDescription = (clientOf: ClientOf) =>
 const descriptionInput = z.object({ issue, project, description });
 const described = z.object({ issue: z.string(), url: z.string() });
 
-const getIssue = (clientOf: ClientOf) =>
+const getIssue = (accountFor: AccountFor) =>
   tool<typeof issueInput, typeof issueOutput, Settings>({
     about: "Read an issue: title, state, description, labels and its last 30 comments.",
     category,
@@ -71,7 +70,7 @@ const getIssue = (clientOf: ClientOf) =>
     input: issueInput,
     output: issueOutput,
     run: async (input, call) => {
-      const account = accountFor(clientOf, call);
+      const account = accountFor(call);
       const address = addressOf(input.issue, input.project);
       const at = { project: await projectOf(account, address), issue: address.issue };
       const { found, state, comments } = await readIssue(account, at);
@@ -81,9 +80,14 @@ const getIssue = (clientOf: ClientOf) =>
         title: sanitizeText(found.name),
         state,
         priority: found.priority ?? null,
-        description: htmlToMarkdown(found.description_html ?? ""),
+        description: await markdownOf(account.convert, found.description_html ?? ""),
         url: urlOf(account, at),
-        comments: comments.map((one) => ({ author: one.actor ?? null, body: htmlToMarkdown(one.comment_html ?? "") })),
+        comments: await Promise.all(
+          comments.map(async (one) => ({
+            author: one.actor ?? null,
+            body: await markdownOf(account.convert, one.comment_html ?? ""),
+          })),
+        ),
       };
     },
   });

@@ -4,7 +4,7 @@ import { boxOf } from "./list-box.ts";
 import { deepest, writeMarkdown } from "./markdown.ts";
 import { merged } from "./merged-phrases.ts";
 
-/** A document of the platform's format as Markdown. Never throws: of nodes that nobody knows their content is shown. */
+/** A document of the platform's format as Markdown. Never throws; of unknown nodes the content is kept. */
 export function adfToMarkdown(document: unknown): string {
   const root: Root = { type: "root", children: blocks(document, 0) };
   return writeMarkdown(root);
@@ -12,7 +12,7 @@ export function adfToMarkdown(document: unknown): string {
 
 export const isAdf = (value: unknown): boolean => valueAt(value, "type") === "doc";
 
-/** Text in front of everything else, where a marker would stand. */
+/** The first text of a document, where a marker would be. */
 export function firstTextOf(document: unknown, depth = 0): string {
   if (depth > deepest) return "";
   const text = valueAt(document, "text");
@@ -46,7 +46,7 @@ function blocks(node: unknown, depth: number): BlockContent[] {
   return found;
 }
 
-/** `null` for what stands inside of lines. */
+/** `null` for inline nodes. */
 function block(node: unknown, depth: number): BlockContent[] | null {
   const type = valueAt(node, "type");
   switch (type) {
@@ -142,7 +142,7 @@ function phrase(node: unknown, depth: number): PhrasingContent[] {
       return [{ type: "break" }];
     case "mention": {
       const id = stringAt(node, ["attrs", "id"], 128);
-      const name = stringAt(node, ["attrs", "text"], 200) ?? `@${id ?? "somebody"}`;
+      const name = stringAt(node, ["attrs", "text"], 200) ?? `@${id ?? "unknown"}`;
       return [
         id === null
           ? { type: "text", value: name }

@@ -1,28 +1,48 @@
-import { hasInvisibleMarker, invisibleMarker, sanitizeText, stripInvisibleMarker, truncate, valueAt } from "@signalbox/sdk";
+import {
+  hasInvisibleMarker,
+  invisibleMarker,
+  plainMarkdown,
+  sanitizeText,
+  stripInvisibleMarker,
+  truncate,
+  valueAt,
+} from "@signalbox/sdk";
 import type { AdfDocument, AdfNode } from "./adf.ts";
-import { adfToMarkdown, firstTextOf, isAdf } from "./adf-to-markdown.ts";
-import { markdownToAdf } from "./markdown-to-adf.ts";
-import { markdownToWiki } from "./markdown-to-wiki.ts";
+import { firstTextOf, isAdf } from "./adf-to-markdown.ts";
+import type { Convert } from "./conversions.ts";
+import { plainAdf, plainWiki, textOfAdf } from "./plain-text.ts";
 import type { Settings } from "./settings.ts";
-import { wikiToMarkdown } from "./wiki-to-markdown.ts";
 
-/** Characters that the platform takes in a text. */
+/** Longest text that the platform accepts, in characters. */
 const longest = 32_767;
 /** Escapes make a wiki text longer than its Markdown. */
 const longestMarkdown = { cloud: 32_000, server: 16_000 };
+/** Longest wiki markup that is read, in characters. */
+const longestWiki = 262_144;
 
-/** Markdown in the format of the account's platform. */
-export function bodyOf(markdown: string, { is_cloud }: Pick<Settings, "is_cloud">): AdfDocument | string {
+/** Converts Markdown to the format of the account's platform; to plain text if that fails. */
+export async function bodyOf(
+  convert: Convert,
+  markdown: string,
+  { is_cloud }: Pick<Settings, "is_cloud">,
+): Promise<AdfDocument | string> {
   const limit = is_cloud ? longestMarkdown.cloud : longestMarkdown.server;
   const text = stripInvisibleMarker(sanitizeText(markdown));
   const note = `> **Cut off.** This text has ${markdown.length} characters; ${limit} are shown. The end is missing.\n\n`;
   const shown = text.length <= limit ? text : note + truncate(text, limit - note.length);
-  return is_cloud ? markdownToAdf(shown) : truncate(markdownToWiki(shown), longest);
+  if (is_cloud) return convert("markdownToAdf", shown).catch(() => plainAdf(shown));
+  return truncate(await convert("markdownToWiki", shown).catch(() => plainWiki(shown)), longest);
 }
 
-/** A body with the marker of `key` in front. Webhooks tell no properties of a comment, but they tell its text. */
-export function markedBody(markdown: string, key: string, connection: Pick<Settings, "is_cloud">): AdfDocument | string {
-  const body = bodyOf(markdown, connection);
+/** The same with the marker of `key` in front: webhooks contain the text of a comment, but not its properties. */
+export const markedBody = async (
+  convert: Convert,
+  markdown: string,
+  key: string,
+  connection: Pick<Settings, "is_cloud">,
+): Promise<AdfDocument | string> => withMarker(await bodyOf(convert, markdown, connection), key);
+
+export function withMarker(body: AdfDocument | string, key: string): AdfDocument | string {
   const marker = invisibleMarker(key);
   if (typeof body === "string") {
     // A heading must stay at the beginning of its line, and so must lists, tables and quotations.
@@ -38,19 +58,21 @@ export function markedBody(markdown: string, key: string, connection: Pick<Setti
   return { ...body, content: [{ type: "paragraph", content: [text] }, ...body.content] };
 }
 
-/** Whether a body in whichever format begins with our marker, that of `key` where one is given. */
+/** Whether a body in either format begins with our marker: that of `key` if given, else any. */
 export function isMarked(body: unknown, key?: string): boolean {
   if (typeof body === "string") return hasInvisibleMarker(body.replace(/^\s*h[1-6]\. /, ""), key);
   return isAdf(body) && hasInvisibleMarker(firstTextOf(body), key);
 }
 
-/** Any body as Markdown: a document, or wiki markup, which is what webhooks tell of Cloud's texts too. `""` for what is no text. */
-export function markdownOf(body: unknown): string {
-  const text =
-    typeof body === "string"
-      ? wikiToMarkdown(stripInvisibleMarker(truncate(body, 262_144)))
-      : valueAt(body, "type") === "doc"
-        ? adfToMarkdown(body)
-        : "";
-  return stripInvisibleMarker(text).trim();
+/** Converts a document or wiki markup to Markdown; to a code block with its text if that fails. `""` for other values. */
+export async function markdownOf(convert: Convert, body: unknown): Promise<string> {
+  if (typeof body === "string") {
+    const wiki = stripInvisibleMarker(truncate(body, longestWiki));
+    if (wiki.trim() === "") return "";
+    return cleaned(await convert("wikiToMarkdown", wiki).catch(() => plainMarkdown(sanitizeText(wiki))));
+  }
+  if (valueAt(body, "type") !== "doc") return "";
+  return cleaned(await convert("adfToMarkdown", body).catch(() => plainMarkdown(textOfAdf(body))));
 }
+
+const cleaned = (markdown: string): string => stripInvisibleMarker(markdown).trim();

@@ -1,10 +1,16 @@
 import { type HttpClient, type PostedComment, valueAt } from "@signalbox/sdk";
 import type { z } from "zod";
 import { isMarked, markedBody } from "./bodies.ts";
+import type { Convert } from "./conversions.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-export type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };
+export interface Account {
+  readonly client: HttpClient;
+  readonly connection: Settings;
+  readonly convert: Convert;
+  readonly signal: AbortSignal;
+}
 
 /** Name of the comment property that holds the key. */
 export const property = "signalbox";
@@ -13,12 +19,12 @@ const route = "/issue/{issue}/comment";
 const mostPages = 60;
 
 export async function postComment(
-  { client, connection, signal }: Account,
+  { client, connection, convert, signal }: Account,
   issue: string,
   body: string,
   key: string,
 ): Promise<PostedComment> {
-  const sent = { body: markedBody(body, key, connection), properties: [{ key: property, value: { key } }] };
+  const sent = { body: await markedBody(convert, body, key, connection), properties: [{ key: property, value: { key } }] };
   const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body: sent, schema: shapes.comment, signal });
   return posted(connection, issue, data.id);
 }

@@ -10,20 +10,15 @@ import {
 } from "@signalbox/sdk";
 import { keyOf } from "./address.ts";
 import { bodyOf } from "./bodies.ts";
-import { type Settings, webOf } from "./settings.ts";
+import type { Account } from "./comments.ts";
+import { webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
-
-interface Account {
-  readonly client: HttpClient;
-  readonly connection: Settings;
-  readonly signal: AbortSignal;
-}
 
 const longestTitle = 255;
 const shown = "summary,description,issuetype,priority,status,project,creator,reporter,assignee,labels,created,updated";
 
 /** Creates an issue and returns its creation as the webhook will report it. */
-export async function createIssue({ client, connection, signal }: Account, issue: NewIssue) {
+export async function createIssue({ client, connection, convert, signal }: Account, issue: NewIssue) {
   const project = issue.project.trim().toUpperCase();
   if (!/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(project)) {
     const shownProject = JSON.stringify(project.slice(0, 200));
@@ -31,7 +26,7 @@ export async function createIssue({ client, connection, signal }: Account, issue
   }
   const issuetype = await typeFor(client, project, signal);
   const summary = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
-  const fields = { project: { key: project }, issuetype, summary, description: bodyOf(issue.body, connection) };
+  const fields = { project: { key: project }, issuetype, summary, description: await bodyOf(convert, issue.body, connection) };
   const { key } = (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.made, signal })).data;
   const url = `${webOf(connection)}/browse/${key}`;
   const read = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, schema: shapes.issueFields, signal };

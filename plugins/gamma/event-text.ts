@@ -1,27 +1,26 @@
 import { stringAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
+import type { Convert } from "./conversions.ts";
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
-export function eventText(event: string, payload: unknown): string {
+export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
   const fields = valueAt(payload, "issue", "fields");
+  if (!event.startsWith("gamma:issue_") && !event.startsWith("comment_")) return "";
+  const comment = valueAt(payload, "comment");
+  const [description, commented] = await Promise.all([
+    markdownOf(convert, valueAt(fields, "description")),
+    markdownOf(convert, valueAt(comment, "body")),
+  ]);
   if (event.startsWith("gamma:issue_")) {
     const changes = changesOf(payload);
-    return sections(
-      heading(payload),
-      facts(fields),
-      changes && `## Changes\n\n${changes}`,
-      markdownOf(valueAt(fields, "description")),
-    );
+    return sections(heading(payload), facts(fields), changes && `## Changes\n\n${changes}`, description);
   }
-  if (!event.startsWith("comment_")) return "";
-  const comment = valueAt(payload, "comment");
   const author = stringAt(comment, ["author", "displayName"], 200);
-  const description = markdownOf(valueAt(fields, "description"));
   return sections(
     heading(payload),
     facts(fields),
     `## Comment${author ? ` by ${author}` : ""}`,
-    markdownOf(valueAt(comment, "body")),
+    commented,
     description && `## Description\n\n${description}`,
   );
 }

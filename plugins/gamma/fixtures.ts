@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { readMarker, stripMarker } from "@signalbox/sdk";
 import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
-import { markedBody } from "./bodies.ts";
+import { withMarker } from "./bodies.ts";
 import { markdownToWiki } from "./markdown-to-wiki.ts";
 import { startTracker } from "./test-tracker.ts";
 
@@ -170,8 +170,8 @@ const trackerOf = (version: 2 | 3) => async () => {
 const toldBody = (body: string): string => {
   const key = readMarker(body);
   return key === null
-    ? markdownToWiki(body.replace(/<!-- signalbox:(\S+) -->/g, (_, inner) => String(markedBody("x", inner, { is_cloud: false }))))
-    : String(markedBody(stripMarker(body), key, { is_cloud: false }));
+    ? markdownToWiki(body.replace(/<!-- signalbox:(\S+) -->/g, (_, inner) => String(withMarker("x", inner))))
+    : String(withMarker(markdownToWiki(stripMarker(body)), key));
 };
 
 const ownEvent = (user: Record<string, string>) => ({

@@ -1,6 +1,7 @@
 import { definePlugin } from "@signalbox/sdk";
 import { z } from "zod";
 import { clients } from "./client.ts";
+import { conversions } from "./conversions.ts";
 import { gammaSource } from "./source.ts";
 import { gammaTools } from "./tools.ts";
 
@@ -10,9 +11,10 @@ export default definePlugin({
   sdk: "^0.1.0",
   about: "Issues and comments of gamma (Jira Cloud, REST API v3; Server and Data Center, v2).",
   config: z.object({}),
-  needs: ["fetch", "throttle"],
-  setup: ({ fetch, throttle }) => {
+  needs: ["fetch", "offload", "throttle"],
+  offloaded: conversions,
+  setup: ({ fetch, offload, throttle }) => {
     const clientOf = clients({ fetch, throttle });
-    return { sources: { gamma: gammaSource(clientOf) }, tools: gammaTools(clientOf) };
+    return { sources: { gamma: gammaSource(clientOf, offload) }, tools: gammaTools(clientOf, offload) };
   },
 });

@@ -3,14 +3,14 @@ import type { AdfDocument, AdfMark, AdfNode } from "./adf.ts";
 import { deepest, definitionsOf, isSafeLink, parseMarkdown, plain, textOfHtml } from "./markdown.ts";
 
 type Definitions = ReadonlyMap<string, Definition>;
-/** `inner`: inside of a quotation, list or cell, where the format allows paragraphs, lists and code only. */
+/** `inner`: in a quotation, list or cell, where the format allows only paragraphs, lists and code. */
 interface Place {
   readonly definitions: Definitions;
   readonly inner: boolean;
   readonly depth: number;
 }
 
-/** Markdown as a document of the platform's format. Only known nodes come out of it, so nothing can break out. */
+/** Markdown as a document of the platform's format. It contains only known nodes. */
 export function markdownToAdf(markdown: string): AdfDocument {
   const root = parseMarkdown(markdown);
   const content = blocks(root.children, { definitions: definitionsOf(root), inner: false, depth: 0 });
@@ -79,7 +79,7 @@ function listItem(item: ListItem, place: Place): AdfNode {
   return { type: "listItem", content: [{ type: "paragraph", content: box }, ...content] };
 }
 
-/** Inside of other parts there are no tables: their rows are lines there. */
+/** A table inside of another block becomes lines, because the format does not allow it there. */
 function table(node: Table, place: Place): AdfNode[] {
   if (place.inner) {
     return node.children.flatMap((row) =>
@@ -110,7 +110,7 @@ function phrase(node: PhrasingContent, marks: readonly AdfMark[], place: Place):
     case "delete":
       return inline(node.children, add(marks, "strike"), place);
     case "inlineCode":
-      // Code goes with links alone; the format refuses it beside other marks.
+      // The format allows code only together with a link, not with other marks.
       return text(node.value, [...marks.filter((mark) => mark.type === "link"), { type: "code" }]);
     case "break":
       return [{ type: "hardBreak" }];
@@ -133,7 +133,7 @@ function phrase(node: PhrasingContent, marks: readonly AdfMark[], place: Place):
   }
 }
 
-/** `[@Ann](accountid:5f0c)` is a mention, the way incoming ones are shown. */
+/** `[@Ann](accountid:5f0c)` becomes a mention; incoming mentions have the same form. */
 function link(url: string, children: readonly PhrasingContent[], marks: readonly AdfMark[], place: Place): AdfNode[] {
   const account = /^accountid:([\w:-]{1,128})$/.exec(url)?.[1];
   if (account !== undefined) return [{ type: "mention", attrs: { id: account, text: plain(children) } }];

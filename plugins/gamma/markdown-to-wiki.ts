@@ -6,11 +6,11 @@ type Block = RootContent | BlockContent | DefinitionContent;
 interface Place {
   readonly definitions: ReadonlyMap<string, Definition>;
   readonly depth: number;
-  /** Quotations of the platform hold none of their kind. */
+  /** The platform does not allow a quotation inside a quotation. */
   readonly quoted?: boolean;
 }
 
-/** Markdown as the wiki markup of Server and Data Center. Every sign with a meaning is escaped, so nothing can break out. */
+/** Markdown as the wiki markup of Server and Data Center. Every special character is escaped, so text cannot become markup. */
 export function markdownToWiki(markdown: string): string {
   const root = parseMarkdown(markdown);
   return blocks(root.children, { definitions: definitionsOf(root), depth: 0 }, "\n\n");
@@ -48,15 +48,15 @@ function block(node: Block, place: Place): string {
         })
         .join("\n");
     case "html":
-      return escaped(textOfHtml(node.value)?.trim() ?? "");
+      return escapedWiki(textOfHtml(node.value)?.trim() ?? "");
     case "footnoteDefinition":
-      return `\\[${escaped(node.label ?? node.identifier)}\\] ${blocks(node.children, place, " ")}`;
+      return `\\[${escapedWiki(node.label ?? node.identifier)}\\] ${blocks(node.children, place, " ")}`;
     default:
       return "";
   }
 }
 
-/** Nothing inside of code is escaped, so its end must not stand in it: a character without width keeps it apart. */
+/** Code is not escaped, so a zero-width character breaks up macro names that would end it. */
 function code(value: string, language: string): string {
   const safe = value.replace(/\{(code|noformat|quote)/gi, "{\u2060$1");
   const lang = /^[A-Za-z0-9+#]{1,30}$/.test(language) ? `:${language}` : "";
@@ -85,7 +85,7 @@ const inline = (nodes: readonly PhrasingContent[], place: Place): string =>
 function phrase(node: PhrasingContent, place: Place): string {
   switch (node.type) {
     case "text":
-      return escaped(node.value.replace(/\s*\n\s*/g, " "));
+      return escapedWiki(node.value.replace(/\s*\n\s*/g, " "));
     case "emphasis":
       return wrapped("_", inline(node.children, place));
     case "strong":
@@ -93,7 +93,7 @@ function phrase(node: PhrasingContent, place: Place): string {
     case "delete":
       return wrapped("-", inline(node.children, place));
     case "inlineCode":
-      return `{{${escaped(node.value)}}}`;
+      return `{{${escapedWiki(node.value)}}}`;
     case "break":
       return "\n";
     case "link":
@@ -105,17 +105,17 @@ function phrase(node: PhrasingContent, place: Place): string {
     case "imageReference":
       return link(place.definitions.get(node.identifier)?.url ?? "", [{ type: "text", value: node.alt ?? "" }], place);
     case "footnoteReference":
-      return `\\[${escaped(node.label ?? node.identifier)}\\]`;
+      return `\\[${escapedWiki(node.label ?? node.identifier)}\\]`;
     case "html": {
       const shown = textOfHtml(node.value);
-      return shown === null ? "\n" : escaped(shown);
+      return shown === null ? "\n" : escapedWiki(shown);
     }
     default:
       return "";
   }
 }
 
-/** In braces the signs work inside of words too. */
+/** In braces the characters also work inside of words. */
 const wrapped = (sign: string, text: string): string => (text.trim() === "" ? text : `{${sign}}${text}{${sign}}`);
 
 function link(url: string, children: readonly PhrasingContent[], place: Place): string {
@@ -131,11 +131,11 @@ const sign = /[\\{}[\]*_+^~|!?-]/g;
 const picture = emoticons.map(([shown]) => shown.replace(/\W/g, "\\$&")).join("|");
 const meaning = new RegExp(`${picture}|${sign.source}`, "g");
 
-/** A backslash comes as its number: two of them are a line break to the platform. */
+/** A backslash becomes an entity, because two backslashes are a line break. */
 const escapedSign = (one: string): string => (one === "\\" ? "&#92;" : `\\${one}`);
 
-/** Signs and pictures that mean something anywhere, and what means something at the beginning of a line. */
-const escaped = (text: string): string =>
+/** Escapes what is special anywhere in a line, and what is special at its beginning. */
+export const escapedWiki = (text: string): string =>
   text
     .replace(/&(?=#?\w{1,8};)/g, "&amp;")
     .replace(meaning, (found) =>

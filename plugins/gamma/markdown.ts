@@ -1,23 +1,19 @@
-import { isTangled } from "@signalbox/sdk";
 import type { Definition, Nodes, PhrasingContent, Root } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown, gfmToMarkdown } from "mdast-util-gfm";
 import { toMarkdown } from "mdast-util-to-markdown";
 import { gfm } from "micromark-extension-gfm";
 
-/** Deeper than anybody writes. What lies below is left out: readers of the platform refuse it, and stacks end. */
+/** Deepest nesting. Deeper content is left out: the platform refuses it, and recursion must end. */
 export const deepest = 40;
 
-/** Text that would hold up the process comes as one block of code. */
 export const parseMarkdown = (markdown: string): Root =>
-  isTangled(markdown)
-    ? { type: "root", children: [{ type: "code", value: markdown }] }
-    : fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+  fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
 
 export const writeMarkdown = (root: Root): string =>
   toMarkdown(root, { extensions: [gfmToMarkdown({ tablePipeAlign: false })], bullet: "-", rule: "-", fences: true }).trim();
 
-/** Addresses of `[text][name]`, by name. */
+/** URLs of `[text][name]`, by name. */
 export function definitionsOf(root: Root): ReadonlyMap<string, Definition> {
   const found = new Map<string, Definition>();
   const walk = (node: Nodes, depth: number): void => {
@@ -28,10 +24,10 @@ export function definitionsOf(root: Root): ReadonlyMap<string, Definition> {
   return found;
 }
 
-/** Addresses that may be linked; others stand as text, because they could run something in the reader's browser. */
+/** Whether a URL may be a link. Others become text, because they could run code in the reader's browser. */
 export const isSafeLink = (url: string): boolean => /^(https?:\/\/|mailto:|tel:|ftp:\/\/)/i.test(url.trim());
 
-/** HTML is text to these platforms; comments in it are for nobody's eyes, and a line break is one. */
+/** HTML becomes text, without its comments. `null` for a line break. */
 export function textOfHtml(html: string): string | null {
   if (/^<br\s*\/?>$/i.test(html.trim())) return null;
   return html.replace(/<!--[\s\S]*?(-->|$)/g, "");

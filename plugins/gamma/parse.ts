@@ -11,10 +11,11 @@ import {
 import { isKey, projectOfKey } from "./address.ts";
 import { isMarked } from "./bodies.ts";
 import { changeKey } from "./change-key.ts";
+import type { Convert } from "./conversions.ts";
 import { eventText } from "./event-text.ts";
 
 /** Parses any event. Never throws, whatever the payload is. */
-export function parse({ headers, payload }: WebhookPayload): SourceEvent {
+export async function parse(convert: Convert, { headers, payload }: WebhookPayload): Promise<SourceEvent> {
   // The platform calls it jira:issue_created; event mappings call it gamma:issue_created.
   const event_name =
     stringAt(payload, ["webhookEvent"], 200)
@@ -27,7 +28,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     action: null,
     subject: subjectOf(payload),
     actor: actorOf(event_name, payload),
-    text: eventText(event_name, payload),
+    text: await eventText(convert, event_name, payload),
     marked: event_name.startsWith("comment_") && isMarked(valueAt(payload, "comment", "body")),
     occurred_at: occurredAt(event_name, payload),
     missing_field: event_name === "" ? "webhookEvent" : lacking(event_name, payload),

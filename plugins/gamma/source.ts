@@ -2,21 +2,27 @@ import type { CallContext, HttpClient, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { keyOf } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
+import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
 
-export function gammaSource(clientOf: (connection: Settings) => HttpClient): Source<typeof settings> {
-  const account = ({ connection, signal }: CallContext<Settings>) => ({ client: clientOf(connection), connection, signal });
+export function gammaSource(clientOf: (connection: Settings) => HttpClient, convert: Convert): Source<typeof settings> {
+  const account = ({ connection, signal }: CallContext<Settings>) => ({
+    client: clientOf(connection),
+    connection,
+    convert,
+    signal,
+  });
   return {
     about: "Jira REST API: version 3 for Cloud, version 2 for Server and Data Center.",
     connection: settings,
     secrets: ["api_token", "webhook_secret"],
     required: ["url", "api_token"],
     verify,
-    parse,
+    parse: (request) => parse(convert, request),
     account: ({ connection, signal }) => accountOf(clientOf(connection), signal),
     check: (call) => check(clientOf, call),
     deliver: ({ subject, body }, call) => postComment(account(call), keyOf(subject.issue, subject.project), body, call.key),

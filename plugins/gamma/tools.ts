@@ -3,6 +3,7 @@ import { z } from "zod";
 import { keyOf } from "./address.ts";
 import { bodyOf, markdownOf } from "./bodies.ts";
 import { findComment, postComment } from "./comments.ts";
+import type { Convert } from "./conversions.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 import { findTransition, transition } from "./transitions.ts";
@@ -15,14 +16,14 @@ const { issue, project, body, description } = issueParameters({
   project: 'Key of the project, "PROJ".',
 });
 
-export const gammaTools = (clientOf: ClientOf) => ({
-  add_comment: addComment(clientOf),
-  update_description: updateDescription(clientOf),
-  get_issue: getIssue(clientOf),
+export const gammaTools = (clientOf: ClientOf, convert: Convert) => ({
+  add_comment: addComment(clientOf, convert),
+  update_description: updateDescription(clientOf, convert),
+  get_issue: getIssue(clientOf, convert),
   transition_issue: transitionIssue(clientOf),
 });
 
-const addComment = (clientOf: ClientOf) =>
+const addComment = (clientOf: ClientOf, convert: Convert) =>
   tool<typeof addCommentInput, typeof postedComment, Settings>({
     about: "Add a comment to an issue.",
     category,
@@ -30,13 +31,18 @@ const addComment = (clientOf: ClientOf) =>
     input: addCommentInput,
     output: postedComment,
     run: (input, { connection, key, signal }) =>
-      postComment({ client: clientOf(connection), connection, signal }, keyOf(input.issue, input.project), input.body, key),
+      postComment(
+        { client: clientOf(connection), connection, convert, signal },
+        keyOf(input.issue, input.project),
+        input.body,
+        key,
+      ),
     find: (input, { connection, key, signal }) =>
-      findComment({ client: clientOf(connection), connection, signal }, keyOf(input.issue, input.project), key),
+      findComment({ client: clientOf(connection), connection, convert, signal }, keyOf(input.issue, input.project), key),
   });
 const addCommentInput = z.object({ issue, project, body });
 
-const updateDescription = (clientOf: ClientOf) =>
+const updateDescription = (clientOf: ClientOf, convert: Convert) =>
   tool<typeof descriptionInput, typeof described, Settings>({
     about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
     category,
@@ -46,7 +52,7 @@ const updateDescription = (clientOf: ClientOf) =>
     output: described,
     run: async (input, { connection, signal }) => {
       const key = keyOf(input.issue, input.project);
-      const body = { fields: { description: bodyOf(input.description, connection) } };
+      const body = { fields: { description: await bodyOf(convert, input.description, connection) } };
       await clientOf(connection).write({ route: "PUT /issue/{key}", path: { key }, body, schema: shapes.nothing, signal });
       return { issue: key, url: `${webOf(connection)}/browse/${key}` };
     },
@@ -73,7 +79,7 @@ const transitionInput = z.object({
 });
 const transitioned = z.object({ issue: z.string(), transition: z.string(), status: z.string().nullable() });
 
-const getIssue = (clientOf: ClientOf) =>
+const getIssue = (clientOf: ClientOf, convert: Convert) =>
   tool<typeof issueInput, typeof issueOutput, Settings>({
     about: "Read an issue: title, state, description, labels and its last 30 comments.",
     category,
@@ -96,12 +102,17 @@ const getIssue = (clientOf: ClientOf) =>
         state: found.status?.name ?? "",
         type: found.issuetype?.name ?? null,
         priority: found.priority?.name ?? null,
-        description: markdownOf(found.description),
+        description: await markdownOf(convert, found.description),
         labels: found.labels ?? [],
         assignee: found.assignee?.displayName ?? null,
         author: found.reporter?.displayName ?? null,
         url: `${webOf(connection)}/browse/${data.key}`,
-        comments: comments.reverse().map((one) => ({ author: one.author?.displayName ?? null, body: markdownOf(one.body) })),
+        comments: await Promise.all(
+          comments.reverse().map(async (one) => ({
+            author: one.author?.displayName ?? null,
+            body: await markdownOf(convert, one.body),
+          })),
+        ),
       };
     },
   });

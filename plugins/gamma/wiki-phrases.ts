@@ -3,23 +3,23 @@ import { deepest } from "./markdown.ts";
 import { merged } from "./merged-phrases.ts";
 import { emoticons } from "./wiki-signs.ts";
 
-/** How far the other half of a pair of signs may be. */
+/** Longest distance between the two halves of a pair of characters. */
 const reach = 2_000;
 const styles: Readonly<Record<string, "strong" | "emphasis" | "delete" | null>> = {
   ...{ "*": "strong", _: "emphasis", "-": "delete", "??": "emphasis" },
-  // Markdown has none of these: their text stays.
+  // Markdown has no equivalent: only their text is kept.
   ...{ "+": null, "^": null, "~": null },
 };
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: " " };
 
 interface Found {
   readonly nodes: readonly PhrasingContent[];
-  /** Where the text goes on. */
+  /** Where the text after it begins. */
   readonly end: number;
 }
 type Reader = (text: string, at: number, depth: number) => Found | null;
 
-/** Wiki markup inside of lines. Lines end with a break. */
+/** Inline wiki markup. Line ends become breaks. */
 export function wikiPhrases(text: string, depth: number): PhrasingContent[] {
   const nodes: PhrasingContent[] = [];
   let plain = "";
@@ -58,7 +58,7 @@ const match = (pattern: RegExp, text: string, at: number): RegExpExecArray | nul
 const isWord = (sign: string | undefined): boolean => sign !== undefined && /[\p{L}\p{N}]/u.test(sign);
 const isSpace = (sign: string | undefined): boolean => sign === undefined || /\s/.test(sign);
 
-/** Where `sign` stands next, unescaped and on the same line; -1 where it does not. */
+/** Position of the next unescaped `sign` on the same line; -1 if there is none. */
 function closing(text: string, sign: string, from: number, fits: (at: number) => boolean = () => true): number {
   const last = Math.min(text.length, from + reach);
   for (let at = from; at < last; at++) {
@@ -83,7 +83,7 @@ const braced: Reader = (text, at, depth) => {
   return end < 0 ? null : styled(sign, text.slice(at + whole.length, end), end + whole.length, depth);
 };
 
-/** `*x*` stands between words. */
+/** `*x*` works only between words. */
 const between: Reader = (text, at, depth) => {
   const [sign = ""] = match(/\?\?|[*_+^~-]/y, text, at) ?? [];
   const start = at + sign.length;
@@ -103,7 +103,7 @@ const code: Reader = (text, at) => {
   return { nodes: value === "" ? [] : [{ type: "inlineCode", value }], end: end + 2 };
 };
 
-/** Colours and anchors have no counterpart. */
+/** Colours and anchors have no equivalent. */
 const dropped: Reader = (text, at) => {
   const [whole] = match(/\{(?:color|anchor)(?::[^}\n]{0,200})?\}/iy, text, at) ?? [];
   return whole === undefined ? null : { nodes: [], end: at + whole.length };
@@ -134,7 +134,7 @@ const address: Reader = (text, at) => {
   return url ? linked(url, [{ type: "text", value: url }], at + url.length) : null;
 };
 
-/** `!shot.png|thumbnail!`: what is attached cannot be shown, what has an address is linked. */
+/** `!shot.png|thumbnail!`: an attachment becomes text, a URL becomes an image. */
 const image: Reader = (text, at) => {
   if (isWord(text[at - 1])) return null;
   const [whole, name = ""] = match(/!([^\s!|\\][^!|\n\\]{0,500})(?:\|[^!\n]{0,500})?!/y, text, at) ?? [];
@@ -173,7 +173,7 @@ const unescaped = (text: string): string =>
     sign !== undefined ? sign : number !== undefined ? (characterOf(Number(number)) ?? whole) : (entities[name] ?? whole),
   );
 
-/** By the sign that each begins with. */
+/** Readers by the character that their markup begins with. */
 const readers: Readonly<Record<string, readonly Reader[]>> = {
   ...{ "{": [code, braced, dropped], "[": [link], "!": [image], "\\": [escapedSign], "&": [entity], "\n": [line] },
   ...{ "*": [between], _: [between], "-": [between], "+": [between], "^": [between], "~": [between], "?": [between] },

@@ -4,38 +4,19 @@ import { boxOf } from "./list-box.ts";
 import { deepest, writeMarkdown } from "./markdown.ts";
 import { wikiPhrases } from "./wiki-phrases.ts";
 
-/** Signs that may mean something, in one paragraph and in all. Readers and writers need time by the square of the first. */
-const mostInParagraph = 800;
-const mostInAll = 4_000;
-
 /**
- * Wiki markup, which Server keeps and which webhooks of Cloud tell too, as Markdown. Never throws: what is no markup is text.
- * What is so entangled that it would hold up the process is handed on as it is.
+ * Wiki markup as Markdown: the format of Server's texts, and of Cloud's in webhooks. Never throws: what is not markup is text.
+ * Its time may grow with the square of the input, so run it in a worker thread.
  */
 export function wikiToMarkdown(wiki: string): string {
   const text = sanitizeText(wiki).replace(/\r\n?/g, "\n");
-  if (isEntangled(text)) return text;
   const root: Root = { type: "root", children: blocks(text, 0) };
   return writeMarkdown(root);
 }
 
-function isEntangled(text: string): boolean {
-  let [all, inParagraph, last] = [0, 0, ""];
-  for (const sign of text) {
-    if (sign === "\n" && last === "\n") inParagraph = 0;
-    else if ("\n*_+^~?!&\\{[|-(#".includes(sign)) {
-      all += 1;
-      inParagraph += 1;
-    }
-    if (inParagraph > mostInParagraph || all > mostInAll) return true;
-    last = sign;
-  }
-  return false;
-}
-
 const macro = /\{(code|noformat|quote|panel)(?::([^}\n]{0,500}))?\}/iy;
 
-/** Code and quotations may stand anywhere in a text; what stands between them is read line by line. */
+/** Code and quotations may begin anywhere in a text; the text between them is read line by line. */
 function blocks(text: string, depth: number): BlockContent[] {
   if (depth > deepest) return [];
   const found: BlockContent[] = [];
@@ -73,7 +54,7 @@ function next(text: string, at: number): number {
 function made(name: string, parameters: string, inner: string, depth: number): BlockContent {
   if (/^(quote|panel)$/i.test(name)) return { type: "blockquote", children: blocks(inner, depth + 1) };
   const lang = parameters.split("|").find((one) => /^[\w+#-]{1,30}$/.test(one)) ?? null;
-  // Our own writer keeps the ends of macros apart, see markdown-to-wiki.ts.
+  // Removes the zero-width character that markdown-to-wiki.ts inserts.
   const value = inner
     .replace(/^[^\S\n]*\n/, "")
     .replace(/\n[^\S\n]*$/, "")
@@ -87,7 +68,7 @@ interface Item {
 }
 const item = /^\s*([*#]{1,20}|-{1,3})[^\S\n]+(.*)$/;
 
-/** Text without macros, line by line: each kind of line ends what stood before it. */
+/** Reads text without macros line by line: a line of another kind ends the block before it. */
 function linesOf(text: string, depth: number): BlockContent[] {
   const found: BlockContent[] = [];
   let [paragraph, rows, items]: [string[], string[], Item[]] = [[], [], []];
@@ -118,7 +99,7 @@ function linesOf(text: string, depth: number): BlockContent[] {
   return found.filter((one) => one.type !== "paragraph" || one.children.length > 0);
 }
 
-/** What is whole on one line; `null` for other lines. */
+/** Blocks of one line; `null` for other lines. */
 function single(line: string, depth: number): BlockContent[] | null {
   if (/^\s*-{4,}\s*$/.test(line)) return [{ type: "thematicBreak" }];
   const [, level, title = ""] = /^\s*h([1-6])\.\s+(.*)$/.exec(line) ?? [];
@@ -165,7 +146,7 @@ function table(rows: readonly string[], depth: number): BlockContent {
 /** A cell of a Markdown table holds one line. */
 const unbroken = (node: PhrasingContent): PhrasingContent => (node.type === "break" ? { type: "text", value: " " } : node);
 
-/** Bars part cells, but not those of links and code, nor escaped ones. */
+/** Splits a row at its bars, except those in links and code and escaped ones. */
 function cellsOf(row: string): string[] {
   const parts = row.replace(/^\|\|?/, "").replace(/(?<!\\)\|\|?$/, "");
   const pieces = /\\.|\{\{(?:\\.|[^\\}]){0,2000}\}\}|\[(?:\\.|[^\\\][\n]){0,2000}\]|\|\|?|[\s\S]/g;

@@ -1,11 +1,12 @@
 import { type CallContext, type HttpClient, type KnowledgePage, type PageList, PluginError } from "@signalbox/sdk";
 import { z } from "zod";
+import type { ToMarkdown } from "./conversions.ts";
 import type { Settings } from "./settings.ts";
 
 /** One of the wiki's two APIs. */
 export interface WikiApi {
   list(client: HttpClient, from: { readonly cursor: string | null }, call: CallContext<Settings>): Promise<PageList>;
-  read(client: HttpClient, ids: readonly string[], call: CallContext<Settings>): Promise<KnowledgePage[]>;
+  read(client: HttpClient, ids: readonly string[], call: CallContext<Settings>, toMarkdown: ToMarkdown): Promise<KnowledgePage[]>;
 }
 
 /** Where a listing continues: a configured space, and the wiki's own cursor within it. */

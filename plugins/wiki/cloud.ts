@@ -1,9 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CallContext, HttpClient, KnowledgePage } from "@signalbox/sdk";
 import { z } from "zod";
 import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
 import { type Settings, spacesOf, webOf } from "./settings.ts";
-import { storageToMarkdown } from "./storage-to-markdown.ts";
 
 /** https://developer.atlassian.com/cloud/confluence/rest/v2/ */
 const id = z.union([z.string(), z.number()]).transform(String);
@@ -40,7 +38,7 @@ export const cloud: WikiApi = {
     };
   },
 
-  async read(client, ids, call) {
+  async read(client, ids, call, toMarkdown) {
     const numbers = ids.filter((one) => /^\d{1,20}$/.test(one));
     if (numbers.length === 0) return [];
     const { connection, signal } = call;
@@ -61,10 +59,8 @@ export const cloud: WikiApi = {
         title: page.title,
         url: pageUrl(base, webOf(connection), page._links.webui),
         space,
-        body: storageToMarkdown(page.body.storage.value),
+        body: await toMarkdown(page.body.storage.value),
       });
-      // Pages may be long, and the host has others to answer.
-      await nextTurn();
     }
     return read;
   },

@@ -1,8 +1,8 @@
 import { type HttpClient, type KnowledgePage, PluginError } from "@signalbox/sdk";
 import { z } from "zod";
 import { cursorAfter, noSpace, pageUrl, parameterOf, positionOf, revisionOf, type WikiApi } from "./api.ts";
+import type { ToMarkdown } from "./conversions.ts";
 import { type Settings, spacesOf, webOf } from "./settings.ts";
-import { storageToMarkdown } from "./storage-to-markdown.ts";
 
 /** https://developer.atlassian.com/server/confluence/rest/ */
 const id = z.union([z.string(), z.number()]).transform(String);
@@ -43,11 +43,11 @@ export const dataCenter: WikiApi = {
     };
   },
 
-  async read(client, ids, { connection, signal }) {
+  async read(client, ids, { connection, signal }, toMarkdown) {
     const spaces = spacesOf(connection);
     const keys = new Set(spaces.map((key) => key.toLowerCase()));
     // The only request for several pages uses the search index, which lags behind. The client limits concurrency.
-    const pages = await Promise.all(ids.map((one) => readOne(client, one, connection, signal)));
+    const pages = await Promise.all(ids.map((one) => readOne(client, one, connection, signal, toMarkdown)));
     // The pages of a space that is no longer visible are missing too, and would be taken for deleted.
     if (pages.includes(null)) for (const key of spaces) await mustSee(client, key, signal);
     return pages.filter((page) => page !== null && keys.has(page.space?.toLowerCase() ?? "")) as KnowledgePage[];
@@ -68,6 +68,7 @@ async function readOne(
   page: string,
   connection: Settings,
   signal: AbortSignal,
+  toMarkdown: ToMarkdown,
 ): Promise<KnowledgePage | null> {
   try {
     const { data } = await client.read({
@@ -84,7 +85,7 @@ async function readOne(
       title: data.title,
       url: pageUrl(data._links.base, webOf(connection), data._links.webui),
       space: data.space.key,
-      body: storageToMarkdown(data.body.storage.value),
+      body: await toMarkdown(data.body.storage.value),
     };
   } catch (error) {
     // The wiki answers 404 or 403 for a page that this account may not view.

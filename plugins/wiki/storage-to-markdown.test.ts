@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { storageToMarkdown } from "./storage-to-markdown.ts";
 
@@ -36,4 +37,46 @@ test.each([
   ["<blockquote><p>a</p><p>b</p></blockquote>", "> a\n> \n> b"],
 ])("%s", (storage, markdown) => {
   expect(storageToMarkdown(storage).replace(/ +$/gm, "")).toBe(markdown.replace(/ +$/gm, ""));
+});
+
+test.each(["<b><i ", "<a", "<p></div></p>x", "</b></b><i ", "<ac:structured-macro><b><", "<![CDATA[<b", "<b/><i/ <u"])(
+  "%s does not throw",
+  (storage) => {
+    expect(storageToMarkdown(storage)).toEqual(expect.any(String));
+  },
+);
+
+test("reads any text", () => {
+  const pieces = fc.constantFrom(
+    "<",
+    ">",
+    "</",
+    "/>",
+    "<b>",
+    "</b>",
+    "<i ",
+    "<ac:link>",
+    "<![CDATA[",
+    "]]>",
+    "<pre>",
+    "&",
+    ";",
+    "x",
+    '"',
+    "=",
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.array(pieces, { maxLength: 30 }).map((parts) => parts.join("")),
+        fc.string({ unit: "binary", maxLength: 200 }),
+      ),
+      (storage) => void storageToMarkdown(storage),
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("a tag cut off by the end does not close another one", () => {
+  expect(storageToMarkdown("<h1>a</h1><p>b <b>c<i ")).toBe("# a\n\nb c");
 });

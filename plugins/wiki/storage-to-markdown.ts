@@ -10,13 +10,13 @@ interface Frame {
   text: string;
 }
 
-/** Deeper elements count as part of the one they are in: nobody nests so deep, except to break a parser. */
+/** Deepest nesting. Deeper elements are dropped, but their text is kept. */
 const deepest = 100;
 const keepsSpace = new Set(["pre", "ac:plain-text-body", "ac:plain-text-link-body"]);
 
 /**
- * The wiki's storage format (XHTML with macros) as Markdown, as far as it is searched: headings, paragraphs, lists, tables,
- * code, links. Anything can be given; nothing throws.
+ * The wiki's storage format (XHTML with macros) as Markdown for search: headings, paragraphs, lists, tables, code, links.
+ * Never throws, whatever the input is.
  */
 export function storageToMarkdown(storage: string): string {
   const stack: Frame[] = [{ name: "", attributes: {}, parameters: new Map(), text: "" }];
@@ -40,11 +40,13 @@ export function storageToMarkdown(storage: string): string {
         const frame = top();
         frame.text += preserved > 0 ? text : escapeHeading(text.replace(/\s+/g, " "), frame.text);
       },
-      onclosetag: () => {
+      onclosetag: (name) => {
         if (ignored > 0) {
           ignored--;
           return;
         }
+        // The parser also closes a tag that the input ends in, which was never opened.
+        if (stack.length === 1 || top().name !== name) return;
         const frame = stack.pop() as Frame;
         if (drops(frame.name)) {
           dropping--;
@@ -70,11 +72,11 @@ function close(frame: Frame, parent: Frame): void {
   parent.text += startsBlock(frame.name, frame.attributes) ? `\n\n${text}\n\n` : text;
 }
 
-/** A line of prose that begins like a heading is none. */
+/** Escapes text that would be read as a heading. */
 const escapeHeading = (text: string, before: string): string =>
   /^ ?#{1,6}(?: |$)/.test(text) && /(?:^|\n)\s*$/.test(before.slice(-20)) ? text.replace("#", "\\#") : text;
 
-/** One blank line between blocks, no space at the ends of lines; what is fenced stays as it is. */
+/** Leaves one blank line between blocks and no trailing spaces. Fenced code is not changed. */
 function tidy(text: string): string {
   const lines: string[] = [];
   let fence = "";

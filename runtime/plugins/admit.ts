@@ -40,6 +40,7 @@ export const capabilityNames: readonly string[] = [
   "vectors",
   "operations",
   "trackers",
+  "offload",
 ];
 
 /** What a plugin says of itself, in its value or in its manifest. */

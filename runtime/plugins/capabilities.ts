@@ -5,7 +5,7 @@ import type { Log } from "../platform/log.ts";
 
 /** What the host has beside the capabilities that are made for each plugin. */
 export type Grants = Partial<
-  Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers" | "throttle">
+  Pick<Capabilities, "sql" | "redis" | "secret" | "embed" | "vectors" | "operations" | "trackers" | "throttle" | "offload">
 >;
 
 /** Whom a plugin's `fetch` may reach beside the hosts that it declares. */

@@ -3,6 +3,7 @@ import { contributionKinds } from "@signalbox/sdk/manifest";
 import type { Log } from "../platform/log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
 import { capabilitiesFor, type Grants, type Reach } from "./capabilities.ts";
+import type { OffloadFor } from "./offload.ts";
 
 /** Name of the message queue that the database itself is; no plugin's can have it. */
 export const ownQueue = "postgres";
@@ -31,6 +32,10 @@ export interface LoadOptions {
   readonly given?: { readonly hostsOf: (plugin: string) => readonly string[]; readonly fetch: typeof globalThis.fetch };
   /** What the host has beside; the database and Redis are handed to built-ins only. */
   readonly grants?: Grants;
+  /** Absent: no plugin may need `offload`. */
+  readonly offloadFor?: OffloadFor;
+  /** URL of the module of a plugin that is not built in. */
+  readonly module?: string;
   readonly log: Log;
   readonly setupMs?: number;
 }
@@ -54,6 +59,7 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
   const settings = options.configOf(plugin.id);
   const capabilities = capabilitiesFor(plugin, reachOf(plugin.id, options), options.log, {
     secret: async (name) => settings[name] ?? null,
+    ...(options.offloadFor && { offload: options.offloadFor(plugin, options.module) }),
     ...options.grants,
   });
   let timer: ReturnType<typeof setTimeout> | undefined;

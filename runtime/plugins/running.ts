@@ -80,7 +80,8 @@ async function trusted(
   options: TakeInOptions,
 ): Promise<Running> {
   const { file } = cachedBundle(bytes);
-  const module = (await import(pathToFileURL(file).href)) as { default?: unknown };
+  const url = pathToFileURL(file).href;
+  const module = (await import(url)) as { default?: unknown };
   const plugin: Plugin = admit(module.default, taken);
   const said = `${plugin.id}@${plugin.version}`;
   if (trust !== `${said}#${sha256}`)
@@ -88,7 +89,7 @@ async function trusted(
       "MODIFIED",
       `SIGNALBOX_TRUSTED_PLUGINS: expected ${trust.split("#")[0]}; the file with this SHA-256 is ${said}.`,
     );
-  const contributions = await setUp(plugin, options.inProcess);
+  const contributions = await setUp(plugin, { ...options.inProcess, module: url });
   const described = { id: plugin.id, version: plugin.version, sdk: plugin.sdk, needs: plugin.needs, hosts: plugin.hosts ?? [] };
   const known =
     manifest ??

@@ -6,6 +6,7 @@ import { connectionsOf } from "../plugins/connections.ts";
 import { createHost } from "../plugins/host.ts";
 import { loadBuiltIns } from "../plugins/load.ts";
 import { createLogTail } from "../plugins/log-tail.ts";
+import { openOffload } from "../plugins/offload.ts";
 import { openFleet } from "../plugins/plugin-manager.ts";
 import { openAccess } from "../use-cases/access.ts";
 import type { Closing } from "./closing.ts";
@@ -29,7 +30,9 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
   const lent = { embed, pace, operations, trackers };
   const { hostsOf } = connections;
   const userHostsOf = (id: string) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)];
-  const setUp = { hostsOf, fetch, log, given: { hostsOf: userHostsOf, fetch: guard.fetch } };
+  const { offloadFor, close: closeOffload } = openOffload();
+  closing.add(closeOffload);
+  const setUp = { hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } };
   // Without a Redis its plugins have nothing to work on.
   const usable = builtIns.filter(({ needs }) => ground.redis || !needs.includes("redis"));
   const grants = { ...ground.grants, ...lent };

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { CallContext, Capabilities, CapabilityName, Contributions, Json } from "../contract.ts";
 import { fetchOnce } from "../fetch-once.ts";
 import type { DistanceMetric, VectorSettings } from "../memory.ts";
+import type { Offload } from "../offload.ts";
 import { inMemoryThrottle } from "../pace-access.ts";
 import type { Plugin } from "../plugin.ts";
 
@@ -32,9 +33,21 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
       projectId: async (_, name) => name,
     },
     vectors: testVectors(8),
+    offload: inProcess,
     ...given,
   };
 }
+
+/** Stands for the plugin's own functions, called in this process: `setUp` puts them in. */
+const inProcess: Offload = () => absent("offload");
+const offloadIn =
+  ({ offloaded = {} }: Plugin): Offload =>
+  async (name, ...input) => {
+    const run = offloaded[name] as ((...input: unknown[]) => unknown) | undefined;
+    if (!run) throw new Error(`offload: the plugin has no offloaded function "${name}"`);
+    // Through JSON, as between two threads.
+    return JSON.parse(JSON.stringify(await run(...(JSON.parse(JSON.stringify(input)) as unknown[])))) as never;
+  };
 
 const absent = (name: string): Promise<never> =>
   Promise.reject(new Error(`This test has no ${name}: hand one in with fakeCapabilities({ ${name} })`));
@@ -56,7 +69,7 @@ export async function setUpPlugin(
   const config = plugin.config.parse(given.config ?? {});
   const granted = plugin.needs.map((need: CapabilityName) => {
     assert.ok(need in capabilities, `needs: "${need}" is no capability; there are ${Object.keys(capabilities).join(", ")}`);
-    return [need, capabilities[need]];
+    return [need, need === "offload" && capabilities.offload === inProcess ? offloadIn(plugin) : capabilities[need]];
   });
   return plugin.setup(Object.freeze({ config, ...Object.fromEntries(granted) }));
 }

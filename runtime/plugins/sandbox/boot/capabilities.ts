@@ -12,8 +12,10 @@ export interface Facts {
   readonly trackers?: readonly string[];
 }
 
+type Offloaded = Readonly<Record<string, (...input: unknown[]) => unknown>>;
+
 /** The capabilities that a plugin names in `needs`, each a question to the host. */
-export function proxies(needs: readonly string[], facts: Facts): Record<string, unknown> {
+export function proxies(needs: readonly string[], facts: Facts, offloaded: Offloaded = {}): Record<string, unknown> {
   const all: Record<string, unknown> = {
     log: (message: string, fields?: unknown) => tell("log", { message: String(message), fields: fields ?? {} }),
     fetch: hostFetch,
@@ -21,6 +23,12 @@ export function proxies(needs: readonly string[], facts: Facts): Record<string, 
     embed: (texts: readonly string[]) => ask("embed", { texts }),
     operations: { call: (id: string, input: unknown) => ask("operations", { id, input }) },
     vectors: facts.vectors,
+    // This process is not the host's event loop, and the host can end it: the functions run here.
+    offload: async (name: string, ...input: unknown[]) => {
+      const run = Object.hasOwn(offloaded, name) ? offloaded[name] : undefined;
+      if (!run) throw new Error(`offload: the plugin has no offloaded function "${name}"`);
+      return run(...input);
+    },
     throttle: {
       reserve: (key: string, interval: number) => ask("throttle.reserve", { key, interval }),
       block: (key: string, ms: number) => ask("throttle.block", { key, ms }),

@@ -12,6 +12,7 @@ export interface Plugin {
   readonly needs: readonly string[];
   readonly hosts?: readonly string[];
   readonly config: Schema;
+  readonly offloaded?: Readonly<Record<string, (...input: unknown[]) => unknown>>;
   setup(context: unknown): unknown;
 }
 interface Schema {
@@ -51,7 +52,7 @@ export class Contract1 {
       throw new BootError("BAD_CONFIG", `${plugin.id}: its settings are not valid: ${messageOf(error)}`);
     }
     try {
-      const made = await plugin.setup({ ...proxies(plugin.needs, facts), config: parsed });
+      const made = await plugin.setup({ ...proxies(plugin.needs, facts, plugin.offloaded), config: parsed });
       if (typeof made !== "object" || made === null) throw new Error("it returned no object of contributions");
       this.#contributions = made as Contributions;
     } catch (error) {

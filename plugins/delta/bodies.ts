@@ -1,0 +1,49 @@
+import {
+  invisibleMarker,
+  plainMarkdown,
+  plainNote,
+  sanitizeText,
+  stripInvisibleMarker,
+  textOfMarkup,
+  truncate,
+} from "@signalbox/sdk";
+import type { Convert } from "./conversions.ts";
+
+/** Longest text that is posted, in characters; the platform documents no limit. */
+const longest = 100_000;
+/** Longest HTML that is read, in characters. */
+const longestHtml = 262_144;
+
+/** Converts Markdown to the platform's HTML; to plain text if that fails. */
+export async function htmlOf(convert: Convert, markdown: string): Promise<string> {
+  const text = stripInvisibleMarker(sanitizeText(markdown));
+  const note = `> **Cut off.** This text has ${markdown.length} characters; ${longest} are shown. The end is missing.\n\n`;
+  const shown = text.length <= longest ? text : note + truncate(text, longest - note.length);
+  return convert("markdownToHtml", shown).catch(() => plainHtml(shown));
+}
+
+/** The same with the marker of `key` in front: not every webhook contains a comment's external id, but all contain its text. */
+export const markedHtml = async (convert: Convert, markdown: string, key: string): Promise<string> =>
+  withMarker(await htmlOf(convert, markdown), key);
+
+export function withMarker(html: string, key: string): string {
+  const marker = invisibleMarker(key);
+  const first = /^<(?:p|h[1-6])>/.exec(html)?.[0];
+  return first ? first + marker + html.slice(first.length) : `<p>${marker}</p>\n${html}`;
+}
+
+const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+
+/** Text as HTML that shows it unchanged. */
+export function plainHtml(text: string): string {
+  const escaped = text.replace(/[&<>]/g, (sign) => entities[sign] as string).replaceAll("\n", "<br>");
+  return `<p><em>${plainNote}</em></p>\n<p>${escaped}</p>`;
+}
+
+/** Converts the platform's HTML to Markdown; to a code block with its text if that fails. */
+export async function markdownOf(convert: Convert, html: string): Promise<string> {
+  const text = sanitizeText(truncate(html, longestHtml));
+  if (text.trim() === "") return "";
+  const markdown = await convert("htmlToMarkdown", text).catch(() => plainMarkdown(textOfMarkup(text)));
+  return stripInvisibleMarker(markdown).trim();
+}

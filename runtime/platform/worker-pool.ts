@@ -1,0 +1,180 @@
+import { Worker } from "node:worker_threads";
+
+export interface WorkerPoolOptions {
+  /** The program of each thread. It answers a `WorkerRequest` with a `WorkerReply`. */
+  readonly entry: URL;
+  readonly size?: number;
+  /** Longest time that a job may run; its thread is then ended and replaced. Milliseconds. */
+  readonly deadlineMs?: number;
+  /** Longest time that a job may wait for a thread. Milliseconds. */
+  readonly queueMs?: number;
+}
+/** Texts, or any JSON value as text: the cost of moving both between threads does not depend on their structure. */
+export type Parcel = { readonly texts: readonly string[] } | { readonly json: string };
+/** `load`: imports a module ahead of its first job. `run`: runs a function of it; `input` are its arguments. */
+export type WorkerRequest = { readonly load: string } | { readonly run: string; readonly module: string; readonly input: Parcel };
+export type WorkerReply =
+  | { readonly loaded: string; readonly error?: string }
+  | { readonly result: Parcel }
+  | { readonly error: string };
+
+/** Why a job has no result. */
+export class WorkerFailure extends Error {
+  override readonly name = "WorkerFailure";
+  readonly code: "timeout" | "unavailable" | "failed";
+  constructor(code: WorkerFailure["code"], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+interface Job {
+  readonly module: string;
+  readonly run: string;
+  readonly input: Parcel;
+  readonly done: (result: Parcel) => void;
+  readonly fail: (error: WorkerFailure) => void;
+  /** The wait for a thread, then the deadline. */
+  timer?: ReturnType<typeof setTimeout>;
+}
+interface Thread {
+  readonly worker: Worker;
+  readonly loaded: Set<string>;
+  job: Job | null;
+}
+
+const mostWaiting = 1_000;
+
+/** Threads that run pure functions. The first starts with the first module, others when jobs wait. Idle threads do not keep the process alive. */
+export class WorkerPool {
+  readonly #entry: URL;
+  readonly #size: number;
+  readonly #deadlineMs: number;
+  readonly #queueMs: number;
+  readonly #threads = new Set<Thread>();
+  readonly #modules = new Set<string>();
+  /** Modules that could not be imported, and why. */
+  readonly #broken = new Map<string, string>();
+  #waiting: Job[] = [];
+  #closed = false;
+
+  constructor({ entry, size = 2, deadlineMs = 500, queueMs = 3_000 }: WorkerPoolOptions) {
+    this.#entry = entry;
+    this.#size = size;
+    this.#deadlineMs = deadlineMs;
+    this.#queueMs = queueMs;
+  }
+
+  /** Makes a module known, so that its jobs do not wait for its import. */
+  load(module: string): void {
+    if (this.#closed || this.#modules.has(module)) return;
+    this.#modules.add(module);
+    if (this.#threads.size === 0) this.#start();
+    else for (const { worker } of this.#threads) worker.postMessage({ load: module } satisfies WorkerRequest);
+  }
+
+  /** Runs the function `run` of a module. Rejects with a `WorkerFailure`. */
+  run(module: string, run: string, input: Parcel): Promise<Parcel> {
+    return new Promise((done, fail) => {
+      if (this.#closed) return fail(new WorkerFailure("unavailable", "the worker threads are stopped"));
+      if (this.#waiting.length >= mostWaiting)
+        return fail(new WorkerFailure("unavailable", `${mostWaiting} jobs already wait for a worker thread`));
+      this.load(module);
+      const job: Job = { module, run, input, done, fail };
+      job.timer = setTimeout(() => this.#expire(job), this.#queueMs);
+      this.#waiting.push(job);
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const error = new WorkerFailure("unavailable", "the worker threads are stopped");
+    for (const job of this.#waiting.splice(0)) this.#settle(job, () => job.fail(error));
+    await Promise.all([...this.#threads].map((thread) => this.#end(thread, error)));
+  }
+
+  #expire(job: Job): void {
+    this.#waiting = this.#waiting.filter((one) => one !== job);
+    job.fail(new WorkerFailure("unavailable", `no worker thread was free within ${this.#queueMs} ms`));
+  }
+
+  #settle(job: Job, act: () => void): void {
+    clearTimeout(job.timer);
+    act();
+  }
+
+  #start(): void {
+    // Nothing of the environment, and a heap of its own: hostile input must neither read a secret nor exhaust the process.
+    const worker = new Worker(this.#entry, { env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 256 } });
+    const thread: Thread = { worker, loaded: new Set(), job: null };
+    this.#threads.add(thread);
+    worker.on("message", (reply: WorkerReply) => this.#receive(thread, reply));
+    worker.on("error", (error) => this.#lost(thread, error instanceof Error ? error.message : String(error)));
+    worker.on("exit", (code) => this.#lost(thread, `exit code ${code}`));
+    for (const module of this.#modules) worker.postMessage({ load: module } satisfies WorkerRequest);
+    // The timers of jobs keep the process alive, not the threads.
+    worker.unref();
+  }
+
+  #receive(thread: Thread, reply: WorkerReply): void {
+    if ("loaded" in reply) {
+      if (reply.error === undefined) thread.loaded.add(reply.loaded);
+      else this.#broken.set(reply.loaded, reply.error);
+    } else {
+      const job = thread.job;
+      thread.job = null;
+      if (job)
+        this.#settle(job, () =>
+          "result" in reply ? job.done(reply.result) : job.fail(new WorkerFailure("failed", reply.error)),
+        );
+    }
+    this.#next();
+  }
+
+  /** Hands waiting jobs to idle threads that have loaded their module. */
+  #next(): void {
+    this.#waiting = this.#waiting.filter((job) => {
+      const reason = this.#broken.get(job.module);
+      if (reason !== undefined) this.#settle(job, () => job.fail(new WorkerFailure("failed", reason)));
+      else {
+        const thread = [...this.#threads].find((one) => one.job === null && one.loaded.has(job.module));
+        if (!thread) return true;
+        this.#give(thread, job);
+      }
+      return false;
+    });
+    const isStarting = [...this.#threads].some(({ loaded }) => loaded.size === 0);
+    if (this.#waiting.length > 0 && this.#threads.size < this.#size && !isStarting && !this.#closed) this.#start();
+  }
+
+  #give(thread: Thread, job: Job): void {
+    clearTimeout(job.timer);
+    thread.job = job;
+    job.timer = setTimeout(() => {
+      // If this thread was busy itself, the result may be here already: messages are read before `setImmediate`.
+      setImmediate(() => {
+        if (thread.job !== job) return;
+        void this.#end(thread, new WorkerFailure("timeout", `${job.run} did not end within ${this.#deadlineMs} ms`));
+        if (!this.#closed) this.#start();
+      });
+    }, this.#deadlineMs);
+    thread.worker.postMessage({ run: job.run, module: job.module, input: job.input } satisfies WorkerRequest);
+  }
+
+  async #end(thread: Thread, error: WorkerFailure): Promise<void> {
+    this.#threads.delete(thread);
+    const job = thread.job;
+    thread.job = null;
+    if (job) this.#settle(job, () => job.fail(error));
+    await thread.worker.terminate();
+  }
+
+  /** A thread that ended by itself, for example because its heap was full. */
+  #lost(thread: Thread, reason: string): void {
+    if (!this.#threads.has(thread)) return;
+    void this.#end(thread, new WorkerFailure("failed", `the worker thread ended: ${reason}`));
+    // One that never loaded anything would end again; the next job tries it.
+    if (thread.loaded.size > 0) this.#next();
+  }
+}

@@ -1,0 +1,383 @@
+import { type Contributions, inMemoryThrottle, type Plugin } from "@signalbox/sdk";
+import { callContext } from "@signalbox/sdk/testing";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { builtIns } from "./built-ins.ts";
+import { type OffloadFor, openOffload } from "./offload.ts";
+
+/** Longest time that one turn of the event loop may use the processor. Milliseconds. */
+const longestStall = 50;
+const mebibyte = 1 << 20;
+const of = (piece: string, size = mebibyte) => piece.repeat(Math.ceil(size / piece.length)).slice(0, size);
+
+const markdown: readonly string[] = [
+  ...["a\n=\n", ">a\n\n", "> a\n\n", "a\n-\n", "- a\n", "* a\n\n", "1. a\n", "> > ", "- - ", "> - "],
+  ...[
+    "*",
+    "**a",
+    "_[",
+    "[",
+    "[a](",
+    "![",
+    "`a``",
+    "~a",
+    "|",
+    "|a|\n|-|\n",
+    "<a href=x>",
+    "<!--",
+    "&#",
+    "[^a]",
+    "\\",
+    "a",
+    " ",
+    "\n",
+    "\t",
+    "```\n",
+  ],
+];
+const html: readonly string[] = [
+  ...[
+    "<a href=x>",
+    "<a href=x>a</a>",
+    "<b>",
+    "<b><i>",
+    "<p><b>",
+    "</b>",
+    "<table>",
+    "<table><tr><td>",
+    "<ul><li>",
+    "<li>a",
+    "<blockquote>",
+  ],
+  ...[
+    "<div>",
+    "<",
+    "<a",
+    "<!--",
+    "<!",
+    "<![CDATA[",
+    "&",
+    "&amp",
+    "<pre>`",
+    "<code>*",
+    "<br>",
+    "<font><p>",
+    "<select><option>",
+    "<svg><a>",
+    "<img alt=*>",
+    "a",
+    " ",
+  ],
+];
+const wiki: readonly string[] = [
+  ...[
+    "* a\n",
+    "# a\n",
+    "**** x\n",
+    "*a ",
+    "_a ",
+    "[a|",
+    "[~a",
+    "{*}",
+    "{{",
+    "{code:x}",
+    "{quote}",
+    "{panel}a",
+    "|a",
+    "||a\n",
+    "!a",
+  ],
+  ...["\\", "&#", "(", "h1. ", "bq. a\n", "----\n", "http://a", "??a", ":)", "{color:x}", " ", "a", "\n"],
+];
+const storage: readonly string[] = [
+  ...["<b><i ", "<p>", "<table><tr><td>", "<ul><li>", "<blockquote><p>a</p>", "<pre>`", "<ac:structured-macro><ac:parameter>"],
+  ...["<ac:task>", "<![CDATA[", "]]>", "&", "<", "<h1># ", "\n", " ", "|", "<td>|"],
+];
+
+function nested(levels: number, type: string): unknown {
+  let node: unknown = { type: "text", text: "a" };
+  for (let level = 0; level < levels; level++) node = { type, content: [node] };
+  return { type: "doc", version: 1, content: [node] };
+}
+const paragraph = (text: string, marks: readonly object[] = []) => ({
+  type: "paragraph",
+  content: [{ type: "text", text, marks }],
+});
+const listOf = (type: string, item: string, count: number) => ({
+  ...{ type: "doc", version: 1 },
+  content: [{ type, content: Array.from({ length: count }, () => ({ type: item, content: [paragraph("a*b_c")] })) }],
+});
+const documents: Readonly<Record<string, unknown>> = {
+  "a list of 9,000 items": listOf("bulletList", "listItem", 9_000),
+  tasks: listOf("taskList", "taskItem", 9_000),
+  "a table": {
+    type: "doc",
+    content: [
+      {
+        type: "table",
+        content: Array.from({ length: 90 }, () => ({
+          type: "tableRow",
+          content: Array.from({ length: 90 }, () => ({ type: "tableCell", content: [paragraph("a|b")] })),
+        })),
+      },
+    ],
+  },
+  "one long text": { type: "doc", content: [paragraph(of("*_[", 900_000))] },
+  "many short texts": {
+    type: "doc",
+    content: [
+      {
+        type: "paragraph",
+        content: Array.from({ length: 12_000 }, (_, i) => ({
+          type: "text",
+          text: "*",
+          marks: i % 2 ? [{ type: "em" }] : [{ type: "strong" }],
+        })),
+      },
+    ],
+  },
+  "50 levels": nested(50, "blockquote"),
+  "5,000 levels": nested(5_000, "bulletList"),
+  "20,000 levels": nested(20_000, "panel"),
+};
+
+let plugins: Readonly<Record<string, Contributions>> = {};
+/** What the platform answers to every request of the plugins. */
+let answer: unknown = {};
+const fetch: typeof globalThis.fetch = async () => Response.json(answer);
+
+/** Sets the plugins up with worker threads of their own. */
+function useThreads(limits: { readonly deadlineMs?: number; readonly queueMs?: number }) {
+  const opened: { offload?: ReturnType<typeof openOffload> } = {};
+  beforeAll(async () => {
+    const offload = openOffload(limits);
+    opened.offload = offload;
+    const names = ["alpha", "beta", "gamma", "delta", "wiki"] as const;
+    const made = names.map(async (id) => [id, await setUp((await builtIns[id]()).default, offload.offloadFor)] as const);
+    plugins = Object.fromEntries(await Promise.all(made));
+  }, 60_000);
+  afterAll(() => opened.offload?.close());
+  return (plugin: Plugin, module?: string) => (opened.offload as ReturnType<typeof openOffload>).offloadFor(plugin, module);
+}
+
+const setUp = async (plugin: Plugin, offloadFor: OffloadFor): Promise<Contributions> =>
+  plugin.setup({ config: {}, fetch, pace: inMemoryThrottle(), log: () => {}, offload: offloadFor(plugin) });
+
+/** The most processor time of this thread between two turns of the event loop while `run` lasts. Other threads and processes do not count. */
+async function stallOf(run: () => Promise<unknown>): Promise<number> {
+  const used = () => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1_000;
+  };
+  let [longest, last] = [0, used()];
+  const turn = () => {
+    const now = used();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  const timer = setInterval(turn, 1);
+  try {
+    await run();
+  } finally {
+    turn();
+    clearInterval(timer);
+  }
+  return longest;
+}
+
+const idleFor = (ms: number) => stallOf(() => new Promise((done) => setTimeout(done, ms)));
+
+const parsed = (source: string, headers: Readonly<Record<string, string>>, payload: unknown) =>
+  Promise.resolve(plugins[source]?.sources?.[source]?.parse({ headers, payload: payload as never }));
+const comment = (source: string, connection: Record<string, unknown>, issue: Record<string, unknown>, body: string) => {
+  const tool = plugins[source]?.tools?.add_comment;
+  const settings = plugins[source]?.sources?.[source]?.connection.parse(connection);
+  return Promise.resolve(tool?.run({ ...issue, body }, callContext(settings)));
+};
+
+const gamma = { url: "https://jira.example", email: "a@b.c", api_token: "t" };
+const uuid = "00000000-0000-4000-8000-000000000001";
+const gammaIssue = (description: unknown) => ({ key: "APP-1", fields: { summary: "S", description, project: { key: "APP" } } });
+const server = { ...gamma, is_cloud: false };
+const plane = { api_url: "https://plane.example", api_key: "k", workspace_slug: "w" };
+const gitlab = { url: "https://git.example", token: "t" };
+
+interface Way {
+  readonly name: string;
+  /** Pieces that are repeated up to 1 MiB. */
+  readonly inputs: readonly string[];
+  /** The platform's answer, where it is asked. */
+  readonly reply?: (text: string) => unknown;
+  readonly run: (text: string) => Promise<unknown>;
+}
+const page = (value: string) => ({
+  ...{ id: "1", type: "page", title: "T", version: { number: 1 }, space: { key: "A" } },
+  body: { storage: { value } },
+});
+function readPage(): Promise<unknown> {
+  const source = plugins.wiki?.knowledge?.wiki;
+  const connection = source?.config.parse({ base_url: "https://wiki.example", space_keys: ["A"], is_cloud: false });
+  return Promise.resolve(source?.read(["1"], callContext(connection as never)));
+}
+const deltaData = (html: string) => ({ id: uuid, project: uuid, description_html: `<p>${html}` });
+const repository = { full_name: "a/b" };
+const project = { path_with_namespace: "a/b" };
+
+/** Every way of a text into a built-in plugin. */
+const ways: readonly Way[] = [
+  {
+    name: "gamma webhook, wiki markup",
+    inputs: wiki,
+    run: (text) => parsed("gamma", {}, { webhookEvent: "jira:issue_created", issue: gammaIssue(text) }),
+  },
+  {
+    ...{ name: "gamma comment, Cloud", inputs: markdown, reply: () => ({ id: "1", body: null }) },
+    run: (body) => comment("gamma", gamma, { issue: "APP-1" }, body),
+  },
+  {
+    ...{ name: "gamma comment, Server", inputs: markdown, reply: () => ({ id: "1", body: null }) },
+    run: (body) => comment("gamma", server, { issue: "APP-1" }, body),
+  },
+  {
+    ...{ name: "delta webhook", inputs: html },
+    run: (text) => parsed("delta", {}, { event: "issue", action: "created", data: deltaData(text) }),
+  },
+  {
+    ...{ name: "delta comment", inputs: markdown, reply: () => ({ id: uuid }) },
+    run: (body) => comment("delta", plane, { issue: uuid, project: uuid }, body),
+  },
+  { name: "wiki page", inputs: storage, reply: page, run: readPage },
+  {
+    ...{ name: "alpha webhook", inputs: markdown },
+    run: (body) => parsed("alpha", { "x-alpha-event": "issues" }, { action: "opened", issue: { number: 1, body }, repository }),
+  },
+  {
+    ...{ name: "beta webhook", inputs: markdown },
+    run: (description) =>
+      parsed("beta", { "x-beta-event": "Issue Hook" }, { object_attributes: { iid: 1, description }, project }),
+  },
+  {
+    ...{
+      name: "beta comment",
+      inputs: [...markdown, "/close\n", "```\n/a\n```\n", "\r", "~~~\n", "````\n"],
+      reply: () => ({ id: 1, body: "" }),
+    },
+    run: (body) => comment("beta", gitlab, { issue: 1, project: "a/b" }, body),
+  },
+];
+
+function stallOn({ reply, run }: Way, text: string): Promise<number> {
+  answer = reply?.(text);
+  return stallOf(() => run(text));
+}
+
+describe("no text of up to 1 MiB holds the event loop", () => {
+  // Less than in the service, so that inputs which reach the deadline do not take the test long.
+  useThreads({ deadlineMs: 150, queueMs: 30_000 });
+  test.each(ways)(
+    "$name",
+    async (way) => {
+      const idle = await idleFor(100);
+      // The first call compiles what later calls use.
+      await stallOn(way, "*Hello*");
+      const stalls: [piece: string, stall: number][] = [];
+      for (const piece of way.inputs) stalls.push([piece, await stallOn(way, of(piece))]);
+      expect(
+        stalls.filter(([, stall]) => stall > longestStall + idle),
+        `idle: ${idle} ms`,
+      ).toEqual([]);
+    },
+    120_000,
+  );
+
+  test("gamma webhook, documents", async () => {
+    const idle = await idleFor(100);
+    const stalls: Record<string, number> = {};
+    for (const [name, document] of Object.entries(documents)) {
+      const payload = { webhookEvent: "jira:issue_created", issue: gammaIssue(document) };
+      stalls[name] = await stallOf(() => parsed("gamma", {}, payload));
+    }
+    expect(
+      Object.entries(stalls).filter(([, stall]) => stall > longestStall + idle),
+      `idle: ${idle} ms`,
+    ).toEqual([]);
+  }, 60_000);
+
+  test("mixtures", async () => {
+    const idle = await idleFor(100);
+    const mixtures = fc
+      .constantFrom(...ways)
+      .chain((way) => fc.tuple(fc.constant(way), fc.array(fc.constantFrom(...way.inputs), { minLength: 2, maxLength: 4 })));
+    await fc.assert(
+      fc.asyncProperty(mixtures, async ([way, pieces]) => {
+        expect(await stallOn(way, of(pieces.join(""))), way.name).toBeLessThanOrEqual(longestStall + idle);
+      }),
+      { numRuns: 25 },
+    );
+  }, 120_000);
+});
+
+describe("a text that cannot be converted in time", () => {
+  useThreads({ queueMs: 30_000 });
+  const hostile = of("<a href=x>", 200_000);
+  test("is read as plain text", async () => {
+    const data = { id: uuid, project: uuid, description_html: `<p>Hello <b>you</b></p>${hostile}` };
+    const event = await parsed("delta", {}, { event: "issue", action: "created", data });
+    expect(event?.text).toMatch(/plain text[\s\S]*```text\nHello you\n```$/);
+  });
+  test("does not keep the next one from being converted", async () => {
+    const of = (description_html: string) =>
+      parsed("delta", {}, { event: "issue", action: "created", data: { id: uuid, description_html } });
+    const [, event] = await Promise.all([of(`<p>${hostile}`), of("<p><b>a</b></p>"), of(`<p>${hostile}`)]);
+    expect(event?.text).toBe("# Issue\n\n**a**");
+    expect((await of("<p><b>b</b></p>"))?.text).toBe("# Issue\n\n**b**");
+  });
+});
+
+describe("offload", () => {
+  const offloadFor = useThreads({ deadlineMs: 2_000, queueMs: 30_000 });
+  const plugin = {
+    id: "delta",
+    needs: ["offload"],
+    offloaded: { markdownToHtml: () => "", absent: () => "" },
+  } as unknown as Plugin;
+  const call = (name: string, ...input: unknown[]) => offloadFor(plugin)(name as never, ...(input as never[]));
+  test("resolves with the result", async () => expect(await call("markdownToHtml", "**a**")).toBe("<p><strong>a</strong></p>"));
+  test("a deadline is a timeout", async () =>
+    expect(call("markdownToHtml", of("a\n=\n", 200_000))).rejects.toMatchObject({
+      code: "timeout",
+      message: expect.stringContaining("2000 ms"),
+    }));
+  test("what the function throws is failed", async () =>
+    expect(call("markdownToHtml", null)).rejects.toMatchObject({
+      code: "failed",
+      message: expect.stringContaining("delta: markdownToHtml: "),
+    }));
+  test("a function that the plugin does not have is failed", async () => {
+    await expect(call("toString", "x")).rejects.toMatchObject({ code: "failed" });
+    await expect(call("absent", "x")).rejects.toMatchObject({ code: "failed" });
+  });
+  test("input that is not JSON is invalid", async () => {
+    await expect(call("markdownToHtml", 1n)).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(call("markdownToHtml", nested(50_000, "x"))).rejects.toMatchObject({ code: "invalid_input" });
+  });
+  test("a module that cannot be loaded is failed", async () => {
+    const other = offloadFor(plugin, new URL("missing.ts", import.meta.url).href);
+    await expect(other("markdownToHtml", "x" as never)).rejects.toMatchObject({
+      code: "failed",
+      message: expect.stringContaining("missing.ts"),
+    });
+  });
+  test("calls that wait too long, and those at the end, are unavailable", async () => {
+    const short = openOffload({ deadlineMs: 2_000, queueMs: 300 });
+    const run = short.offloadFor(plugin);
+    const slow = of("a\n=\n", 200_000);
+    await run("markdownToHtml", "a" as never).catch(() => {});
+    await Promise.allSettled([run("markdownToHtml", "a" as never), run("markdownToHtml", "a" as never)]);
+    const running = [0, 1].map(() => run("markdownToHtml", slow as never).catch((error) => error.code));
+    await expect(run("markdownToHtml", "b" as never)).rejects.toMatchObject({ code: "unavailable" });
+    await short.close();
+    expect(await Promise.all(running)).toEqual(["unavailable", "unavailable"]);
+    await expect(run("markdownToHtml", "c" as never)).rejects.toMatchObject({ code: "unavailable" });
+  }, 20_000);
+});

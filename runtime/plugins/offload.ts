@@ -1,0 +1,37 @@
+import { type Capabilities, type Plugin, PluginError } from "@signalbox/sdk";
+import { type Parcel, WorkerFailure, WorkerPool } from "../platform/worker-pool.ts";
+
+const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
+
+/** The capability `offload` for plugins in this process. `module`: URL of a plugin that is not built in. */
+export type OffloadFor = (plugin: Plugin, module?: string) => Capabilities["offload"];
+
+/** Worker threads for the capability `offload`. Deadlines and waits are those of `WorkerPool`, unless given. */
+export function openOffload(limits: { readonly deadlineMs?: number; readonly queueMs?: number } = {}): {
+  readonly offloadFor: OffloadFor;
+  close(): Promise<void>;
+} {
+  const pool = new WorkerPool({ entry: new URL(`./offload-worker${extension}`, import.meta.url), ...limits });
+  const offloadFor: OffloadFor = (plugin, module = plugin.id) => {
+    if (plugin.needs.includes("offload")) pool.load(module);
+    return async (name, ...input) => {
+      if (!Object.hasOwn(plugin.offloaded ?? {}, name))
+        throw new PluginError("failed", `${plugin.id} has no offloaded function "${name}"`);
+      const result = await pool.run(module, name, parcelOf(plugin.id, name, input)).catch((error: unknown) => {
+        throw error instanceof WorkerFailure ? new PluginError(error.code, `${plugin.id}: ${error.message}`) : error;
+      });
+      return "texts" in result ? result.texts[0] : JSON.parse(result.json);
+    };
+  };
+  return { offloadFor, close: () => pool.close() };
+}
+
+/** Fails on what is not JSON, and on values nested so deep that they overflow the stack. */
+function parcelOf(plugin: string, name: string, input: readonly unknown[]): Parcel {
+  if (input.every((one) => typeof one === "string")) return { texts: input };
+  try {
+    return { json: JSON.stringify(input) };
+  } catch (error) {
+    throw new PluginError("invalid_input", `${plugin}: the input of ${name} is not JSON: ${(error as Error).message}`);
+  }
+}
