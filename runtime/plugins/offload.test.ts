@@ -147,21 +147,24 @@ let answer: unknown = {};
 const fetch: typeof globalThis.fetch = async () => Response.json(answer);
 
 /** Sets the plugins up with worker threads of their own. */
-function useThreads(limits: { readonly deadlineMs?: number; readonly queueMs?: number }) {
-  const opened: { offload?: ReturnType<typeof openOffload> } = {};
+function useThreads(limits: { readonly deadlineMs?: number; readonly queueMs?: number }): OffloadFor {
+  const closing: (() => Promise<void>)[] = [];
+  let offloadFor: OffloadFor | undefined;
   beforeAll(async () => {
-    const offload = openOffload(limits);
-    opened.offload = offload;
+    const opened = openOffload({ add: (close) => void closing.push(close) }, limits);
+    offloadFor = opened.offloadFor;
     const names = ["alpha", "beta", "gamma", "delta", "wiki"] as const;
-    const made = names.map(async (id) => [id, await setUp((await builtIns[id]()).default, offload.offloadFor)] as const);
+    const made = names.map(async (id) => [id, await setUp((await builtIns[id]()).default, opened.offloadFor)] as const);
     plugins = Object.fromEntries(await Promise.all(made));
   }, 60_000);
-  afterAll(() => opened.offload?.close());
-  return (plugin: Plugin, module?: string) => (opened.offload as ReturnType<typeof openOffload>).offloadFor(plugin, module);
+  afterAll(async () => {
+    for (const close of closing) await close();
+  });
+  return (...given) => (offloadFor as OffloadFor)(...given);
 }
 
 const setUp = async (plugin: Plugin, offloadFor: OffloadFor): Promise<Contributions> =>
-  plugin.setup({ config: {}, fetch, pace: inMemoryThrottle(), log: () => {}, offload: offloadFor(plugin) });
+  plugin.setup({ config: {}, fetch, throttle: inMemoryThrottle(), log: () => {}, offload: offloadFor(plugin) });
 
 /** The most processor time of this thread between two turns of the event loop while `run` lasts. Other threads and processes do not count. */
 async function stallOf(run: () => Promise<unknown>): Promise<number> {
@@ -369,14 +372,15 @@ describe("offload", () => {
     });
   });
   test("calls that wait too long, and those at the end, are unavailable", async () => {
-    const short = openOffload({ deadlineMs: 2_000, queueMs: 300 });
+    const closing: (() => Promise<void>)[] = [];
+    const short = openOffload({ add: (close) => void closing.push(close) }, { deadlineMs: 2_000, queueMs: 300 });
     const run = short.offloadFor(plugin);
     const slow = of("a\n=\n", 200_000);
     await run("markdownToHtml", "a" as never).catch(() => {});
     await Promise.allSettled([run("markdownToHtml", "a" as never), run("markdownToHtml", "a" as never)]);
     const running = [0, 1].map(() => run("markdownToHtml", slow as never).catch((error) => error.code));
     await expect(run("markdownToHtml", "b" as never)).rejects.toMatchObject({ code: "unavailable" });
-    await short.close();
+    for (const close of closing) await close();
     expect(await Promise.all(running)).toEqual(["unavailable", "unavailable"]);
     await expect(run("markdownToHtml", "c" as never)).rejects.toMatchObject({ code: "unavailable" });
   }, 20_000);

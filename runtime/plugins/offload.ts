@@ -6,12 +6,13 @@ const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 /** The capability `offload` for plugins in this process. `module`: URL of a plugin that is not built in. */
 export type OffloadFor = (plugin: Plugin, module?: string) => Capabilities["offload"];
 
-/** Worker threads for the capability `offload`. Deadlines and waits are those of `WorkerPool`, unless given. */
-export function openOffload(limits: { readonly deadlineMs?: number; readonly queueMs?: number } = {}): {
-  readonly offloadFor: OffloadFor;
-  close(): Promise<void>;
-} {
+/** Worker threads for the capability `offload`, ended by `closing`. Deadlines and waits are those of `WorkerPool`, unless given. */
+export function openOffload(
+  closing: { add(close: () => Promise<void>): void },
+  limits: { readonly deadlineMs?: number; readonly queueMs?: number } = {},
+): { readonly offloadFor: OffloadFor } {
   const pool = new WorkerPool({ entry: new URL(`./offload-worker${extension}`, import.meta.url), ...limits });
+  closing.add(() => pool.close());
   const offloadFor: OffloadFor = (plugin, module = plugin.id) => {
     if (plugin.needs.includes("offload")) pool.load(module);
     return async (name, ...input) => {
@@ -23,7 +24,7 @@ export function openOffload(limits: { readonly deadlineMs?: number; readonly que
       return "texts" in result ? result.texts[0] : JSON.parse(result.json);
     };
   };
-  return { offloadFor, close: () => pool.close() };
+  return { offloadFor };
 }
 
 /** Fails on what is not JSON, and on values nested so deep that they overflow the stack. */

@@ -27,11 +27,10 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
   const reach = openEgressAllowlist();
   const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
   /** What the host lends, whoever wrote the plugin and wherever it runs. */
-  const lent = { embed, pace, operations, trackers };
+  const lent = { embed, throttle: pace, operations, trackers };
   const { hostsOf } = connections;
   const userHostsOf = (id: string) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)];
-  const { offloadFor, close: closeOffload } = openOffload();
-  closing.add(closeOffload);
+  const { offloadFor } = openOffload(closing);
   const setUp = { hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } };
   // Without a Redis its plugins have nothing to work on.
   const usable = builtIns.filter(({ needs }) => ground.redis || !needs.includes("redis"));
@@ -58,7 +57,7 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
     builtIns: new Set(builtIns.map(({ id }) => id)),
     inProcess: { ...setUp, configOf: foreignSettingsOf, grants: { ...lent, vectors: ground.vectors } },
     ground: {
-      ...{ ...lent, log, logs, hostsOf, userHostsOf, deno: config.SIGNALBOX_DENO },
+      ...{ ...lent, pace, log, logs, hostsOf, userHostsOf, deno: config.SIGNALBOX_DENO },
       ...{ vectors: ground.vectors, guarded: guard.fetch, direct: fetch, settingsOf: foreignSettingsOf },
     },
   });
