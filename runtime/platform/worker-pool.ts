@@ -97,6 +97,7 @@ export class WorkerPool {
   #expire(job: Job): void {
     this.#waiting = this.#waiting.filter((one) => one !== job);
     job.fail(new WorkerFailure("unavailable", `no worker thread was free within ${this.#queueMs} ms`));
+    this.#refBusy();
   }
 
   #settle(job: Job, act: () => void): void {
@@ -113,8 +114,7 @@ export class WorkerPool {
     worker.on("error", (error) => this.#lost(thread, error instanceof Error ? error.message : String(error)));
     worker.on("exit", (code) => this.#lost(thread, `exit code ${code}`));
     for (const module of this.#modules) worker.postMessage({ load: module } satisfies WorkerRequest);
-    // The timers of jobs keep the process alive, not the threads.
-    worker.unref();
+    this.#refBusy();
   }
 
   #receive(thread: Thread, reply: WorkerReply): void {
@@ -144,8 +144,17 @@ export class WorkerPool {
       }
       return false;
     });
+    this.#refBusy();
     const isStarting = [...this.#threads].some(({ loaded }) => loaded.size === 0);
     if (this.#waiting.length > 0 && this.#threads.size < this.#size && !isStarting && !this.#closed) this.#start();
+  }
+
+  /** Threads with work keep the process alive. Deno does not deliver the messages of a thread without a reference. */
+  #refBusy(): void {
+    for (const { worker, job } of this.#threads) {
+      if (job !== null || this.#waiting.length > 0) worker.ref();
+      else worker.unref();
+    }
   }
 
   #give(thread: Thread, job: Job): void {
@@ -157,6 +166,7 @@ export class WorkerPool {
         if (thread.job !== job) return;
         void this.#end(thread, new WorkerFailure("timeout", `${job.run} did not end within ${this.#deadlineMs} ms`));
         if (!this.#closed) this.#start();
+        this.#next();
       });
     }, this.#deadlineMs);
     thread.worker.postMessage({ run: job.run, module: job.module, input: job.input } satisfies WorkerRequest);
