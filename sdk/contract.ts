@@ -128,6 +128,13 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   deliver(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
   /** Looks for the comment that carries `call.key`; how a post of unknown outcome is settled after a crash. */
   find(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment | null>;
+  /**
+   * Every comment at the issue that carries `call.key`, oldest first. With `retract`, it lets the host remove the younger of
+   * two comments that a frozen replica and its successor have posted.
+   */
+  findAll?(post: NewComment, call: CallContext<z.output<Settings>>): Promise<readonly PostedComment[]>;
+  /** Deletes a comment that `findAll` returned. Succeeds where the comment no longer exists. */
+  retract?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<void>;
   /** Reads what changed in a project since `cursor` (absent: since `since`, ISO 8601) as webhooks would have told it. */
   poll?(
     from: { project: string; since: string; cursor: string | null },
@@ -158,6 +165,10 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType =
   run(input: z.output<I>, call: CallContext<Settings>): MaybePromise<z.input<O>>;
   /** For a write that is not idempotent: what `run` with the same `call.key` left at the other side, or `null`. */
   find?(input: z.output<I>, call: CallContext<Settings>): Promise<z.input<O> | null>;
+  /** Everything that `run` with the same `call.key` left at the other side, oldest first. See `Source.findAll`. */
+  findAll?(input: z.output<I>, call: CallContext<Settings>): Promise<readonly z.input<O>[]>;
+  /** Removes one of what `findAll` returned. Succeeds where it no longer exists. */
+  retract?(input: z.output<I>, output: z.input<O>, call: CallContext<Settings>): Promise<void>;
 }
 
 /** What a plugin adds, by kind and name. */

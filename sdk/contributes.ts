@@ -47,7 +47,7 @@ export const builtSource = z.strictObject({
   required: z.array(z.string().max(100)).max(100),
   signature: signatureScheme.optional(),
   /** Which of the optional functions it has. */
-  has: z.array(z.enum(["poll", "createIssue", "closeIssue", "projectId"])).default([]),
+  has: z.array(z.enum(["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract"])).default([]),
 });
 /** A connector to documents: `config` are the settings of one source. */
 export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });

@@ -6,9 +6,9 @@ import * as shapes from "./shapes.ts";
 
 /** Longest comment that the platform accepts, in characters. */
 export const longest = 65_536;
-const route = "/repos/{owner}/{repo}/issues/{issue_number}/comments";
+export const route = "/repos/{owner}/{repo}/issues/{issue_number}/comments";
 /** Pages of 100. The platform allows 2,500 comments on an issue; a self-hosted server may allow more. */
-const mostPages = 1000;
+export const maxPages = 1000;
 
 export async function postComment(
   client: Client,
@@ -18,7 +18,7 @@ export async function postComment(
   signal: AbortSignal,
 ): Promise<PostedComment> {
   const { data } = await client.write(`POST ${route}`, { ...address, body: commentBody(body, key) }, shapes.comment, signal);
-  return posted(data);
+  return postedOf(data);
 }
 
 /** The note comes first: after the text, an unclosed code fence would swallow it. */
@@ -44,15 +44,15 @@ export async function findComment(
   let forward = pageOf(first.link, "last") === null ? pageOf(first.link, "next") : null;
   for (let page = pageOf(first.link, "last") ?? 1; !found && page > 1; page--) found = among((await load(page)).data);
   // Some servers do not name the last page: read those from the first page on.
-  while (!found && forward !== null && forward <= mostPages) {
+  while (!found && forward !== null && forward <= maxPages) {
     const next = await load(forward);
     found = among(next.data);
     forward = pageOf(next.link, "next");
   }
-  return found ? posted(found) : null;
+  return found ? postedOf(found) : null;
 }
 
-const posted = (comment: { id: number | bigint; html_url: string }): PostedComment => ({
+export const postedOf = (comment: { id: number | bigint; html_url: string }): PostedComment => ({
   id: String(comment.id),
   url: comment.html_url,
 });

@@ -24,3 +24,6 @@ export const labels = z.array(label);
 
 /** Listed items are kept whole: the poll passes them to `parse` in the shape of a webhook. */
 export const listed = z.array(z.looseObject({ updated_at: z.string() }));
+
+/** An answer without a body. */
+export const nothing = z.unknown();

@@ -4,6 +4,7 @@ import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { findComment, postComment } from "./comments.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
+import { deleteComment, findAllComments } from "./duplicates.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
@@ -22,6 +23,10 @@ export function alphaSource(clientOf: (connection: Settings) => Client, edits: O
     deliver: ({ subject, body }, { connection, key, signal }) =>
       postComment(clientOf(connection), addressOfSubject(subject), body, key, signal),
     find: ({ subject }, { connection, key, signal }) => findComment(clientOf(connection), addressOfSubject(subject), key, signal),
+    findAll: ({ subject }, { connection, key, signal }) =>
+      findAllComments(clientOf(connection), addressOfSubject(subject), key, signal),
+    retract: ({ subject }, { id }, { connection, signal }) =>
+      deleteComment(clientOf(connection), addressOfSubject(subject), id, signal),
     createIssue: (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
     poll: (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),

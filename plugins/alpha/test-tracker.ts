@@ -43,13 +43,16 @@ export class AlphaTracker extends FakeTracker {
     return note;
   }
 
-  protected route({ method, path, query, body, headers }: RecordedRequest): FakeResponse {
+  protected route(request: RecordedRequest): FakeResponse {
+    const { method, path, query, body, headers } = request;
     if (!/^token test-token-/.test(headers.authorization ?? "")) return { status: 401, body: { message: "Bad credentials" } };
     if (path === "/rate_limit") return { status: 200, body: { resources: {}, rate: { limit: 5000 } } };
     if (path === "/user") {
       if (this.app) return { status: 403, body: { message: "Resource not accessible by integration" } };
       return { status: 200, body: { login: "signalbox-bot", id: 1 } };
     }
+    const deleted = this.deleteComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
+    if (deleted) return deleted;
     const match = /^\/repos\/octo\/app(\/.*)$/.exec(path);
     const [, first, number, rest] = /^\/(\w+)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(match?.[1] ?? "") ?? [];
     const issue = this.issues.find((row) => row.number === Number(number));

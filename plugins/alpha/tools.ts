@@ -4,6 +4,7 @@ import { addressOf, repositoryOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
 import { findComment, longest, postComment } from "./comments.ts";
+import { deleteComment, findAllComments } from "./duplicates.ts";
 import { createLabel } from "./labels.ts";
 import { readIssue } from "./read-issue.ts";
 import type { Settings } from "./settings.ts";
@@ -35,6 +36,10 @@ const addComment = (clientOf: ClientOf) =>
       postComment(clientOf(connection), addressOf(input.issue, input.project), input.body, key, signal),
     find: (input, { connection, key, signal }) =>
       findComment(clientOf(connection), addressOf(input.issue, input.project), key, signal),
+    findAll: (input, { connection, key, signal }) =>
+      findAllComments(clientOf(connection), addressOf(input.issue, input.project), key, signal),
+    retract: (input, { id }, { connection, signal }) =>
+      deleteComment(clientOf(connection), addressOf(input.issue, input.project), id, signal),
   });
 const addCommentInput = z.object({ issue, project, body });
 

@@ -6,11 +6,11 @@ import * as shapes from "./shapes.ts";
 
 /** Longest note or description that the platform accepts, in characters. */
 export const longest = 1_000_000;
-const route = "/projects/{project}/{kind}/{iid}/notes";
+export const route = "/projects/{project}/{kind}/{iid}/notes";
 /** Pages of 100; the platform allows 5,000 notes on an issue. */
-const mostPages = 60;
+export const maxPages = 60;
 
-type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };
+export type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };
 
 export async function postComment(
   { client, connection, signal }: Account,
@@ -20,7 +20,7 @@ export async function postComment(
 ): Promise<PostedComment> {
   const sent = { body: commentBody(body, key) };
   const { data } = await client.write({ route: `POST ${route}`, path: { ...address }, body: sent, schema: shapes.note, signal });
-  return posted(connection, address, data.id);
+  return postedOf(connection, address, data.id);
 }
 
 /** The note about the cut comes first: after the text, an unclosed code fence would swallow it. */
@@ -38,18 +38,18 @@ export async function findComment(
   address: Address,
   key: string,
 ): Promise<PostedComment | null> {
-  for (let page = 1; page <= mostPages; page++) {
+  for (let page = 1; page <= maxPages; page++) {
     const query = { per_page: 100, page, sort: "desc", order_by: "created_at" };
     const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, query, schema: shapes.notes, signal });
     const found = data.find((note) => readMarker(note.body) === key);
-    if (found) return posted(connection, address, found.id);
+    if (found) return postedOf(connection, address, found.id);
     if (data.length < 100) return null;
   }
   return null;
 }
 
 /** The platform does not return a note's URL. For a project given by number, the API's URL is used. */
-function posted(connection: Settings, { project, kind, iid }: Address, id: number): PostedComment {
+export function postedOf(connection: Settings, { project, kind, iid }: Address, id: number): PostedComment {
   const web = webOf(connection);
   const url = /^\d+$/.test(project)
     ? `${web}/api/v4/projects/${project}/${kind}/${iid}/notes/${id}`

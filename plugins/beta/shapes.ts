@@ -34,3 +34,6 @@ export const listed = z.array(z.looseObject({ iid: z.number(), updated_at: z.str
 
 /** Label events, one label each. */
 export const labelEvents = z.array(z.looseObject({}));
+
+/** An answer without a body. */
+export const nothing = z.unknown();

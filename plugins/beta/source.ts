@@ -3,6 +3,7 @@ import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
+import { deleteComment, findAllComments } from "./duplicates.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
@@ -21,6 +22,8 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient, edits
     check: (call) => check(clientOf(call.connection), call),
     deliver: ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
     find: ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
+    findAll: ({ subject }, call) => findAllComments(account(call), addressOfSubject(subject), call.key),
+    retract: ({ subject }, { id }, call) => deleteComment(account(call), addressOfSubject(subject), id),
     createIssue: async (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: async (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),

@@ -68,12 +68,15 @@ export class BetaTracker extends FakeTracker {
     }
   }
 
-  protected route({ method, path, query, body, headers }: RecordedRequest): FakeResponse {
+  protected route(request: RecordedRequest): FakeResponse {
+    const { method, path, query, body, headers } = request;
     // test-token-user-NAME is a person's token; any other one belongs to the account that posts.
     const [, person] = /^Bearer test-token-(?:user-)?(\w+)$/.exec(headers.authorization ?? "") ?? [];
     if (person === undefined) return { status: 401, body: { message: "401 Unauthorized" } };
     const username = headers.authorization?.includes("-user-") ? person : "signalbox-bot";
     if (path === "/api/v4/user") return { status: 200, body: { id: 6, username } };
+    const deleted = this.deleteComment(request, /\/notes\/(\d+)$/, this.notes);
+    if (deleted) return deleted;
     const match =
       /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/(issues|merge_requests)(?:\/(\d+))?(?:\/(notes|resource_label_events))?$/.exec(
         path,

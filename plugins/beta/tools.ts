@@ -12,6 +12,7 @@ import { z } from "zod";
 import { addressOf, issueOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
 import { findComment, longest, postComment } from "./comments.ts";
+import { deleteComment, findAllComments } from "./duplicates.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -42,6 +43,10 @@ const addComment = (clientOf: ClientOf) =>
       postComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), input.body, key),
     find: (input, { connection, key, signal }) =>
       findComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), key),
+    findAll: (input, { connection, key, signal }) =>
+      findAllComments({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), key),
+    retract: (input, { id }, { connection, signal }) =>
+      deleteComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), id),
   });
 const addCommentInput = z.object({ issue, project, body });
 

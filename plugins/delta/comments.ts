@@ -16,8 +16,8 @@ export interface Account {
 
 /** Value of `external_source` in our comments; their `external_id` is the key. */
 export const externalSource = "signalbox";
-const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comments/";
-const mostPages = 100;
+export const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comments/";
+export const maxPages = 100;
 
 export async function postComment(account: Account, address: Address, body: string, key: string): Promise<PostedComment> {
   const { client, convert, signal } = account;
@@ -25,7 +25,7 @@ export async function postComment(account: Account, address: Address, body: stri
   const sent = { comment_html: await markedHtml(convert, body, key), external_source: externalSource, external_id: key };
   try {
     const { data } = await client.write({ route: `POST ${route}`, path, body: sent, schema: shapes.comment, signal });
-    return posted(account, path, data.id);
+    return postedOf(account, path, data.id);
   } catch (error) {
     // External ids are unique: a second comment with one id is a conflict, and the first one is the result.
     const there =
@@ -42,18 +42,18 @@ export async function findComment(account: Account, address: Address, key: strin
   const { client, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue };
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const query = { per_page: 100, cursor };
     const { data } = await client.read({ route: `GET ${route}`, path, query, schema: shapes.listOf(shapes.comment), signal });
     const found = data.results.find((one) => one.external_source === externalSource && one.external_id === key);
-    if (found) return posted(account, path, found.id);
+    if (found) return postedOf(account, path, found.id);
     if (!data.next_page_results || !data.next_cursor) return null;
     cursor = data.next_cursor;
   }
   return null;
 }
 
-const posted = (
+export const postedOf = (
   { client, connection }: Account,
   { project, issue }: { project: string; issue: string },
   id: string,

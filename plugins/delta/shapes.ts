@@ -37,3 +37,6 @@ export const made = z.looseObject({ id: z.string() });
 export const listed = z.looseObject({ id: z.string(), updated_at: z.string(), created_at: z.string() });
 /** Comments and activities are kept whole. */
 export const anything = z.record(z.string(), z.json()).transform((row): Json => row);
+
+/** An answer without a body. */
+export const nothing = z.unknown();

@@ -5,6 +5,7 @@ import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
+import { deleteComment, findAllComments } from "./duplicates.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { projectId } from "./projects.ts";
@@ -29,6 +30,8 @@ export function deltaSource(clientOf: (connection: Settings) => Client, convert:
     check: (call) => check(clientOf, call),
     deliver: async ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
     find: async ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
+    findAll: async ({ subject }, call) => findAllComments(account(call), addressOfSubject(subject), call.key),
+    retract: async ({ subject }, { id }, call) => deleteComment(account(call), addressOfSubject(subject), id),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     projectId: async (name, { connection, signal }) => projectId(clientOf(connection), name, signal),

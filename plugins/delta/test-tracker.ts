@@ -75,12 +75,15 @@ export class DeltaTracker extends FakeTracker {
     if (issue && String(issue.updated_at) < time) Object.assign(issue, { updated_at: time, updated_by: actor });
   }
 
-  protected route({ method, path, query, body, headers }: RecordedRequest): FakeResponse {
+  protected route(request: RecordedRequest): FakeResponse {
+    const { method, path, query, body, headers } = request;
     const key = String(headers["x-api-key"] ?? "");
     const writer = key.startsWith("test-key-user-") ? people.ann : people.bot;
     if (!key.startsWith("test-key-")) return { status: 401, body: { error: "Given API token is not valid" } };
     if (path === "/api/v1/users/me/" && this.tellsAccount)
       return { status: 200, body: { id: writer, display_name: writer === people.bot ? "signalbox" : "ann" } };
+    const deleted = this.deleteComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
+    if (deleted) return deleted;
     const base = `/api/v1/workspaces/${workspace}/projects/`;
     if (path === base)
       return this.#list(

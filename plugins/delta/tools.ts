@@ -5,6 +5,7 @@ import { htmlOf, markdownOf } from "./bodies.ts";
 import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
+import { deleteComment, findAllComments } from "./duplicates.ts";
 import { projectOf } from "./projects.ts";
 import { readIssue } from "./read-issue.ts";
 import { type Settings, webOf } from "./settings.ts";
@@ -38,6 +39,8 @@ const addComment = (accountFor: AccountFor) =>
     output: postedComment,
     run: async (input, call) => postComment(accountFor(call), addressOf(input.issue, input.project), input.body, call.key),
     find: async (input, call) => findComment(accountFor(call), addressOf(input.issue, input.project), call.key),
+    findAll: async (input, call) => findAllComments(accountFor(call), addressOf(input.issue, input.project), call.key),
+    retract: async (input, { id }, call) => deleteComment(accountFor(call), addressOf(input.issue, input.project), id),
   });
 const addCommentInput = z.object({ issue, project, body });
 

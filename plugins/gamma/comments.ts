@@ -14,9 +14,9 @@ export interface Account {
 
 /** Name of the comment property that holds the key. */
 export const property = "signalbox";
-const route = "/issue/{issue}/comment";
+export const route = "/issue/{issue}/comment";
 /** Pages of 100; the platform allows 5,000 comments on an issue. */
-const mostPages = 60;
+export const maxPages = 60;
 
 export async function postComment(
   { client, connection, convert, signal }: Account,
@@ -26,7 +26,7 @@ export async function postComment(
 ): Promise<PostedComment> {
   const sent = { body: await markedBody(convert, body, key, connection), properties: [{ key: property, value: { key } }] };
   const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body: sent, schema: shapes.comment, signal });
-  return posted(connection, issue, data.id);
+  return postedOf(connection, issue, data.id);
 }
 
 /** Finds the comment with `key` in its property or the marker of `key` in its text; newest first. */
@@ -35,22 +35,22 @@ export async function findComment(
   issue: string,
   key: string,
 ): Promise<PostedComment | null> {
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const query = { startAt: page * 100, maxResults: 100, orderBy: "-created", expand: "properties" };
     const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, schema: shapes.comments, signal });
-    const found = data.comments.find((comment) => carries(comment, key));
-    if (found) return posted(connection, issue, found.id);
+    const found = data.comments.find((comment) => hasKey(comment, key));
+    if (found) return postedOf(connection, issue, found.id);
     if (data.startAt + data.comments.length >= data.total || data.comments.length === 0) return null;
   }
   return null;
 }
 
-function carries(comment: z.output<typeof shapes.comment>, key: string): boolean {
+export function hasKey(comment: z.output<typeof shapes.comment>, key: string): boolean {
   const own = comment.properties?.find((entry) => entry.key === property);
   return own === undefined ? isMarked(comment.body, key) : valueAt(own.value, "key") === key;
 }
 
-const posted = (connection: Settings, issue: string, id: string): PostedComment => ({
+export const postedOf = (connection: Settings, issue: string, id: string): PostedComment => ({
   id,
   url: `${webOf(connection)}/browse/${issue}?focusedCommentId=${id}`,
 });

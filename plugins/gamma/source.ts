@@ -4,6 +4,7 @@ import { keyOf } from "./address.ts";
 import { findComment, postComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
+import { deleteComment, findAllComments } from "./duplicates.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
@@ -27,6 +28,8 @@ export function gammaSource(clientOf: (connection: Settings) => HttpClient, conv
     check: (call) => check(clientOf, call),
     deliver: ({ subject, body }, call) => postComment(account(call), keyOf(subject.issue, subject.project), body, call.key),
     find: ({ subject }, call) => findComment(account(call), keyOf(subject.issue, subject.project), call.key),
+    findAll: ({ subject }, call) => findAllComments(account(call), keyOf(subject.issue, subject.project), call.key),
+    retract: ({ subject }, { id }, call) => deleteComment(account(call), keyOf(subject.issue, subject.project), id),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),

@@ -4,6 +4,7 @@ import { keyOf } from "./address.ts";
 import { bodyOf, markdownOf } from "./bodies.ts";
 import { findComment, postComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
+import { deleteComment, findAllComments } from "./duplicates.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 import { findTransition, transition } from "./transitions.ts";
@@ -39,6 +40,10 @@ const addComment = (clientOf: ClientOf, convert: Convert) =>
       ),
     find: (input, { connection, key, signal }) =>
       findComment({ client: clientOf(connection), connection, convert, signal }, keyOf(input.issue, input.project), key),
+    findAll: (input, { connection, key, signal }) =>
+      findAllComments({ client: clientOf(connection), connection, convert, signal }, keyOf(input.issue, input.project), key),
+    retract: (input, { id }, { connection, signal }) =>
+      deleteComment({ client: clientOf(connection), connection, convert, signal }, keyOf(input.issue, input.project), id),
   });
 const addCommentInput = z.object({ issue, project, body });
 

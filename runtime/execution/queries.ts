@@ -99,8 +99,7 @@ export async function releaseExecutions(sql: Sql, ended: readonly EndedLease[]):
   const ids = ended.map(({ id }) => id);
   await sql`
     with given as (
-      select * from unnest(${ids}::uuid[], ${ended.map(({ lease }) => lease)}::text[], ${ended.map(({ clean }) => clean)}::boolean[])
-        as g (id, lease, clean)
+      select * from json_to_recordset(${JSON.stringify(ended)}::text::json) as g (id uuid, lease text, clean boolean)
     ), locked as (
       select e.id, e.lease = g.lease and e.state = 'running' as is_held, g.lease = any(e.death_leases) as is_counted, g.lease, g.clean
       from (select id, lease, state, death_leases from task_executions where id = any(${ids}::uuid[]) order by id for update) e

@@ -139,8 +139,8 @@ class LeasedQueue implements ExecutionQueue {
 
   /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
   async #claim(): Promise<number> {
-    const { sql, concurrency, leaseSeconds } = this.#options;
-    await this.#release();
+    const { sql, log, concurrency, leaseSeconds } = this.#options;
+    await this.#release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     const free = concurrency - this.#held.size;
     const asked = performance.now();
     const claimed = free > 0 ? await claimExecutions(sql, this.#worker, free, leaseSeconds) : [];
@@ -176,6 +176,7 @@ class LeasedQueue implements ExecutionQueue {
       const ended = [...new Map([...this.#interrupted.values()].map((one) => [one.execution.id, one])).values()];
       const unconfirmed = ended.flatMap((one) => one.unconfirmed);
       if (unconfirmed.length > 0) await scheduleWriteChecks(sql, unconfirmed, this.#windowMs);
+      for (const one of ended) this.#interrupted.set(one.execution.lease, { ...one, unconfirmed: [] });
       await releaseExecutions(
         sql,
         ended.map(({ execution, clean }) => ({ id: execution.id, lease: execution.lease, clean })),

@@ -63,7 +63,7 @@ export async function hasExecutionsOfTask(sql: Queryable, taskId: string): Promi
 /** Queues a failed execution again; it goes on behind the last step of its transcript. `undefined` where it has not failed. */
 export async function requeueFailed(sql: Queryable, id: string): Promise<Execution | undefined> {
   const [execution] = await sql<Execution[]>`
-    update task_executions set state = 'queued', failures = 0, deaths = 0, run_after = now(), error = null, finished_at = null
+    update task_executions set state = 'queued', failures = 0, deaths = 0, death_leases = '{}', run_after = now(), error = null, finished_at = null
     where id = ${id} and state = 'failed' returning ${columns(sql)}`;
   return execution;
 }

@@ -1,5 +1,6 @@
 import { createLookup } from "../execution/lookup.ts";
 import { startQueue } from "../execution/queue.ts";
+import { startWriteChecks } from "../execution/write-checks.ts";
 import { watchConnected } from "../gateway/connected.ts";
 import { startRunner } from "../knowledge/runner.ts";
 import { startRelay } from "../message-queues/relay.ts";
@@ -55,10 +56,10 @@ export const retriesOf = ({ config }: Foundations) => ({
 });
 
 async function openWorker(foundations: Foundations, { connections }: Plugins, { conversation }: Agents, closing: Closing) {
-  const { config, log, database, sql, bus, alarm, parallel } = foundations;
+  const { config, log, database, sql, bus, alarm, warn, parallel } = foundations;
   const connected = await watchConnected(sql, bus, log);
   closing.add(() => connected.close());
-  const worker = await startQueue({
+  const queue = {
     ...{ sql, log, bus, ...conversation, ...retriesOf(foundations), alarm },
     connectionFor: connections.forExecution,
     concurrency: config.WORKER_CONCURRENCY,
@@ -66,8 +67,11 @@ async function openWorker(foundations: Foundations, { connections }: Plugins, { 
     connected: connected.has,
     lookup: createLookup(sql, parallel(2)),
     onlyProcess: database.kind === "embedded",
-  });
-  closing.add(() => worker.stop(drainMs));
+  };
+  const worker = await startQueue(queue);
+  const { connectionFor, leaseSeconds } = queue;
+  const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
+  closing.add(() => Promise.all([worker.stop(drainMs), checks.stop()]));
   return worker;
 }
 

@@ -11,7 +11,7 @@ export const hostTools = (host: Pick<Host, "tools">, builtIns: ReadonlySet<strin
 
 function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
   const { tool } = entry;
-  const { find } = tool;
+  const { find, findAll, retract } = tool;
   return {
     qualifiedName: entry.qualifiedName,
     provider: entry.provider,
@@ -40,5 +40,7 @@ function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
       return entry.sandboxed ? storable(output) : output;
     },
     find: find ? (input, use) => find(input, use) : null,
+    ...(findAll && { findAll: (input, use) => findAll(input, use) }),
+    ...(retract && { retract: (input, output, use) => retract(input, output, use) }),
   };
 }

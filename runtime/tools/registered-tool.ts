@@ -43,6 +43,9 @@ export interface RegisteredTool {
   run(input: Parameters, use: ToolUse): Promise<unknown>;
   /** For a write that is not idempotent: what a run with the same key left at the other side, or `null`. */
   readonly find: ((input: Parameters, use: ToolUse) => Promise<unknown>) | null;
+  /** Everything that runs with the same key left at the other side, oldest first, and how one of it is removed. */
+  readonly findAll?: (input: Parameters, use: ToolUse) => Promise<readonly unknown[]>;
+  readonly retract?: (input: Parameters, output: unknown, use: ToolUse) => Promise<void>;
 }
 
 /** A parameter that is missing or of the wrong kind. */

@@ -51,6 +51,24 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       assert.ok([first.id, second.id].includes(found.id), "find must answer one of the two");
       assert.deepEqual(await source.find(post, call), found, "find must answer the same again");
     }),
+    on("of two comments with one key, retract removes one and findAll keeps the older", async ({ source, settings }, tracker) => {
+      const { findAll, retract } = source;
+      if (!findAll || !retract) return;
+      const call = callContext(settings(tracker.url));
+      const post = { subject, body: "Posted twice." };
+      assert.deepEqual(await findAll(post, call), [], "findAll must answer nothing before the post");
+      const first = posted.parse(await source.deliver(post, call));
+      await source.deliver(post, call);
+      await source.deliver({ subject, body: "Another." }, callContext(settings(tracker.url)));
+      const all = posted.array().parse(await findAll(post, call));
+      assert.equal(all[0]?.id, first.id, "findAll must answer the oldest first");
+      for (const duplicate of all.slice(1)) {
+        await retract(post, duplicate, call);
+        await retract(post, duplicate, call);
+      }
+      assert.deepEqual(await findAll(post, call), [first], "only the oldest must remain");
+      assert.equal(tracker.comments(subject).length, 2, "retract must remove nothing else");
+    }),
     on("two keys are two comments, each found by its own", async ({ source, settings }, tracker) => {
       const calls = [callContext(settings(tracker.url)), callContext(settings(tracker.url))] as const;
       const post = { subject, body: "Twice the same words." };

@@ -106,6 +106,11 @@ function source(name: string, described: DeclaredContributions["sources"][string
     check: own("check", shapes.nothing),
     deliver: asked("deliver", shapes.posted),
     find: asked("find", shapes.posted.nullable()),
+    ...(has.includes("findAll") && { findAll: asked("findAll", shapes.posted.array().max(1_000)) }),
+    ...(has.includes("retract") && {
+      retract: (post: unknown, comment: unknown, use: AnyCall) =>
+        ask(call, target("retract"), shapes.nothing, [post, comment], callOf(use, mask)),
+    }),
     ...(has.includes("poll") && { poll: asked("poll", shapes.polled) }),
     ...(has.includes("createIssue") && { createIssue: asked("createIssue", shapes.madeIssue) }),
     ...(has.includes("projectId") && { projectId: asked("projectId", shapes.projectId) }),

@@ -122,7 +122,9 @@ const describeTool = ({ about, category, effect, idempotent, find, input, output
 const describeSource = (source: Target) => ({
   ...{ about: source.about, secrets: source.secrets, required: source.required, signature: source.signature },
   connection: schemaOf(source.connection as Schema),
-  has: ["poll", "createIssue", "closeIssue", "projectId"].filter((name) => typeof source[name] === "function"),
+  has: ["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract"].filter(
+    (name) => typeof source[name] === "function",
+  ),
 });
 
 const withBytes = (request: unknown) => {

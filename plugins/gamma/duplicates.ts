@@ -1,0 +1,24 @@
+import { PluginError, type PostedComment } from "@signalbox/sdk";
+import { type Account, hasKey, maxPages, postedOf, route } from "./comments.ts";
+import * as shapes from "./shapes.ts";
+
+/** Every comment that carries `key`, oldest first. */
+export async function findAllComments(account: Account, issue: string, key: string): Promise<PostedComment[]> {
+  const { client, connection, signal } = account;
+  const found: PostedComment[] = [];
+  for (let page = 0; page < maxPages; page++) {
+    const query = { startAt: page * 100, maxResults: 100, orderBy: "created", expand: "properties" };
+    const { data } = await client.read({ route: `GET ${route}`, path: { issue }, query, schema: shapes.comments, signal });
+    found.push(...data.comments.filter((one) => hasKey(one, key)).map(({ id }) => postedOf(connection, issue, id)));
+    if (data.startAt + data.comments.length >= data.total || data.comments.length === 0) break;
+  }
+  return found;
+}
+
+export async function deleteComment({ client, signal }: Account, issue: string, id: string): Promise<void> {
+  try {
+    await client.write({ route: `DELETE ${route}/{id}`, path: { issue, id }, schema: shapes.nothing, signal });
+  } catch (error) {
+    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
+  }
+}

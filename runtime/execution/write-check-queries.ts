@@ -1,0 +1,65 @@
+import type { Sql } from "../platform/database/client.ts";
+import type { StepRow } from "./steps/queries.ts";
+
+/** A write that may have been made twice, with what is needed to look for it. */
+export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "key" | "input" | "output" | "agent_id"> {
+  readonly step_id: string;
+  readonly lease: string;
+  readonly attempts: number;
+  readonly execution_id: string;
+  readonly source: string;
+  readonly slug: string;
+  readonly project_id: number | null;
+  readonly project: string | null;
+  readonly issue: string | null;
+}
+
+/** Claims the check that is due for the longest time. */
+export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: number): Promise<WriteCheck | undefined> {
+  const [row] = await sql<WriteCheck[]>`
+    with due as (
+      select step_id from write_checks where due_at <= now() and (lease_expires_at is null or lease_expires_at < now())
+      order by due_at limit 1 for update skip locked
+    )
+    update write_checks c
+    set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds}), attempts = c.attempts + 1
+    from due, execution_steps s, task_executions e
+    where c.step_id = due.step_id and s.id = c.step_id and e.id = s.execution_id
+    returning c.step_id, c.lease, c.attempts, s.kind, s.state, s.name, s.key, s.input, s.output, s.agent_id,
+      e.id as execution_id, e.source, e.slug, e.project_id, e.project, e.issue`;
+  return row;
+}
+
+/** Milliseconds until the next check is due; `null` where none waits. */
+export async function nextWriteCheck(sql: Sql): Promise<number | null> {
+  const [row] = await sql<{ wait: number | null }[]>`
+    select (extract(epoch from min(due_at) - now()) * 1000)::float8 as wait from write_checks`;
+  return row?.wait ?? null;
+}
+
+type Held = Pick<WriteCheck, "step_id" | "lease">;
+
+export async function renewWriteCheck(sql: Sql, { step_id, lease }: Held, leaseSeconds: number): Promise<boolean> {
+  const result = await sql`
+    update write_checks set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    where step_id = ${step_id} and lease = ${lease}`;
+  return result.count > 0;
+}
+
+export async function finishWriteCheck(sql: Sql, { step_id, lease }: Held): Promise<void> {
+  await sql`delete from write_checks where step_id = ${step_id} and lease = ${lease}`;
+}
+
+export async function postponeWriteCheck(sql: Sql, { step_id, lease }: Held, ms: number): Promise<void> {
+  await sql`
+    update write_checks set due_at = now() + make_interval(secs => ${ms / 1000}), lease = null, lease_expires_at = null
+    where step_id = ${step_id} and lease = ${lease}`;
+}
+
+/** The step's write is another one than was stored: the one that remains at the platform. */
+export async function replaceOutput(sql: Sql, check: WriteCheck, output: unknown, url: string | null): Promise<void> {
+  await sql`
+    with step as (update execution_steps set output = ${JSON.stringify(output)}::text::json where id = ${check.step_id})
+    update task_executions set result_url = ${url}
+    where id = ${check.execution_id} and ${check.kind === "post" && url !== null}`;
+}
