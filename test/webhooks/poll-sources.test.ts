@@ -213,11 +213,15 @@ test("the schedule is kept by one replica at a time, and survives kill -9", {
     expect(await total("/api/webhook-events")).toBe(2);
     expect(await total("/api/task-executions")).toBe(4);
 
-    // Nobody but a doorkeeper is left.
+    // A replica that serves only polls nothing, also when it starts; one that works does.
     await second.kill();
     await makeAllPollsDue(database);
-    await new Promise((done) => setTimeout(done, 3000));
+    const before = polls();
+    await api.restart();
     expect(await source()).toMatchObject({ last_polled_at: null });
+    await second.restart();
+    await eventually(async () => (await source()).last_polled_at, { timeout: 60_000 });
+    expect(polls()).toBe(before + 2);
   } finally {
     await tracker.close();
   }
