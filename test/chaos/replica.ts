@@ -142,7 +142,9 @@ export class Replica {
 
   /** Waits until it serves. */
   async serves(timeout = 60_000): Promise<void> {
-    await eventually(() => this.healthy(), { timeout, interval: 100 });
+    await eventually(() => this.healthy(), { timeout, interval: 100 }).catch(() => {
+      throw new Error(`${this.name} did not serve within ${timeout} ms:\n${this.#running?.logs().slice(-2000)}`);
+    });
   }
 
   /** Writes a line of ours to its log. */
