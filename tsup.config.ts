@@ -27,6 +27,7 @@ export default defineConfig([
       signalbox: command,
       "evaluator-process": "runtime/platform/evaluator-process.ts",
       "offload-worker": "runtime/plugins/offload-worker.ts",
+      "measure-message-worker": "runtime/plugins/sandbox/measure-message-worker.ts",
     },
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],

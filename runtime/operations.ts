@@ -87,5 +87,5 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...pollSourceOperations({ receiver: parts.receiver, ...parts.polls }),
   ...queueOperations(parts.queues),
   ...useCaseOperations(parts.useCases),
-  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.fleet), unread: parts.deferredWebhooks }),
+  healthOperation(parts.health, { plugins: () => notServing(parts.plugins.manager), unread: parts.deferredWebhooks }),
 ];

@@ -101,6 +101,11 @@ export const plugin = z
           sha256: z.string(),
           origin: z.string().nullable(),
           integrity: z.string().nullable(),
+          publisher: z
+            .string()
+            .nullable()
+            .describe("Who published it: the package's name and registry. An approval is valid for one publisher."),
+          rolled_back_at: timestamp.nullable().describe("When an operator went back from it to an older version."),
           approved_at: timestamp.nullable(),
           installed_at: timestamp,
           breaks: z
@@ -135,6 +140,27 @@ export const refused = operation({
   input: z.object(paging),
   output: pageOf(refusedPlugin),
 });
+export const isolation = operation({
+  id: "plugins.isolation",
+  http: "GET /api/plugin-isolation",
+  summary: "Get the isolation layers of plugins on the replica that answers, and why others are missing.",
+  output: z
+    .object({
+      required: z.boolean().describe("Whether plugins are refused if a layer is missing: PLUGIN_WALLS=require."),
+      layers: z.array(
+        z
+          .object({
+            layer: z
+              .enum(["limits", "no_new_privileges", "own_user", "namespaces", "seccomp"])
+              .meta({ id: "IsolationLayerName" }),
+            active: z.boolean(),
+            reason: z.string().nullable().describe("Why it is missing."),
+          })
+          .meta({ id: "IsolationLayer" }),
+      ),
+    })
+    .meta({ id: "PluginIsolation" }),
+});
 export const get = operation({
   id: "plugins.get",
   http: "GET /api/plugins/:id",
@@ -154,6 +180,11 @@ export const install = operation({
     manifest: z.record(z.string(), z.unknown()).describe("Content of the plugin's `dist/plugin.json`."),
     bundle: z.base64().describe("Bundle of the plugin, compressed with gzip and encoded as base64."),
     origin: z.string().max(500).optional().describe("Where the version came from, for example a package name with its version."),
+    publisher: z
+      .string()
+      .max(500)
+      .optional()
+      .describe("Who published it: the package's name and registry. Default: the package's name in `origin`."),
     integrity: z.string().max(500).optional().describe("Integrity hash of the package at its origin."),
   }),
   output: plugin,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { builtManifest, manifest, manifestError } from "./manifest.ts";
-import { permissionDiff } from "./widened.ts";
+import { permissionDiff } from "./permission-diff.ts";
 
 const least = { manifest: 1, id: "clock", kinds: ["tools"], sdk: "^0.1.0" };
 const full = {
@@ -108,7 +108,7 @@ test("what is new is new whatever its name, also where every object has a member
   };
   expect(permissionDiff(of([]), of(["constructor"]))).toEqual([
     "secret: constructor, readable by the plugin",
-    "queue: constructor, which is handed every received event and finished execution",
-    "memory store: constructor, which is handed memories where an operator chooses it",
+    "queue: constructor, which receives every event and every finished execution",
+    "memory store: constructor, which receives memories if an operator chooses it",
   ]);
 });

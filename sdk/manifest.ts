@@ -14,7 +14,7 @@ export {
   declaredContributions,
   signatureScheme,
 } from "./contributes.ts";
-export { permissionDiff } from "./widened.ts";
+export { permissionDiff } from "./permission-diff.ts";
 
 /** Edition of the manifest's own format. */
 export const MANIFEST_VERSION = 1;
@@ -50,15 +50,30 @@ const httpPermission = z.strictObject({
   methods: z.array(z.enum(httpMethods)).min(1),
   why: sentence(300),
 });
+/** Operations with these nouns decide who may do what, so no plugin may call them, whatever an operator approves. */
+const reservedNouns = ["keys", "plugins", "integrations", "mcp-servers", "gateway", "audit-log", "pause", "erase"];
+/** Whether a plugin may be permitted to call an operation of the host. */
+export const isGrantable = (operation: string): boolean => !reservedNouns.includes(operation.split(".")[0] as string);
+
 /** One of the host's own operations that the capability `operations` may call, for example `projects.create`. */
 const operationPermission = z.strictObject({
-  id: z.string().regex(/^[a-z][a-z-]*\.[a-z][a-z-]*$/, "must be an operation such as projects.create"),
+  id: z
+    .string()
+    .regex(/^[a-z][a-z-]*\.[a-z][a-z-]*$/, "must be an operation such as projects.create")
+    .refine(isGrantable, `must not be an operation of ${reservedNouns.join(", ")}; no plugin may call those`),
   why: sentence(300),
 });
 
+/** Headers that belong to the connection: the host sets them. */
+export const connectionHeader =
+  /^(host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect|forwarded|x-forwarded-.*|proxy-.*|sec-.*|:.*)$/i;
+
 const inject = z.strictObject({
   as: z.literal("header"),
-  name: z.string().regex(/^[a-z0-9-]{1,100}$/, "must be a header name in lower case"),
+  name: z
+    .string()
+    .regex(/^[a-z0-9-]{1,100}$/, "must be a header name in lower case")
+    .refine((name) => !connectionHeader.test(name), "must not be a header of the connection, such as host or content-length"),
   /** `{}` stands for the value: `Bearer {}`. */
   format: z
     .string()

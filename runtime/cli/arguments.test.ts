@@ -29,7 +29,7 @@ const complaint = async (...args: string[]) => {
 };
 
 describe("arguments of a verb", () => {
-  test("what stands in the path comes behind the verb, or as flags", async () => {
+  test("members of the path are positional arguments, or flags", async () => {
     expect(await input("7", "left")).toEqual({ id: 7, part: "left" });
     expect(await input("--id", "7", "--part=left")).toEqual({ id: 7, part: "left" });
   });
@@ -55,16 +55,16 @@ describe("arguments of a verb", () => {
       settings: { deep: [1] },
     });
   });
-  test("--json is what flags win over", async () => {
+  test("flags win over --json", async () => {
     expect(await input("7", "left", "--json", "@given.json", "--size", "2")).toEqual({
       ...{ id: 7, part: "left", long_name: "from the file", size: 2 },
     });
     expect(await input("--json", '{"id":1,"part":"p","long_name":null}')).toEqual({ id: 1, part: "p", long_name: null });
   });
-  test("what is wrong is named as it was written", async () => {
+  test("errors name the argument as it was written", async () => {
     expect(await complaint("7")).toMatch(/^--part: is required/);
     expect(await complaint("seven", "left")).toMatch(/^--id: /);
-    expect(await complaint("7", "left", "right")).toMatch(/"right" is too much: change takes <id> <part>/);
+    expect(await complaint("7", "left", "right")).toMatch(/unexpected argument "right": change takes <id> <part>/);
     expect(await complaint("7", "left", "--size", "big")).toMatch(/^--size: /);
     expect(await complaint("7", "left", "--scopes", "a,c")).toMatch(/^--scopes/);
     expect(await complaint("7", "left", "--colour", "red")).toMatch(/--colour/);

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { invalid } from "../platform/operation.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
-/** Something is wrong with how the command was written: exit code 2. */
+/** A usage error: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -21,7 +21,7 @@ export type ReadText = (from: string) => Promise<string>;
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
 
-/** The input of a verb: `--json` first, then flags, then what stands behind the verb. Throws a `UsageError`. */
+/** The input of a verb: `--json`, then flags, then positional arguments; later ones win. Throws a `UsageError`. */
 export async function readArguments(verb: Verb, args: readonly string[], read: ReadText): Promise<Given> {
   const { values, positionals } = parse(verb, args);
   const format = values.format as string | undefined;
@@ -36,8 +36,8 @@ export async function readArguments(verb: Verb, args: readonly string[], read: R
     if (value !== undefined) input[flag.member] = value;
   }
   if (positionals.length > verb.params.length) {
-    const takes = verb.params.length === 0 ? "nothing but flags" : verb.params.map((name) => `<${name}>`).join(" ");
-    throw new UsageError(`${JSON.stringify(positionals[verb.params.length])} is too much: ${verb.verb} takes ${takes}`);
+    const takes = verb.params.length === 0 ? "flags only" : verb.params.map((name) => `<${name}>`).join(" ");
+    throw new UsageError(`unexpected argument ${JSON.stringify(positionals[verb.params.length])}: ${verb.verb} takes ${takes}`);
   }
   for (const [i, text] of positionals.entries()) {
     const member = verb.params[i] as string;

@@ -5,19 +5,22 @@ import type { Flag, Verb } from "./verbs.ts";
 /** Commands that are no operation of the service. */
 const commands: readonly (readonly [string, string])[] = [
   ["start", "Run the service, from the environment and .env."],
-  ["migrate", "Bring the database up to date, and stop. `start` does it too."],
-  ["reembed", "Embed everything anew after EMBEDDING_MODEL or EMBEDDING_DIMENSION changed; goes on where it was ended."],
-  ["memory export", "Print every memory as a line of JSON."],
-  ["memory import <file>", "Store what export printed; - reads standard input."],
-  ["keys", "Make, list and revoke API keys: straight on the database, so also before any key exists."],
-  ["plugin", "Make, test and pack plugins; install, approve and look after those of a service. See signalbox plugin --help."],
+  ["migrate", "Apply missing migrations and exit. `start` does it too."],
+  ["reembed", "Compute all embeddings again after EMBEDDING_MODEL or EMBEDDING_DIMENSION changed. Resumes if interrupted."],
+  ["memory export", "Print all memories as lines of JSON."],
+  ["memory import <file>", "Import lines that export printed; - reads standard input."],
+  ["keys", "Create, list and revoke API keys directly in the database."],
+  [
+    "plugin",
+    "Write plugins (new, dev, build, test, pack) and operate them (list, install, approve, …). See signalbox plugin --help.",
+  ],
 ];
 
 /** `signalbox --help`: every noun with its verbs. */
 export function overview(verbs: readonly Verb[]): string {
   const nouns = [...Map.groupBy(verbs, (verb) => verb.noun)].sort(([a], [b]) => (a < b ? -1 : 1));
   const width = Math.max(...nouns.map(([noun]) => noun.length), ...commands.map(([name]) => name.length));
-  return `Signalbox ${version}: events of issue trackers in, work of AI agents out.
+  return `Signalbox ${version}: turns events of issue trackers and code hosts into work of AI agents.
 
 Usage: signalbox <command>
        signalbox <noun> <verb> [<id>] [--flags]
@@ -31,10 +34,10 @@ ${nouns.map(([noun, of]) => `  ${noun.padEnd(width)}  ${of.map((one) => one.verb
 \`signalbox <noun> --help\` shows the verbs of a noun with their flags.
 
 Environment
-  SIGNALBOX_URL      address of the service; default http://127.0.0.1:8000
-  SIGNALBOX_API_KEY  API key, where the service wants one
+  SIGNALBOX_URL      address of the service; default: http://127.0.0.1:8000
+  SIGNALBOX_API_KEY  API key, if the service requires one
 
-Exit codes: 0 done, 1 failed, 2 the command is not written right.
+Exit codes: 0 done, 1 failed, 2 usage error.
 `;
 }
 
@@ -68,9 +71,9 @@ function common(verbs: readonly Verb[]): string {
   const keys = verbs.some((verb) => verb.noun === "keys");
   return `
 Every verb takes
-    --json <json>            Members as one JSON object: JSON, @file, or - for standard input. Flags win over it.
-    --format <json|table>    How to print. Lists are a table on a terminal, all else is JSON.
-${keys ? "    --remote                 Ask the service at SIGNALBOX_URL instead of the database.\n" : ""}
-…: may be given several times. <json>: JSON, @file, or - for standard input. A yes-or-no flag has its --no-… form.
+    --json <json>            The input as a JSON object: JSON, @file, or - for standard input. Flags win over it.
+    --format <json|table>    Output format. Default: a table for lists on a terminal, else JSON.
+${keys ? "    --remote                 Use the service at SIGNALBOX_URL instead of the database.\n" : ""}
+…: can be repeated. <json>: JSON, @file, or - for standard input. Boolean flags have a --no-… form.
 `;
 }

@@ -8,7 +8,7 @@ export const asJson = (value: unknown): string => `${escaped(JSON.stringify(valu
 export const onOneLine = (value: unknown): string => escaped(JSON.stringify(value)).replace(/[\p{Cf}\u2028\u2029]/gu, inHex);
 
 /** Text that may hold what a plugin or a tracker wrote, which must not steer a terminal; its lines stay. */
-export const harmless = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");
+export const withoutControlCharacters = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, " ");
 
 const escaped = (json: string): string => json.replace(/[\u007f-\u009f]/g, inHex);
 const inHex = (text: string): string =>

@@ -5,7 +5,7 @@ import { version } from "../platform/version.ts";
 import { type ReadText, readArguments, UsageError } from "./arguments.ts";
 import { helpOf, overview, usageOf } from "./help.ts";
 import { runMigrate, runOnKeys } from "./local.ts";
-import { asJson, asTable, harmless } from "./output.ts";
+import { asJson, asTable, withoutControlCharacters } from "./output.ts";
 import { type Answer, RequestError, request } from "./request.ts";
 import { type Verb, verbsOf } from "./verbs.ts";
 
@@ -19,36 +19,39 @@ export interface Terminal {
   readonly columns: number;
 }
 
-/** Carries out one command and gives its exit code; `null`: the service runs on. */
+/** Runs one command and returns its exit code; `null`: the service keeps running. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number | null> {
   try {
-    return await carryOut(argv, terminal);
+    return await runCommand(argv, terminal);
   } catch (error) {
     if (error instanceof UsageError) {
       terminal.err(`${error.message}\n`);
       return 2;
     }
     // It may hold what a plugin or a tracker wrote.
-    terminal.err(`${harmless(plain(error))}\n`);
+    terminal.err(`${withoutControlCharacters(plain(error))}\n`);
     return 1;
   }
 }
 
-/** What went wrong as its reader needs it: the stack only of what nobody foresaw. */
+/** The error message; with its stack only if the error is unexpected. */
 function plain(error: unknown): string {
   if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
   if (error instanceof StartError || error instanceof RequestError || error instanceof Problem) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-async function carryOut([first, ...rest]: readonly string[], terminal: Terminal): Promise<number | null> {
+async function runCommand([first, ...rest]: readonly string[], terminal: Terminal): Promise<number | null> {
   if (first === "--version" || first === "-v") return say(terminal, `${version}\n`);
   const wantsHelp = rest.includes("--help") || rest.includes("-h");
   if (first === "start" || first === "migrate") {
     if (wantsHelp)
-      return say(terminal, `Usage: signalbox ${first}\n\nIt takes no flags: the configuration is in the environment and .env.\n`);
+      return say(
+        terminal,
+        `Usage: signalbox ${first}\n\nIt takes no arguments; the configuration is in the environment and .env.\n`,
+      );
     if (rest.length > 0)
-      throw new UsageError(`signalbox ${first} takes nothing; the configuration is in the environment and .env.`);
+      throw new UsageError(`signalbox ${first} takes no arguments; the configuration is in the environment and .env.`);
     if (first === "migrate") {
       const applied = await runMigrate(terminal.err);
       return say(terminal, applied === 0 ? "The database is up to date.\n" : `${applied} migrations applied.\n`);
@@ -56,21 +59,23 @@ async function carryOut([first, ...rest]: readonly string[], terminal: Terminal)
     await import("../main.ts");
     return null;
   }
-  if (first === "plugin") return (await import("./plugin/command.ts")).runPlugin(rest, terminal);
+  // The plural is what the other nouns have.
+  if (first === "plugin" || first === "plugins") return (await import("./plugin/command.ts")).runPlugin(rest, terminal);
   if (first === "reembed") {
     if (wantsHelp)
-      return say(
-        terminal,
-        "Usage: signalbox reembed\n\nThe service must not run meanwhile. Ended half way it goes on where it was.\n",
-      );
+      return say(terminal, "Usage: signalbox reembed\n\nStop the service first. If interrupted, run it again to resume.\n");
     if (rest.length > 0)
-      throw new UsageError("signalbox reembed takes nothing; the configuration is in the environment and .env.");
+      throw new UsageError("signalbox reembed takes no arguments; the configuration is in the environment and .env.");
     await (await import("./memory.ts")).runReembed(terminal.interactive, terminal.out, terminal.err);
     return 0;
   }
   if (first === "memory" && (rest[0] === "export" || rest[0] === "import"))
     return wantsHelp ? say(terminal, `${transferUsage}\n`) : transfer(rest, terminal);
-  const verbs = verbsOf(declared().map(({ op }) => op));
+  const verbs = verbsOf(
+    declared()
+      .map(({ op }) => op)
+      .filter(({ id }) => !id.startsWith("plugins.")),
+  );
   if (first === "--help" || first === "-h" || first === "help") return say(terminal, overview(verbs));
   if (first === undefined) {
     terminal.err(overview(verbs));
@@ -90,14 +95,12 @@ async function transfer([direction, file, ...more]: readonly string[], terminal:
 
 async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly Verb[], terminal: Terminal): Promise<number> {
   const ofNoun = verbs.filter((verb) => verb.noun === noun);
-  if (ofNoun.length === 0) throw new UsageError(`There is no command or noun ${JSON.stringify(noun)}. See signalbox --help.`);
+  if (ofNoun.length === 0) throw new UsageError(`unknown command ${JSON.stringify(noun)}; see signalbox --help`);
   if (name === "--help" || name === "-h") return say(terminal, helpOf(ofNoun));
   const verb = ofNoun.find((one) => one.verb === name);
   if (!verb) {
     const known = ofNoun.map((one) => one.verb).join(", ");
-    throw new UsageError(
-      `${noun}: ${name ? `there is no verb ${JSON.stringify(name)}` : "a verb is missing"}; there are ${known}.`,
-    );
+    throw new UsageError(`${noun}: ${name ? `unknown verb ${JSON.stringify(name)}` : "missing verb"}; expected one of ${known}`);
   }
   const given = await readArguments(verb, args, terminal.read).catch((error) => {
     throw error instanceof UsageError ? new UsageError(`${error.message}\nSee ${usageOf(verb)} --help.`) : error;

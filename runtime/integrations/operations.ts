@@ -56,7 +56,8 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       await checkCredentials(source, credentials, deps);
       const id = newId();
       const stored = { credentials: await vault.seal(credentials, purposeOf(id)), members: Object.keys(credentials) };
-      const row = { id, source, name, ...stored, agent_id: agent_id ?? null, project_id: project_id ?? null };
+      const plugin = deps.sources().get(source)?.plugin ?? null;
+      const row = { id, source, plugin, name, ...stored, agent_id: agent_id ?? null, project_id: project_id ?? null };
       const made = await queries.insertIntegration(sql, row).catch(unknownReference(row));
       await changed();
       return shown(made);

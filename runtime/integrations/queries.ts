@@ -3,6 +3,8 @@ import type { Queryable } from "../platform/database/client.ts";
 export interface StoredIntegration {
   readonly id: string;
   readonly source: string;
+  /** The plugin that the credentials are for. */
+  readonly plugin: string | null;
   readonly name: string;
   /** All credentials, encrypted. */
   readonly credentials: string;
@@ -35,8 +37,8 @@ export async function findIntegration(sql: Queryable, id: string): Promise<Store
 
 export async function insertIntegration(sql: Queryable, one: NewIntegration): Promise<StoredIntegration> {
   const [row] = await sql<StoredIntegration[]>`
-    insert into integrations (id, source, name, credentials, members, agent_id, project_id)
-    values (${one.id}, ${one.source}, ${one.name}, ${one.credentials}, ${one.members as string[]}, ${one.agent_id}, ${one.project_id})
+    insert into integrations (id, source, plugin, name, credentials, members, agent_id, project_id)
+    values (${one.id}, ${one.source}, ${one.plugin}, ${one.name}, ${one.credentials}, ${one.members as string[]}, ${one.agent_id}, ${one.project_id})
     returning *`;
   return row as StoredIntegration;
 }

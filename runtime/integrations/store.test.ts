@@ -26,7 +26,16 @@ beforeEach(() => door.sql`delete from integrations`);
 async function open(first: SourceEntry | undefined) {
   const id = newId();
   const credentials = await vault.seal({ token: "secret" }, purposeOf(id));
-  const row = { id, source: "tickets", name: "Ours", credentials, members: ["token"], agent_id: null, project_id: null };
+  const row = {
+    id,
+    source: "tickets",
+    plugin: "tickets",
+    name: "Ours",
+    credentials,
+    members: ["token"],
+    agent_id: null,
+    project_id: null,
+  };
   await insertIntegration(door.sql, row);
   const bus = await openBus(door.database, quiet);
   const told: unknown[] = [];

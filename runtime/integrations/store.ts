@@ -105,6 +105,9 @@ async function connect(
   { vault, environmentOf }: StoreOptions,
 ): Promise<Connection> {
   if (!source) throw new Error(`no loaded plugin brings the source ${row.source}`);
+  // Its operator gave the credentials to one plugin; another one with a source of that name must not receive them.
+  if (row.plugin !== null && row.plugin !== source.plugin)
+    throw new Error(`the credentials are for the plugin ${row.plugin}, but the source ${row.source} is now of ${source.plugin}`);
   const credentials = (await vault.open(row.credentials, purposeOf(row.id))) as Record<string, unknown>;
   return connection(row.id, source, { ...addressesIn(environmentOf(source)), ...credentials });
 }

@@ -106,6 +106,12 @@ export const variables = {
     .describe(
       "Plugins that run without a sandbox in the process of the service, with all its permissions: `id@version#sha256`, comma-separated.",
     ),
+  PLUGIN_WALLS: z
+    .enum(["auto", "require"])
+    .default("auto")
+    .describe(
+      "What to do if an isolation layer of plugins is missing. `auto`: run plugins with the other layers; `require`: refuse to run plugins.",
+    ),
   SIGNALBOX_DENO: z
     .string()
     .optional()
@@ -193,8 +199,13 @@ type Parsed = Readonly<z.output<typeof schema>>;
 export interface Config extends Parsed {
   /** Raw settings of a plugin's default connection, from `<ID>_<SETTING>`: `ALPHA_API_URL` is `api_url` of alpha. */
   readonly connectionOf: (plugin: string) => Readonly<Record<string, string>>;
-  /** Settings of a plugin that is not ours, from `PLUGIN_<ID>_<SETTING>`: a stranger's id must not name our own variables. */
-  readonly foreignSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
+  /**
+   * Settings of a third-party plugin, from `PLUGIN_<ID>__<SETTING>`. Two underscores end the id: with one, `acme` could read the
+   * variable `PLUGIN_ACME_CORP_TOKEN` of `acme-corp`.
+   */
+  readonly pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
+  /** Variables that begin with `PLUGIN_` and are not read, because they lack the two underscores. */
+  readonly unreadPluginVariables: readonly string[];
   /** Standard error is a terminal, and nobody set NO_COLOR or CI. */
   readonly terminal: boolean;
   /** `npm start` started it, and is its parent. */
@@ -218,7 +229,8 @@ export function readConfig(environment: Environment = process.env, file = ".env"
   return Object.freeze({
     ...parse(schema, merged),
     connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
-    foreignSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}_`),
+    pluginSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
+    unreadPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
     terminal: process.stderr.isTTY === true && !merged.CI,
     startedByNpm: environment.npm_package_name === "signalbox" && /^start\b/.test(environment.npm_lifecycle_event ?? ""),
   });

@@ -9,7 +9,7 @@ export type Grants = Partial<
 >;
 
 /** Whom a plugin's `fetch` may reach beside the hosts that it declares. */
-export interface Reach {
+export interface EgressRules {
   /** Sends a body at most once. */
   readonly fetch: typeof globalThis.fetch;
   /** Named by the environment: the operator's own, wherever they are. */
@@ -19,24 +19,24 @@ export interface Reach {
 }
 
 /** Exactly what a plugin named in `needs`, bound to it. */
-export function capabilitiesFor(plugin: Plugin, reach: Reach, log: Log, grants: Grants = {}): Partial<Capabilities> {
+export function capabilitiesFor(plugin: Plugin, reach: EgressRules, log: Log, grants: Grants = {}): Partial<Capabilities> {
   const all: Partial<Capabilities> = {
     ...grants,
     log: (message, fields) => log.info(message, { plugin: plugin.id, ...fields }),
     fetch: boundFetch(plugin, reach),
-    throttle: ownPace(plugin, grants.throttle ?? inMemoryThrottle()),
+    throttle: ownThrottle(plugin, grants.throttle ?? inMemoryThrottle()),
   };
   return Object.fromEntries(plugin.needs.map((need) => [need, all[need]])) as Partial<Capabilities>;
 }
 
 /** No plugin holds up the accounts of another. */
-const ownPace = ({ id }: Plugin, pace: SharedThrottle): SharedThrottle => ({
-  reserve: (key, interval) => pace.reserve(`${id}/${key}`, interval),
-  block: (key, ms) => pace.block(`${id}/${key}`, ms),
+const ownThrottle = ({ id }: Plugin, throttle: SharedThrottle): SharedThrottle => ({
+  reserve: (key, interval) => throttle.reserve(`${id}/${key}`, interval),
+  block: (key, ms) => throttle.block(`${id}/${key}`, ms),
 });
 
 /** `fetch` that reaches the declared hosts and those of the plugin's connections, and follows no redirect elsewhere. */
-function boundFetch(plugin: Plugin, { fetch, hosts, given }: Reach): typeof globalThis.fetch {
+function boundFetch(plugin: Plugin, { fetch, hosts, given }: EgressRules): typeof globalThis.fetch {
   const fetchFor = (url: URL) => {
     if (plugin.hosts?.includes(url.host) || hosts().includes(url.host)) return fetch;
     if (given?.hosts().includes(url.host)) return guarded(given.fetch, plugin);

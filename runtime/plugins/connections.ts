@@ -9,6 +9,8 @@ export interface Connection {
   readonly id: string;
   readonly source: SourceEntry;
   readonly settings: Readonly<Record<string, unknown>>;
+  /** The settings as they were given, without defaults. */
+  readonly given: Readonly<Record<string, unknown>>;
   /** The settings that are missing before anything can be posted. */
   readonly missing: readonly string[];
 }
@@ -22,10 +24,14 @@ export function connection(id: string, source: SourceEntry, raw: Readonly<Record
   }
   const settings = parsed.data as Record<string, unknown>;
   const missing = source.source.required.filter((name) => settings[name] === undefined || settings[name] === "");
-  return Object.freeze({ id, source, settings, missing });
+  return Object.freeze({ id, source, settings, given: raw, missing });
 }
 
-/** What decides in whose name an execution works. */
+/** The settings that the operator gave a value, without the schema's defaults. */
+const namedSettings = ({ settings, given }: Connection): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(settings).filter(([name]) => Object.hasOwn(given, name)));
+
+/** What decides which account an execution uses. */
 export interface Work {
   /** Path segment of the webhook that started it. */
   readonly slug: string | null;
@@ -35,7 +41,7 @@ export interface Work {
 /** The connections that users stored. */
 export interface StoredConnections {
   find(id: string): Promise<Connection | undefined>;
-  /** The one in whose name work at a source is done: that of its webhook, else the agent's, else the project's. */
+  /** The account for work at a source: that of its webhook, else the agent's, else the project's. */
   forWork(source: string, work: Work, agentId: string | null): Connection | null;
   ofPlugin(plugin: string): readonly Connection[];
 }
@@ -44,15 +50,15 @@ export interface StoredConnections {
 export interface Connections {
   /** The account whose webhooks come in by `/webhook/<slug>`. */
   bySlug(slug: string): Promise<Connection | undefined>;
-  /** The account in whose name an execution works at `source`; `null`: no plugin brings this source. */
+  /** The account that an execution uses at `source`; `null`: no plugin contributes this source. */
   forExecution(source: string, work?: Work, agentId?: string | null): Promise<Connection | null>;
   /** The settings of a source that the environment names. */
   environmentOf(source: SourceEntry): Readonly<Record<string, unknown>>;
   /** That of the environment. */
   environment(source: string): Connection | undefined;
-  /** Hosts that a plugin's `fetch` may reach because a connection of the environment names them. */
+  /** Hosts that the operator named in a connection of the environment; a plugin's `fetch` may reach them wherever they are. */
   hostsOf(plugin: string): readonly string[];
-  /** Hosts that it may reach, where they are public, because an integration names them. */
+  /** Hosts that it may reach where they are public: those of integrations, and defaults of a third-party plugin's settings. */
   givenHostsOf(plugin: string): readonly string[];
   /** Those from the environment. */
   all(): readonly Connection[];
@@ -60,27 +66,31 @@ export interface Connections {
   use(host: Host, stored: StoredConnections): void;
 }
 
-const nobody: Work = { slug: null, project_id: null };
+const noWork: Work = { slug: null, project_id: null };
 
 /** The connections from the environment (`ALPHA_TOKEN` is the setting `token` of alpha), and those that users stored. */
 export function connectionsOf(
   config: Pick<Config, "connectionOf">,
   log: Pick<Log, "error">,
-  foreignSettingsOf: (plugin: string) => Readonly<Record<string, string>>,
+  pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>,
 ): Connections {
   let all: ReadonlyMap<string, Connection> = new Map();
   let stored: StoredConnections | null = null;
   const environmentOf = ({ builtIn, name, plugin }: SourceEntry) =>
-    builtIn ? config.connectionOf(name) : foreignSettingsOf(plugin);
+    builtIn ? config.connectionOf(name) : pluginSettingsOf(plugin);
+  const ofPlugin = (plugin: string) => [...all.values()].filter((one) => one.source.plugin === plugin);
   return {
     environmentOf,
     bySlug: async (slug) => all.get(slug) ?? stored?.find(slug),
-    forExecution: async (source, work = nobody, agentId = null) =>
+    forExecution: async (source, work = noWork, agentId = null) =>
       stored?.forWork(source, work, agentId) ?? all.get(source) ?? null,
     environment: (source) => all.get(source),
     all: () => [...all.values()],
-    hostsOf: (plugin) => [...all.values()].filter((one) => one.source.plugin === plugin).flatMap((one) => hostsIn(one.settings)),
-    givenHostsOf: (plugin) => stored?.ofPlugin(plugin).flatMap((one) => hostsIn(one.settings)) ?? [],
+    hostsOf: (plugin) => ofPlugin(plugin).flatMap((one) => hostsIn(one.source.builtIn ? one.settings : namedSettings(one))),
+    givenHostsOf: (plugin) => [
+      ...(stored?.ofPlugin(plugin) ?? []).flatMap((one) => hostsIn(one.settings)),
+      ...ofPlugin(plugin).flatMap((one) => (one.source.builtIn ? [] : hostsIn(one.settings))),
+    ],
     use: (host, given) => {
       stored = given;
       const made = [...host.sources].flatMap(([name, entry]) => {
@@ -90,7 +100,7 @@ export function connectionsOf(
           return [[name, connection("environment", entry, environmentOf(entry))] as const];
         } catch (error) {
           if (entry.builtIn) throw error;
-          // A stranger's setting must not keep the service from starting.
+          // The settings of a third-party plugin must not prevent the service's start.
           log.error("a plugin's settings are not valid", { plugin: entry.plugin, error: String(error) });
           return [];
         }

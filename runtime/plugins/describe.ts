@@ -2,10 +2,10 @@ import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/plugins";
 import { type BuiltManifest, permissionDiff } from "@signalbox/sdk/manifest";
 import { breaks } from "./breaks.ts";
-import type { Fleet } from "./plugin-manager.ts";
+import type { LoadedThirdParty } from "./load-third-party.ts";
+import type { PluginManager } from "./plugin-manager.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
-import { narrowed } from "./restrict-permissions.ts";
-import type { Running } from "./running.ts";
+import { restrictPermissions } from "./restrict-permissions.ts";
 import { settingNames } from "./setting-names.ts";
 
 export type PluginEntity = Output<typeof get>;
@@ -14,29 +14,29 @@ export type PluginEntity = Output<typeof get>;
 export function describeInstalled(
   row: PluginRow,
   versions: readonly VersionRow[],
-  fleet: Fleet,
+  manager: PluginManager,
   set: ReadonlySet<string>,
 ): PluginEntity {
   const current = versions.find((one) => one.version === row.version);
   const newest = versions.at(-1);
   const shown = (current ?? newest) as VersionRow;
   const waiting = newest && newest.approved_at === null && newest !== current ? newest : null;
-  const running = fleet.running(row.id);
-  const enforced = narrowed(shown.manifest, row.denied);
+  const running = manager.running(row.id);
+  const enforced = restrictPermissions(shown.manifest, row.denied);
   return {
     ...describe(enforced, running, set),
     denied: permissionDiff(enforced, shown.manifest),
-    ...stateOf(row, current, running, fleet),
+    ...stateOf(row, current, running, manager),
     origin: "installed",
     version: row.version,
     sha256: current?.sha256 ?? null,
     waiting: waiting && {
       version: waiting.version,
-      widens: permissionDiff(current?.manifest ?? null, waiting.manifest),
+      widens: [...publisherDiff(current, waiting), ...permissionDiff(current?.manifest ?? null, waiting.manifest)],
       breaks: breaks(current?.manifest, waiting.manifest),
     },
-    versions: versions.map(({ version, sha256, origin, integrity, approved_at, installed_at, manifest }, i) => ({
-      ...{ version, sha256, origin, integrity, approved_at, installed_at },
+    versions: versions.map(({ manifest, plugin_id: _, ...one }, i) => ({
+      ...one,
       breaks: breaks(versions[i - 1]?.manifest, manifest),
     })),
     created_at: row.created_at,
@@ -44,8 +44,14 @@ export function describeInstalled(
   };
 }
 
+/** Another publisher may be another author: the approval of one is not that of the other. */
+const publisherDiff = (before: VersionRow | undefined, after: VersionRow): string[] =>
+  before && before.publisher !== after.publisher
+    ? [`publisher: ${after.publisher ?? "unknown"}, before ${before.publisher ?? "unknown"}`]
+    : [];
+
 /** A plugin that the environment names, which is its approval. */
-export function describeOwn(running: Running, set: ReadonlySet<string>): PluginEntity {
+export function describeOwn(running: LoadedThirdParty, set: ReadonlySet<string>): PluginEntity {
   const { manifest, sha256, process } = running;
   const status = process?.status();
   return {
@@ -64,7 +70,7 @@ export function describeOwn(running: Running, set: ReadonlySet<string>): PluginE
   };
 }
 
-function describe(manifest: BuiltManifest, running: Running | undefined, set: ReadonlySet<string>) {
+function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined, set: ReadonlySet<string>) {
   const { id, title = null, about = null, kinds, contributes, needs, secrets } = manifest;
   const { http, operations, open_routes = [] } = manifest.permissions;
   const permissions = { http: http.filter(({ methods }) => methods.length > 0), operations, open_routes };
@@ -93,9 +99,11 @@ function describe(manifest: BuiltManifest, running: Running | undefined, set: Re
   };
 }
 
-/** It serves, but not with all that it brings. */
-function clashOf(id: string, fleet: Fleet): Pick<PluginEntity, "code" | "reason"> {
-  const left = fleet.leftOut(id);
+/** It serves, but not as its operator wants it to: an upgrade failed, or another plugin has some of its names. */
+function clashOf(id: string, manager: PluginManager): Pick<PluginEntity, "code" | "reason"> {
+  const failed = manager.failedUpgrade(id);
+  if (failed) return { code: failed.code, reason: failed.reason };
+  const left = manager.skippedContributions(id);
   if (left.length === 0) return { code: null, reason: null };
   return { code: "NAME_TAKEN", reason: `Not in service, because another plugin has these names: ${left.join(", ")}` };
 }
@@ -103,8 +111,8 @@ function clashOf(id: string, fleet: Fleet): Pick<PluginEntity, "code" | "reason"
 function stateOf(
   row: PluginRow,
   current: VersionRow | undefined,
-  running: Running | undefined,
-  fleet: Fleet,
+  running: LoadedThirdParty | undefined,
+  manager: PluginManager,
 ): Pick<PluginEntity, "state" | "code" | "reason"> {
   if (!current) return { state: "installed", code: null, reason: null };
   if (row.quarantine_code !== null) return { state: "quarantined", code: row.quarantine_code, reason: row.quarantine_reason };
@@ -113,9 +121,9 @@ function stateOf(
   if (status)
     return {
       state: status.state,
-      ...(status.code === null ? clashOf(row.id, fleet) : { code: status.code, reason: status.reason }),
+      ...(status.code === null ? clashOf(row.id, manager) : { code: status.code, reason: status.reason }),
     };
-  const refused = fleet.refused.get(row.id);
+  const refused = manager.refused.get(row.id);
   if (refused) return { state: "stopped", code: refused.code, reason: refused.reason };
   return { state: running ? "ready" : "enabled", code: null, reason: null };
 }

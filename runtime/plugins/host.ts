@@ -8,7 +8,7 @@ export interface SourceEntry {
   readonly plugin: string;
   readonly version: string;
   readonly builtIn: boolean;
-  /** It runs in a process of its own, which may be away. */
+  /** It runs in a process of its own, which may not be running. */
   readonly sandboxed: boolean;
   readonly source: Source;
 }
@@ -53,9 +53,9 @@ export interface Host {
   readonly useCases: ReadonlyMap<string, UseCase>;
   /** By `<plugin>/<name>`, as it stands in their paths. */
   readonly routes: ReadonlyMap<string, RouteEntry>;
-  /** Takes a plugin's contributions in. A name that another plugin has stays with that one; answers what was left out. */
+  /** Adds a plugin's contributions. A name that another plugin has stays with that one; returns what was skipped. */
   add(loaded: Loaded): string[];
-  /** Takes a plugin's contributions away. */
+  /** Removes a plugin's contributions. */
   remove(plugin: string): void;
   dispose(): Promise<void>;
 }
@@ -118,6 +118,12 @@ export function createHost(all: readonly Loaded[]): Host {
   return { sources, tools, memories, knowledge: connectors, queues, useCases, routes, add, remove, dispose };
 }
 
+/** The source of the plugin's own name, unless another plugin has that name: its connection is not handed to this one. */
+function ownSource(plugin: string, sources: ReadonlyMap<string, SourceEntry>): SourceEntry | null {
+  const entry = sources.get(plugin);
+  return entry?.plugin === plugin ? entry : null;
+}
+
 function toolsOf({ plugin, contributions, schemas }: Loaded, sources: ReadonlyMap<string, SourceEntry>): ToolEntry[] {
   const provider = plugin.id;
   return Object.entries(contributions.tools ?? {}).map(([name, tool]) => ({
@@ -125,7 +131,7 @@ function toolsOf({ plugin, contributions, schemas }: Loaded, sources: ReadonlyMa
     provider,
     name,
     tool,
-    source: contributions.sources?.[provider] ? (sources.get(provider) ?? null) : null,
+    source: contributions.sources?.[provider] ? ownSource(provider, sources) : null,
     parameters:
       schemas?.[name] ?? (z.toJSONSchema(tool.input, { io: "input", unrepresentable: "any" }) as Record<string, unknown>),
     sandboxed: schemas !== undefined,

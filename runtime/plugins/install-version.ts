@@ -4,20 +4,30 @@ import { problem } from "@signalbox/schema/problem";
 import { type BuiltManifest, builtManifest, permissionDiff } from "@signalbox/sdk/manifest";
 import type { Sql } from "../platform/database/client.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
-import type { Fleet } from "./plugin-manager.ts";
+import type { PluginManager } from "./plugin-manager.ts";
 import { findPlugin, findVersions, forgetDevVersions, insertVersion, useVersion } from "./queries.ts";
+import { restrictPermissions } from "./restrict-permissions.ts";
 import { checkBundle, readManifest } from "./third-party.ts";
 
 const maxBundle = 16 * 1024 * 1024;
 
+interface NewVersion {
+  readonly manifest: Record<string, unknown>;
+  readonly bundle: string;
+  readonly origin?: string | undefined;
+  readonly integrity?: string | undefined;
+  readonly publisher?: string | undefined;
+}
+
 /**
- * Stores a version. It serves at once where it may do no more than the one that the operator approved. Throws a `Problem`
- * where it is not valid, or is not the one that is installed under its number.
+ * Stores a version. One that may do no more than the version that serves, and has the same publisher, is started on trial and
+ * then serves in its place; any other waits for an approval. Throws a `Problem` if it is not valid, does not start, or differs
+ * from an installed version of the same number; then nothing changes.
  */
 export async function installVersion(
-  input: { manifest: Record<string, unknown>; bundle: string; origin?: string | undefined; integrity?: string | undefined },
+  input: NewVersion,
   sql: Sql,
-  fleet: Pick<Fleet, "isTaken">,
+  manager: Pick<PluginManager, "isTaken" | "trial">,
 ): Promise<BuiltManifest> {
   const { manifest, bytes } = await asBadRequest(async () => {
     const read = readManifest(JSON.stringify(input.manifest));
@@ -27,13 +37,28 @@ export async function installVersion(
     return { manifest: read, bytes: bundle };
   });
   const { id, version } = manifest;
-  if (fleet.isTaken(id))
+  if (manager.isTaken(id))
     throw problem(
       "conflict",
       `The id "${id}" is that of a plugin which comes with the service or which SIGNALBOX_PLUGINS names.`,
     );
-  const row = { sha256: manifest.bundle.sha256, manifest: JSON.stringify(manifest), bundle: bytes };
-  const stored = await insertVersion(sql, manifest, { ...row, origin: input.origin ?? null, integrity: input.integrity ?? null });
+  const row = {
+    ...{ sha256: manifest.bundle.sha256, manifest: JSON.stringify(manifest), bundle: bytes },
+    ...{ origin: input.origin ?? null, integrity: input.integrity ?? null },
+    publisher: input.publisher ?? publisherIn(input.origin),
+  };
+  const before = await findVersions(sql, id);
+  const plugin = await findPlugin(sql, id);
+  const serving = before.find((one) => one.version === plugin?.version);
+  const inherits =
+    serving !== undefined && serving.publisher === row.publisher && permissionDiff(serving.manifest, manifest).length === 0;
+  const isNew = !before.some((one) => one.version === version);
+  // A plugin that is disabled or quarantined has nothing that serves and could be lost.
+  if (inherits && isNew && plugin?.enabled && plugin.quarantine_code === null)
+    await asConflict(`${id} ${version} does not start, so ${serving.version} keeps serving and nothing was stored`, () =>
+      manager.trial({ name: id, bytes, manifest: restrictPermissions(manifest, plugin.denied) }),
+    );
+  const stored = await insertVersion(sql, manifest, row);
   const versions = await findVersions(sql, id);
   const same = versions.find((one) => one.version === version);
   if (!stored && same?.sha256 !== row.sha256)
@@ -42,15 +67,25 @@ export async function installVersion(
       `${id} ${version} is installed already, with other bytes (SHA-256 ${same?.sha256}); a changed plugin needs a new version.`,
     );
   if (!stored && same) refuseOtherManifest(same.manifest, manifest);
-  const current = (await findPlugin(sql, id))?.version;
-  const serving = versions.find((one) => one.version === current);
-  // What may do no more than the one that the operator approved needs no new approval.
-  if (stored && serving && permissionDiff(serving.manifest, manifest).length === 0) await useVersion(sql, id, version);
+  if (stored && inherits) await useVersion(sql, id, version);
   await forgetDevVersions(sql, id, version);
   return manifest;
 }
 
-/** Bytes alone do not make a version: what it may do stands in the manifest. */
+/** The package in an origin such as `@acme/clock@1.2.0`; `null`: the origin is no package. */
+const publisherIn = (origin: string | undefined): string | null =>
+  /^((?:@[^/@\s]+\/)?[^/@\s]+)@[^/\s]+$/.exec(origin ?? "")?.[1] ?? null;
+
+async function asConflict(what: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof Refusal) throw problem("conflict", `${what}: ${error.code}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** The same bytes with another manifest are another version: the manifest says what it may do. */
 function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void {
   // As this host reads it, where it does: it may know members that the one which stored it did not.
   const had = builtManifest.safeParse(before).data ?? before;

@@ -2,7 +2,7 @@ import type { Contributions, Plugin } from "@signalbox/sdk";
 import { contributionKinds } from "@signalbox/sdk/manifest";
 import type { Log } from "../platform/log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
-import { capabilitiesFor, type Grants, type Reach } from "./capabilities.ts";
+import { capabilitiesFor, type EgressRules, type Grants } from "./capabilities.ts";
 import type { OffloadFor } from "./offload.ts";
 
 /** Name of the message queue that the database itself is; no plugin's can have it. */
@@ -78,7 +78,7 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
   }
 }
 
-const reachOf = (plugin: string, { fetch, hostsOf, given }: Omit<LoadOptions, "builtIns">): Reach => ({
+const reachOf = (plugin: string, { fetch, hostsOf, given }: Omit<LoadOptions, "builtIns">): EgressRules => ({
   fetch,
   hosts: () => hostsOf(plugin),
   ...(given && { given: { hosts: () => given.hostsOf(plugin), fetch: given.fetch } }),

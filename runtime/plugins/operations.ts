@@ -5,10 +5,11 @@ import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
 import { Refusal } from "./admit.ts";
+import { configure, storedSettings } from "./configure.ts";
 import { describeInstalled, describeOwn, type PluginEntity } from "./describe.ts";
 import { installVersion } from "./install-version.ts";
 import type { LogTail } from "./log-tail.ts";
-import { type Fleet, settingsPurpose } from "./plugin-manager.ts";
+import type { PluginManager } from "./plugin-manager.ts";
 import {
   allPlugins,
   allVersions,
@@ -17,28 +18,26 @@ import {
   findPlugin,
   findVersions,
   saveDenied,
-  saveSettings,
   setEnabled,
   useVersion,
   type VersionRow,
 } from "./queries.ts";
-import { deniedBut, narrowed } from "./restrict-permissions.ts";
-import { settingNames } from "./setting-names.ts";
+import { denialsFor, restrictPermissions } from "./restrict-permissions.ts";
 import { checkBundle } from "./third-party.ts";
 
 export interface PluginDeps {
-  readonly fleet: Fleet;
+  readonly manager: PluginManager;
   readonly bus: Bus;
   readonly vault: Vault;
   readonly logs: LogTail;
-  /** Names of the settings that the environment gives a plugin. */
-  readonly environment: (id: string) => readonly string[];
+  /** A plugin's settings from the environment. */
+  readonly environment: (id: string) => Readonly<Record<string, string>>;
 }
 
 const absent = (id: string) => problem("not_found", `There is no plugin "${id}".`);
 
 export function pluginOperations(deps: PluginDeps): Bound[] {
-  const { fleet, bus, logs } = deps;
+  const { manager, bus, logs } = deps;
   const changed = () => bus.publish("plugins");
   const pluginOf = async (sql: Sql, id: string): Promise<PluginEntity> => {
     const found = (await everything(sql, deps)).find((one) => one.id === id);
@@ -51,17 +50,18 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       return { items: all.slice(offset, offset + limit), total: all.length };
     }),
     handle(plugins.refused, async ({ limit, offset }) => {
-      const all = [...fleet.refused.values()].map((one) => ({ ...one }));
+      const all = [...manager.refused.values()].map((one) => ({ ...one }));
       return { items: all.slice(offset, offset + limit), total: all.length };
     }),
+    handle(plugins.isolation, () => manager.isolation()),
     handle(plugins.get, ({ id }, { sql }) => pluginOf(sql, id)),
     handle(plugins.install, async (input, { sql }) => {
-      const { id } = await installVersion(input, sql, fleet);
+      const { id } = await installVersion(input, sql, manager);
       await changed();
       return pluginOf(sql, id);
     }),
     handle(plugins.approve, async ({ id, version }, { sql }) => {
-      const versions = await installed(sql, id, fleet);
+      const versions = await installed(sql, id, manager);
       const chosen = version === undefined ? versions.at(-1) : versions.find((one) => one.version === version);
       if (!chosen)
         throw problem(
@@ -73,15 +73,19 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       const denied = (await findPlugin(sql, id))?.denied ?? null;
       await asConflict(async () => {
         checkBundle(chosen.manifest, new Uint8Array(bytes));
-        await fleet.trial({ name: id, bytes: new Uint8Array(bytes), manifest: narrowed(chosen.manifest, denied) });
+        await manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest: restrictPermissions(chosen.manifest, denied) });
       });
-      await useVersion(sql, id, chosen.version);
+      const serving = (await findPlugin(sql, id))?.version ?? null;
+      // Going back from a version withdraws it, so that the next rollback does not choose it again.
+      const isRollback =
+        versions.findIndex((one) => one.version === chosen.version) < versions.findIndex((one) => one.version === serving);
+      await useVersion(sql, id, chosen.version, isRollback ? serving : null);
       await setEnabled(sql, id, true);
       await changed();
       return pluginOf(sql, id);
     }),
     handle(plugins.enable, async ({ id }, { sql }) => {
-      if (fleet.fromEnvironment().some((one) => one.manifest.id === id)) {
+      if (manager.fromEnvironment().some((one) => one.manifest.id === id)) {
         await bus.publish("plugins", id);
         return pluginOf(sql, id);
       }
@@ -95,22 +99,22 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       return pluginOf(sql, id);
     }),
     handle(plugins.disable, async ({ id }, { sql }) => {
-      await installed(sql, id, fleet);
+      await installed(sql, id, manager);
       await setEnabled(sql, id, false);
       await changed();
       return pluginOf(sql, id);
     }),
     handle(plugins.configure, async ({ id, settings }, { sql }) => {
-      await configure(id, settings, sql, deps);
+      await configure(id, settings, await installed(sql, id, manager), sql, deps);
       await changed();
       return pluginOf(sql, id);
     }),
     handle(plugins.updatePermissions, async ({ id, ...wanted }, { sql }) => {
-      const versions = await installed(sql, id, fleet);
+      const versions = await installed(sql, id, manager);
       const row = await findPlugin(sql, id);
       const shown = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
       if (!row || !shown) throw absent(id);
-      await saveDenied(sql, id, deniedBut(wanted, shown.manifest, row.denied));
+      await saveDenied(sql, id, denialsFor(wanted, shown.manifest, row.denied));
       await changed();
       return pluginOf(sql, id);
     }),
@@ -119,7 +123,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
       return { lines: [...logs.of(id)] };
     }),
     handle(plugins.remove, async ({ id }, { sql }) => {
-      await installed(sql, id, fleet);
+      await installed(sql, id, manager);
       await deletePlugin(sql, id);
       await changed();
       return {};
@@ -127,17 +131,19 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
   ];
 }
 
-async function everything(sql: Sql, { fleet, environment, vault }: PluginDeps): Promise<PluginEntity[]> {
+async function everything(sql: Sql, { manager, environment, vault }: PluginDeps): Promise<PluginEntity[]> {
   const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
-  const own = fleet.fromEnvironment().map((running) => describeOwn(running, new Set(environment(running.manifest.id))));
+  const own = manager
+    .fromEnvironment()
+    .map((running) => describeOwn(running, new Set(Object.keys(environment(running.manifest.id)))));
   const stored = await Promise.all(
     rows.map(async (row) => {
       const settings = await storedSettings(row.id, row.settings, vault).catch(() => ({}));
-      const set = new Set([...environment(row.id), ...Object.keys(settings)]);
+      const set = new Set([...Object.keys(environment(row.id)), ...Object.keys(settings)]);
       return describeInstalled(
         row,
         versions.filter((one) => one.plugin_id === row.id),
-        fleet,
+        manager,
         set,
       );
     }),
@@ -146,36 +152,13 @@ async function everything(sql: Sql, { fleet, environment, vault }: PluginDeps): 
 }
 
 /** The versions of an installed plugin. Throws where there is none, or where the environment names it. */
-async function installed(sql: Sql, id: string, fleet: Fleet): Promise<VersionRow[]> {
-  if (fleet.fromEnvironment().some((one) => one.manifest.id === id))
+async function installed(sql: Sql, id: string, manager: PluginManager): Promise<VersionRow[]> {
+  if (manager.fromEnvironment().some((one) => one.manifest.id === id))
     throw problem("conflict", `${id} is named by SIGNALBOX_PLUGINS; change it there.`);
   const versions = await findVersions(sql, id);
   if (versions.length === 0) throw absent(id);
   return versions;
 }
-
-async function configure(
-  id: string,
-  changes: Readonly<Record<string, string | null>>,
-  sql: Sql,
-  deps: PluginDeps,
-): Promise<void> {
-  const versions = await installed(sql, id, deps.fleet);
-  const names = new Set(versions.flatMap(({ manifest }) => [...settingNames(manifest)]));
-  const unknown = Object.keys(changes).find((name) => !names.has(name));
-  if (unknown !== undefined)
-    throw problem("bad_request", `settings.${unknown}: ${id} has no such setting; it has: ${[...names].join(", ") || "none"}`, {
-      field: `settings.${unknown}`,
-    });
-  deps.vault.requireKey();
-  const row = await findPlugin(sql, id);
-  const before = await storedSettings(id, row?.settings ?? null, deps.vault).catch(() => ({}) as Record<string, string>);
-  const after = Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null));
-  await saveSettings(sql, id, Object.keys(after).length === 0 ? null : await deps.vault.seal(after, settingsPurpose(id)));
-}
-
-const storedSettings = async (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
-  sealed === null ? {} : ((await vault.open(sealed, settingsPurpose(id))) as Record<string, string>);
 
 async function asConflict(run: () => Promise<void>): Promise<void> {
   try {

@@ -1,13 +1,13 @@
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Queryable } from "../platform/database/client.ts";
-import type { Denied } from "./restrict-permissions.ts";
+import type { DeniedPermissions } from "./restrict-permissions.ts";
 
 export interface PluginRow {
   readonly id: string;
   readonly version: string | null;
   readonly enabled: boolean;
   readonly settings: string | null;
-  readonly denied: Denied | null;
+  readonly denied: DeniedPermissions | null;
   readonly quarantine_code: string | null;
   readonly quarantine_reason: string | null;
   readonly created_at: string;
@@ -20,6 +20,10 @@ export interface VersionRow {
   readonly manifest: BuiltManifest;
   readonly origin: string | null;
   readonly integrity: string | null;
+  /** Package name and registry; an approval is valid for one publisher. */
+  readonly publisher: string | null;
+  /** When an operator went back from it to an older version. */
+  readonly rolled_back_at: string | null;
   readonly approved_at: string | null;
   readonly installed_at: string;
 }
@@ -29,7 +33,7 @@ export const allPlugins = (sql: Queryable): Promise<PluginRow[]> => sql<PluginRo
 /** Without the bundles, oldest first. */
 export const allVersions = (sql: Queryable): Promise<VersionRow[]> =>
   sql<VersionRow[]>`
-    select plugin_id, version, sha256, manifest, origin, integrity, approved_at, installed_at
+    select plugin_id, version, sha256, manifest, origin, integrity, publisher, rolled_back_at, approved_at, installed_at
     from plugin_versions order by plugin_id, installed_at, version`;
 
 export async function findPlugin(sql: Queryable, id: string): Promise<PluginRow | undefined> {
@@ -39,7 +43,7 @@ export async function findPlugin(sql: Queryable, id: string): Promise<PluginRow 
 
 export const findVersions = (sql: Queryable, id: string): Promise<VersionRow[]> =>
   sql<VersionRow[]>`
-    select plugin_id, version, sha256, manifest, origin, integrity, approved_at, installed_at
+    select plugin_id, version, sha256, manifest, origin, integrity, publisher, rolled_back_at, approved_at, installed_at
     from plugin_versions where plugin_id = ${id} order by installed_at, version`;
 
 export async function findBundle(sql: Queryable, id: string, version: string): Promise<Uint8Array | undefined> {
@@ -52,27 +56,29 @@ export async function findBundle(sql: Queryable, id: string, version: string): P
 export async function insertVersion(
   sql: Queryable,
   { id, version }: Pick<BuiltManifest, "id" | "version">,
-  row: { sha256: string; manifest: string; bundle: Uint8Array; origin: string | null; integrity: string | null },
+  row: { sha256: string; manifest: string; bundle: Uint8Array } & Pick<VersionRow, "origin" | "integrity" | "publisher">,
 ): Promise<boolean> {
   const result = await sql`
     with plugin as (insert into plugins (id) values (${id}) on conflict (id) do update set updated_at = now() returning id)
-    insert into plugin_versions (plugin_id, version, sha256, manifest, bundle, origin, integrity)
-    select id, ${version}, ${row.sha256}, ${row.manifest}::text::json, ${row.bundle}, ${row.origin}, ${row.integrity} from plugin
+    insert into plugin_versions (plugin_id, version, sha256, manifest, bundle, origin, integrity, publisher)
+    select id, ${version}, ${row.sha256}, ${row.manifest}::text::json, ${row.bundle}, ${row.origin}, ${row.integrity}, ${row.publisher} from plugin
     on conflict do nothing`;
   return result.count > 0;
 }
 
-/** Makes an approved version the one that serves, and ends a quarantine. */
-export async function useVersion(sql: Queryable, id: string, version: string): Promise<void> {
+/** Approves a version, makes it the one that serves, and ends a quarantine. `leaves`: the version that a rollback goes back from. */
+export async function useVersion(sql: Queryable, id: string, version: string, leaves: string | null = null): Promise<void> {
   await sql`
     with approved as (
-      update plugin_versions set approved_at = coalesce(approved_at, now()) where plugin_id = ${id} and version = ${version}
+      update plugin_versions set approved_at = case when version = ${version} then coalesce(approved_at, now()) else approved_at end,
+        rolled_back_at = case when version = ${version} then null else now() end
+      where plugin_id = ${id} and (version = ${version} or version = ${leaves}::text)
     )
     update plugins set version = ${version}, quarantine_code = null, quarantine_reason = null, updated_at = now()
     where id = ${id}`;
 }
 
-/** Forgets the development versions (`0.1.0-dev.1767225600000`) but the one that serves and `newest`: each save made one. */
+/** Deletes the development versions (`0.1.0-dev.1767225600000`) but the one that serves and `newest`: each save made one. */
 export async function forgetDevVersions(sql: Queryable, id: string, newest: string): Promise<void> {
   await sql`
     delete from plugin_versions v using plugins p
@@ -92,11 +98,17 @@ export async function setQuarantine(sql: Queryable, id: string, version: string,
     where id = ${id} and version = ${version} and quarantine_code is null`;
 }
 
+/** Stores settings, and ends a quarantine that other settings may have caused. */
 export async function saveSettings(sql: Queryable, id: string, settings: string | null): Promise<void> {
-  await sql`update plugins set settings = ${settings}, updated_at = now() where id = ${id}`;
+  const causes = ["BAD_CONFIG", "SETUP_FAILED", "SETUP_TIMEOUT"];
+  await sql`
+    update plugins set settings = ${settings}, updated_at = now(),
+      quarantine_reason = case when quarantine_code = any(${causes}) then null else quarantine_reason end,
+      quarantine_code = case when quarantine_code = any(${causes}) then null else quarantine_code end
+    where id = ${id}`;
 }
 
-export async function saveDenied(sql: Queryable, id: string, denied: Denied): Promise<void> {
+export async function saveDenied(sql: Queryable, id: string, denied: DeniedPermissions): Promise<void> {
   await sql`update plugins set denied = ${JSON.stringify(denied)}::text::json, updated_at = now() where id = ${id}`;
 }
 

@@ -1,6 +1,6 @@
 import { builtManifest } from "@signalbox/sdk/manifest";
 import { describe, expect, test } from "vitest";
-import { deniedBut, narrowed } from "./restrict-permissions.ts";
+import { denialsFor, restrictPermissions } from "./restrict-permissions.ts";
 
 const manifest = builtManifest.parse({
   ...{ manifest: 1, id: "worker", version: "1.0.0", sdk: "^0.1.0", kinds: ["routes"], needs: ["fetch", "operations"] },
@@ -20,24 +20,24 @@ const http = (given: typeof manifest) => given.permissions.http.map(({ host, met
 describe("what an operator leaves a plugin", () => {
   test("a method, a host, an operation and an open route are taken away", () => {
     const wanted = { http: [{ host: "a.example.com", methods: ["GET"] }], operations: [], open_routes: [] };
-    const left = narrowed(manifest, deniedBut(wanted, manifest, null));
+    const left = restrictPermissions(manifest, denialsFor(wanted, manifest, null));
     // Named without a method: no setting with its address gives it back.
     expect(http(left)).toEqual(["a.example.com GET", "b.example.com"]);
     expect(left.permissions.operations).toEqual([]);
     expect(left.contributes.routes.hook?.scope).toBe("write");
   });
   test("what is not named stays as it was", () => {
-    const first = deniedBut({ operations: [] }, manifest, null);
-    const second = deniedBut({ http: [] }, manifest, first);
+    const first = denialsFor({ operations: [] }, manifest, null);
+    const second = denialsFor({ http: [] }, manifest, first);
     expect(second).toMatchObject({ operations: ["projects.list"], open_routes: [] });
-    expect(http(narrowed(manifest, second))).toEqual(["a.example.com", "b.example.com"]);
+    expect(http(restrictPermissions(manifest, second))).toEqual(["a.example.com", "b.example.com"]);
   });
   test("what an older version was denied stays denied when a newer one does not ask for it", () => {
     const [a, b] = manifest.permissions.http as [(typeof manifest.permissions.http)[0], (typeof manifest.permissions.http)[0]];
     const newer = { ...manifest, permissions: { ...manifest.permissions, http: [{ ...a, methods: ["GET" as const] }] } };
-    const before = deniedBut({ http: [{ host: a.host, methods: ["GET"] }] }, manifest, null);
-    const after = deniedBut({ http: [{ host: a.host, methods: ["GET"] }] }, newer, before);
-    expect(http(narrowed(manifest, after))).toEqual([`${a.host} GET`, b.host]);
+    const before = denialsFor({ http: [{ host: a.host, methods: ["GET"] }] }, manifest, null);
+    const after = denialsFor({ http: [{ host: a.host, methods: ["GET"] }] }, newer, before);
+    expect(http(restrictPermissions(manifest, after))).toEqual([`${a.host} GET`, b.host]);
   });
   test.each([
     [{ http: [{ host: "c.example.com", methods: ["GET"] }] }, /^http\[0\]: c\.example\.com is not among .* a\.example\.com, b/],
@@ -45,7 +45,7 @@ describe("what an operator leaves a plugin", () => {
     [{ operations: ["keys.create"] }, /^operations\[0\]: keys\.create/],
     [{ open_routes: ["other"] }, /^open_routes\[0\]: other/],
   ])("more than the manifest asks for is refused: %j", (wanted, message) => {
-    expect(() => deniedBut(wanted, manifest, null)).toThrow(message);
+    expect(() => denialsFor(wanted, manifest, null)).toThrow(message);
   });
-  test("nothing denied is the manifest itself", () => expect(narrowed(manifest, null)).toBe(manifest));
+  test("nothing denied is the manifest itself", () => expect(restrictPermissions(manifest, null)).toBe(manifest));
 });

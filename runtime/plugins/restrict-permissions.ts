@@ -2,13 +2,13 @@ import { problem } from "@signalbox/schema/problem";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 
 /** What an operator took away of the permissions that a manifest asks for. Kept over upgrades. */
-export interface Denied {
+export interface DeniedPermissions {
   readonly http: readonly { readonly host: string; readonly methods: readonly string[] }[];
   readonly operations: readonly string[];
   readonly open_routes: readonly string[];
 }
 /** What an operator leaves of them; of what is not named nothing changes. */
-export interface Wanted {
+export interface AllowedPermissions {
   readonly http?: readonly { readonly host: string; readonly methods: readonly string[] }[] | undefined;
   readonly operations?: readonly string[] | undefined;
   readonly open_routes?: readonly string[] | undefined;
@@ -18,7 +18,7 @@ export interface Wanted {
  * The manifest as the host enforces it: what was denied is not in it. A host without a method left stays named, so that no
  * setting with its address lets the plugin reach it after all; a route that was closed asks for an API key.
  */
-export function narrowed(manifest: BuiltManifest, denied: Denied | null): BuiltManifest {
+export function restrictPermissions(manifest: BuiltManifest, denied: DeniedPermissions | null): BuiltManifest {
   if (!denied) return manifest;
   const { permissions, contributes } = manifest;
   const methodsAt = (host: string) => denied.http.find((one) => one.host === host)?.methods ?? [];
@@ -42,11 +42,11 @@ export function narrowed(manifest: BuiltManifest, denied: Denied | null): BuiltM
 }
 
 /** What is denied when of a manifest's permissions only `wanted` is left. Throws a `Problem` where that is more than it asks for. */
-export function deniedBut(
-  wanted: Wanted,
+export function denialsFor(
+  wanted: AllowedPermissions,
   { id, version, permissions }: Pick<BuiltManifest, "id" | "version" | "permissions">,
-  before: Denied | null,
-): Denied {
+  before: DeniedPermissions | null,
+): DeniedPermissions {
   const asked = `${id} ${version} asks for`;
   const within = (field: string, given: readonly string[], all: readonly string[]) => {
     const at = given.findIndex((one) => !all.includes(one));

@@ -6,31 +6,33 @@ import { cachedBundle } from "./bundle-cache.ts";
 import type { LogTail } from "./log-tail.ts";
 import { contributionsOf } from "./sandbox/contributions.ts";
 import { createHostFetch } from "./sandbox/host-fetch.ts";
-import type { Walls } from "./sandbox/launch.ts";
+import type { IsolationLayer } from "./sandbox/isolation.ts";
 import { openSandbox, type Sandbox } from "./sandbox/open.ts";
-import { createStandIns } from "./sandbox/placeholders.ts";
+import { createPlaceholders } from "./sandbox/placeholders.ts";
 import { logLines, serveCapabilities } from "./sandbox/serve-capabilities.ts";
 import { type ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 import { settingNames } from "./setting-names.ts";
 import { hostsIn } from "./settings-hosts.ts";
 
-/** What the host has for the plugins of others. */
-export interface ForeignGround {
+/** What the host offers to sandboxed plugins. */
+export interface SandboxDependencies {
   /** Path of the Deno binary, where the operator names one. */
   readonly deno: string | undefined;
   /** A plugin's settings and credentials, as the operator set them. */
   readonly settingsOf: (id: string) => Readonly<Record<string, string>>;
-  /** Hosts of its connections: those of the environment, and those that users gave. */
+  /** Refuse to start plugins where an isolation layer is missing. */
+  readonly requiresIsolation?: boolean;
+  /** Hosts of its connections from the environment, and of those that users stored. */
   readonly hostsOf: (id: string) => readonly string[];
   readonly userHostsOf: (id: string) => readonly string[];
-  /** Reaches only what user-given addresses may reach. */
+  /** Connects to public addresses and those in `ALLOW_PRIVATE_ADDRESSES` only. */
   readonly guarded: typeof globalThis.fetch;
-  /** For hosts that the operator named. */
+  /** For hosts that the operator named in settings; connects anywhere. */
   readonly direct: typeof globalThis.fetch;
   readonly embed: (texts: readonly string[]) => Promise<number[][]>;
   readonly operations: OperationsAccess | undefined;
   readonly trackers: TrackersAccess | undefined;
-  readonly pace?: SharedThrottle;
+  readonly throttle?: SharedThrottle;
   readonly vectors: VectorSettings | undefined;
   readonly log: Log;
   readonly logs: LogTail;
@@ -42,41 +44,41 @@ export interface SandboxedPlugin {
   readonly process: Supervised;
 }
 
-/** A plugin in a process of its own, not started yet. `changed` is told of every change of its state. */
+/** A plugin in a process of its own, not started yet. `changed` receives every change of its state. */
 export function sandboxed(
   manifest: BuiltManifest,
   bytes: Uint8Array,
-  ground: ForeignGround,
+  dependencies: SandboxDependencies,
   changed: (status: ProcessStatus) => void,
 ): SandboxedPlugin {
   const { id, version, limits } = manifest;
-  const settings = () => declaredOnly(manifest, ground.settingsOf(id));
-  // The stand-ins outlive a process: settings that were handed out stay valid over its restart.
-  const standIns = createStandIns(manifest.secrets, settings);
+  const settings = () => declaredOnly(manifest, dependencies.settingsOf(id));
+  // The placeholders outlive a process: settings that callers hold stay valid over its restart.
+  const placeholders = createPlaceholders(manifest.secrets, settings);
   const fetch = createHostFetch(
     id,
     {
       permissions: manifest.permissions.http,
-      guarded: ground.guarded,
-      direct: ground.direct,
-      operatorHosts: () => [...ground.hostsOf(id), ...hostsIn(settings())],
-      userHosts: () => ground.userHostsOf(id),
+      guarded: dependencies.guarded,
+      direct: dependencies.direct,
+      operatorHosts: () => [...dependencies.hostsOf(id), ...hostsIn(settings())],
+      userHosts: () => dependencies.userHostsOf(id),
     },
-    standIns,
+    placeholders,
   );
   const secret = async (name: string) => {
     const given = settings();
     const value = Object.hasOwn(manifest.secrets, name) && Object.hasOwn(given, name) ? given[name] : undefined;
-    return value === undefined ? null : String(standIns.mask({ [name]: value })[name]);
+    return value === undefined ? null : String(placeholders.mask({ [name]: value })[name]);
   };
-  const { operations, trackers, vectors, embed, pace } = ground;
+  const { operations, trackers, vectors, embed, throttle } = dependencies;
   const serve = serveCapabilities(id, manifest, {
     fetch,
     secret,
     embed,
     ...(operations && { operations }),
     ...(trackers && { trackers }),
-    ...(pace && { throttle: pace }),
+    ...(throttle && { throttle }),
   });
   const open = async (): Promise<Sandbox> => {
     const { file } = cachedBundle(bytes);
@@ -84,57 +86,63 @@ export function sandboxed(
       ...{
         bundle: file,
         name: id,
-        deno: ground.deno,
+        deno: dependencies.deno,
+        requiresIsolation: dependencies.requiresIsolation,
         serve,
-        mask: standIns.mask,
-        notified: logLines(id, ground.log, ground.logs),
+        mask: placeholders.mask,
+        notified: logLines(id, dependencies.log, dependencies.logs),
       },
-      ...{ memoryMb: limits.memory_mb, callMs: limits.call_ms, config: standIns.mask(settings()) },
+      ...{ memoryMb: limits.memory_mb, callMs: limits.call_ms, config: placeholders.mask(settings()) },
       facts: { vectors: vectors && factsOf(vectors), trackers: trackers?.configured() ?? [] },
     });
-    warnOfWeakness(sandbox.walls, ground.log);
-    let told = false;
+    warnOfMissingLayers(sandbox.layers, dependencies.log);
+    let stopped = false;
     void sandbox.exited.then(({ reason, stderr }) =>
-      ground.logs.add(id, told ? `${version} was stopped` : `its process ended: ${reason}`, stderr ? { stderr } : {}),
+      dependencies.logs.add(id, stopped ? `${version} was stopped` : `its process ended: ${reason}`, stderr ? { stderr } : {}),
     );
     try {
       checkSame(manifest, sandbox);
     } catch (error) {
-      sandbox.kill("it was not taken in");
+      sandbox.kill("it was refused");
       throw error;
     }
-    ground.logs.add(id, `${version} was started`, {});
+    dependencies.logs.add(id, `${version} was started`, {});
     const close: Sandbox["close"] = (drainMs) => {
-      told = true;
+      stopped = true;
       return sandbox.close(drainMs);
     };
     return { ...sandbox, close };
   };
   const process = new Supervised({ name: id, open, concurrency: limits.concurrency, changed });
-  return { manifest, process, contributions: contributionsOf(manifest.contributes, process.call, standIns.mask) };
+  return { manifest, process, contributions: contributionsOf(manifest.contributes, process.call, placeholders.mask) };
 }
 
 let warned = false;
 
-/** Once: what the sandbox has to do without here. */
-function warnOfWeakness({ prlimit, setpriv }: Walls, log: Log): void {
-  if (warned || process.platform !== "linux" || (prlimit && setpriv)) return;
+/** Logs once which isolation layers plugins run without here. */
+function warnOfMissingLayers(layers: readonly IsolationLayer[], log: Log): void {
+  const missing = layers.filter(({ active }) => !active);
+  if (warned || process.platform !== "linux" || missing.length === 0) return;
   warned = true;
-  const missing = [...(prlimit ? [] : ["prlimit"]), ...(setpriv ? [] : ["setpriv"])].join(" and ");
-  log.warn(`plugins run without ${missing} (util-linux), which is missing or not permitted here: Deno's permissions serve alone`);
+  const named = Object.fromEntries(missing.map(({ layer, reason }) => [layer, reason]));
+  log.warn("plugins run with fewer isolation layers than this service supports", { missing: named });
 }
 
-/** What ran must be what was approved. */
+/** Compares what the bundle declares with what was approved. Throws a `Refusal`. */
 function checkSame(manifest: BuiltManifest, { described: { plugin, contract } }: Sandbox): void {
   const { id, version } = manifest;
   if (plugin.id !== id || plugin.version !== version)
-    throw new Refusal("BAD_CONTRIBUTION", `Expected the bundle to be ${id} ${version}; it says ${plugin.id} ${plugin.version}.`);
+    throw new Refusal("BAD_CONTRIBUTION", `Expected the bundle of ${id} ${version}; it declares ${plugin.id} ${plugin.version}.`);
   admitDeclared({ ...plugin, contract }, new Set());
   const more = plugin.needs.filter((need) => !manifest.needs.includes(need));
-  if (more.length > 0) throw new Refusal("UNKNOWN_NEED", `${id}: its manifest does not name what it needs: ${more.join(", ")}.`);
+  if (more.length > 0)
+    throw new Refusal(
+      "UNKNOWN_NEED",
+      `${id}: the bundle needs capabilities that its manifest does not name: ${more.join(", ")}.`,
+    );
 }
 
-/** The settings that the manifest names: whoever approved it saw these. */
+/** The settings that the manifest declares: the operator approved these. */
 function declaredOnly(manifest: BuiltManifest, all: Readonly<Record<string, string>>): Record<string, string> {
   const names = settingNames(manifest);
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));

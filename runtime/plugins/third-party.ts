@@ -7,7 +7,7 @@ import { bundleOf } from "./bundle.ts";
 import { sha256Of } from "./bundle-cache.ts";
 
 /** A plugin that is not ours, as its files say: nothing of it has run. */
-export interface Foreign {
+export interface ThirdPartyPlugin {
   /** As the operator named it. */
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -19,7 +19,7 @@ export interface Foreign {
  * Reads what `SIGNALBOX_PLUGINS` names: a folder or package with `dist/plugin.json`, or a module, which is bundled. A path is
  * taken from the working folder, a package name from its node_modules. Throws a `Refusal`.
  */
-export async function readForeign(specifier: string): Promise<Foreign> {
+export async function readThirdParty(specifier: string): Promise<ThirdPartyPlugin> {
   const place = placeOf(specifier);
   if (statSync(place).isDirectory()) return readFolder(specifier, place);
   const folder = dirname(place);
@@ -58,7 +58,7 @@ function builtEntry(root: string): string | null {
 }
 
 /** Reads a folder with a built plugin: `dist/plugin.json` and the bundle that it names, compared by its digest. */
-async function readFolder(name: string, folder: string): Promise<Foreign> {
+async function readFolder(name: string, folder: string): Promise<ThirdPartyPlugin> {
   const file = join(folder, "dist/plugin.json");
   if (!existsSync(file)) {
     throw new Refusal("NOT_BUILT", `${folder} has no dist/plugin.json; run signalbox plugin build there, or name its module.`);

@@ -12,7 +12,7 @@ import type { Plugins } from "./plugins.ts";
 /** What agents work with: memories, tools and the model. */
 export async function openAgents(foundations: Foundations, plugins: Plugins, closing: Closing) {
   const { config, log, sql, bus, guard, ground, fetch, warn } = foundations;
-  const { host, fleet } = plugins;
+  const { host, manager } = plugins;
   const memory = await openMemory({
     ...{ sql, bus, log, warn },
     ...ground,
@@ -23,7 +23,7 @@ export async function openAgents(foundations: Foundations, plugins: Plugins, clo
   });
   closing.add(() => memory.close());
   const isTaken = (provider: string) =>
-    fleet.isTaken(provider) || fleet.running(provider) !== undefined || isBuiltInSource(provider);
+    manager.isTaken(provider) || manager.running(provider) !== undefined || isBuiltInSource(provider);
   const tools = await openRegistry({
     ...{ host, sql, bus, log, fetch: guard.fetch },
     builtIns: new Set(plugins.builtIns.map(({ id }) => id)),

@@ -28,10 +28,14 @@ export async function openFoundations(config: Config, log: Log, closing: Closing
   const addresses = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: exposure.open && exposure.local });
   closing.add(() => addresses.close());
   const guard = { ...addresses, fetch: fencedFetch(addresses.fetch) };
+  // For third-party plugins it is the same with and without API keys.
+  const pluginAddresses = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback: false });
+  closing.add(() => pluginAddresses.close());
+  const pluginGuard = { ...pluginAddresses, fetch: fencedFetch(pluginAddresses.fetch) };
   const ground = await prepareMemory(config, database, log);
   closing.add(() => ground.redis?.close());
   return {
-    ...{ config, log, database, sql, bus, keyring, exposure, guard, ground },
+    ...{ config, log, database, sql, bus, keyring, exposure, guard, pluginGuard, ground },
     alarm: (message: string, context: Record<string, unknown>) => watchdog("error", message, context),
     warn: (message: string, context: Record<string, unknown>) => watchdog("warn", message, context),
     fetch: fencedFetch(leanFetch(config)),

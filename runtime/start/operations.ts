@@ -15,7 +15,7 @@ import { retriesOf, type Work } from "./work.ts";
 /** Every operation, joined to what it works on, and the parts that must answer for the service to be healthy. */
 export function bindOperations(foundations: Foundations, plugins: Plugins, agents: Agents, work: Work, closing: Closing) {
   const { config, log, sql, bus, guard, ground, vault, alarm } = foundations;
-  const { host, fleet, connections, logs } = plugins;
+  const { host, manager, connections, logs } = plugins;
   const { memory, tools, discovery, conversation, isTaken } = agents;
   const { routing, evaluator, receiver, scheduler, deferred } = work;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
@@ -45,7 +45,7 @@ export function bindOperations(foundations: Foundations, plugins: Plugins, agent
       trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     },
     chat: { ...conversation, connectionFor: (source, agentId) => connections.forExecution(source, undefined, agentId) },
-    plugins: { ...{ fleet, bus, vault, logs }, environment: (id) => Object.keys(config.foreignSettingsOf(id)) },
+    plugins: { ...{ manager, bus, vault, logs }, environment: config.pluginSettingsOf },
     mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
     gateway: {
       ...{ memory, leaseSeconds, streams },

@@ -7,7 +7,7 @@ import { createHost } from "../plugins/host.ts";
 import { loadBuiltIns } from "../plugins/load.ts";
 import { createLogTail } from "../plugins/log-tail.ts";
 import { openOffload } from "../plugins/offload.ts";
-import { openFleet } from "../plugins/plugin-manager.ts";
+import { PluginManager } from "../plugins/plugin-manager.ts";
 import { openAccess } from "../use-cases/access.ts";
 import type { Closing } from "./closing.ts";
 import type { Foundations } from "./foundations.ts";
@@ -17,24 +17,26 @@ const embedMs = 30_000;
 
 /** The built-in plugins in this process, those of others in sandboxes of their own, and the accounts that they work in. */
 export async function openPlugins(foundations: Foundations, builtIns: readonly Plugin[], closing: Closing) {
-  const { config, log, sql, bus, guard, ground, vault, fetch, pace, alarm } = foundations;
+  const { config, log, sql, bus, guard, pluginGuard, ground, vault, fetch, pace, alarm } = foundations;
+  for (const name of config.unreadPluginVariables)
+    log.warn("a variable is not read: two underscores must separate a plugin's id from the setting", { name });
   const storedSettings = new Map<string, Readonly<Record<string, string>>>();
-  const foreignSettingsOf = (id: string) => ({ ...config.foreignSettingsOf(id), ...storedSettings.get(id) });
-  const connections = connectionsOf(config, log, foreignSettingsOf);
+  const pluginSettingsOf = (id: string) => ({ ...config.pluginSettingsOf(id), ...storedSettings.get(id) });
+  const connections = connectionsOf(config, log, pluginSettingsOf);
   // Use cases call what is only bound once their plugins are there.
   const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
   const { operations, trackers } = access;
   const reach = openEgressAllowlist();
   const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
-  /** What the host lends, whoever wrote the plugin and wherever it runs. */
-  const lent = { embed, throttle: pace, operations, trackers };
+  /** The capabilities of every plugin, wherever it runs. */
+  const capabilities = { embed, throttle: pace, operations, trackers };
   const { hostsOf } = connections;
   const userHostsOf = (id: string) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)];
   const { offloadFor } = openOffload(closing);
   const setUp = { hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } };
   // Without a Redis its plugins have nothing to work on.
   const usable = builtIns.filter(({ needs }) => ground.redis || !needs.includes("redis"));
-  const grants = { ...ground.grants, ...lent };
+  const grants = { ...ground.grants, ...capabilities };
   const host = createHost(await loadBuiltIns({ ...setUp, grants, configOf: config.connectionOf, builtIns: usable }));
   closing.add(() => host.dispose());
   const sourceOf = (name: string) => host.sources.get(name);
@@ -50,22 +52,24 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
     for (const tell of changed) await tell();
   };
   await contributed();
-  const fleet = await openFleet({
+  const manager = await PluginManager.open({
     ...{ sql, bus, log, vault, host, watchdog: alarm, settings: storedSettings, contributed },
+    environment: config.pluginSettingsOf,
     specifiers: config.SIGNALBOX_PLUGINS,
     trusted: config.SIGNALBOX_TRUSTED_PLUGINS,
     builtIns: new Set(builtIns.map(({ id }) => id)),
-    inProcess: { ...setUp, configOf: foreignSettingsOf, grants: { ...lent, vectors: ground.vectors } },
-    ground: {
-      ...{ ...lent, pace, log, logs, hostsOf, userHostsOf, deno: config.SIGNALBOX_DENO },
-      ...{ vectors: ground.vectors, guarded: guard.fetch, direct: fetch, settingsOf: foreignSettingsOf },
+    inProcess: { ...setUp, configOf: pluginSettingsOf, grants: { ...capabilities, vectors: ground.vectors } },
+    dependencies: {
+      ...{ ...capabilities, log, logs, hostsOf, userHostsOf, deno: config.SIGNALBOX_DENO },
+      requiresIsolation: config.PLUGIN_WALLS === "require",
+      ...{ vectors: ground.vectors, guarded: pluginGuard.fetch, direct: fetch, settingsOf: pluginSettingsOf },
     },
   });
-  closing.add(() => fleet.stop());
+  closing.add(() => manager.stop());
   const accounts = createAccounts(log);
   closing.add(() => accounts.close());
   // Asked now, so that the first webhook need not wait for the answer.
   for (const connection of connections.all()) void accounts.of(connection);
-  return { host, fleet, connections, integrations, accounts, access, reach, logs, changed, builtIns };
+  return { host, manager, connections, integrations, accounts, access, reach, logs, changed, builtIns };
 }
 export type Plugins = Awaited<ReturnType<typeof openPlugins>>;

@@ -23,7 +23,7 @@ const drainMs = 25_000;
 /** From events to executions: the receiver of webhooks and, unless the role is `api`, the execution queue and the background work. */
 export async function startWork(foundations: Foundations, plugins: Plugins, agents: Agents, closing: Closing) {
   const { config, log, sql, bus, vault, warn, alarm, parallel } = foundations;
-  const { connections, accounts, fleet } = plugins;
+  const { connections, accounts, manager } = plugins;
   const routing = await openRouting(sql, bus, log);
   closing.add(() => routing.close());
   const evaluator = createEvaluator();
@@ -44,7 +44,7 @@ export async function startWork(foundations: Foundations, plugins: Plugins, agen
     ...{ accounts, rules, evaluator, dispatcher, deferred, log, warn },
     connectionBySlug: connections.bySlug,
   });
-  readDeferred(deferred, receiver, fleet);
+  readDeferred(deferred, receiver, manager);
   const scheduler = works ? startBackground(foundations, plugins, agents, receiver, closing) : null;
   return { routing, evaluator, receiver, scheduler, deferred };
 }

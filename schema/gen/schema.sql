@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from ecd442340b172a92
+-- Made from 1bbba5367ebab35a
 
 create extension if not exists vector;
 
@@ -207,6 +207,7 @@ create table integrations (
   project_id integer,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  plugin text,
   constraint integrations_pkey PRIMARY KEY (id)
 );
 
@@ -314,6 +315,8 @@ create table plugin_versions (
   integrity text,
   approved_at timestamp(3) with time zone,
   installed_at timestamp(3) with time zone default now() not null,
+  publisher text,
+  rolled_back_at timestamp with time zone,
   constraint plugin_versions_pkey PRIMARY KEY (plugin_id, version)
 );
 

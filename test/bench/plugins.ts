@@ -5,7 +5,7 @@ import { PluginError } from "@signalbox/sdk";
 import { cachedBundle } from "../../runtime/plugins/bundle-cache.ts";
 import { createHostFetch } from "../../runtime/plugins/sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "../../runtime/plugins/sandbox/open.ts";
-import { createStandIns } from "../../runtime/plugins/sandbox/placeholders.ts";
+import { createPlaceholders } from "../../runtime/plugins/sandbox/placeholders.ts";
 import { serveCapabilities } from "../../runtime/plugins/sandbox/serve-capabilities.ts";
 import { buildPlugin } from "../harness/plugin-bundle.ts";
 import { type Cell, median, report } from "./report.ts";
@@ -90,7 +90,7 @@ const fetchFor = (host: string) =>
       operatorHosts: () => [host],
       userHosts: () => [],
     },
-    createStandIns({}),
+    createPlaceholders({}),
   );
 const refuse = (): Promise<never> => Promise.reject(new PluginError("failed", "not in this benchmark"));
 

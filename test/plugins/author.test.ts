@@ -143,7 +143,7 @@ describe("versions", () => {
       const upgraded = await good(["plugin", "upgrade", tarball("0.1.1")]);
       expect(upgraded).toContain("asks for nothing that was not approved before");
       expect(upgraded).toContain(
-        "warning: word-count 0.1.1 is not as compatible as its number says: tool count_words: the input text has maxLength 50000, before 100000\n",
+        "warning: word-count 0.1.1 contains breaking changes that its version number does not announce: tool count_words: the input text has maxLength 50000, before 100000\n",
       );
       expect(await version()).toBe("0.1.1");
       edit("package.json", '"GET"', '"GET", "POST"'.replace(", ", ",\n            "));
@@ -177,8 +177,10 @@ describe("versions", () => {
       expect(await signalbox(["plugin", "list", id])).toEqual({ code: 2, text: "Usage: signalbox plugin list\n" });
       expect(await good(["plugin", "permissions", id])).toContain(`${id} 0.1.1 may do:\n  http: GET https://status.example.com`);
       const narrow = ["plugin", "permissions", id, "--narrow"];
-      expect(await good([...narrow, '{"http": []}'])).toContain("took it away:\n  http: GET https://status.example.com");
-      expect(await good([...narrow, "status.example.com:GET"])).not.toContain("took it away");
+      expect(await good([...narrow, '{"http": []}'])).toContain(
+        "which an operator denied:\n  http: GET https://status.example.com",
+      );
+      expect(await good([...narrow, "status.example.com:GET"])).not.toContain("an operator denied");
       await bad([...narrow, "status.example.com:POST"], /http\[0\]\.methods\[0\]: POST is not among/);
       const wrong = await signalbox([...narrow, "status.example.com"]);
       expect(wrong).toEqual({ code: 2, text: expect.stringContaining("is not host:METHOD") });

@@ -33,8 +33,8 @@ beforeAll(async () => {
   world = await startWorld({
     ...{ apiKey },
     env: {
-      ...{ API_KEYS: apiKey, PLUGIN_TICKETS_URL: tracker.url, PLUGIN_TICKETS_TOKEN: "test-token" },
-      PLUGIN_TICKETS_WEBHOOK_SECRET: secret,
+      ...{ API_KEYS: apiKey, PLUGIN_TICKETS__URL: tracker.url, PLUGIN_TICKETS__TOKEN: "test-token" },
+      PLUGIN_TICKETS__WEBHOOK_SECRET: secret,
     },
   });
   child = start(["--url", world.service.url, "--key", "@../key", "--replay"]);

@@ -16,7 +16,11 @@ test("the example gitea in a service: a signed webhook becomes comments at the s
   expect([(await built.ended).code, built.logs()]).toEqual([0, expect.any(String)]);
   const server = await new GiteaServer().listen();
   const secret = "gitea-webhook-secret";
-  const settings = { PLUGIN_GITEA_URL: server.url, PLUGIN_GITEA_TOKEN: "gitea-test-token", PLUGIN_GITEA_WEBHOOK_SECRET: secret };
+  const settings = {
+    PLUGIN_GITEA__URL: server.url,
+    PLUGIN_GITEA__TOKEN: "gitea-test-token",
+    PLUGIN_GITEA__WEBHOOK_SECRET: secret,
+  };
   try {
     await using world = await startWorld({ env: { SIGNALBOX_PLUGINS: folder, ...settings } });
     const { service } = world;

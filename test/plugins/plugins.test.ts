@@ -165,10 +165,7 @@ test(
       }),
     );
     const setup = await service.post<{ error: string }>("/api/use-cases/rubbish/setup", {});
-    expect([setup.status, setup.body.error]).toEqual([
-      502,
-      expect.stringContaining("useCases.rubbish.setup is not what it must be"),
-    ]);
+    expect([setup.status, setup.body.error]).toEqual([502, expect.stringContaining("useCases.rubbish.setup is not valid")]);
     expect((await service.del("/api/plugins/twin")).status).toBe(204);
   },
   limit,

@@ -27,7 +27,7 @@ let service: Service | undefined;
 afterAll(() => service?.close());
 
 const start = async (database: "embedded" | "postgres", more: Record<string, string> = {}) => {
-  const env = { PLUGIN_TICKETS_WEBHOOK_SECRET: secret, PLUGIN_NOTES_WEBHOOK_SECRET: secret, ...more };
+  const env = { PLUGIN_TICKETS__WEBHOOK_SECRET: secret, PLUGIN_NOTES__WEBHOOK_SECRET: secret, ...more };
   await service?.close();
   service = await startService({ env, database });
   for (const { manifest, body } of builds) {

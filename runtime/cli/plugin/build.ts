@@ -5,7 +5,7 @@ import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk
 import { admitDeclared, Refusal } from "../../plugins/admit.ts";
 import { type Described, openSandbox } from "../../plugins/sandbox/open.ts";
 import { bundle } from "./bundle.ts";
-import { PackageFault } from "./fault.ts";
+import { PackageError } from "./package-error.ts";
 import { manifestOf, type PackageFile, readJson, readPackage, writeDerived } from "./package-file.ts";
 
 export interface Built {
@@ -64,36 +64,36 @@ async function describe(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const way = error.code === "BAD_CONFIG" ? ' Give its members defaults, or values in "config" of test/conformance.ts.' : "";
-    throw new PackageFault("NOT_SET_UP", `${error.code}: ${error.message}${way}`, error);
+    throw new PackageError("NOT_SET_UP", `${error.code}: ${error.message}${way}`, error);
   }
 }
 
 /** The half of the manifest that the declaration decides. */
 function derive(file: PackageFile, { plugin, contributes }: Described) {
   if (plugin.id !== file.manifest.id)
-    throw new PackageFault("MISMATCH", `Expected one id; definePlugin says "${plugin.id}", package.json "${file.manifest.id}".`);
+    throw new PackageError("MISMATCH", `Expected one id; definePlugin says "${plugin.id}", package.json "${file.manifest.id}".`);
   if (plugin.version !== file.version)
-    throw new PackageFault(
+    throw new PackageError(
       "MISMATCH",
       `Expected one version; definePlugin says ${plugin.version}, package.json ${file.version}.`,
     );
   const declared = file.manifest.permissions.http.map(({ host }) => host);
   const missing = plugin.hosts.find((host) => !declared.includes(host));
   if (missing)
-    throw new PackageFault(
+    throw new PackageError(
       "UNDECLARED_HOST",
       `definePlugin names the host ${missing}; name it in "signalbox.permissions.http" of package.json too, with its methods and why.`,
     );
   const open = file.manifest.permissions.open_routes?.map(({ name }) => name) ?? [];
   const unnamed = Object.entries(contributes.routes).find(([name, { scope }]) => scope === "open" && !open.includes(name));
   if (unnamed)
-    throw new PackageFault(
+    throw new PackageError(
       "UNDECLARED_ROUTE",
       `The route ${unnamed[0]} asks for no API key; name it in "signalbox.permissions.open_routes" of package.json too, and why.`,
     );
   const kinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   if (kinds.length === 0)
-    throw new PackageFault("NOTHING_CONTRIBUTED", "Expected setup to return tools, sources or another kind.");
+    throw new PackageError("NOTHING_CONTRIBUTED", "Expected setup to return tools, sources or another kind.");
   return { about: plugin.about, kinds, sdk: plugin.sdk, needs: [...plugin.needs] };
 }
 
@@ -108,16 +108,16 @@ export function readBuilt(folder: string): Built {
     code = readFileSync(entry);
     written = readJson(path);
   } catch {
-    throw new PackageFault("NOT_BUILT", `Expected ${path} and the bundle beside it: run \`signalbox plugin build\`.`);
+    throw new PackageError("NOT_BUILT", `Expected ${path} and the bundle beside it: run \`signalbox plugin build\`.`);
   }
   const manifest = parseBuilt(path, written);
   if (manifest.bundle.sha256 !== sha256Of(code))
-    throw new PackageFault(
+    throw new PackageError(
       "NOT_BUILT",
       `${path} is of another bundle than ${file.manifest.entry}: run \`signalbox plugin build\`.`,
     );
   if (manifest.version !== file.version)
-    throw new PackageFault(
+    throw new PackageError(
       "NOT_BUILT",
       `${path} is of version ${manifest.version}, package.json of ${file.version}: run \`signalbox plugin build\`.`,
     );
@@ -128,5 +128,5 @@ export function readBuilt(folder: string): Built {
 export function parseBuilt(path: string, value: unknown): BuiltManifest {
   const parsed = builtManifest.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new PackageFault("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
+  throw new PackageError("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
 }

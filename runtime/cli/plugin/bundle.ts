@@ -3,7 +3,7 @@ import { createRequire, isBuiltin } from "node:module";
 import { join, relative } from "node:path";
 import { init, parse } from "es-module-lexer";
 import type { BuildFailure, Metafile, Plugin } from "esbuild";
-import { PackageFault } from "./fault.ts";
+import { PackageError } from "./package-error.ts";
 
 /** What a plugin may import of the runtime: what works without files, processes, sockets and the host's name. */
 const builtins = [
@@ -59,13 +59,13 @@ export async function bundle(folder: string, source: string, { version }: { vers
     nodePaths: ownPackages(),
     plugins: [full, ownPackage(folder)],
   }).catch((error: BuildFailure) => {
-    throw new PackageFault("CANNOT_BUNDLE", failures(error), error);
+    throw new PackageError("CANNOT_BUNDLE", failures(error), error);
   });
   const code = made.outputFiles[0]?.contents as Uint8Array;
   refuseImports(made.metafile);
   await refuseComputed(Buffer.from(code).toString("utf8"));
   if (code.byteLength > maxBytes)
-    throw new PackageFault(
+    throw new PackageError(
       "BUNDLE_SIZE",
       `Expected at most ${maxBytes} bytes; the bundle has ${code.byteLength}. Largest: ${largest(made.metafile)}`,
     );
@@ -90,12 +90,12 @@ function refuseImports({ inputs }: Metafile): void {
       if (!external) continue;
       const name = path.replace(/^node:/, "");
       if (!path.startsWith("node:") || !builtins.includes(name))
-        throw new PackageFault(
+        throw new PackageError(
           "FORBIDDEN_IMPORT",
           `${file} imports ${path}. A plugin has no files, processes, sockets or DNS; HTTP goes through the capability "fetch". Of the runtime it may import ${builtins.map((one) => `node:${one}`).join(", ")}.`,
         );
       if (kind === "require-call" || kind === "require-resolve")
-        throw new PackageFault(
+        throw new PackageError(
           "RUNTIME_REQUIRE",
           `${file} is CommonJS and requires ${path} at run time, where there is no require; use a package that is published as ES modules.`,
         );
@@ -110,7 +110,7 @@ async function refuseComputed(code: string): Promise<void> {
   const computed = imports.find(({ d, n }) => d >= 0 && n === undefined);
   if (!computed) return;
   const line = code.slice(computed.ss, computed.se).slice(0, 120);
-  throw new PackageFault(
+  throw new PackageError(
     "COMPUTED_IMPORT",
     `The bundle loads a module by a computed name: ${line}. Import what is needed by its name.`,
   );

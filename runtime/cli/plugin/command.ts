@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { UsageError } from "../arguments.ts";
-import { harmless } from "../output.ts";
+import { withoutControlCharacters } from "../output.ts";
 import type { Terminal } from "../run.ts";
 import type { Built } from "./build.ts";
 import type { CaseResult, Report } from "./conformance/report.ts";
-import { PackageFault } from "./fault.ts";
+import { PackageError } from "./package-error.ts";
 import { type authorVerbs, pluginHelp } from "./verbs.ts";
 
 type Verb = (args: readonly string[], terminal: Terminal) => Promise<number>;
@@ -23,9 +23,9 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     if (typeof code === "string" && code.startsWith("ERR_PARSE_ARGS")) throw new UsageError(`${message}\n${pluginHelp(verb)}`);
-    if (!(error instanceof PackageFault)) throw error;
-    // A stranger's package may be what it quotes.
-    terminal.err(harmless(`${error.code}: ${error.message}\n`));
+    if (!(error instanceof PackageError)) throw error;
+    // The message may quote a package.
+    terminal.err(withoutControlCharacters(`${error.code}: ${error.message}\n`));
     return 1;
   }
 }
@@ -82,12 +82,14 @@ async function configOf(folder: string): Promise<Readonly<Record<string, unknown
 function folderOf(args: readonly string[]): string {
   const flag = args.find((arg) => arg.startsWith("-"));
   if (flag !== undefined || args.length > 1)
-    throw new UsageError(`${JSON.stringify(flag ?? args[1])} is too much: a folder, or nothing for this one.`);
+    throw new UsageError(
+      `unexpected argument ${JSON.stringify(flag ?? args[1])}: expected a folder, or none for the working folder`,
+    );
   return resolve(args[0] ?? ".");
 }
 function one(positionals: readonly string[], verb: keyof typeof authorVerbs): string {
   if (positionals.length !== 1) {
-    const wrong = positionals.length === 0 ? "" : `${JSON.stringify(positionals[1])} is too much.\n`;
+    const wrong = positionals.length === 0 ? "" : `unexpected argument ${JSON.stringify(positionals[1])}\n`;
     throw new UsageError(`${wrong}${pluginHelp(verb)}`);
   }
   return positionals[0] as string;
@@ -96,7 +98,8 @@ const size = (bytes: number): string => (bytes < 10_240 ? `${bytes} bytes` : `${
 
 function tell({ manifest, bundle, rewritten }: Built, { out }: Terminal): void {
   out(`${manifest.id} ${manifest.version}: ${bundle}, ${size(manifest.bundle.bytes)}, sha256 ${manifest.bundle.sha256}\n`);
-  if (rewritten.length > 0) out(`  package.json: signalbox.${rewritten.join(", signalbox.")} now say what the plugin declares\n`);
+  if (rewritten.length > 0)
+    out(`  package.json: signalbox.${rewritten.join(", signalbox.")} were updated to what the plugin declares\n`);
   for (const [kind, all] of Object.entries(manifest.contributes)) {
     const names = Object.keys(all);
     if (names.length > 0) out(`  ${kind}: ${names.join(", ")}\n`);

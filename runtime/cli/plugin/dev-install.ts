@@ -5,9 +5,9 @@ import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import { type Built, sha256Of } from "./build.ts";
 import { bundle } from "./bundle.ts";
+import { requestedText } from "./messages.ts";
 import type { PluginEntity } from "./operator.ts";
 import { readPackage } from "./package-file.ts";
-import { asksFor } from "./tell.ts";
 
 /** A running Signalbox that is given what was built. */
 export interface DevService {
@@ -16,7 +16,7 @@ export interface DevService {
   readonly approves: boolean;
   call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
 }
-export interface HandOver {
+export interface DevInstall {
   readonly built: Built;
   readonly folder: string;
   readonly service: DevService;
@@ -34,7 +34,7 @@ export const devVersion = (version: string, now: number): string => {
 };
 
 /** Installs what was built as a version of its own, and says whether it serves, waits or failed. Answers whether it serves. */
-export async function handOver({ built, folder, service, out, signal }: HandOver): Promise<boolean> {
+export async function installDevVersion({ built, folder, service, out, signal }: DevInstall): Promise<boolean> {
   const version = devVersion(built.manifest.version, Date.now());
   const { code } = await bundle(folder, readPackage(folder).source, { version });
   const sha256 = sha256Of(code);
@@ -45,7 +45,7 @@ export async function handOver({ built, folder, service, out, signal }: HandOver
     origin: `plugin dev in ${basename(folder)}`,
   });
   if (stored.waiting?.version === version) {
-    out(asksFor(stored));
+    out(requestedText(stored));
     if (!service.approves) {
       out(`It waits. To allow this: signalbox plugin approve ${id}   (--approve does it at every save)\n`);
       return false;

@@ -2,20 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as executions from "@signalbox/schema/executions";
 import * as webhooks from "@signalbox/schema/webhooks";
 import type { z } from "zod";
-import type { HandOver } from "./dev-install.ts";
-import { plain } from "./tell.ts";
+import type { DevInstall } from "./dev-install.ts";
+import { singleLine } from "./messages.ts";
 
 type Event = z.output<typeof webhooks.webhookEvent>;
 type Receipt = z.output<typeof webhooks.receipt>;
 type Execution = z.output<typeof executions.execution>;
-type Around = Omit<HandOver, "folder">;
+type Around = Omit<DevInstall, "folder">;
 
 /** How long executions are waited for, milliseconds. */
 const patienceMs = 30_000;
 const shownText = 300;
 
 /** Replays the last webhook of each source of the plugin, and shows what was read out of it and what its tasks came to. */
-export async function replayLast(around: Around): Promise<void> {
+export async function replayLastWebhook(around: Around): Promise<void> {
   const sources = Object.keys(around.built.manifest.contributes.sources);
   if (sources.length === 0) around.out("There is nothing to replay: it contributes no sources.\n");
   for (const source of sources) await replay(source, around);
@@ -35,9 +35,9 @@ async function replay(source: string, around: Around): Promise<void> {
   });
   out(`The webhook of ${last.received_at} again:\n`);
   const read = { event: event.event_name, action: event.action, subject: event.subject, actor: event.actor };
-  for (const [name, value] of Object.entries(read)) out(`  ${name.padEnd(8)} ${plain(value ?? "(none)")}\n`);
+  for (const [name, value] of Object.entries(read)) out(`  ${name.padEnd(8)} ${singleLine(value ?? "(none)")}\n`);
   out(`  triggers ${event.canonical_triggers.join(", ") || "(none)"}\n`);
-  if (event.reason !== null) out(`  ${event.outcome}: ${plain(event.reason)}\n`);
+  if (event.reason !== null) out(`  ${event.outcome}: ${singleLine(event.reason)}\n`);
   const until = Date.now() + patienceMs;
   for (const { id } of event.executions) await show(id, until, around);
 }
@@ -54,7 +54,7 @@ async function show(id: string, until: number, { service, out, signal }: Around)
     const text = came.length > shownText ? `${came.slice(0, shownText)}…` : came;
     const where = one.result_url === null ? "" : `, ${one.result_url}`;
     out(`  ${one.task_id}: ${one.state}${where}${hasEnded ? "" : `, signalbox task-executions get ${id} shows it`}\n`);
-    if (text) out(`    ${plain(text)}\n`);
+    if (text) out(`    ${singleLine(text)}\n`);
     return;
   }
 }

@@ -10,11 +10,11 @@ import { type Built, build } from "./build.ts";
 import { readConformance } from "./conformance/read-conformance.ts";
 import type { CaseResult } from "./conformance/report.ts";
 import { runConformance } from "./conformance/run.ts";
-import { type DevService, handOver } from "./dev-install.ts";
-import { replayLast } from "./dev-replay.ts";
-import { PackageFault } from "./fault.ts";
-import { mustBeThere } from "./package-file.ts";
-import { saves } from "./saves.ts";
+import { type DevService, installDevVersion } from "./dev-install.ts";
+import { replayLastWebhook } from "./dev-replay.ts";
+import { PackageError } from "./package-error.ts";
+import { requirePackageFile } from "./package-file.ts";
+import { watchSaves } from "./saves.ts";
 
 /** What stands on one screen: so many failures, and so many lines of each. */
 const shownFailures = 4;
@@ -35,18 +35,18 @@ interface Round extends Pick<Terminal, "out" | "err"> {
  */
 export async function dev(args: readonly string[], terminal: Terminal): Promise<number> {
   const stop = new AbortController();
-  const told = await toldBy(args, terminal);
-  const around: Round = { ...told, out: terminal.out, err: terminal.err, signal: stop.signal };
+  const options = await optionsOf(args, terminal);
+  const around: Round = { ...options, out: terminal.out, err: terminal.err, signal: stop.signal };
   const { folder, out } = around;
   const path = join(folder, "package.json");
-  mustBeThere(path);
+  requirePackageFile(path);
   let ours = "";
   const packageFile = () => (existsSync(path) ? readFileSync(path, "utf8") : "");
   // The build writes what the declaration says into package.json; what the author writes there counts as a save.
   const isOwn = (path: string) => path === "package.json" && packageFile() === ours;
-  const all = saves(folder, isOwn, stop.signal);
+  const all = watchSaves(folder, isOwn, stop.signal);
   // The address may come from an environment that was made for something else.
-  if (around.service) out(`What is good goes to ${around.service.url}\n`);
+  if (around.service) out(`Good builds are installed at ${around.service.url}\n`);
   const work = (async () => {
     ours = await round(around, packageFile);
     for await (const names of all) {
@@ -63,19 +63,19 @@ export async function dev(args: readonly string[], terminal: Terminal): Promise<
   return 0;
 }
 
-async function toldBy(args: readonly string[], terminal: Terminal) {
+async function optionsOf(args: readonly string[], terminal: Terminal) {
   const { values, positionals } = parseArgs({
     args: [...args],
     options: { url: { type: "string" }, key: { type: "string" }, approve: { type: "boolean" }, replay: { type: "boolean" } },
     allowPositionals: true,
   });
   const [folder = ".", ...more] = positionals;
-  if (more.length > 0) throw new UsageError(`${JSON.stringify(more[0])} is too much: a folder, or nothing for this one.`);
+  if (more.length > 0)
+    throw new UsageError(`unexpected argument ${JSON.stringify(more[0])}: expected a folder, or none for the working folder`);
   const named = readClientConfig();
   const url = values.url ?? (isServiceNamed() ? named.SIGNALBOX_URL : undefined);
   const needing = (["key", "approve", "replay"] as const).find((flag) => values[flag] !== undefined);
-  if (url === undefined && needing)
-    throw new UsageError(`--${needing} is about a running service: name it by --url or SIGNALBOX_URL.`);
+  if (url === undefined && needing) throw new UsageError(`--${needing} needs a running service: set --url or SIGNALBOX_URL`);
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
     throw new UsageError(`--url: must be an address such as http://localhost:8000; it is ${JSON.stringify(url)}`);
   const apiKey = values.key === undefined ? named.SIGNALBOX_API_KEY : await keyIn(values.key, terminal);
@@ -107,16 +107,16 @@ async function round(around: Round, packageFile: () => string): Promise<string> 
     ours = packageFile();
     const isGood = await plays(built, around);
     if (!isGood || service === null || signal.aborted) return ours;
-    const serves = await handOver({ built, folder, service, out, signal });
-    if (serves && replays) await replayLast({ built, service, out, signal });
+    const serves = await installDevVersion({ built, folder, service, out, signal });
+    if (serves && replays) await replayLastWebhook({ built, service, out, signal });
   } catch (error) {
-    if (!signal.aborted) err(`${told(error)}\n`);
+    if (!signal.aborted) err(`${messageOf(error)}\n`);
   }
   return ours;
 }
 
-const told = (error: unknown): string => {
-  if (error instanceof PackageFault) return `${error.code}: ${error.message}`;
+const messageOf = (error: unknown): string => {
+  if (error instanceof PackageError) return `${error.code}: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 };
 

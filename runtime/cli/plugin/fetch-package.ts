@@ -5,8 +5,8 @@ import { basename, join, resolve, sep } from "node:path";
 import { promisify } from "node:util";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import { parseBuilt, sha256Of } from "./build.ts";
-import { PackageFault } from "./fault.ts";
 import { integrityOf } from "./pack.ts";
+import { PackageError } from "./package-error.ts";
 import { manifestOf } from "./package-file.ts";
 import { unpack } from "./tarball.ts";
 
@@ -29,9 +29,9 @@ const packageSpec = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~
 export async function fetchPackage(source: string): Promise<Fetched> {
   const path = resolve(source);
   if (existsSync(path)) return { ...(statSync(path).isDirectory() ? fromFolder(path) : await fromTarball(path)), source };
-  if (/^[./]|\.t(ar\.)?gz$/.test(source)) throw new PackageFault("NO_PACKAGE", `There is no ${path}.`);
+  if (/^[./]|\.t(ar\.)?gz$/.test(source)) throw new PackageError("NO_PACKAGE", `There is no ${path}.`);
   if (!packageSpec.test(source))
-    throw new PackageFault(
+    throw new PackageError(
       "NO_PACKAGE",
       `${JSON.stringify(source)} is no folder, no tarball and no name of a package such as signalbox-plugin-clock@1.2.0.`,
     );
@@ -49,7 +49,7 @@ async function contentsOf(bytes: Uint8Array, origin: string): Promise<Pick<Fetch
     const files = await unpack(bytes);
     return readFiles((file) => files.get(file));
   } catch (error) {
-    if (error instanceof PackageFault) throw new PackageFault(error.code, `${origin}: ${error.message}`, error);
+    if (error instanceof PackageError) throw new PackageError(error.code, `${origin}: ${error.message}`, error);
     throw error;
   }
 }
@@ -61,7 +61,7 @@ function fromFolder(folder: string): Omit<Fetched, "source"> {
     // Each step of the way: a linked folder leads elsewhere as well as a linked file does.
     for (let at = path; at !== folder; at = resolve(at, "..")) {
       if (lstatSync(at).isSymbolicLink())
-        throw new PackageFault("SYMLINK", `${at} is a symbolic link; a plugin is made of plain files.`);
+        throw new PackageError("SYMLINK", `${at} is a symbolic link; a plugin is made of plain files.`);
     }
     return readFileSync(path);
   };
@@ -74,14 +74,14 @@ function readFiles(read: (file: string) => Buffer | undefined): Pick<Fetched, "m
   const path = entry.includes("/") ? `${entry.slice(0, entry.lastIndexOf("/"))}/plugin.json` : "plugin.json";
   const manifest = parseBuilt(path, json(read, path));
   const bundle = read(manifest.entry);
-  if (!bundle) throw new PackageFault("NOT_BUILT", `There is no ${manifest.entry}, the bundle.`);
+  if (!bundle) throw new PackageError("NOT_BUILT", `There is no ${manifest.entry}, the bundle.`);
   if (sha256Of(bundle) !== manifest.bundle.sha256)
-    throw new PackageFault(
+    throw new PackageError(
       "INTEGRITY",
       `${manifest.entry} has the SHA-256 ${sha256Of(bundle)}; ${path} promises ${manifest.bundle.sha256}.`,
     );
   if (own.version !== manifest.version)
-    throw new PackageFault(
+    throw new PackageError(
       "MISMATCH",
       `package.json says ${own.version}, ${path} says ${manifest.version}: it was not built anew.`,
     );
@@ -91,7 +91,7 @@ function readFiles(read: (file: string) => Buffer | undefined): Pick<Fetched, "m
 function json(read: (file: string) => Buffer | undefined, file: string): Record<string, unknown> {
   const bytes = read(file);
   if (!bytes)
-    throw new PackageFault(
+    throw new PackageError(
       "NOT_BUILT",
       `There is no ${file}; a plugin is built with \`signalbox plugin build\` before it is packed.`,
     );
@@ -99,7 +99,7 @@ function json(read: (file: string) => Buffer | undefined, file: string): Record<
     const value: unknown = JSON.parse(bytes.toString("utf8"));
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {}
-  throw new PackageFault("BAD_MANIFEST", `${file} is not a JSON object.`);
+  throw new PackageError("BAD_MANIFEST", `${file} is not a JSON object.`);
 }
 
 /**
@@ -111,7 +111,7 @@ async function fromRegistry(spec: string): Promise<Fetched> {
   try {
     const args = ["pack", "--ignore-scripts", "--json", "--loglevel=error", "--pack-destination", folder, "--", spec];
     const { stdout } = await promisify(execFile)("npm", args, { maxBuffer: 1 << 24, timeout: 120_000 }).catch((error) => {
-      throw new PackageFault("REGISTRY", `${spec}: ${reasonOf(error)}`);
+      throw new PackageError("REGISTRY", `${spec}: ${reasonOf(error)}`);
     });
     const [packed] = Object.values(JSON.parse(stdout)) as {
       filename: string;
@@ -119,11 +119,11 @@ async function fromRegistry(spec: string): Promise<Fetched> {
       version: string;
       integrity: string;
     }[];
-    if (!packed) throw new PackageFault("REGISTRY", `${spec}: npm gave nothing.`);
+    if (!packed) throw new PackageError("REGISTRY", `${spec}: npm gave nothing.`);
     const bytes = readFileSync(join(folder, basename(packed.filename)));
     const integrity = integrityOf(bytes);
     if (integrity !== packed.integrity)
-      throw new PackageFault("INTEGRITY", `${spec}: the registry promises ${packed.integrity}; ${integrity} came.`);
+      throw new PackageError("INTEGRITY", `${spec}: the registry promises ${packed.integrity}; ${integrity} came.`);
     const origin = `${packed.name}@${packed.version}`;
     return { ...(await contentsOf(bytes, origin)), origin, source: origin, integrity };
   } finally {

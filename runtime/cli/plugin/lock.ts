@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
-import { PackageFault } from "./fault.ts";
 import type { Fetched } from "./fetch-package.ts";
+import { PackageError } from "./package-error.ts";
 
 /** In the working folder: what was installed, to be kept in version control. */
 export const lockFile = "signalbox-plugins.lock.json";
@@ -21,7 +21,7 @@ export function readLock(file: string = lockFile): Lock {
   try {
     return shape.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
-    throw new PackageFault("BAD_MANIFEST", `${file} is no lock of plugins: ${error instanceof Error ? error.message : error}`);
+    throw new PackageError("BAD_MANIFEST", `${file} is no lock of plugins: ${error instanceof Error ? error.message : error}`);
   }
 }
 
@@ -35,24 +35,24 @@ export function checkLocked({ manifest, integrity }: Fetched, file: string = loc
   const locked = readLock(file).plugins[manifest.id];
   if (!locked || locked.version !== manifest.version) return;
   if (locked.sha256 !== manifest.bundle.sha256)
-    throw new PackageFault(
+    throw new PackageError(
       "INTEGRITY",
       `${file} has the SHA-256 ${locked.sha256} for ${manifest.id} ${manifest.version}; ${manifest.bundle.sha256} came.`,
     );
   if (locked.integrity !== null && integrity !== null && locked.integrity !== integrity)
-    throw new PackageFault(
+    throw new PackageError(
       "INTEGRITY",
       `${file} has ${locked.integrity} for ${manifest.id} ${manifest.version}; ${integrity} came.`,
     );
 }
 
-export function keepLocked({ manifest, integrity, source }: Fetched, file: string = lockFile): void {
+export function saveLocked({ manifest, integrity, source }: Fetched, file: string = lockFile): void {
   const lock = readLock(file);
   lock.plugins[manifest.id] = { version: manifest.version, source, integrity, sha256: manifest.bundle.sha256 };
   write(lock, file);
 }
 
-export function dropLocked(id: string, file: string = lockFile): void {
+export function removeLocked(id: string, file: string = lockFile): void {
   const lock = readLock(file);
   if (!(id in lock.plugins)) return;
   delete lock.plugins[id];

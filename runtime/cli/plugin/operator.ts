@@ -10,10 +10,19 @@ import { UsageError } from "../arguments.ts";
 import { asJson, asTable, onOneLine } from "../output.ts";
 import { request } from "../request.ts";
 import type { Terminal } from "../run.ts";
-import { PackageFault } from "./fault.ts";
 import { type Fetched, fetchPackage } from "./fetch-package.ts";
-import { checkLocked, dropLocked, keepLocked, lockFile, readLock } from "./lock.ts";
-import { asked, complaintsOf, healthLine, plain, waitingLine, warnedOf } from "./tell.ts";
+import { checkLocked, lockFile, readLock, removeLocked, saveLocked } from "./lock.ts";
+import {
+  breakingChangesText,
+  healthLine,
+  isolationText,
+  missingLayers,
+  permissionsText,
+  problemsOf,
+  singleLine,
+  waitingLine,
+} from "./messages.ts";
+import { PackageError } from "./package-error.ts";
 import { type operatorVerbs, pluginHelp, usageOf } from "./verbs.ts";
 
 export type PluginEntity = z.output<typeof plugins.plugin>;
@@ -28,7 +37,7 @@ type Verb = (args: readonly string[], around: Around) => Promise<number>;
 export async function runOperator(name: string | undefined, args: readonly string[], terminal: Terminal): Promise<number> {
   const run = Object.hasOwn(verbs, name ?? "") ? verbs[name as Name] : undefined;
   if (!run) {
-    const what = name === undefined ? "a verb is missing" : `there is no verb ${JSON.stringify(name)}`;
+    const what = name === undefined ? "missing verb" : `unknown verb ${JSON.stringify(name)}`;
     throw new UsageError(`plugin: ${what}\n\n${pluginHelp()}`);
   }
   const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
@@ -64,15 +73,25 @@ const verbs: Record<Name, Verb> = {
     const options = { narrow: { type: "string" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const name = id(positionals, "permissions");
-    if (values.narrow === undefined) out(asked(await call(plugins.get, { id: name })));
-    else out(asked(await call(plugins.updatePermissions, { ...wantedOf(values.narrow), id: name })));
+    if (values.narrow === undefined) out(permissionsText(await call(plugins.get, { id: name })));
+    else out(permissionsText(await call(plugins.updatePermissions, { ...wantedOf(values.narrow), id: name })));
     return 0;
   },
   approve: async ([name, version, ...more], around) => {
     if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf("approve")}`);
     const before = await around.call<PluginEntity>(plugins.get, { id: name });
-    around.out(asked(before) + warnedOf(before, version ?? before.versions.at(-1)?.version ?? ""));
+    around.out(permissionsText(before) + breakingChangesText(before, version ?? before.versions.at(-1)?.version ?? ""));
     return approve(name, version, around);
+  },
+  configure: async (args, { call, out, read }) => {
+    const options = { settings: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const name = id(positionals, "configure");
+    const text = values.settings;
+    if (text === undefined) throw new UsageError(`Usage: signalbox plugin ${usageOf("configure")}`);
+    const json = text === "-" || text.startsWith("@") ? await read(text) : text;
+    out(asJson(await call(plugins.configure, { id: name, settings: settingsIn(json) })));
+    return 0;
   },
   enable: (args, around) => change(plugins.enable, id(args, "enable"), around),
   disable: async (args, { call, out }) => {
@@ -104,20 +123,20 @@ const verbs: Record<Name, Verb> = {
         versions.findIndex((one) => one.version === version),
       ),
     );
-    const before = older.filter(({ approved_at }) => approved_at !== null).at(-1);
+    const before = older.filter(({ approved_at, rolled_back_at }) => approved_at !== null && rolled_back_at === null).at(-1);
     if (version === null)
-      throw new PackageFault("NO_PACKAGE", `No version of ${name} was approved yet, so there is none to go back from.`);
+      throw new PackageError("NO_PACKAGE", `No version of ${name} was approved yet, so there is none to go back from.`);
     if (!before)
-      throw new PackageFault(
+      throw new PackageError(
         "NO_PACKAGE",
-        `${name} has no version before ${version} that was approved; installed: ${versions.map((one) => one.version).join(", ")}.`,
+        `${name} has no approved version before ${version} to go back to; installed: ${versions.map((one) => one.version).join(", ")}.`,
       );
     return approve(name, before.version, around);
   },
   remove: async (args, { call, out }) => {
     const name = id(args, "remove");
     await call(plugins.remove, { id: name });
-    dropLocked(name);
+    removeLocked(name);
     out(`${name} is removed.\n`);
     return 0;
   },
@@ -125,13 +144,16 @@ const verbs: Record<Name, Verb> = {
     none(args, "doctor");
     const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
     const refused = await call<{ name: string; code: string; reason: string }[]>(plugins.refused);
+    const { required, layers } = await call<z.output<typeof plugins.isolation.output>>(plugins.isolation);
+    out(isolationText(layers));
     const { unread_webhooks = [] } = await call<z.output<typeof health.get.output>>(health.get);
     const complaints = [
-      ...all.flatMap(complaintsOf),
+      ...(required ? missingLayers(layers) : []),
+      ...all.flatMap(problemsOf),
       ...unread_webhooks.map(waitingLine),
       ...refused
         .filter(({ name }) => !all.some((one) => one.id === name))
-        .map(({ name, code, reason }) => `${plain(name)}: ${code}: ${plain(reason)}`),
+        .map(({ name, code, reason }) => `${singleLine(name)}: ${code}: ${singleLine(reason)}`),
     ];
     for (const one of all) out(healthLine(one));
     for (const one of complaints) out(`problem: ${one}\n`);
@@ -164,6 +186,14 @@ function id(args: readonly string[], name: Name): string {
   return args[0] as string;
 }
 
+function settingsIn(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new UsageError("--settings: must be a JSON object, @file, or - for standard input");
+  }
+}
+
 /** `api.example.com:GET,api.example.com:POST`, or JSON as PUT /api/plugins/{id}/permissions takes it. */
 function wantedOf(text: string): Record<string, unknown> {
   const wrong = (what: string) => new UsageError(`--narrow: ${what}. Usage: signalbox plugin ${usageOf("permissions")}`);
@@ -193,11 +223,11 @@ async function install(fetched: Fetched, approving: boolean, around: Around): Pr
     ...(integrity !== null && { integrity }),
   };
   const stored = await around.call<PluginEntity>(plugins.install, input);
-  keepLocked(fetched);
+  saveLocked(fetched);
   around.out(
     `${manifest.id} ${manifest.version} from ${origin}\n  sha256 ${manifest.bundle.sha256}\n${integrity === null ? "" : `  ${integrity}\n`}`,
   );
-  around.out(warnedOf(stored, manifest.version));
+  around.out(breakingChangesText(stored, manifest.version));
   if (stored.version !== manifest.version && stored.waiting?.version !== manifest.version) {
     if (approving) return void (await approve(manifest.id, manifest.version, around));
     around.out(
@@ -209,7 +239,7 @@ async function install(fetched: Fetched, approving: boolean, around: Around): Pr
     around.out(`It asks for nothing that was not approved before; it is ${stored.state}.\n`);
     return;
   }
-  around.out(asked(stored));
+  around.out(permissionsText(stored));
   if (approving) await approve(manifest.id, manifest.version, around);
   else around.out(`Nothing of it has run. To allow this: signalbox plugin approve ${manifest.id}\n`);
 }
@@ -228,7 +258,7 @@ async function change(op: Operation, name: string, { call, out }: Around): Promi
 
 function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "version">, serving: string | null): void {
   if (serving === null || !semver.lt(version, serving)) return;
-  throw new PackageFault(
+  throw new PackageError(
     "OLDER",
     `${id} ${version} is older than ${serving}, which serves; \`signalbox plugin rollback ${id}\` goes back to the version before, \`signalbox plugin install\` takes any.`,
   );
@@ -242,7 +272,7 @@ async function newest(given: string, { call }: Around): Promise<string> {
   const origin = installed.versions.at(-1)?.origin ?? "";
   if (/.@[^@/]+$/.test(origin)) return `${origin.slice(0, origin.lastIndexOf("@"))}@latest`;
   // A package of that name may be somebody else's.
-  throw new PackageFault(
+  throw new PackageError(
     "NO_PACKAGE",
     `${given} came from ${origin || "the environment"}, not from a registry; name the tarball, the folder or the package of the newer version.`,
   );

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { pack as tarPack } from "tar-stream";
 import { readBuilt } from "./build.ts";
 import { type Report, reportPathOf } from "./conformance/report.ts";
-import { PackageFault } from "./fault.ts";
+import { PackageError } from "./package-error.ts";
 import { readPackage } from "./package-file.ts";
 
 export interface Packed {
@@ -32,7 +32,7 @@ export async function pack(folder: string, into = folder): Promise<Packed> {
   );
   const tar = tarPack();
   for (const file of files.sort()) {
-    if (!lstatSync(join(folder, file)).isFile()) throw new PackageFault("SYMLINK", `${file} is no plain file.`);
+    if (!lstatSync(join(folder, file)).isFile()) throw new PackageError("SYMLINK", `${file} is no plain file.`);
     tar.entry({ name: `package/${file}`, mode: 0o644, mtime }, readFileSync(join(folder, file)));
   }
   tar.finalize();

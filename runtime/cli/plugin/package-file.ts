@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
 import { type Manifest, manifest, manifestError } from "@signalbox/sdk/manifest";
-import { PackageFault } from "./fault.ts";
+import { PackageError } from "./package-error.ts";
 
 /** The package.json of a plugin. */
 export interface PackageFile {
@@ -20,9 +20,9 @@ export interface PackageFile {
 const sources = ["src/plugin.ts", "src/index.ts", "plugin.ts", "index.ts", "src/plugin.js", "src/index.js", "index.js"];
 
 /** Throws a `PackageFault` where this package.json is missing. */
-export function mustBeThere(path: string): void {
+export function requirePackageFile(path: string): void {
   if (!existsSync(path))
-    throw new PackageFault(
+    throw new PackageError(
       "NO_PACKAGE",
       `There is no ${path}. Go into the plugin's folder, or name it; \`signalbox plugin new <folder>\` makes one.`,
     );
@@ -31,16 +31,16 @@ export function mustBeThere(path: string): void {
 /** Reads the package.json of the plugin in `folder`. Throws a `PackageFault`. */
 export function readPackage(folder: string): PackageFile {
   const path = join(folder, "package.json");
-  mustBeThere(path);
+  requirePackageFile(path);
   const raw = readJson(path);
   const { name, version, type } = raw;
   if (typeof name !== "string" || typeof version !== "string")
-    throw new PackageFault("BAD_PACKAGE", `${path}: expected "name" and "version".`);
+    throw new PackageError("BAD_PACKAGE", `${path}: expected "name" and "version".`);
   // Without it the bundle would be taken for CommonJS by whoever loads it as a file.
   if (type !== "module")
-    throw new PackageFault("BAD_PACKAGE", `${path}: expected "type": "module"; it is ${JSON.stringify(type)}.`);
+    throw new PackageError("BAD_PACKAGE", `${path}: expected "type": "module"; it is ${JSON.stringify(type)}.`);
   if (Object.keys((raw.dependencies as object | undefined) ?? {}).length > 0)
-    throw new PackageFault(
+    throw new PackageError(
       "BAD_PACKAGE",
       `${path}: expected no "dependencies", because none are installed with a plugin; what it uses is bundled, so name it in "devDependencies".`,
     );
@@ -56,21 +56,21 @@ function authored(own: unknown): unknown {
 
 export function manifestOf(path: string, value: unknown): Manifest {
   if (value === undefined)
-    throw new PackageFault("BAD_MANIFEST", `${path}: expected a member "signalbox", the plugin's manifest.`);
+    throw new PackageError("BAD_MANIFEST", `${path}: expected a member "signalbox", the plugin's manifest.`);
   const parsed = manifest.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new PackageFault("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
+  throw new PackageError("BAD_MANIFEST", `${path}: ${manifestError(parsed.error)}`);
 }
 
 function sourceOf(folder: string, raw: Readonly<Record<string, unknown>>): string {
   const named = raw.source;
   if (typeof named === "string") {
     if (existsSync(join(folder, named))) return named;
-    throw new PackageFault("NO_SOURCE", `package.json names the source ${named}, which is not there.`);
+    throw new PackageError("NO_SOURCE", `package.json names the source ${named}, which is not there.`);
   }
   const found = sources.find((one) => existsSync(join(folder, one)));
   if (found) return found;
-  throw new PackageFault(
+  throw new PackageError(
     "NO_SOURCE",
     `Expected the plugin in one of ${sources.join(", ")}, or the member "source" in package.json.`,
   );
@@ -81,13 +81,13 @@ export function readJson(path: string): Record<string, unknown> {
   try {
     text = readFileSync(path, "utf8");
   } catch {
-    throw new PackageFault("NO_PACKAGE", `There is no ${path}.`);
+    throw new PackageError("NO_PACKAGE", `There is no ${path}.`);
   }
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {}
-  throw new PackageFault("NO_PACKAGE", `${path} is not a JSON object.`);
+  throw new PackageError("NO_PACKAGE", `${path} is not a JSON object.`);
 }
 
 /**

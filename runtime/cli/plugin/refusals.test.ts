@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { build, readBuilt } from "./build.ts";
 import { readConformance } from "./conformance/read-conformance.ts";
-import type { FaultCode } from "./fault.ts";
 import { fetchPackage } from "./fetch-package.ts";
 import { pack } from "./pack.ts";
+import type { PackageErrorCode } from "./package-error.ts";
 import { scaffold } from "./scaffold.ts";
 
 /** What is refused, each with its code and what would be right. The good way is in test/plugins/author.test.ts. */
@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const refused = (run: Promise<unknown> | (() => unknown), code: FaultCode, text: RegExp) =>
+const refused = (run: Promise<unknown> | (() => unknown), code: PackageErrorCode, text: RegExp) =>
   expect(typeof run === "function" ? Promise.try(run) : run).rejects.toMatchObject({
     code,
     message: expect.stringMatching(text),
@@ -41,7 +41,7 @@ const edit = (file: string, from: string | RegExp, to: string) => {
 const prepend = (line: string) => edit("src/plugin.ts", /^/, `${line}\n`);
 
 describe("build", () => {
-  test.each<[string, FaultCode, RegExp]>([
+  test.each<[string, PackageErrorCode, RegExp]>([
     ['import "node:fs";', "FORBIDDEN_IMPORT", /^src\/plugin\.ts imports node:fs\. .*capability "fetch"/],
     ['import "child_process";', "FORBIDDEN_IMPORT", /imports node:child_process/],
     ["export const load = (name: string) => import(name);", "COMPUTED_IMPORT", /import\(name\)/],
@@ -68,7 +68,7 @@ describe("build", () => {
     await refused(build(plugin), "NOT_SET_UP", /^NOT_FOUND: .*at the top/);
   }, 30_000);
 
-  test.each<[string, string, FaultCode, RegExp]>([
+  test.each<[string, string, PackageErrorCode, RegExp]>([
     ['"manifest": 1', '"manifest": 1, "postinstall": "x"', "BAD_MANIFEST", /postinstall/],
     ['"manifest": 1', '"manifest": 2', "BAD_MANIFEST", /expected edition 1 of the manifest; it is of edition 2/],
     ['"status.example.com"', '"*.example.com"', "BAD_MANIFEST", /host name such as/],

@@ -10,7 +10,7 @@ const passedOver = /^(dist|node_modules|\.[^/\\]*)([\\/]|$)|~$|\.tgz$|\.lock\.js
  * Names of the files that were saved, several saves at once as one list (empty: only removals), until the signal. Watched from the call on, folder by
  * folder: `node_modules` may hold more than the system lets anybody watch. `isOwn`: this was written by ourselves.
  */
-export function saves(folder: string, isOwn: (path: string) => boolean, signal: AbortSignal): AsyncIterable<string[]> {
+export function watchSaves(folder: string, isOwn: (path: string) => boolean, signal: AbortSignal): AsyncIterable<string[]> {
   const saved = new Set<string>();
   const watchers = new Map<string, FSWatcher>();
   let ready = Promise.withResolvers<void>();

@@ -3,8 +3,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { SDK_VERSION } from "@signalbox/sdk";
 import { version } from "../../platform/version.ts";
 import { UsageError } from "../arguments.ts";
-import { PackageFault } from "./fault.ts";
 import { kinds, listOfKinds } from "./kinds.ts";
+import { PackageError } from "./package-error.ts";
 
 /** Files that stand under another name among the templates: npm and git would act on them there. */
 const places: Readonly<Record<string, string>> = { gitignore: ".gitignore", "publish.yml": ".github/workflows/publish.yml" };
@@ -20,7 +20,7 @@ export function scaffold({ folder, kind }: { folder: string; kind: string }): { 
     throw new UsageError(
       `The folder's name becomes the plugin's id: lower-case letters, digits and "-", starting with a letter; it is ${JSON.stringify(id)}.`,
     );
-  if (existsSync(target) && readdirSync(target).length > 0) throw new PackageFault("EXISTS", `${target} is not empty.`);
+  if (existsSync(target) && readdirSync(target).length > 0) throw new PackageError("EXISTS", `${target} is not empty.`);
   // What is in both begins with the kind's own part.
   const files = Map.groupBy([...filesOf(kind), ...filesOf("every")], ({ to }) => to);
   for (const [to, parts] of files) {

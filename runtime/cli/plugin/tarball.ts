@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
-import { PackageFault } from "./fault.ts";
+import { PackageError } from "./package-error.ts";
 
 /** Most that a tarball may unpack to, bytes. */
 const most = 64 * 1024 * 1024;
@@ -18,9 +18,9 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
     stream.on("end", () => {
       // npm's own tarballs have no links; one that does was made by hand.
       if (type === "symlink" || type === "link")
-        return next(new PackageFault("SYMLINK", `${name} is a link to ${header.linkname}.`));
+        return next(new PackageError("SYMLINK", `${name} is a link to ${header.linkname}.`));
       const path = name.replace(/^(\.\/)*[^/]+\//, "");
-      if (type === "file" && files.has(path)) return next(new PackageFault("BAD_TARBALL", `${name} is in it twice.`));
+      if (type === "file" && files.has(path)) return next(new PackageError("BAD_TARBALL", `${name} is in it twice.`));
       if (type === "file") files.set(path, Buffer.concat(chunks));
       next();
     });
@@ -31,12 +31,12 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
       Readable.from([gunzipSync(bytes, { maxOutputLength: most })]).pipe(tar);
     });
   } catch (error) {
-    if (error instanceof PackageFault) throw error;
-    throw new PackageFault(
+    if (error instanceof PackageError) throw error;
+    throw new PackageError(
       "BAD_TARBALL",
       `Expected a tarball as npm packs it, of at most ${most} bytes: ${error instanceof Error ? error.message : error}`,
     );
   }
-  if (files.size === 0) throw new PackageFault("BAD_TARBALL", "There is no file in it.");
+  if (files.size === 0) throw new PackageError("BAD_TARBALL", "There is no file in it.");
   return files;
 }

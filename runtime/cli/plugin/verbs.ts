@@ -9,16 +9,16 @@ interface PluginVerb {
 }
 type Verbs = Readonly<Record<string, PluginVerb>>;
 
-/** What an author does, in the plugin's folder (the working folder where none is named). */
+/** Verbs of authors, in the plugin's folder. Default: the working folder. */
 export const authorVerbs = {
   new: {
     takes: "<folder> [--kind <kind>]",
-    about: "Make a plugin that passes its tests, of the kind tools where none is named.",
+    about: "Create a plugin that passes its tests. Default kind: tools.",
     more: `The folder's name becomes the plugin's id. Kinds:\n${listOfKinds()}`,
   },
   dev: {
     takes: "[folder] [--url <address>] [--flags]",
-    about: "Build it and try it whenever a file is saved; hand it to a running Signalbox.",
+    about: "Build and test the plugin at every save; install good builds in a running service.",
     more: `Tried are the cases of its suites that do not wait for anything; what fails is shown on one screen.
   --url      the Signalbox that gets every save which is good, as a version of its own such as 0.1.0-dev.1767225600000; without
              it the one at SIGNALBOX_URL, and where neither is said none
@@ -29,42 +29,46 @@ export const authorVerbs = {
 It ends with Ctrl-C. \`signalbox plugin rollback <id>\` goes back to the version before.
 `,
   },
-  build: { takes: "[folder]", about: "Make the one bundle and its manifest, dist/plugin.js and dist/plugin.json." },
+  build: { takes: "[folder]", about: "Build the bundle dist/plugin.js and its manifest dist/plugin.json." },
   test: {
     takes: "[folder] [--record] [--no-build]",
-    about: "Run the bundle in the sandbox through the suites of its kinds.",
+    about: "Run the conformance suites against the bundle in the sandbox.",
     more: `  --record    ask the real other side where test/http/ has no recording, and keep what it answers
   --no-build  test what is in dist/
 Exit code: 0 where every case passes, 1 where one fails. The report also stands in dist/conformance.json.
 `,
   },
-  pack: { takes: "[folder]", about: "Make the tarball that is published or installed, of what was built." },
+  pack: { takes: "[folder]", about: "Pack the build as a tarball to publish or install." },
 } as const satisfies Verbs;
 
-/** What an operator does, with the service that SIGNALBOX_URL names. */
+/** Verbs of operators, with the service at SIGNALBOX_URL. */
 export const operatorVerbs = {
   install: {
     takes: "<package[@version] | tarball | folder> [--approve]",
-    about: "Store a plugin and show what it asks for. Nothing of it is run.",
+    about: "Store a plugin and show the permissions that it asks for. Nothing runs before an approval.",
   },
-  list: { takes: "", about: "List the plugins and their states." },
-  info: { takes: "<id>", about: "Show one with its versions." },
+  list: { takes: "", about: "List plugins and their states." },
+  info: { takes: "<id>", about: "Show a plugin with its versions." },
   permissions: {
     takes: "<id> [--narrow <host:METHOD,... | JSON>]",
-    about: "Show what it may do, and what a waiting version asks for beyond that.",
+    about: "Show a plugin's permissions, and what a waiting version asks for in addition.",
     more: "--narrow leaves it these methods at these hosts alone, also in later versions; as JSON {http, operations, open_routes}.\n",
   },
-  approve: { takes: "<id> [version]", about: "Allow what it asks for." },
-  enable: { takes: "<id>", about: "Let it run, also after a quarantine." },
-  disable: { takes: "<id>", about: "Stop it." },
+  approve: { takes: "<id> [version]", about: "Approve a version with its permissions." },
+  enable: { takes: "<id>", about: "Start a plugin, also after a quarantine." },
+  disable: { takes: "<id>", about: "Stop a plugin." },
+  configure: {
+    takes: "<id> --settings <JSON | @file | ->",
+    about: "Set settings and secrets. Settings with which the plugin does not start are refused.",
+  },
   upgrade: {
     takes: "<id | package[@version] | tarball | folder>",
-    about: "Install a newer version; one that asks for more waits for approval.",
+    about: "Install a newer version. One that asks for more, or checks less, waits for an approval.",
   },
-  rollback: { takes: "<id>", about: "Go back to the version before." },
-  remove: { takes: "<id>", about: "Stop it and forget it." },
-  doctor: { takes: "", about: "Say whether plugins can run here, and what is wrong with those that do not." },
-  logs: { takes: "<id>", about: "Show what happened to it." },
+  rollback: { takes: "<id>", about: "Go back to the last approved version that was not rolled back." },
+  remove: { takes: "<id>", about: "Remove a plugin with its settings." },
+  doctor: { takes: "", about: "Show the isolation layers, and what is wrong with plugins that do not run." },
+  logs: { takes: "<id>", about: "Show a plugin's log." },
 } as const satisfies Verbs;
 
 const all: Verbs = { ...authorVerbs, ...operatorVerbs };
@@ -89,6 +93,6 @@ For authors, in the plugin's folder:
 ${lines(authorVerbs)}
 For operators, with the service at SIGNALBOX_URL (default http://127.0.0.1:8000) and the key in SIGNALBOX_API_KEY:
 ${lines(operatorVerbs)}
-\`signalbox plugin <verb> --help\` says more of one.
+\`signalbox plugin <verb> --help\` shows the help of a verb.
 `;
 }

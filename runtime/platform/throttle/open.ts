@@ -9,13 +9,28 @@ import { redisPace } from "./redis-pace.ts";
  * has one process, whose memory does.
  */
 export function openPace({ sql, kind }: Pick<Database, "sql" | "kind">, redis: RedisAccess | null, log: Log): SharedThrottle {
-  if (kind === "embedded") return inMemoryThrottle();
+  if (kind === "embedded") return separateThrottles();
   const database: SharedThrottle = {
     reserve: (key, interval) => takeStart(sql, key, interval),
     block: async (key, ms) => void (await holdStarts(sql, key, ms)),
   };
   deleteOldPaces(sql).catch((error) => log.warn("paces of before could not be removed", { error: String(error) }));
   return redis ? withSecond(redisPace(redis), database) : database;
+}
+
+/** One in-memory throttle for each plugin, whose keys begin with its id: each drops its own oldest keys alone. */
+function separateThrottles(): SharedThrottle {
+  const all = new Map<string, SharedThrottle>();
+  const of = (key: string): SharedThrottle => {
+    const plugin = key.slice(0, Math.max(0, key.indexOf("/")));
+    const known = all.get(plugin) ?? inMemoryThrottle();
+    all.set(plugin, known);
+    return known;
+  };
+  return {
+    reserve: (key, interval) => of(key).reserve(key, interval),
+    block: (key, ms) => of(key).block(key, ms),
+  };
 }
 
 /** Asks the second where the first does not answer. */

@@ -1,20 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { environment, type Launch } from "./launch.ts";
-import { Allowance, limits } from "./limits.ts";
+import { limits, TokenBucket } from "./limits.ts";
 
-/** Why a process ended: by itself, or because the host ended it. */
+/** How a process ended. */
 export interface Exit {
   readonly reason: string;
   /** Last of what it wrote to standard error. */
   readonly stderr: string;
 }
 
-/** A process that speaks in lines. */
+/** A process that reads and writes lines. */
 export interface Child {
   readonly pid: number | undefined;
   write(line: string): void;
-  /** No more lines; a process that is well ends by itself. */
+  /** Closes its standard input; a healthy process then ends by itself. */
   end(): void;
   /** Ends it at once, for this reason. */
   kill(reason: string): void;
@@ -29,7 +29,7 @@ export interface ChildOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** Starts a process without anything of this one's environment, and ends it when it exceeds a limit. */
+/** Starts a process without this one's environment, and ends it when it exceeds a limit. */
 export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
   const child = spawn(launch.command, launch.args, { env: { ...environment }, cwd: "/", stdio: ["pipe", "pipe", "pipe"] });
   let reason: string | null = null;
@@ -45,13 +45,13 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
       stop();
       done({ reason: `it could not be started: ${error.message}`, stderr: "" });
     });
-    // "close", not "exit": what it wrote last has been read then.
+    // "close", not "exit": only then all of its output was read.
     child.once("close", (code, signal) => {
       stop();
       done({ reason: reason ?? (signal ? `it was ended by ${signal}` : `it ended with code ${code}`), stderr: tail() });
     });
   });
-  // A process that is gone closes its pipe; what that means is told by `exited`.
+  // A process that ended closes its pipe; `exited` reports that.
   child.stdin?.on("error", () => {});
   return {
     pid: child.pid,
@@ -68,7 +68,7 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
 }
 
 function readLines(child: ChildProcess, onLine: (line: string) => void, kill: (why: string) => void): void {
-  const allowance = new Allowance(limits.bytes);
+  const allowance = new TokenBucket(limits.bytes);
   let parts: Buffer[] = [];
   let size = 0;
   let over = false;
@@ -96,7 +96,7 @@ function readLines(child: ChildProcess, onLine: (line: string) => void, kill: (w
 }
 
 function readErrors(child: ChildProcess, kill: (why: string) => void): () => string {
-  const allowance = new Allowance(limits.errors);
+  const allowance = new TokenBucket(limits.errors);
   let tail = "";
   child.stderr?.on("data", (chunk: Buffer) => {
     if (!allowance.take(chunk.byteLength)) return kill("it wrote more to standard error than it may");
@@ -105,7 +105,7 @@ function readErrors(child: ChildProcess, kill: (why: string) => void): () => str
   return () => tail;
 }
 
-/** The kernel's limit holds for what is allocated at once; this one for what adds up. */
+/** The kernel limits address space; this limits resident memory. */
 function watchMemory(child: ChildProcess, memoryMb: number, kill: (why: string) => void): () => void {
   const most = (memoryMb + limits.besideHeapMb) * 1024 * 1024;
   const timer = setInterval(() => {
@@ -115,11 +115,22 @@ function watchMemory(child: ChildProcess, memoryMb: number, kill: (why: string) 
   return () => clearInterval(timer);
 }
 
+/** Of the process and its descendants: under bubblewrap the plugin is a grandchild. */
 function residentBytes(pid: number | undefined): number | null {
   if (pid === undefined || process.platform !== "linux") return null;
   try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;
+    const own = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;
+    return childrenOf(pid).reduce((sum, child) => sum + (residentBytes(child) ?? 0), own);
   } catch {
     return null;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+    return children === "" ? [] : children.split(" ").map(Number);
+  } catch {
+    return [];
   }
 }

@@ -17,6 +17,7 @@ import type { DeclaredContributions } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { authCheck } from "../../platform/webhook-auth.ts";
 import { connectionSchema } from "./connection-schema.ts";
+import { limits } from "./limits.ts";
 import * as shapes from "./shapes.ts";
 
 export interface Target {
@@ -34,7 +35,7 @@ export interface CallOptions {
 /** Runs one function of a contribution in the process. Rejects with a `PluginError`. */
 export type Caller = (target: Target, args: readonly unknown[], options?: CallOptions) => Promise<unknown>;
 
-/** Replaces what a plugin must not see by what stands for it. */
+/** Replaces secrets in settings with placeholders. */
 export type Mask = (settings: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 /** What a sandboxed plugin contributes: the same values as in process, each function a call to the process. */
@@ -56,7 +57,7 @@ export function contributionsOf(described: DeclaredContributions, call: Caller, 
   };
 }
 
-/** Calls, and believes the answer only in its shape. */
+/** Calls, and checks the shape of the answer. */
 async function ask<S extends z.ZodType>(
   call: Caller,
   target: Target,
@@ -68,10 +69,7 @@ async function ask<S extends z.ZodType>(
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const what = `${target.kind}.${target.name}.${target.method}`;
-  throw new PluginError(
-    "failed",
-    `The answer of ${what} is not what it must be: ${issue?.path.join(".") || "(all)"}: ${issue?.message}`,
-  );
+  throw new PluginError("failed", `The answer of ${what} is not valid: ${issue?.path.join(".") || "(all)"}: ${issue?.message}`);
 }
 
 type AnyCall = CallContext<Readonly<Record<string, unknown>>>;
@@ -91,16 +89,18 @@ function source(name: string, described: DeclaredContributions["sources"][string
     (use: AnyCall) =>
       ask(call, target(method), shape, [], callOf(use, mask));
   const { about, secrets, required, signature, has } = described;
+  const asVerdict = async (request: WebhookRequest, connection: Settings): Promise<VerificationResult> => {
+    // Too long for the process: the host's check of the signature alone decides.
+    if (signature && request.body.byteLength > limits.sent / 2) return { ok: true };
+    return ask(call, target("verify"), shapes.verdict, [
+      { headers: request.headers, body: Buffer.from(request.body).toString("base64") },
+      mask(connection),
+    ]);
+  };
   return {
     ...{ about, secrets, required, ...(signature && { signature: signature as NonNullable<Source["signature"]> }) },
     connection: connectionSchema(described.connection),
-    verify: ({ headers, body }: WebhookRequest, connection) =>
-      signature
-        ? checkSignature(signature, { headers, body }, connection)
-        : ask(call, target("verify"), shapes.verdict, [
-            { headers, body: Buffer.from(body).toString("base64") },
-            mask(connection),
-          ]),
+    verify: withSignature(signature, asVerdict),
     parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
     account: own("account", shapes.account),
     check: own("check", shapes.nothing),
@@ -118,7 +118,30 @@ function source(name: string, described: DeclaredContributions["sources"][string
   } as Source;
 }
 
-/** By what the source declared, so that the process need not be there. */
+type Settings = Readonly<Record<string, unknown>>;
+
+/**
+ * Checks a webhook. A declared signature is checked by the host, and `verify` is asked beside it, so that neither alone can accept a
+ * webhook that the other refuses. While the process does not answer, the signature decides: the webhook is deferred then.
+ */
+export function withSignature(
+  signature: DeclaredContributions["sources"][string]["signature"],
+  verify: (request: WebhookRequest, connection: Settings) => VerificationResult | Promise<VerificationResult>,
+): (request: WebhookRequest, connection: Settings) => Promise<VerificationResult> {
+  return async (request, connection) => {
+    if (!signature) return verify(request, connection);
+    const verdict = checkSignature(signature, request, connection);
+    if (!verdict.ok) return verdict;
+    try {
+      return await verify(request, connection);
+    } catch (error) {
+      if (["unavailable", "timeout"].includes(String((error as { code?: unknown }).code))) return verdict;
+      throw error;
+    }
+  };
+}
+
+/** By what the source declared, so that the process need not run. */
 function checkSignature(
   { type, header, prefix = "", secret }: NonNullable<DeclaredContributions["sources"][string]["signature"]>,
   request: WebhookRequest,
@@ -126,7 +149,7 @@ function checkSignature(
 ): VerificationResult {
   const value = connection[secret];
   if (typeof value !== "string" || value === "")
-    return { ok: false, reason: `its setting ${secret} is not set, so nothing can be verified` };
+    return { ok: false, reason: `the setting ${secret} is missing, so no webhook can be verified` };
   const auth = type === "token" ? ({ method: "token", header } as const) : ({ method: "hmac_sha256", header, prefix } as const);
   return authCheck(auth, value)({ ...request, address: () => null });
 }

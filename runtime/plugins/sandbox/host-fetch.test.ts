@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
-import { createHostFetch, type Ways } from "./host-fetch.ts";
+import { createHostFetch, type EgressRules } from "./host-fetch.ts";
 import { limits } from "./limits.ts";
-import { createStandIns } from "./placeholders.ts";
+import { createPlaceholders } from "./placeholders.ts";
 
 const reached = async () => new Response("{}");
-const ways = (methods: Ways["permissions"][0]["methods"]): Ways => ({
+const ways = (methods: EgressRules["permissions"][0]["methods"]): EgressRules => ({
   permissions: [{ host: "api.example.com", methods, why: "Reads." }],
   ...{ guarded: reached, direct: reached, userHosts: () => [] },
   // As a setting with this address would have it.
   operatorHosts: () => ["api.example.com"],
 });
-const ask = (url: string, method: string, allowed: Ways["permissions"][0]["methods"]) =>
+const ask = (url: string, method: string, allowed: EgressRules["permissions"][0]["methods"]) =>
   createHostFetch(
     "worker",
     ways(allowed),
-    createStandIns({}, () => ({})),
+    createPlaceholders({}, () => ({})),
   )({ url, method, headers: [], body: null, redirect: "follow" }, new AbortController().signal);
 
 test("what an operator took away is not given back by a setting that names the host", async () => {
@@ -30,7 +30,7 @@ test("answers that are read at the same time are held up to a limit, and that is
     ...ways(["GET"]),
     guarded: async () => new Response(answer),
   };
-  const fetch = createHostFetch("worker", reads, createStandIns({}));
+  const fetch = createHostFetch("worker", reads, createPlaceholders({}));
   const get = () =>
     fetch(
       { url: "https://api.example.com/a", method: "GET", headers: [], body: null, redirect: "follow" },
@@ -39,6 +39,6 @@ test("answers that are read at the same time are held up to a limit, and that is
   const all = await Promise.allSettled(Array.from({ length: 6 }, get));
   const refused = all.flatMap((one) => (one.status === "rejected" ? [String(one.reason.message)] : []));
   expect(refused.length).toBeGreaterThan(0);
-  for (const message of refused) expect(message).toContain("ask for fewer at the same time");
+  for (const message of refused) expect(message).toContain("send fewer requests at the same time");
   expect((await get()).status).toBe(200);
 });

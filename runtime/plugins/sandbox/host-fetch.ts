@@ -1,18 +1,18 @@
 import { Problem } from "@signalbox/schema/problem";
 import { fetchOnce, PluginError } from "@signalbox/sdk";
-import type { Manifest } from "@signalbox/sdk/manifest";
+import { connectionHeader, httpMethods, type Manifest } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { limits } from "./limits.ts";
-import type { StandIns } from "./placeholders.ts";
+import type { Placeholders } from "./placeholders.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** Whom a sandboxed plugin reaches, and by which way. */
-export interface Ways {
+/** Which hosts a sandboxed plugin reaches, and with which `fetch`. */
+export interface EgressRules {
   readonly permissions: Manifest["permissions"]["http"];
-  /** For the hosts of the manifest, and those that users gave: connects to public addresses only. */
+  /** For the hosts of the manifest, of defaults, and those that users gave: connects to public addresses only. */
   readonly guarded: Fetch;
-  /** For the hosts that the operator named in the plugin's settings, wherever they are. */
+  /** For the hosts that the operator named in the plugin's settings: connects anywhere. */
   readonly direct: Fetch;
   readonly operatorHosts: () => readonly string[];
   readonly userHosts: () => readonly string[];
@@ -34,30 +34,28 @@ export interface FetchAnswer {
   readonly body: string | null;
 }
 
-/** Headers that are the connection's, not the plugin's. */
-const hostsOwn = /^(host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|sec-.*|:.*)$/i;
 const redirects = [301, 302, 303, 307, 308];
 const longestMs = 120_000;
 
-/** Fetches for a plugin: the host decides on host and method at every hop, and puts credentials in. */
+/** Fetches for a plugin: the host checks address and method at every redirect, and puts credentials in. */
 export function createHostFetch(
   name: string,
-  ways: Ways,
-  standIns: StandIns,
+  rules: EgressRules,
+  placeholders: Placeholders,
 ): (asked: unknown, signal: AbortSignal) => Promise<FetchAnswer> {
-  // Of all answers that are being read: each alone may be long, and the process may ask for many.
+  // Bytes of all responses that are being read: each may be long, and the process may request many.
   const held = { bytes: 0 };
   return async (asked, signal) => {
     const parsed = request.safeParse(asked);
-    if (!parsed.success) throw new PluginError("failed", `${name}: not a request that can be sent`);
+    if (!parsed.success) throw new PluginError("failed", `${name}: the request is not valid`);
     const { method, body, headers, redirect } = parsed.data;
     const bytes = body === null ? null : Buffer.from(body, "base64");
     const until = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
     let url = read(name, parsed.data.url);
     for (let hop = 0; ; hop++) {
-      const fetch = wayTo(name, url, method, ways);
-      const own = new Headers(headers.filter(([header]) => !hostsOwn.test(header)));
-      standIns.inject(url.host, own);
+      const fetch = fetchFor(name, url, method, rules);
+      const own = new Headers(headers.filter(([header]) => !connectionHeader.test(header)));
+      placeholders.inject(url.host, own);
       const response = await send(name, fetch, url, {
         method,
         headers: own,
@@ -68,14 +66,14 @@ export function createHostFetch(
       const location = response.headers.get("location");
       const moved = redirects.includes(response.status) && location !== null;
       if (!moved || redirect === "manual" || method !== "GET" || hop >= 5)
-        return answerOf(response, url, hop > 0, standIns, held);
+        return answerOf(response, url, hop > 0, placeholders, held);
       await response.body?.cancel();
       if (redirect === "error")
-        throw new PluginError("failed", `${name}: ${url.host} redirects, and redirects are an error here`);
+        throw new PluginError("failed", `${name}: ${url.host} redirects, and the request has redirect: "error"`);
       if (!URL.canParse(location, url.href))
         throw new PluginError(
           "failed",
-          `${name}: ${url.host} redirects to ${JSON.stringify(location.slice(0, 200))}, which is no address`,
+          `${name}: ${url.host} redirects to ${JSON.stringify(location.slice(0, 200))}, which is not a valid URL`,
         );
       url = read(name, new URL(location, url).href);
     }
@@ -83,15 +81,15 @@ export function createHostFetch(
 }
 
 function read(name: string, text: string): URL {
-  if (!URL.canParse(text)) throw new PluginError("failed", `${name}: that is no address`);
+  if (!URL.canParse(text)) throw new PluginError("failed", `${name}: the URL is not valid`);
   const url = new URL(text);
-  if (url.username || url.password) throw new PluginError("failed", `${name}: credentials do not belong into an address`);
+  if (url.username || url.password) throw new PluginError("failed", `${name}: a URL must not contain credentials`);
   return url;
 }
 
-function wayTo(name: string, url: URL, method: string, ways: Ways): Fetch {
-  const permission = ways.permissions.find(({ host }) => host === url.host);
-  // Named without a method: the operator took them away, and no setting gives the host back.
+function fetchFor(name: string, url: URL, method: string, rules: EgressRules): Fetch {
+  const permission = rules.permissions.find(({ host }) => host === url.host);
+  // All methods were denied by the operator; a setting with this host does not permit them again.
   if (permission?.methods.length === 0)
     throw new PluginError("failed", `The plugin ${name} may not reach ${url.host}: the operator does not allow it.`);
   if (permission && url.protocol === "https:") {
@@ -100,15 +98,19 @@ function wayTo(name: string, url: URL, method: string, ways: Ways): Fetch {
         "failed",
         `The plugin ${name} may not ${method} at ${url.host}: it may ${permission.methods.join(", ")}.`,
       );
-    return ways.guarded;
+    return rules.guarded;
   }
   if (url.protocol === "https:" || url.protocol === "http:") {
-    if (ways.operatorHosts().includes(url.host)) return ways.direct;
-    if (ways.userHosts().includes(url.host)) return ways.guarded;
+    const isOperators = rules.operatorHosts().includes(url.host);
+    if (isOperators || rules.userHosts().includes(url.host)) {
+      if (!(httpMethods as readonly string[]).includes(method))
+        throw new PluginError("failed", `The plugin ${name} may not ${method} at ${url.host}: it may ${httpMethods.join(", ")}.`);
+      return isOperators ? rules.direct : rules.guarded;
+    }
   }
   throw new PluginError(
     "failed",
-    `The plugin ${name} may not reach ${url.origin === "null" ? url.protocol : url.origin}: it is none of its hosts.`,
+    `The plugin ${name} may not reach ${url.origin === "null" ? url.protocol : url.origin}: the host is not among its permissions or settings.`,
   );
 }
 
@@ -118,18 +120,24 @@ async function send(name: string, fetch: Fetch, url: URL, init: RequestInit): Pr
   } catch (error) {
     if (init.signal?.aborted) throw new PluginError("timeout", `${url.host} did not answer in time`);
     if (error instanceof Problem) throw new PluginError("failed", `${name}: ${error.message}`);
-    // The cause may tell of the host's network; its code is what a plugin can use.
+    // The cause may describe the host's network; a plugin receives its code alone.
     const code = (error as { cause?: { code?: unknown } }).cause?.code;
     throw new PluginError("unavailable", `${url.host} could not be reached${typeof code === "string" ? ` (${code})` : ""}`);
   }
 }
 
-async function answerOf(response: Response, url: URL, redirected: boolean, standIns: StandIns, held: Held): Promise<FetchAnswer> {
+async function answerOf(
+  response: Response,
+  url: URL,
+  redirected: boolean,
+  placeholders: Placeholders,
+  held: Held,
+): Promise<FetchAnswer> {
   const bytes = await readBytes(response, url.host, held).catch((error) => {
     if (error instanceof PluginError) throw error;
-    throw new PluginError("unavailable", `the answer of ${url.host} ended half way`);
+    throw new PluginError("unavailable", `the response of ${url.host} ended early`);
   });
-  const hide = standIns.hides() ? standIns.hide : (text: string) => text;
+  const hide = placeholders.hides() ? placeholders.hide : (text: string) => text;
   // The body is decoded already.
   const headers = [...response.headers].filter(
     ([header]) => !/^(content-encoding|content-length|transfer-encoding)$/.test(header),
@@ -144,7 +152,7 @@ async function answerOf(response: Response, url: URL, redirected: boolean, stand
   };
 }
 
-/** Bytes that are no text are left as they are: latin1 keeps every one. */
+/** As latin1, which keeps every byte, so that binary responses stay as they are. */
 const hideBytes = (bytes: Buffer, hide: (text: string) => string): string => {
   const text = bytes.toString("latin1");
   const shown = hide(text);
@@ -155,7 +163,7 @@ interface Held {
   bytes: number;
 }
 
-/** The body, decoded. Throws a `PluginError` where it, or what is being read beside it, is more than the host holds for a plugin. */
+/** The decoded body. Throws a `PluginError` if it is too long, or if all responses being read for the plugin are. */
 async function readBytes(response: Response, host: string, held: Held): Promise<Buffer> {
   if (!response.body) return Buffer.alloc(0);
   const chunks: Uint8Array[] = [];
@@ -168,11 +176,11 @@ async function readBytes(response: Response, host: string, held: Held): Promise<
       size += value.byteLength;
       held.bytes += value.byteLength;
       if (size > limits.answerBytes)
-        throw new PluginError("failed", `The answer of ${host} is longer than ${limits.answerBytes} bytes`);
+        throw new PluginError("failed", `The response of ${host} is longer than ${limits.answerBytes} bytes`);
       if (held.bytes > limits.answersBytes)
         throw new PluginError(
           "unavailable",
-          `The answers that are being read have more than ${limits.answersBytes} bytes together; ask for fewer at the same time`,
+          `The responses being read have more than ${limits.answersBytes} bytes together; send fewer requests at the same time`,
         );
       chunks.push(value);
     }

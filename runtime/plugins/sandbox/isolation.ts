@@ -1,46 +1,140 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { Refusal } from "../admit.ts";
+import { cachedFile } from "../bundle-cache.ts";
 import { startChild } from "./child.ts";
-import { launchOf, type Walls, wallsHere } from "./launch.ts";
+import { type Isolation, launchOf, noIsolation } from "./launch.ts";
+import { seccompFilter } from "./seccomp.ts";
 
-const found = new Map<string, Promise<Walls>>();
+/** One isolation layer, and why it is not there. */
+export interface IsolationLayer {
+  readonly layer: "limits" | "no_new_privileges" | "own_user" | "namespaces" | "seccomp";
+  readonly active: boolean;
+  /** `null` where it is active. */
+  readonly reason: string | null;
+}
+
+/** The strongest isolation that works here, with what was found about each layer. */
+export interface WorkingIsolation {
+  readonly isolation: Isolation;
+  readonly layers: readonly IsolationLayer[];
+}
+
+const tried = new Map<string, Promise<WorkingIsolation>>();
 
 /**
- * The strongest walls in which a process starts here. Tried once for each folder of bundles: in a container the tools may be
- * there and not be permitted, and another user may not be able to read the service's files.
+ * The strongest isolation in which a process starts here. Tried once for each folder of bundles: in a container the programs
+ * may exist and not be permitted, and another user may not be able to read the service's files.
  */
-export function walls(bundle: string, deno?: string): Promise<Walls> {
-  const folder = join(bundle, "..");
-  const known = found.get(folder) ?? strongest(bundle, deno);
-  found.set(folder, known);
+export function workingIsolation(bundle: string, deno?: string): Promise<WorkingIsolation> {
+  const key = `${join(bundle, "..")}\0${deno ?? ""}`;
+  const known = tried.get(key) ?? strongest(bundle, deno);
+  tried.set(key, known);
+  // A machine that was too busy to try is tried again.
+  known.catch(() => tried.delete(key));
   return known;
 }
 
-async function strongest(bundle: string, deno?: string): Promise<Walls> {
-  const all = wallsHere();
-  const choices: Walls[] = [all, { ...all, uid: null }, { ...all, uid: null, setpriv: null }];
-  for (const one of choices) if (await starts(bundle, one, deno)) return one;
-  return { prlimit: null, setpriv: null, uid: null };
+const find = (name: string): string | null =>
+  ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"].map((folder) => join(folder, name)).find(existsSync) ?? null;
+
+export function availableIsolation(bwrap: string | null = find("bwrap")): Isolation {
+  if (process.platform !== "linux") return noIsolation;
+  const setpriv = find("setpriv");
+  const filter = bwrap ? seccompFilter() : null;
+  const seccomp = filter && existsSync("/bin/sh") ? cachedFile(filter, ".bpf").file : null;
+  return { prlimit: find("prlimit"), setpriv, ownUser: setpriv !== null && process.getuid?.() === 0, bwrap, seccomp };
 }
 
-/** Whether the boot starts and can read the bundle. It has loaded nothing of the plugin then. */
-async function starts(bundle: string, one: Walls, deno?: string): Promise<boolean> {
+/** From strong to weak: what a system is most likely to forbid goes first. */
+function choices(all: Isolation): Isolation[] {
+  const withoutFilter = { ...all, seccomp: null };
+  const withoutNamespaces = { ...withoutFilter, bwrap: null };
+  return [
+    ...[all, withoutFilter, { ...all, ownUser: false }, { ...withoutFilter, ownUser: false }],
+    ...[withoutNamespaces, { ...withoutNamespaces, ownUser: false }],
+    ...[{ ...withoutNamespaces, ownUser: false, setpriv: null }, noIsolation],
+  ];
+}
+
+async function strongest(bundle: string, deno?: string): Promise<WorkingIsolation> {
+  const all = availableIsolation();
+  const seen = new Set<string>();
+  for (const one of choices(all)) {
+    const key = JSON.stringify(one);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    if (await starts(bundle, one, deno)) return { isolation: one, layers: layersOf(all, one) };
+  }
+  // Without any layer it does not start either: the start itself says why.
+  return { isolation: noIsolation, layers: layersOf(all, noIsolation) };
+}
+
+const missing = (program: string, from: string) => `${program} was not found; install ${from}`;
+const forbidden = (what: string) => `${what} is not permitted here`;
+
+function layersOf(all: Isolation, working: Isolation): IsolationLayer[] {
+  const linux = process.platform === "linux";
+  const of = (layer: IsolationLayer["layer"], active: boolean, reason: string): IsolationLayer => ({
+    ...{ layer, active, reason: active ? null : linux ? reason : `${process.platform} has no such layer` },
+  });
+  const root = process.getuid?.() === 0;
+  return [
+    of("limits", working.prlimit !== null, all.prlimit ? forbidden("prlimit") : missing("prlimit", "util-linux")),
+    of("no_new_privileges", working.setpriv !== null, all.setpriv ? forbidden("setpriv") : missing("setpriv", "util-linux")),
+    of("own_user", working.ownUser, root ? forbidden("another user") : "the service does not run as root"),
+    of("namespaces", working.bwrap !== null, all.bwrap ? forbidden("a new namespace") : missing("bwrap", "bubblewrap")),
+    of("seccomp", working.seccomp !== null, seccompReason(all)),
+  ];
+}
+
+function seccompReason({ bwrap, seccomp }: Isolation): string {
+  if (bwrap === null) return missing("bwrap", "bubblewrap");
+  return seccomp ? forbidden("a seccomp filter") : `there is no filter for ${process.arch}`;
+}
+
+/** Throws a `Refusal` that names the missing layers. A user of its own is only possible for a service that runs as root. */
+export function requireIsolation(layers: readonly IsolationLayer[]): void {
+  const lost = layers.filter(({ layer, active }) => !active && !(layer === "own_user" && process.getuid?.() !== 0));
+  if (lost.length === 0) return;
+  const names = lost.map(({ layer, reason }) => `${layer} (${reason})`).join(", ");
+  throw new Refusal("NO_SANDBOX", `PLUGIN_WALLS is "require", and isolation layers are missing: ${names}.`);
+}
+
+/** A slow machine is no reason to run with fewer layers: each trial gets more time than the one before. */
+const trialMs = [10_000, 20_000, 40_000];
+
+/** Whether the boot starts and can read the bundle. It has not loaded the plugin then. Throws a `Refusal` if no trial ends in time. */
+async function starts(bundle: string, isolation: Isolation, deno?: string): Promise<boolean> {
   if (!existsSync(bundle)) return true;
+  for (const ms of trialMs) {
+    const result = await tryStart(bundle, isolation, ms, deno);
+    if (result !== "late") return result;
+  }
+  throw new Refusal(
+    "NO_SANDBOX",
+    `The trial of the sandbox did not end within ${trialMs.at(-1)} ms; the machine may be overloaded.`,
+  );
+}
+
+async function tryStart(bundle: string, isolation: Isolation, ms: number, deno?: string): Promise<boolean | "late"> {
   let heard = (_: string) => {};
-  const spoke = new Promise<boolean>((done) => {
+  const answered = new Promise<boolean>((done) => {
     heard = (line) => done(line.includes('"result":true'));
   });
   const child = startChild({
-    launch: launchOf({ deno, bundle, memoryMb: 64, walls: one }),
+    launch: launchOf({ deno, bundle, memoryMb: 64, isolation }),
     memoryMb: 64,
     onLine: (line) => heard(line),
   });
   child.write('{"jsonrpc":"2.0","id":1,"method":"readable"}');
-  const late = setTimeout(() => child.kill("it took too long"), 10_000);
-  const ended = child.exited.then(() => false);
-  const result = await Promise.race([spoke, ended]);
-  clearTimeout(late);
-  child.kill("it was a trial");
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<"late">((done) => {
+    timer = setTimeout(() => done("late"), ms);
+  });
+  const result = await Promise.race([answered, child.exited.then(() => false), late]);
+  clearTimeout(timer);
+  child.kill("the trial is over");
   await child.exited;
   return result;
 }

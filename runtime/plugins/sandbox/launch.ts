@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Refusal } from "../admit.ts";
 
-/** How a sandboxed process is started: a command and its arguments; its environment is `environment`, nothing of the host's. */
+/** The command of a sandboxed process. Its environment is `environment` alone, nothing of the host's. */
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
@@ -24,51 +24,79 @@ export interface LaunchOptions {
   /** The one file that the process may read. */
   readonly bundle: string;
   readonly memoryMb: number;
-  /** Which walls of the operating system there are; see `wallsHere`. */
-  readonly walls: Walls;
+  readonly isolation: Isolation;
 }
 
-/** Tools of Linux that a process is started through; absent elsewhere, where Deno's permissions and the watchdog serve alone. */
-export interface Walls {
+/** The isolation layers of the operating system that a process starts with, beside Deno's own permissions. Linux only. */
+export interface Isolation {
+  /** Path of `prlimit`: limits on memory, files and descriptors. */
   readonly prlimit: string | null;
+  /** Path of `setpriv`: no new privileges, and an end with the host. */
   readonly setpriv: string | null;
-  /** User and group that the process runs as, where the service runs as root. */
-  readonly uid: number | null;
+  /** Each process runs as a user of its own. Needs `setpriv`, and a service that runs as root. */
+  readonly ownUser: boolean;
+  /** Path of `bwrap` (bubblewrap): namespaces of its own for network, mounts, processes and users. */
+  readonly bwrap: string | null;
+  /** Path of the seccomp filter, which `bwrap` installs. */
+  readonly seccomp: string | null;
 }
 
-const find = (name: string): string | null =>
-  ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].map((folder) => join(folder, name)).find(existsSync) ?? null;
-
-export function wallsHere(): Walls {
-  if (process.platform !== "linux") return { prlimit: null, setpriv: null, uid: null };
-  const setpriv = find("setpriv");
-  return { prlimit: find("prlimit"), setpriv, uid: setpriv && process.getuid?.() === 0 ? 65_534 : null };
-}
+export const noIsolation: Isolation = { prlimit: null, setpriv: null, ownUser: false, bwrap: null, seccomp: null };
 
 /** The command line of a sandboxed process. Throws a `Refusal` where there is no Deno. */
-export function launchOf({ deno, bundle, memoryMb, walls }: LaunchOptions): Launch {
+export function launchOf({ deno, bundle, memoryMb, isolation }: LaunchOptions): Launch {
   const file = realpathSync(bundle);
+  const binary = deno === undefined ? denoHere() : named(deno);
+  const boot = bootFile();
   const line = [
-    ...privileges(walls),
-    ...(walls.prlimit
-      ? [walls.prlimit, `--data=${(704 + memoryMb) * 1024 * 1024}`, "--core=0", "--nofile=128", "--fsize=0"]
+    // The filter is file descriptor 3 of every program in the line.
+    ...(isolation.seccomp ? ["/bin/sh", "-c", 'exec "$@" 3<"$0"', isolation.seccomp] : []),
+    ...privileges(isolation),
+    ...(isolation.prlimit
+      ? [isolation.prlimit, `--data=${(704 + memoryMb) * 1024 * 1024}`, "--core=0", "--nofile=128", "--fsize=0"]
       : []),
-    deno === undefined ? denoHere() : named(deno),
+    ...namespaces(isolation, [realpathSync(binary), boot.endsWith(".ts") ? join(boot, "../..") : boot, file]),
+    isolation.bwrap ? realpathSync(binary) : binary,
     ...["run", "--no-prompt", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--cached-only", "--deny-import"],
     `--v8-flags=--max-old-space-size=${memoryMb}`,
     `--allow-read=${file}`,
-    bootFile(),
+    boot,
     pathToFileURL(file).href,
   ];
   const [command, ...args] = line as [string, ...string[]];
   return { command, args };
 }
 
-function privileges({ setpriv, uid }: Walls): string[] {
+function privileges({ setpriv, ownUser }: Isolation): string[] {
   if (!setpriv) return [];
+  const uid = ownUser ? nextUid() : null;
   const user = uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
   // The process must not outlive a host that was killed, however busy it is.
   return [setpriv, "--pdeathsig", "KILL", "--no-new-privs", ...user];
+}
+
+/** Users 59000 to 59999, which no system hands out; the start differs between services of one machine. */
+let lastUid = process.pid % 1_000;
+function nextUid(): number {
+  lastUid = (lastUid + 1) % 1_000;
+  return 59_000 + lastUid;
+}
+
+/** Libraries that Deno needs to start. */
+const libraries = ["/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache"];
+
+/** A file system with the libraries and `readable` alone, all read-only; no network, no other processes. */
+function namespaces({ bwrap, seccomp }: Isolation, readable: readonly string[]): string[] {
+  if (!bwrap) return [];
+  return [
+    ...[bwrap, "--unshare-user", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...["--die-with-parent", "--new-session", "--dev", "/dev"],
+    ...libraries.flatMap((path) => ["--ro-bind-try", path, path]),
+    ...readable.flatMap((path) => ["--ro-bind", path, path]),
+    ...["--remount-ro", "/", "--chdir", "/"],
+    ...(seccomp ? ["--seccomp", "3"] : []),
+    "--",
+  ];
 }
 
 /** The boot beside this file: TypeScript in a checkout, one JavaScript file in the package. */
@@ -85,18 +113,18 @@ export function denoHere(): string {
   if (known) return known;
   throw new Refusal(
     "NO_SANDBOX",
-    "Plugins of others run in a Deno process, and there is no Deno here. Install it (npm install deno, or https://deno.com), or name its binary in SIGNALBOX_DENO.",
+    "Third-party plugins run in a Deno process, and Deno was not found. Install it (npm install deno, or https://deno.com), or set SIGNALBOX_DENO to its path.",
   );
 }
 
 function named(deno: string): string {
   if (existsSync(deno)) return deno;
-  throw new Refusal("NO_SANDBOX", `SIGNALBOX_DENO: ${deno} does not exist; plugins of others run in a Deno process.`);
+  throw new Refusal("NO_SANDBOX", `SIGNALBOX_DENO: ${deno} does not exist. Set it to the path of a Deno binary.`);
 }
 
 const runningDeno = () => ("Deno" in globalThis ? process.execPath : undefined);
 
-/** The binary itself: the package's own command starts it through a Node process that would stand between. */
+/** The binary itself: the package's own command would start it through another Node process. */
 function packagedDeno(): string | undefined {
   const require = createRequire(import.meta.url);
   const libc = process.platform === "linux" ? ["-glibc", "-musl"] : [""];

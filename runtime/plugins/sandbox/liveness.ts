@@ -4,26 +4,28 @@ import { limits } from "./limits.ts";
 import type { Peer } from "./peer.ts";
 
 /**
- * Asks for a sign of life so long before the deadline that a process which hangs is ended `graceMs` after it, while one that is
- * only slow has all of `silenceMs` to answer. Answers how to leave it.
+ * Pings the process before a call's deadline, so that a process that hangs ends `graceMs` after the deadline, while a slow one
+ * has all of `silenceMs` to answer. Returns a function that cancels the ping.
  */
-export function watchDeadline(child: Child, request: Peer["request"], callMs: number): () => void {
+export function watchDeadline(child: Child, peer: Peer, callMs: number): () => void {
   const end = callMs + limits.graceMs;
   const silence = Math.min(limits.silenceMs, end);
-  const timer = setTimeout(() => void stillThere(child, request, silence), end - silence);
+  const timer = setTimeout(() => void checkAlive(child, peer, silence), end - silence);
   return () => clearTimeout(timer);
 }
 
-/** A process that does not answer in time is ended: it hangs. */
-export async function stillThere(child: Child, request: Peer["request"], ms: number): Promise<void> {
+/** Ends a process that does not answer a ping within `ms`. */
+export async function checkAlive(child: Child, peer: Peer, ms: number): Promise<void> {
   let heard = false;
   const hear = () => {
     heard = true;
   };
-  // Refused is an answer, too; and one that is gone need not be ended.
-  request("ping", {}, { deadlineMs: 2 * ms }).then(hear, hear);
+  // A refusal is an answer too, and a process that ended need not be ended.
+  peer.request("ping", {}, { deadlineMs: 2 * ms }).then(hear, hear);
   await pause(ms, undefined, { ref: false });
-  // If it was this process that had no time, the answer is there already and has only to be read.
+  // The answer may stand behind a long message that is being measured.
+  if (!heard) await peer.idle();
+  // If this process was busy itself, the answer may have arrived and only has to be read.
   if (!heard) await nextTurn();
   if (!heard) child.kill(`it did not answer a ping within ${ms} ms`);
 }

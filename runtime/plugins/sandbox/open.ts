@@ -6,16 +6,16 @@ import { currentFence, runFenced, sendUnder, type WriteFence } from "../../platf
 import { Refusal, type RefusalCode } from "../admit.ts";
 import { type Child, type Exit, startChild } from "./child.ts";
 import { type Caller, contributionsOf, type Mask } from "./contributions.ts";
-import { walls as wallsThatWork } from "./isolation.ts";
-import { launchOf, type Walls } from "./launch.ts";
+import { type IsolationLayer, requireIsolation, workingIsolation } from "./isolation.ts";
+import { type Isolation, launchOf } from "./launch.ts";
 import { limits } from "./limits.ts";
-import { stillThere, watchDeadline } from "./liveness.ts";
-import { createPeer, gone, Remote, type Serve } from "./peer.ts";
+import { checkAlive, watchDeadline } from "./liveness.ts";
+import { Peer, processEnded, RemoteError, type Serve } from "./peer.ts";
 
-/** Majors of the messages that this host speaks; the process picks the highest that it knows too. */
+/** Major versions of the protocol that this host speaks; the process picks the highest that it knows too. */
 export const protocols: readonly number[] = [1];
 
-/** What a bundle says about itself, checked for its shape and nothing else. */
+/** What a bundle declares about itself; only its shape is checked. */
 export interface Described {
   readonly plugin: {
     readonly id: string;
@@ -35,21 +35,24 @@ export interface Described {
 }
 
 export interface SandboxOptions {
-  /** Path of the one file; all that the process may read. */
+  /** Path of the one file that the process may read. */
   readonly bundle: string;
-  /** How it is named in messages. */
+  /** The plugin's name in messages. */
   readonly name: string;
-  /** Path of the Deno binary; found by itself without. */
+  /** Path of the Deno binary. Default: it is searched for. */
   readonly deno?: string | undefined;
-  readonly walls?: Walls | undefined;
+  /** Layers to use in place of the strongest that work. */
+  readonly isolation?: Isolation | undefined;
+  /** Refuse to start where an isolation layer is missing: `PLUGIN_WALLS=require`. */
+  readonly requiresIsolation?: boolean | undefined;
   readonly memoryMb?: number | undefined;
   /** Deadline of one call, milliseconds. */
   readonly callMs?: number | undefined;
-  /** The plugin's own settings, or how they are found once it said its id. */
+  /** The plugin's settings, or a function that finds them by the id that the plugin declares. */
   readonly config?: Readonly<Record<string, unknown>> | ((id: string) => Readonly<Record<string, unknown>>) | undefined;
-  /** What the capabilities answer with that do not ask: `vectors`, and the names of the trackers. */
+  /** Values of the capabilities that need no request to the host: `vectors`, and the names of the trackers. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined;
-  /** Answers what the plugin asks: `fetch`, `secret` …; see `serveCapabilities`. */
+  /** Answers the plugin's requests: `fetch`, `secret` …; see `serveCapabilities`. */
   readonly serve?: Serve | undefined;
   readonly notified?: ((method: string, params: unknown) => void) | undefined;
   readonly mask?: Mask | undefined;
@@ -60,17 +63,17 @@ export interface Sandbox {
   readonly described: Described;
   readonly contributions: Contributions;
   readonly call: Caller;
-  /** Walls of the operating system that it stands behind. */
-  readonly walls: Walls;
+  /** The isolation layers of the operating system, those that are missing too. */
+  readonly layers: readonly IsolationLayer[];
   readonly pid: number | undefined;
   /** Resident memory, bytes; `null` where the system does not tell. */
   memory(): number | null;
-  /** Lines that meant nothing, so far. */
+  /** Number of lines that were no valid message. */
   dropped(): number;
-  /** Resolves when the process is gone, whoever ended it. */
+  /** Resolves when the process ended. */
   readonly exited: Promise<Exit>;
   kill(reason: string): void;
-  /** No new calls; those under way may finish, then `dispose` is called and the process ends. */
+  /** Takes no new calls, waits for the running ones, calls `dispose` and ends the process. */
   close(drainMs?: number): Promise<void>;
 }
 
@@ -96,8 +99,11 @@ const shape = z.object({
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { bundle, name, deno, memoryMb = 64, callMs = 30_000 } = options;
-  const walls = options.walls ?? (await wallsThatWork(bundle, deno));
-  const launch = launchOf({ deno, bundle, memoryMb, walls });
+  const { isolation, layers } = options.isolation
+    ? { isolation: options.isolation, layers: [] }
+    : await workingIsolation(bundle, deno);
+  if (options.requiresIsolation) requireIsolation(layers);
+  const launch = launchOf({ deno, bundle, memoryMb, isolation });
   const saves = new Map<number, (state: never) => Promise<void>>();
   const { config } = options;
   let asked: string | null = null;
@@ -114,28 +120,31 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   const serve: Serve = async (method, params, signal) => {
     if (method === "settings" && typeof config === "function" && asked === null) {
-      // Once: another's settings are none of its business.
+      // Once only, so that it cannot read the settings of another plugin.
       asked = String((params as { id?: unknown } | null)?.id);
       return config(asked);
     }
-    if (method === "fetch") return fenced(params, () => (options.serve ?? nobody)(method, params, signal));
-    if (method !== "save") return (options.serve ?? nobody)(method, params, signal);
+    if (method === "fetch") return fenced(params, () => (options.serve ?? unavailable)(method, params, signal));
+    if (method !== "save") return (options.serve ?? unavailable)(method, params, signal);
     const { call, state } = params as { call: number; state: never };
-    await (saves.get(call) ?? nobody)(state);
+    await (saves.get(call) ?? unavailable)(state);
   };
-  const child: Child = startChild({ launch, memoryMb, onLine: (line) => peer.take(line) });
-  const peer = createPeer({ name, child: () => child, serve, notified: options.notified ?? (() => {}) });
+  const child: Child = startChild({ launch, memoryMb, onLine: (line) => peer.receive(line) });
+  const peer = new Peer({ name, child: () => child, serve, notified: options.notified ?? (() => {}) });
   void child.exited.then(({ reason }) => peer.close(reason));
 
   const described = await initialize(options, child, peer.request);
   if (asked !== null && asked !== described.plugin.id) {
-    child.kill("it was not taken in");
-    throw new Refusal("BAD_CONTRIBUTION", `It said it was ${asked}, and then ${described.plugin.id}.`);
+    child.kill("it was refused");
+    throw new Refusal(
+      "BAD_CONTRIBUTION",
+      `The plugin asked for the settings of ${asked} and then declared the id ${described.plugin.id}.`,
+    );
   }
   let underWay = 0;
   let closing = false;
   const call: Caller = async (target, args, { call, signal, save } = {}) => {
-    if (closing) throw gone(name, "it is being stopped");
+    if (closing) throw processEnded(name, "it is being stopped");
     let id = 0;
     const fence = currentFence() ?? null;
     const onId = (sent: number) => {
@@ -144,15 +153,14 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       fences.set(id, fence);
     };
     underWay += 1;
-    const done = watchDeadline(child, peer.request, callMs);
+    const done = watchDeadline(child, peer, callMs);
     try {
       const params = { ...target, args, ...(call && { call }), deadline_ms: callMs };
       return await peer.request("call", params, { deadlineMs: callMs, signal, onId });
     } catch (error) {
-      if (!signal?.aborted) throw error instanceof Remote ? error.toPluginError() : error;
-      // Whoever asked gave up: perhaps because it hangs.
-      void stillThere(child, peer.request, limits.silenceMs);
-      // As a plugin in this process would tell of it.
+      if (!signal?.aborted) throw error instanceof RemoteError ? error.toPluginError() : error;
+      // The caller may have stopped waiting because the process hangs.
+      void checkAlive(child, peer, limits.silenceMs);
       throw new PluginError("timeout", `${name} did not answer before the deadline`);
     } finally {
       done();
@@ -161,18 +169,18 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       underWay -= 1;
     }
   };
-  const watch = setInterval(() => void stillThere(child, peer.request, limits.pingMs), limits.pingEveryMs);
+  const watch = setInterval(() => void checkAlive(child, peer, limits.pingMs), limits.pingEveryMs);
   void child.exited.then(() => clearInterval(watch));
   return {
     ...{
       described,
       call,
-      walls,
+      layers,
       exited: child.exited,
       kill: child.kill,
       pid: child.pid,
       memory: child.memory,
-      dropped: peer.dropped,
+      dropped: () => peer.dropped,
     },
     contributions: contributionsOf(described.contributes, call, options.mask ?? ((settings) => ({ ...settings }))),
     close: async (drainMs = limits.drainMs) => {
@@ -181,16 +189,17 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       while (underWay > 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 20));
       await peer.request("dispose", {}, { deadlineMs: Math.max(100, until - Date.now()) }).catch(() => {});
       child.end();
-      const timer = setTimeout(() => child.kill("it did not end when it was told to"), 1_000);
+      const timer = setTimeout(() => child.kill("it did not end in time"), 1_000);
       await child.exited;
       clearTimeout(timer);
     },
   };
 }
 
-const nobody = (): Promise<never> => Promise.reject(new PluginError("failed", "This host offers no such capability here."));
+const unavailable = (): Promise<never> =>
+  Promise.reject(new PluginError("failed", "This host does not offer this capability here."));
 
-type Request = ReturnType<typeof createPeer>["request"];
+type Request = Peer["request"];
 
 async function initialize(options: SandboxOptions, child: Child, request: Request): Promise<Described> {
   const { name, config = {}, facts = {} } = options;
@@ -203,10 +212,7 @@ async function initialize(options: SandboxOptions, child: Child, request: Reques
     const parsed = shape.safeParse(answer);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
-      throw new Refusal(
-        "BAD_CONTRIBUTION",
-        `${name}: what it declares is not valid: ${issue?.path.join(".")}: ${issue?.message}`,
-      );
+      throw new Refusal("BAD_CONTRIBUTION", `${name}: the declaration is not valid: ${issue?.path.join(".")}: ${issue?.message}`);
     }
     if (!protocols.includes(parsed.data.protocol))
       throw new Refusal(
@@ -215,7 +221,7 @@ async function initialize(options: SandboxOptions, child: Child, request: Reques
       );
     return parsed.data;
   } catch (error) {
-    child.kill("it was not taken in");
+    child.kill("it was refused");
     const { stderr } = await child.exited;
     throw refusalOf(name, error, stderr);
   }
@@ -232,12 +238,16 @@ const bootCodes: readonly string[] = [
 
 function refusalOf(name: string, error: unknown, stderr: string): Refusal {
   if (error instanceof Refusal) return error;
-  if (error instanceof Remote) {
+  if (error instanceof RemoteError) {
     const code = (bootCodes.includes(error.code) ? error.code : "SETUP_FAILED") as RefusalCode;
     return new Refusal(code, error.message, error);
   }
   if (error instanceof PluginError && error.code === "timeout")
     return new Refusal("SETUP_TIMEOUT", `${name}: setup took longer than ${limits.initializeMs} ms.`, error);
   const said = stderr.trim().slice(-1_000);
-  return new Refusal("SETUP_FAILED", `${error instanceof Error ? error.message : error}${said && `; it wrote: ${said}`}`, error);
+  return new Refusal(
+    "SETUP_FAILED",
+    `${error instanceof Error ? error.message : error}${said && `; standard error: ${said}`}`,
+    error,
+  );
 }

@@ -1,29 +1,17 @@
-import { PluginError as Failure, type PluginError, type PluginErrorCode, pluginErrorCodes } from "@signalbox/sdk";
+import { PluginError, type PluginErrorCode, pluginErrorCodes } from "@signalbox/sdk";
 import { toWire } from "./boot/errors.ts";
 import type { Child } from "./child.ts";
-import { Allowance, limits } from "./limits.ts";
-import { type Message, readMessage } from "./read-message.ts";
+import { limits, TokenBucket } from "./limits.ts";
+import { type Line, type Message, readLongMessage, readMessage } from "./read-message.ts";
 
-/** Answers a plugin's request; `id` is its own number, under which it may cancel. */
+/** Answers a plugin's request. */
 export type Serve = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
 
-export interface AskOptions {
+export interface RequestOptions {
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Told under which id it goes, by which the process may refer to it. */
+  /** Receives the id of the request, which the process may refer to. */
   readonly onId?: ((id: number) => void) | undefined;
-}
-
-/** JSON-RPC 2.0 in lines, with a process that is not believed. */
-export interface Peer {
-  /** Asks; rejects with a `PluginError`, or a `Remote` that carries a boot's code. `signal` tells the process to stop. */
-  request(method: string, params: unknown, options: AskOptions): Promise<unknown>;
-  /** Takes a line in. */
-  take(line: string): void;
-  /** Fails all that waits. */
-  close(reason: string): void;
-  /** Lines that meant nothing. */
-  readonly dropped: () => number;
 }
 
 export interface PeerOptions {
@@ -33,14 +21,14 @@ export interface PeerOptions {
   readonly notified: (method: string, params: unknown) => void;
 }
 
-interface Waiting {
-  done(value: unknown): void;
-  fail(error: unknown): void;
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
 }
 const codes: readonly string[] = pluginErrorCodes;
 
-/** An error that the process told of. `code` is as it came: of a plugin or of the boot. */
-export class Remote extends Error {
+/** An error that the process answered with. `code` is as the process sent it: the plugin's or the boot's. */
+export class RemoteError extends Error {
   readonly code: string;
   readonly data: Readonly<Record<string, unknown>>;
   constructor(message: string, data: Readonly<Record<string, unknown>>) {
@@ -48,126 +36,168 @@ export class Remote extends Error {
     this.code = typeof data.code === "string" ? data.code : "failed";
     this.data = data;
   }
-  /** What callers of a plugin catch. */
+  /** The error that callers of a plugin catch. */
   toPluginError(): PluginError {
     const { retryable, retry_after_ms } = this.data;
     const code = (codes.includes(this.code) ? this.code : "failed") as PluginErrorCode;
     const wait =
       typeof retry_after_ms === "number" && retry_after_ms >= 0 && Number.isFinite(retry_after_ms) ? retry_after_ms : null;
-    return new Failure(code, this.message, {
+    return new PluginError(code, this.message, {
       ...(typeof retryable === "boolean" && { retryable }),
       ...(wait !== null && { retry_after_ms: Math.min(wait, 86_400_000) }),
     });
   }
 }
 
-export function createPeer({ name, child, serve, notified }: PeerOptions): Peer {
-  const waiting = new Map<number, Waiting>();
-  const serving = new Map<unknown, AbortController>();
-  const allowance = new Allowance(limits.messages);
-  const reading = new Allowance(limits.unasked);
-  let last = 0;
-  let dropped = 0;
-  let closed: string | null = null;
-  const send = (message: object) => child().write(JSON.stringify({ jsonrpc: "2.0", ...message }));
-  const drop = () => {
-    dropped += 1;
-  };
+/** JSON-RPC 2.0, one message a line, with a process that is not trusted. */
+export class Peer {
+  readonly #options: PeerOptions;
+  readonly #pending = new Map<number, Pending>();
+  readonly #serving = new Map<unknown, AbortController>();
+  readonly #messages = new TokenBucket(limits.messages);
+  readonly #unasked = new TokenBucket(limits.unasked);
+  #lastId = 0;
+  #dropped = 0;
+  #closed: string | null = null;
+  /** Long lines are checked in another thread; the lines behind one wait for it. `null`: none is being checked. */
+  #reading: Promise<void> | null = null;
 
-  const answer = async (id: unknown, method: string, params: unknown) => {
-    if ((typeof id !== "number" && typeof id !== "string") || serving.has(id)) return drop();
-    if (serving.size >= limits.requests) {
+  constructor(options: PeerOptions) {
+    this.#options = options;
+  }
+
+  /** Lines that were no valid message. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Sends a request. Rejects with a `PluginError`, or a `RemoteError` with a boot's code. `signal` cancels it in the process. */
+  readonly request = (method: string, params: unknown, { deadlineMs, signal, onId }: RequestOptions): Promise<unknown> =>
+    new Promise((done, fail) => {
+      const { name, child } = this.#options;
+      if (this.#closed !== null) return fail(processEnded(name, this.#closed));
+      if (signal?.aborted) return fail(signal.reason);
+      this.#lastId += 1;
+      const id = this.#lastId;
+      const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+      if (line.length > limits.sent)
+        return fail(
+          new PluginError("failed", `The message to ${name} has ${line.length} characters; the limit is ${limits.sent}`),
+        );
+      onId?.(id);
+      const finish = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", cancel);
+        this.#pending.delete(id);
+      };
+      const cancel = () => {
+        finish();
+        this.#send({ method: "cancel", params: { id } });
+        fail(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        finish();
+        fail(new PluginError("timeout", `${name} did not answer within ${deadlineMs} ms`));
+      }, deadlineMs);
+      signal?.addEventListener("abort", cancel, { once: true });
+      const finished =
+        <T>(then: (value: T) => void) =>
+        (value: T) => {
+          finish();
+          then(value);
+        };
+      this.#pending.set(id, { resolve: finished(done), reject: finished(fail) });
+      child().write(line);
+    });
+
+  /** Reads a line that the process wrote. */
+  receive(line: string): void {
+    if (this.#reading === null && line.length <= limits.shortLine) {
+      this.#handle(readMessage(line));
+      return;
+    }
+    const before = this.#reading ?? Promise.resolve();
+    const reading = before.then(async () => {
+      if (this.#closed === null) this.#handle(await readLongMessage(line));
+      if (this.#reading === reading) this.#reading = null;
+    });
+    this.#reading = reading;
+  }
+
+  /** Resolves when no line is being read. */
+  async idle(): Promise<void> {
+    await this.#reading;
+  }
+
+  /** Rejects all pending requests and cancels what the host does for the process. */
+  close(reason: string): void {
+    this.#closed = reason;
+    for (const pending of [...this.#pending.values()]) pending.reject(processEnded(this.#options.name, reason));
+    for (const stop of this.#serving.values()) stop.abort();
+  }
+
+  #handle({ message, values, refused }: Line): void {
+    if (refused !== undefined) this.#options.child().kill(refused);
+    else if (message && message.method === undefined) this.#settle(message, values);
+    else if (!this.#countUnasked(values)) return;
+    else if (!message || typeof message.method !== "string") this.#drop();
+    else if (message.id !== undefined) void this.#answer(message.id, message.method, message.params);
+    else if (message.method === "cancel") this.#serving.get((message.params as { id?: unknown } | null)?.id)?.abort();
+    else this.#options.notified(message.method, message.params);
+  }
+
+  #settle({ id, result, error }: Message, values: number): void {
+    const pending = typeof id === "number" ? this.#pending.get(id) : undefined;
+    // A second answer, or one to a request that was never sent.
+    if (!pending) {
+      if (this.#countUnasked(values)) this.#drop();
+      return;
+    }
+    this.#pending.delete(id as number);
+    if (error === undefined) pending.resolve(result);
+    else pending.reject(remoteError(error));
+  }
+
+  async #answer(id: unknown, method: string, params: unknown): Promise<void> {
+    if ((typeof id !== "number" && typeof id !== "string") || this.#serving.has(id)) return this.#drop();
+    if (this.#serving.size >= limits.requests) {
       const message = `More than ${limits.requests} requests at the same time.`;
-      return send({ id, error: { code: -32_000, message, data: { code: "rate_limited", retryable: true } } });
+      return this.#send({ id, error: { code: -32_000, message, data: { code: "rate_limited", retryable: true } } });
     }
     const stop = new AbortController();
-    serving.set(id, stop);
+    this.#serving.set(id, stop);
     try {
-      const result = await serve(method, params, stop.signal);
-      if (closed === null) send({ id, result: result ?? null });
+      const result = await this.#options.serve(method, params, stop.signal);
+      this.#send({ id, result: result ?? null });
     } catch (error) {
-      if (closed === null) send({ id, error: toWire(error) });
+      this.#send({ id, error: toWire(error) });
     } finally {
-      serving.delete(id);
+      this.#serving.delete(id);
     }
-  };
-  /** Counts what nobody asked for: by itself, and by what reading it cost. */
-  const mayCome = (values: number): boolean => {
-    const may = allowance.take(1) && reading.take(values);
-    if (!may) child().kill("it sent more messages than it may");
-    return may;
-  };
-  const settle = ({ id, result, error }: Message, values: number) => {
-    const asked = typeof id === "number" ? waiting.get(id) : undefined;
-    // A second answer, or one to a question that nobody asked.
-    if (!asked) return mayCome(values) ? drop() : undefined;
-    waiting.delete(id as number);
-    if (error === undefined) asked.done(result);
-    else asked.fail(remoteOf(error));
-  };
-  return {
-    request: (method, params, { deadlineMs, signal, onId }) =>
-      new Promise((done, fail) => {
-        if (closed !== null) return fail(gone(name, closed));
-        if (signal?.aborted) return fail(signal.reason);
-        last += 1;
-        const id = last;
-        const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-        if (line.length > limits.sent) {
-          fail(new Failure("failed", `What ${name} is to be sent has ${line.length} characters; it takes ${limits.sent}`));
-          return;
-        }
-        onId?.(id);
-        const finish = () => {
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", cancel);
-          waiting.delete(id);
-        };
-        const cancel = () => {
-          finish();
-          if (closed === null) send({ method: "cancel", params: { id } });
-          fail(signal?.reason);
-        };
-        const timer = setTimeout(() => {
-          finish();
-          fail(new Failure("timeout", `${name} did not answer within ${deadlineMs} ms`));
-        }, deadlineMs);
-        signal?.addEventListener("abort", cancel, { once: true });
-        const settled =
-          <T>(then: (value: T) => void) =>
-          (value: T) => {
-            finish();
-            then(value);
-          };
-        waiting.set(id, { done: settled(done), fail: settled(fail) });
-        child().write(line);
-      }),
-    take: (line) => {
-      const read = readMessage(line);
-      if (!read) return child().kill(`it sent a message of more than ${limits.values} values`);
-      const { message, values } = read;
-      if (message && message.method === undefined) return settle(message, values);
-      if (!mayCome(values)) return;
-      if (!message || typeof message.method !== "string") return drop();
-      if (message.id !== undefined) return void answer(message.id, message.method, message.params);
-      if (message.method === "cancel") serving.get((message.params as { id?: unknown } | null)?.id)?.abort();
-      else notified(message.method, message.params);
-    },
-    close: (reason) => {
-      closed = reason;
-      for (const asked of [...waiting.values()]) asked.fail(gone(name, reason));
-      for (const stop of serving.values()) stop.abort();
-    },
-    dropped: () => dropped,
-  };
+  }
+
+  /** Counts a message that the host did not ask for: by itself, and by the cost of reading it. */
+  #countUnasked(values: number): boolean {
+    const allowed = this.#messages.take(1) && this.#unasked.take(values);
+    if (!allowed) this.#options.child().kill("it sent more messages than it may");
+    return allowed;
+  }
+
+  #send(message: object): void {
+    if (this.#closed === null) this.#options.child().write(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  }
+
+  #drop(): void {
+    this.#dropped += 1;
+  }
 }
 
-/** Fails at once, so that nobody waits for a process that is gone. Not to be repeated: the call itself may have ended it. */
-export const gone = (name: string, reason: string): PluginError =>
-  new Failure("unavailable", `PLUGIN_CRASHED: the process of ${name} is gone: ${reason}`, { retryable: false });
+/** Not retryable: the call itself may have ended the process. */
+export const processEnded = (name: string, reason: string): PluginError =>
+  new PluginError("unavailable", `PLUGIN_CRASHED: the process of ${name} ended: ${reason}`, { retryable: false });
 
-function remoteOf(error: unknown): Remote {
+function remoteError(error: unknown): RemoteError {
   const { message, data } = (typeof error === "object" && error !== null ? error : {}) as { message?: unknown; data?: unknown };
-  const text = typeof message === "string" ? message.slice(0, 10_000) : "it failed without saying why";
-  return new Remote(text, typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {});
+  const text = typeof message === "string" ? message.slice(0, 10_000) : "it failed without an error message";
+  return new RemoteError(text, typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {});
 }

@@ -1,22 +1,91 @@
-import { expect, test } from "vitest";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { describe, expect, test } from "vitest";
 import { limits } from "./limits.ts";
-import { readMessage } from "./read-message.ts";
+import { readLongMessage, readMessage } from "./read-message.ts";
 
 const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+const range = (count: number) => Array.from({ length: count }, (_, i) => i);
+const objectOf = (prefix: string, keys: number) =>
+  `{${range(keys)
+    .map((i) => `"${prefix}${i}":0`)
+    .join()}}`;
 
-test("an answer that is nested too deep fails the call that it is of; a request is dropped", () => {
-  expect(readMessage(`{"id":3,"result":${nested(limits.depth - 1)}}`)?.message).toHaveProperty("result");
-  expect(readMessage(`{"id":3,"result":${nested(limits.depth + 1)}}`)?.message).toEqual({
+test("an answer that is nested too deep fails its call; a request is dropped", () => {
+  expect(readMessage(`{"id":3,"result":${nested(limits.depth - 1)}}`).message).toHaveProperty("result");
+  expect(readMessage(`{"id":3,"result":${nested(limits.depth + 1)}}`).message).toEqual({
     id: 3,
     error: { message: "its answer is nested deeper than 200 levels" },
   });
-  expect(readMessage(`{"id":3,"method":"fetch","params":${nested(limits.depth + 1)}}`)?.message).toBeNull();
+  expect(readMessage(`{"id":3,"method":"fetch","params":${nested(limits.depth + 1)}}`).message).toBeNull();
 });
 
-test("what a line costs is known before it is parsed; commas within texts cost nothing", () => {
-  const line = (inside: string) => `{"id":1,"result":[${inside}]}`;
-  expect(readMessage(line(`${"[],".repeat(limits.values)}[]`))).toBeNull();
-  expect(readMessage(line(JSON.stringify(`${'\\"[{,'.repeat(limits.values)}`)))?.message).toHaveProperty("result");
-  expect(readMessage(line("1,2,[3]"))?.values).toBe(7);
-  for (const rubbish of ["", "42", "null", "[]", "{", '"x"']) expect(readMessage(rubbish)).toEqual({ message: null, values: 1 });
+test("garbage is no message", async () => {
+  for (const garbage of ["", "42", "null", "[]", "{", '"x"']) {
+    expect(readMessage(garbage)).toMatchObject({ message: null, values: 1 });
+    expect(await readLongMessage(garbage)).toMatchObject({ message: null, values: 1 });
+  }
+});
+
+test("a member named __proto__ is removed, at every depth", async () => {
+  const line = '{"id":1,"result":{"__proto__":{"a":1},"b":[{"__proto__":2}]}}';
+  for (const { message } of [readMessage(line), await readLongMessage(line)])
+    expect(JSON.stringify(message)).toBe('{"id":1,"result":{"b":[{}]}}');
+});
+
+describe("a long message is measured in another thread", () => {
+  const answer = (result: string) => `{"id":1,"result":${result}}`;
+  const costly: Record<string, string> = {
+    "an object of 100,000 keys": answer(objectOf("k", 100_000)),
+    "an object of 100,000 numbers as keys": answer(objectOf("", 100_000)),
+    "10,000 objects with keys of their own": answer(
+      `[${range(10_000)
+        .map((i) => objectOf(`k${i}_`, 10))
+        .join()}]`,
+    ),
+    "10,000 orders of the same keys": answer(
+      `[${range(10_000)
+        .map(
+          (i) =>
+            `{${range(8)
+              .map((j) => `"k${(j * (1 + 2 * (i % 997)) + i) % 4_099}":0`)
+              .join()}}`,
+        )
+        .join()}]`,
+    ),
+    "more values than allowed": answer(`[${"[],".repeat(limits.values)}[]]`),
+  };
+  test.each(Object.entries(costly))("%s is refused, and the main thread stays responsive", async (_, line) => {
+    await readLongMessage(answer("[]"));
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    const idle = async () => {
+      delay.enable();
+      await new Promise((done) => setTimeout(done, 200));
+      delay.disable();
+      const longest = delay.max / 1e6;
+      delay.reset();
+      return longest;
+    };
+    const quiet = await idle();
+    delay.enable();
+    const read = await readLongMessage(line);
+    delay.disable();
+    expect(read.refused).toMatch(/^it sent a message (of|with) more than|takes too long/);
+    // Compared with an idle moment of the same run, so that the load of the machine does not decide.
+    expect(delay.max / 1e6).toBeLessThan(50 + 2 * quiet);
+  });
+
+  test.each([
+    [
+      "many objects of one shape",
+      `[${range(10_000)
+        .map(() => '{"a":1,"b":"x","c":null}')
+        .join()}]`,
+    ],
+    ["commas and brackets within strings", JSON.stringify(['\\"[{,'.repeat(limits.values)])],
+    ["a long text", JSON.stringify(["é\n".repeat(500_000)])],
+  ])("%s is read", async (_, result) => {
+    const { message, refused } = await readLongMessage(answer(result));
+    expect(refused).toBeUndefined();
+    expect(message?.result).toEqual(JSON.parse(result));
+  });
 });

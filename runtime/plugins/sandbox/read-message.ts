@@ -1,4 +1,6 @@
 import { limits } from "./limits.ts";
+import { measureInWorker } from "./measure-message.ts";
+import { costOf, type MessageCost } from "./message-cost.ts";
 
 export interface Message {
   readonly id?: unknown;
@@ -8,62 +10,52 @@ export interface Message {
   readonly error?: unknown;
 }
 export interface Line {
-  /** `null`: it is no message. */
+  /** `null`: it is no valid message. */
   readonly message: Message | null;
-  /** How many values it holds: what reading it costs. */
+  /** Number of values in it: the cost of reading it. */
   readonly values: number;
+  /** Why the process that sent it must be ended. */
+  readonly refused?: string;
 }
 
-/** Shorter lines hold too few values to hold up anybody. */
-const short = 64 * 1024;
+const invalid: Line = { message: null, values: 1 };
 
-/** Reads a line of a process that is not believed. `null`: it holds more values than one message may, and was not parsed. */
-export function readMessage(line: string): Line | null {
-  if (line.length > short && marks(line) > limits.values) return null;
+/** Reads a line of at most `limits.shortLine` characters, written by a process that is not trusted. */
+export function readMessage(line: string): Line {
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return { message: null, values: 1 };
-    const values = walk(value);
-    return values === null ? { message: tooDeep(value), values: limits.values } : { message: value, values };
+    return lineOf(value, costOf(value));
   } catch {
-    return { message: null, values: 1 };
+    return invalid;
   }
 }
 
-/** Whoever waits for it is told, instead of waiting until the deadline. */
+/** Reads a longer line. Another thread measures it first, because some JSON takes seconds to parse. */
+export async function readLongMessage(line: string): Promise<Line> {
+  const cost = await measureInWorker(line);
+  if (cost === "invalid") return invalid;
+  if (cost === "slow") return { ...invalid, refused: "it sent a message that takes too long to read" };
+  if (cost.values > limits.values) return { ...invalid, refused: `it sent a message of more than ${limits.values} values` };
+  if (cost.keys > limits.keys) return { ...invalid, refused: `it sent a message with more than ${limits.keys} different keys` };
+  return lineOf(JSON.parse(line), cost);
+}
+
+function lineOf(value: unknown, cost: MessageCost): Line {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return invalid;
+  if (cost.depth > limits.depth) return { message: tooDeep(value), values: limits.values };
+  // An assignment would obey a member of this name.
+  if (cost.hasProto) removeProto(value);
+  return { message: value, values: cost.values };
+}
+
+/** The caller gets an error at once instead of waiting until the deadline. */
 const tooDeep = ({ id, method }: Message): Message | null =>
   method === undefined ? { id, error: { message: `its answer is nested deeper than ${limits.depth} levels` } } : null;
 
-/** Commas and opening brackets outside of strings: about as many as there are values, and a hundred times cheaper to count. */
-function marks(line: string): number {
-  let found = 0;
-  let quoted = false;
-  for (let at = 0; at < line.length; at++) {
-    const code = line.charCodeAt(at);
-    if (code === 34) quoted = !quoted;
-    else if (quoted) at += code === 92 ? 1 : 0;
-    else if (code === 44 || code === 91 || code === 123) found += 1;
+function removeProto(value: object): void {
+  const left: object[] = [value];
+  for (let one = left.pop(); one; one = left.pop()) {
+    if (Object.hasOwn(one, "__proto__")) Reflect.deleteProperty(one, "__proto__");
+    for (const member of Object.values(one)) if (typeof member === "object" && member !== null) left.push(member);
   }
-  return found;
-}
-
-/**
- * Counts what is in a message; `null` where it is nested deeper than those who walk it recursively can bear. Takes members
- * named `__proto__` away, which an assignment would obey.
- */
-function walk(value: object): number | null {
-  let values = 1;
-  let level: object[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limits.depth) return null;
-    const next: object[] = [];
-    for (const one of level) {
-      if (Object.hasOwn(one, "__proto__")) Reflect.deleteProperty(one, "__proto__");
-      const members: unknown[] = Array.isArray(one) ? one : Object.values(one);
-      values += members.length;
-      for (const member of members) if (typeof member === "object" && member !== null) next.push(member);
-    }
-    level = next;
-  }
-  return values;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Turns } from "./semaphore.ts";
+import { Semaphore } from "./semaphore.ts";
 
 const microtasks = async (count: number) => {
   for (let n = 0; n < count; n++) await null;
@@ -17,7 +17,7 @@ test("never more at a time than allowed, and nobody is forgotten, whoever comes,
   type Caller = { fails: boolean; patience: number | null; newcomers: readonly number[] };
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(caller, { maxLength: 10 }), async (most, callers) => {
-      const turns = new Turns(most);
+      const turns = new Semaphore(most);
       let running = 0;
       let highest = 0;
       const later: Promise<void>[] = [];

@@ -1,7 +1,7 @@
 import { abortable } from "../../platform/abortable.ts";
 
-/** Lets so many pieces of work run at a time; the others wait, first come first served. */
-export class Turns {
+/** Limits how many pieces of work run at the same time; the others wait in order of arrival. */
+export class Semaphore {
   readonly #most: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -10,7 +10,7 @@ export class Turns {
     this.#most = most;
   }
 
-  /** Runs `work` when it is its turn. Who gives up by `signal` while it waits leaves its place to the next. */
+  /** Runs `work` when there is a free place. An aborted `signal` ends the wait and leaves the place to the next. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#enter(signal);
     try {
@@ -35,13 +35,13 @@ export class Turns {
     } catch (error) {
       const at = this.#waiting.indexOf(enter);
       if (at >= 0) this.#waiting.splice(at, 1);
-      // Its turn came at the same moment.
+      // It got a place at the same moment.
       else this.#leave();
       throw error;
     }
   }
 
-  /** Hands its place on. It stays taken meanwhile, or a newcomer would slip in beside the next. */
+  /** Passes the place to the next in the queue. It stays taken meanwhile, or a newcomer could take it as well. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next) next();

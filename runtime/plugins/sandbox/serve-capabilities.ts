@@ -1,14 +1,15 @@
 import { type Capabilities, type Json, PluginError } from "@signalbox/sdk";
-import type { Manifest } from "@signalbox/sdk/manifest";
+import { isGrantable, type Manifest } from "@signalbox/sdk/manifest";
 import { z } from "zod";
 import { storable, storableText } from "../../platform/json.ts";
 import type { Log } from "../../platform/log.ts";
 import type { LogTail } from "../log-tail.ts";
-import { Allowance } from "./limits.ts";
+import { TokenBucket } from "./limits.ts";
 import type { Serve } from "./peer.ts";
 
-/** What the host lends to a sandboxed plugin. */
-export interface Lent extends Partial<Pick<Capabilities, "secret" | "embed" | "operations" | "trackers" | "throttle">> {
+/** What the host does for a sandboxed plugin. */
+export interface HostCapabilities
+  extends Partial<Pick<Capabilities, "secret" | "embed" | "operations" | "trackers" | "throttle">> {
   readonly fetch?: (asked: unknown, signal: AbortSignal) => Promise<unknown>;
 }
 type Allowed = Pick<Manifest, "needs" | "permissions">;
@@ -16,7 +17,7 @@ type Allowed = Pick<Manifest, "needs" | "permissions">;
 const named = z.object({ name: z.string().max(100) });
 const texts = z.object({ texts: z.array(z.string().max(100_000)).max(256) });
 const operation = z.object({ id: z.string().max(100) });
-/** It is JSON: a line was parsed to it. */
+/** Any JSON: it was parsed from a line. */
 const input = z.object({ input: z.record(z.string(), z.custom<Json>()).default({}) });
 const key = z.string().min(1).max(200);
 const newIssue = z.object({
@@ -31,42 +32,43 @@ const oldIssue = z.object({
 });
 
 const namedProject = z.object({ source: z.string().max(100), name: z.string().max(1_000), key });
-/** A day at most: a plugin holds up itself alone, but not for ever. */
+/** At most a day. */
 const ms = z.number().nonnegative().max(86_400_000);
 const start = z.object({ key, interval: ms });
 const held = z.object({ key, ms });
 
-/** Answers what a plugin asks of the host, as far as the operator approved it. */
-export function serveCapabilities(name: string, allowed: Allowed, lent: Lent): Serve {
+/** Answers a plugin's requests to the host, as far as the operator approved them. */
+export function serveCapabilities(name: string, allowed: Allowed, capabilities: HostCapabilities): Serve {
   const answers: Readonly<Record<string, (params: unknown, signal: AbortSignal) => Promise<unknown> | undefined>> = {
-    fetch: (params, signal) => lent.fetch?.(params, signal),
-    secret: (params) => lent.secret?.(read(named, params).name),
-    embed: (params) => lent.embed?.(read(texts, params).texts),
+    fetch: (params, signal) => capabilities.fetch?.(params, signal),
+    secret: (params) => capabilities.secret?.(read(named, params).name),
+    embed: (params) => capabilities.embed?.(read(texts, params).texts),
     operations: (params) => {
       const { id } = read(operation, params);
       if (!allowed.permissions.operations.some((one) => one.id === id))
         throw new PluginError("failed", `The plugin ${name} may not call ${id}: its manifest does not name it.`);
-      return lent.operations?.call(id, read(input, params).input);
+      if (!isGrantable(id)) throw new PluginError("failed", `The plugin ${name} may not call ${id}: no plugin may.`);
+      return capabilities.operations?.call(id, read(input, params).input);
     },
     "trackers.createIssue": (params, signal) => {
       const { source, issue, key } = read(newIssue, params);
-      return lent.trackers?.createIssue(source, issue, { key, signal });
+      return capabilities.trackers?.createIssue(source, issue, { key, signal });
     },
     "trackers.closeIssue": (params, signal) => {
       const { source, issue, key } = read(oldIssue, params);
-      return lent.trackers?.closeIssue(source, issue, { key, signal });
+      return capabilities.trackers?.closeIssue(source, issue, { key, signal });
     },
     "trackers.projectId": (params, signal) => {
       const { source, name: project, key } = read(namedProject, params);
-      return lent.trackers?.projectId(source, project, { key, signal });
+      return capabilities.trackers?.projectId(source, project, { key, signal });
     },
     "throttle.reserve": (params) => {
       const { key, interval } = read(start, params);
-      return lent.throttle?.reserve(`${name}/${key}`, interval);
+      return capabilities.throttle?.reserve(`${name}/${key}`, interval);
     },
     "throttle.block": (params) => {
       const { key, ms } = read(held, params);
-      return lent.throttle?.block(`${name}/${key}`, ms).then(() => null);
+      return capabilities.throttle?.block(`${name}/${key}`, ms).then(() => null);
     },
   };
   return async (method, params, signal) => {
@@ -78,7 +80,7 @@ export function serveCapabilities(name: string, allowed: Allowed, lent: Lent): S
         `The plugin ${name} has no capability ${need.slice(0, 100)}: its manifest does not name it.`,
       );
     const given = answer(params, signal);
-    if (given === undefined) throw new PluginError("unavailable", `This host has no ${need} to lend.`);
+    if (given === undefined) throw new PluginError("unavailable", `This host does not offer ${need}.`);
     return given;
   };
 }
@@ -92,9 +94,9 @@ function read<S extends z.ZodType>(shape: S, params: unknown): z.output<S> {
 
 const line = z.object({ message: z.string(), fields: z.record(z.string(), z.custom<Json>()).catch({}) });
 
-/** Takes a plugin's log lines, cut to size and counted: a flood of them must not be ours. */
+/** Logs a plugin's lines, cut to size and rate-limited. */
 export function logLines(name: string, log: Log, tail: LogTail): (method: string, params: unknown) => void {
-  const allowance = new Allowance({ burst: 200, perSecond: 20 });
+  const allowance = new TokenBucket({ burst: 200, perSecond: 20 });
   return (method, params) => {
     if (method !== "log" || !allowance.take(1)) return;
     const parsed = line.safeParse(params);

@@ -3,16 +3,16 @@ import { abortable } from "../../platform/abortable.ts";
 import { Refusal } from "../admit.ts";
 import type { Caller, CallOptions, Target } from "./contributions.ts";
 import type { Sandbox } from "./open.ts";
-import { Turns } from "./semaphore.ts";
+import { Semaphore } from "./semaphore.ts";
 
 /**
- * What a plugin's process is at. `degraded`: it serves, and crashed a short time ago. `backoff`: it waits for its next start.
- * `quarantined`: it crashed too often, or cannot be taken in; an operator has to enable it again.
+ * State of a plugin's process. `degraded`: it serves, and crashed within ten minutes. `backoff`: it waits for its next start.
+ * `quarantined`: it crashed too often or cannot start; an operator has to enable it again.
  */
 export type ProcessState = "starting" | "ready" | "degraded" | "backoff" | "quarantined" | "stopped";
 export interface ProcessStatus {
   readonly state: ProcessState;
-  /** Why, where it does not simply serve. A code and a sentence. */
+  /** Why it does not serve: a code and a sentence. */
   readonly code: string | null;
   readonly reason: string | null;
   /** Crashes in the last ten minutes. */
@@ -25,16 +25,18 @@ export interface ProcessStatus {
 export interface SuperviseOptions {
   readonly name: string;
   readonly open: () => Promise<Sandbox>;
-  /** Calls at the same time; more wait for their turn. */
+  /** Calls at the same time; more wait in a queue. */
   readonly concurrency: number;
   readonly changed: (status: ProcessStatus) => void;
   readonly times?: Partial<typeof usual>;
 }
 
+/** When to try again if only an operator can bring the plugin back: later than any caller waits. */
+const operatorMs = 300_000;
 /** Milliseconds, and counts. */
 const usual = { firstBackoff: 1_000, longestBackoff: 60_000, window: 600_000, crashes: 5 };
-/** What starting again does not mend. */
-const lasting: readonly string[] = [
+/** Errors that another start cannot fix. */
+const permanentErrors: readonly string[] = [
   "NOT_A_PLUGIN",
   "UNKNOWN_CONTRACT",
   "UNKNOWN_PROTOCOL",
@@ -46,7 +48,7 @@ const lasting: readonly string[] = [
   "MODIFIED",
 ];
 
-/** Keeps one plugin's process running: started again after a crash, ever later, and no more after too many. */
+/** Keeps one plugin's process running: restarts it after a crash with growing delays, and quarantines it after too many. */
 export class Supervised {
   readonly #options: SuperviseOptions;
   readonly #times: typeof usual;
@@ -57,11 +59,11 @@ export class Supervised {
   #starting: Promise<void> | null = null;
   #again: ReturnType<typeof setTimeout> | null = null;
   #againAt = 0;
-  readonly #turns: Turns;
+  readonly #semaphore: Semaphore;
 
   constructor(options: SuperviseOptions) {
     this.#options = options;
-    this.#turns = new Turns(options.concurrency);
+    this.#semaphore = new Semaphore(options.concurrency);
     this.#times = { ...usual, ...options.times };
   }
 
@@ -77,7 +79,7 @@ export class Supervised {
     };
   }
 
-  /** Resolves when it serves, or when that failed: `status` says which. Forgets earlier crashes when it was quarantined. */
+  /** Resolves when the start succeeded or failed; `status` says which. After a quarantine, earlier crashes no longer count. */
   start(): Promise<void> {
     if (this.#sandbox || this.#starting) return this.#starting ?? Promise.resolve();
     if (this.#again) clearTimeout(this.#again);
@@ -90,7 +92,7 @@ export class Supervised {
     return this.#starting;
   }
 
-  /** Lets calls under way finish, and ends the process. */
+  /** Waits for running calls, then ends the process. */
   async stop(): Promise<void> {
     if (this.#again) clearTimeout(this.#again);
     this.#again = null;
@@ -101,7 +103,7 @@ export class Supervised {
     await sandbox?.close();
   }
 
-  /** Ends what is under way, and does not start again until `start`. */
+  /** Ends the process and its calls; only `start` starts it again. */
   quarantine(code: string, reason: string): void {
     if (this.#again) clearTimeout(this.#again);
     this.#again = null;
@@ -111,24 +113,24 @@ export class Supervised {
     sandbox?.kill(reason);
   }
 
-  /** Runs one function in the process; waits while it starts, fails at once while it cannot serve. */
+  /** Runs one function in the process. Waits while the process starts; fails at once while it does not serve. */
   readonly call: Caller = async (target, args, options) => {
     const signal = options?.signal;
     if (this.#starting) await (signal ? abortable(this.#starting, signal) : this.#starting);
-    return this.#turns.run(() => this.#serving().call(target as Target, args, options as CallOptions), signal);
+    return this.#semaphore.run(() => this.#serving(target.kind).call(target as Target, args, options as CallOptions), signal);
   };
 
-  #serving(): Sandbox {
+  #serving(kind: Target["kind"]): Sandbox {
     if (this.#sandbox) return this.#sandbox;
-    const wait = this.#state === "backoff" ? Math.max(100, this.#againAt - Date.now()) : this.#times.longestBackoff;
-    throw new PluginError(
-      "unavailable",
-      `The plugin ${this.#options.name} is ${this.#state}${this.#why ? `: ${this.#why.reason}` : ""}`,
-      {
+    const { name } = this.#options;
+    const message = `The plugin ${name} is ${this.#state}${this.#why ? ` (${this.#why.code}): ${this.#why.reason}` : ""}`;
+    if (this.#state === "backoff")
+      throw new PluginError("unavailable", message, {
         retryable: true,
-        retry_after_ms: wait,
-      },
-    );
+        retry_after_ms: Math.max(100, this.#againAt - Date.now()),
+      });
+    // It serves again only when an operator acts. A tool's caller is answered at once; other work may be tried much later.
+    throw new PluginError("unavailable", message, { retryable: kind !== "tools", retry_after_ms: operatorMs });
   }
 
   async #open(): Promise<void> {
@@ -146,7 +148,7 @@ export class Supervised {
       if (this.#state !== "starting") return;
       const code = error instanceof Refusal ? error.code : "SETUP_FAILED";
       const reason = error instanceof Error ? error.message : String(error);
-      if (lasting.includes(code)) this.#set("quarantined", { code, reason });
+      if (permanentErrors.includes(code)) this.#set("quarantined", { code, reason });
       else this.#crashed(code, reason);
     }
   }

@@ -19,7 +19,7 @@ export interface Fault {
 }
 
 /** The library would answer what is missing among `params` as an error of its own, with a dump; `null`: nothing is wrong. */
-export function faultOf(body: unknown): Fault | null {
+export function manifestError(body: unknown): Fault | null {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   if (messages.length === 0) return invalid(null, "the batch is empty");
   for (const message of messages) {

@@ -6,7 +6,7 @@ import type { ToolRegistry } from "../../tools/registry.ts";
 import { type HttpOptions, refuse } from "../http/app.ts";
 import { foreignOrigin } from "../http/cross-site.ts";
 import { parseJson, readBody } from "../http/request.ts";
-import { faultOf } from "./check-message.ts";
+import { manifestError } from "./check-message.ts";
 import { operationTools } from "./operation-tools.ts";
 import { registryTools } from "./registry-tools.ts";
 import { serverFor } from "./server.ts";
@@ -32,7 +32,7 @@ export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "offered
     const parsedBody = parseJson(await readBody(c, options.maxBodyBytes), {
       "content-encoding": c.req.header("content-encoding"),
     });
-    const fault = faultOf(parsedBody);
+    const fault = manifestError(parsedBody);
     if (fault) return c.json(fault.body, fault.status);
     const server = serverFor(chosen(c, all()), options.context(c.req.raw, actor), options.version);
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { Conformance } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { ownPackages } from "../bundle.ts";
-import { PackageFault } from "../fault.ts";
+import { PackageError } from "../package-error.ts";
 
 export const conformancePath = "test/conformance.ts";
 
@@ -41,9 +41,9 @@ export async function readConformance(folder: string): Promise<Conformance | nul
     const { conformance } = (await import(pathToFileURL(outfile).href)) as { conformance?: Conformance };
     if (conformance) return checked(conformance);
   } catch (error) {
-    throw new PackageFault("NO_CONFORMANCE", `${conformancePath}: ${error instanceof Error ? error.message : error}`, error);
+    throw new PackageError("NO_CONFORMANCE", `${conformancePath}: ${error instanceof Error ? error.message : error}`, error);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  throw new PackageFault("NO_CONFORMANCE", `Expected ${conformancePath} to export \`conformance\`.`);
+  throw new PackageError("NO_CONFORMANCE", `Expected ${conformancePath} to export \`conformance\`.`);
 }

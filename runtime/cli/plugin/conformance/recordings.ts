@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { FaultInjector, isApplied, type Recording, type TestTracker, type TrackerFault } from "@signalbox/sdk/testing";
 import { z } from "zod";
-import { PackageFault } from "../fault.ts";
+import { PackageError } from "../package-error.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -26,7 +26,7 @@ export function readRecordings(folder: string): Recording[] {
     const parsed = file.safeParse(parseJson(join(folder, name)));
     if (parsed.success) return parsed.data as Recording | Recording[];
     const [issue] = parsed.error.issues;
-    throw new PackageFault(
+    throw new PackageError(
       "NO_CONFORMANCE",
       `${join(folder, name)} is no recording: ${issue?.path.join(".")}: ${issue?.message}`,
     );
@@ -37,7 +37,7 @@ function parseJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new PackageFault("NO_CONFORMANCE", `${path} is not JSON: ${error instanceof Error ? error.message : error}`);
+    throw new PackageError("NO_CONFORMANCE", `${path} is not JSON: ${error instanceof Error ? error.message : error}`);
   }
 }
 

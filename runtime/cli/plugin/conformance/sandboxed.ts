@@ -11,7 +11,7 @@ import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import { createHostFetch } from "../../../plugins/sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "../../../plugins/sandbox/open.ts";
-import { createStandIns } from "../../../plugins/sandbox/placeholders.ts";
+import { createPlaceholders } from "../../../plugins/sandbox/placeholders.ts";
 import { serveCapabilities } from "../../../plugins/sandbox/serve-capabilities.ts";
 import { hostsIn } from "../../../plugins/settings-hosts.ts";
 import type { Built } from "../build.ts";
@@ -97,7 +97,7 @@ interface Around {
 async function open(manifest: Built["manifest"], bundle: string, { conformance, stage, config, lent }: Around) {
   const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = { lent, busy: true, gone: false };
   const secrets = conformance.secrets ?? {};
-  const standIns = createStandIns(manifest.secrets, () => secrets);
+  const standIns = createPlaceholders(manifest.secrets, () => secrets);
   const ways = {
     permissions: manifest.permissions.http,
     guarded: throughStage(stage),

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { FetchAnswer } from "../host-fetch.ts";
 import { fromBase64, toBase64 } from "./bytes.ts";
-import { ask, tell } from "./peer.ts";
+import { ask, notify } from "./peer.ts";
 
 /** The id of the call that the code which runs now belongs to: the host refuses a write whose execution another replica took over. */
 export const currentCall = new AsyncLocalStorage<number>();
@@ -17,7 +17,7 @@ type Offloaded = Readonly<Record<string, (...input: unknown[]) => unknown>>;
 /** The capabilities that a plugin names in `needs`, each a question to the host. */
 export function proxies(needs: readonly string[], facts: Facts, offloaded: Offloaded = {}): Record<string, unknown> {
   const all: Record<string, unknown> = {
-    log: (message: string, fields?: unknown) => tell("log", { message: String(message), fields: fields ?? {} }),
+    log: (message: string, fields?: unknown) => notify("log", { message: String(message), fields: fields ?? {} }),
     fetch: hostFetch,
     secret: (name: string) => ask("secret", { name }),
     embed: (texts: readonly string[]) => ask("embed", { texts }),

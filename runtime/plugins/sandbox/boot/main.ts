@@ -2,7 +2,7 @@ import { currentCall, type Facts } from "./capabilities.ts";
 import { type CallParams, Contract1, type Plugin } from "./contract-1.ts";
 import { BootError } from "./errors.ts";
 import { highestCommon } from "./highest-common.ts";
-import { answer, ask } from "./peer.ts";
+import { ask, serve } from "./peer.ts";
 import { args, exit, isReadable, takeConsole } from "./stdio.ts";
 
 // The first code of a sandboxed process: it speaks with the host, and lends the plugin its voice. It guards nothing, since
@@ -67,7 +67,7 @@ async function call(params: CallParams, id: number) {
   }
 }
 
-await answer({
+await serve({
   initialize: (params) => initialize(params as Initialize),
   call: (params, id) => call(params as CallParams, id),
   cancel: (params) =>

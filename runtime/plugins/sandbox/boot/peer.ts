@@ -26,7 +26,7 @@ export function ask(method: string, params: unknown, signal?: AbortSignal | null
     const line = lineOf({ jsonrpc: "2.0", id, method, params });
     const stop = () => {
       pending.delete(id);
-      if (!waiting.delete(id)) tell("cancel", { id });
+      if (!waiting.delete(id)) notify("cancel", { id });
       fail(signal?.reason);
     };
     signal?.addEventListener("abort", stop, { once: true });
@@ -52,10 +52,10 @@ function sendWaiting(): void {
 }
 
 /** Tells the host; no answer. */
-export const tell = (method: string, params: unknown): void => send({ jsonrpc: "2.0", method, params });
+export const notify = (method: string, params: unknown): void => send({ jsonrpc: "2.0", method, params });
 
 /** Answers the host until it closes standard input. */
-export async function answer(handlers: Readonly<Record<string, Handler>>): Promise<void> {
+export async function serve(handlers: Readonly<Record<string, Handler>>): Promise<void> {
   for await (const message of messages()) take(message as Message, handlers);
 }
 

@@ -7,7 +7,7 @@ import { builtManifest } from "../../../../sdk/manifest.ts";
 import { type Built, buildPlugin, toolOf } from "../../../../test/harness/plugin-bundle.ts";
 import { createGuard } from "../../../platform/network/guard.ts";
 import { cachedBundle } from "../../bundle-cache.ts";
-import { type ForeignGround, sandboxed } from "../../sandboxed.ts";
+import { type SandboxDependencies, sandboxed } from "../../sandboxed.ts";
 
 export const root = join(import.meta.dirname, "../../../..");
 export const secret = "s3cret-of-the-host";
@@ -109,7 +109,7 @@ export function hostFor(built: Built, settings: Readonly<Record<string, string>>
     lookup: (_, options, done) => (options.all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)),
   });
   const quiet = { info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
-  const ground: ForeignGround = {
+  const ground: SandboxDependencies = {
     deno: undefined,
     settingsOf: (id) => (id === "hostile" ? settings : { token: "of another" }),
     hostsOf: () => [],

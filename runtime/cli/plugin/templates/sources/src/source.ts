@@ -12,7 +12,7 @@ import {
 import { z } from "zod";
 import { parse } from "./parse.ts";
 
-/** One account at the tracker. Operators set these by `signalbox plugins configure`, or store them as an integration. */
+/** One account at the tracker. Operators set these by `signalbox plugin configure`, or store them as an integration. */
 const connection = z.object({
   url: z.url({ protocol: /^https?$/ }).describe("Address of the tracker's API."),
   token: z.string().min(1).optional().describe("Token that may comment."),

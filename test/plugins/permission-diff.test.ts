@@ -95,7 +95,7 @@ function facts(one: BuiltManifest): Set<string> {
     ...from(contributes.routes, (name, { scope }) =>
       callers.slice(callers.indexOf(scope)).map((caller) => `${caller} calls ${name}`),
     ),
-    ...from(contributes.tools, (name, { effect }) => (effect === "write" ? [`${name} writes`] : [])),
+    ...from(contributes.tools, (name, { effect }) => [`tool ${name}`, ...(effect === "write" ? [`${name} writes`] : [])]),
     ...Object.keys(contributes.queues).map((name) => `queue ${name}`),
     ...Object.keys(contributes.memories).map((name) => `memory ${name}`),
     ...[64, 128].filter((mb) => limits.memory_mb >= mb).map((mb) => `${mb} MiB`),
@@ -104,7 +104,7 @@ function facts(one: BuiltManifest): Set<string> {
   ]);
 }
 
-describe("widened", () => {
+describe("permissionDiff", () => {
   test("is told exactly where one version may do, or lets others do, what the other does not", () => {
     const seen = new Set<boolean>();
     fc.assert(
@@ -134,5 +134,6 @@ describe("widened", () => {
     expect(permissionDiff(tool("read"), tool("write"))).toEqual(["tool: note, which writes, before it only read"]);
     expect(permissionDiff(tool("write"), tool("read"))).toEqual([]);
     expect(permissionDiff(null, tool("read"))).toEqual([]);
+    expect(permissionDiff(built({}), tool("read"))).toEqual(["tool: note, which reads"]);
   });
 });

@@ -1,12 +1,12 @@
 import { CodedError } from "../../platform/coded-error.ts";
 
 /** Why a package is not taken: a code to look up, and what was expected and what came. */
-export class PackageFault extends CodedError<FaultCode> {
+export class PackageError extends CodedError<PackageErrorCode> {
   override readonly name = "PackageFault";
 }
 
 /** Every refusal of `plugin build`, `test`, `pack` and `install`, with what it means. */
-export const faultCodes = {
+export const packageErrorCodes = {
   NO_PACKAGE: "there is no package.json, or it cannot be read",
   BAD_PACKAGE: "package.json lacks something that a plugin's must have",
   BAD_MANIFEST: "the member signalbox of package.json, or dist/plugin.json, is not valid",
@@ -30,4 +30,4 @@ export const faultCodes = {
   OLDER: "an upgrade is to a version before the one that serves",
   REGISTRY: "the registry does not give the package",
 } as const;
-export type FaultCode = keyof typeof faultCodes;
+export type PackageErrorCode = keyof typeof packageErrorCodes;

@@ -1,43 +1,44 @@
 import { pathToFileURL } from "node:url";
-import type { Plugin } from "@signalbox/sdk";
+import type { Contributions, Plugin } from "@signalbox/sdk";
 import { type BuiltManifest, declaredContributions } from "@signalbox/sdk/manifest";
 import { admit, admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle, sha256Of } from "./bundle-cache.ts";
 import { manifestOf } from "./identify.ts";
 import { checkContributions, type Loaded, type LoadOptions, setUp } from "./load.ts";
+import { withSignature } from "./sandbox/contributions.ts";
 import { openSandbox } from "./sandbox/open.ts";
 import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
-import { type ForeignGround, sandboxed } from "./sandboxed.ts";
-import type { Foreign } from "./third-party.ts";
+import { type SandboxDependencies, sandboxed } from "./sandboxed.ts";
+import type { ThirdPartyPlugin } from "./third-party.ts";
 
-/** A plugin of others that was taken in. */
-export interface Running {
+/** A third-party plugin that is loaded. */
+export interface LoadedThirdParty {
   readonly manifest: BuiltManifest;
   readonly sha256: string;
-  /** Its process; `null`: it was trusted, and runs in this one. */
+  /** Its process; `null`: it is trusted and runs in this process. */
   readonly process: Supervised | null;
   readonly loaded: Loaded;
 }
-export interface TakeInOptions {
-  readonly ground: ForeignGround;
-  /** `id@version#sha256` of what the operator lets run in this process: `SIGNALBOX_TRUSTED_PLUGINS`. */
+export interface LoadThirdPartyOptions {
+  readonly dependencies: SandboxDependencies;
+  /** `id@version#sha256` of the plugins that run in this process: `SIGNALBOX_TRUSTED_PLUGINS`. */
   readonly trusted: readonly string[];
   readonly inProcess: Omit<LoadOptions, "builtIns">;
   readonly changed: (manifest: BuiltManifest, status: ProcessStatus) => void;
 }
 
-/** Takes a plugin in, without starting its process. Throws a `Refusal`. `taken`: ids of other plugins. */
-export async function takeIn(
-  { name, bytes, manifest }: Foreign,
+/** Loads a plugin without starting its process. Throws a `Refusal`. `taken`: ids of other plugins. */
+export async function loadThirdParty(
+  { name, bytes, manifest }: ThirdPartyPlugin,
   taken: ReadonlySet<string>,
-  options: TakeInOptions,
-): Promise<Running> {
+  options: LoadThirdPartyOptions,
+): Promise<LoadedThirdParty> {
   const sha256 = sha256Of(bytes);
   const trust = options.trusted.find((one) => one.endsWith(`#${sha256}`));
   if (trust) return trusted(trust, { bytes, sha256, manifest }, taken, options);
   if (manifest) admitDeclared(manifest, taken);
-  const known = manifest ?? (await identify(name, bytes, taken, options.ground));
-  const made = sandboxed(known, bytes, options.ground, (status) => options.changed(known, status));
+  const known = manifest ?? (await identify(name, bytes, taken, options.dependencies));
+  const made = sandboxed(known, bytes, options.dependencies, (status) => options.changed(known, status));
   checkContributions(known.id, made.contributions);
   const schemas = Object.fromEntries(
     Object.entries(known.contributes.tools).map(([tool, { input }]) => [tool, input as Record<string, unknown>]),
@@ -46,16 +47,16 @@ export async function takeIn(
   return { manifest: known, sha256, process: made.process, loaded };
 }
 
-/** Runs what was not built once, to hear what it is. */
+/** Runs a module that was not built once, to read its declaration. */
 async function identify(
   name: string,
   bytes: Uint8Array,
   taken: ReadonlySet<string>,
-  ground: ForeignGround,
+  dependencies: SandboxDependencies,
 ): Promise<BuiltManifest> {
   const sandbox = await openSandbox({
-    ...{ bundle: cachedBundle(bytes).file, name, deno: ground.deno },
-    config: (id) => (taken.has(id) ? {} : ground.settingsOf(id)),
+    ...{ bundle: cachedBundle(bytes).file, name, deno: dependencies.deno },
+    config: (id) => (taken.has(id) ? {} : dependencies.settingsOf(id)),
   });
   try {
     const found = manifestOf(sandbox.described, bytes);
@@ -65,6 +66,17 @@ async function identify(
     await sandbox.close();
   }
 }
+
+/** In this process too, the host checks a declared signature beside `verify`. */
+const checkingSignatures = ({ sources = {}, ...others }: Contributions): Contributions => ({
+  ...others,
+  sources: Object.fromEntries(
+    Object.entries(sources).map(([name, source]) => [
+      name,
+      { ...source, verify: withSignature(source.signature, (request, connection) => source.verify(request, connection)) },
+    ]),
+  ),
+});
 
 interface Trusted {
   readonly bytes: Uint8Array;
@@ -77,8 +89,8 @@ async function trusted(
   trust: string,
   { bytes, sha256, manifest }: Trusted,
   taken: ReadonlySet<string>,
-  options: TakeInOptions,
-): Promise<Running> {
+  options: LoadThirdPartyOptions,
+): Promise<LoadedThirdParty> {
   const { file } = cachedBundle(bytes);
   const url = pathToFileURL(file).href;
   const module = (await import(url)) as { default?: unknown };
@@ -89,7 +101,7 @@ async function trusted(
       "MODIFIED",
       `SIGNALBOX_TRUSTED_PLUGINS: expected ${trust.split("#")[0]}; the file with this SHA-256 is ${said}.`,
     );
-  const contributions = await setUp(plugin, { ...options.inProcess, module: url });
+  const contributions = checkingSignatures(await setUp(plugin, { ...options.inProcess, module: url }));
   const described = { id: plugin.id, version: plugin.version, sdk: plugin.sdk, needs: plugin.needs, hosts: plugin.hosts ?? [] };
   const known =
     manifest ??

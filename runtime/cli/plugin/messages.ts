@@ -1,52 +1,59 @@
 import type { PluginEntity } from "./operator.ts";
 
 /** What a plugin's author wrote must not steer a terminal. */
-export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
+export const singleLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 
 /** What a plugin may do, and what a waiting version asks for beyond that. */
-export function asked(plugin: PluginEntity): string {
+export function permissionsText(plugin: PluginEntity): string {
   const { permissions, denied, needs, settings, version } = plugin;
   const lines = [
     ...permissions.http.map(({ host, methods, why }) => `http: ${methods.join(", ")} https://${host} (${why})`),
     ...permissions.operations.map(({ id, why }) => `operation: ${id} (${why})`),
-    ...permissions.open_routes.map(({ name, why }) => `open route: ${name}, for everybody, without an API key (${why})`),
+    ...permissions.open_routes.map(({ name, why }) => `open route: ${name}, for everyone, without an API key (${why})`),
     ...needs.map((need) => `capability: ${need}`),
     ...settings
       .filter(({ secret }) => secret)
       .map(({ name, injected }) => `secret: ${name}, ${injected ? "put in by the host" : "readable by the plugin"}`),
   ];
   const serving = version === null ? "" : `${plugin.id} ${version} may do:\n${list(lines)}`;
-  const taken = denied.length === 0 ? "" : `${plugin.id} asks for this, and an operator took it away:\n${list(denied)}`;
-  return `${serving}${taken}${asksFor(plugin)}`;
+  const taken = denied.length === 0 ? "" : `${plugin.id} asks for the following, which an operator denied:\n${list(denied)}`;
+  return `${serving}${taken}${requestedText(plugin)}`;
 }
 
 /** What a version breaks although its number says that it does not, a line each. */
-export function warnedOf({ id, versions, waiting }: PluginEntity, version: string): string {
+export function breakingChangesText({ id, versions, waiting }: PluginEntity, version: string): string {
   const told = waiting?.version === version ? waiting.breaks : (versions.find((one) => one.version === version)?.breaks ?? []);
-  return told.map((what) => `warning: ${id} ${version} is not as compatible as its number says: ${plain(what)}\n`).join("");
+  return told
+    .map(
+      (what) =>
+        `warning: ${id} ${version} contains breaking changes that its version number does not announce: ${singleLine(what)}\n`,
+    )
+    .join("");
 }
 
 /** What a waiting version asks for. */
-export const asksFor = ({ id, version, waiting }: PluginEntity): string =>
+export const requestedText = ({ id, version, waiting }: PluginEntity): string =>
   waiting === null
     ? ""
     : `${id} ${waiting.version} asks for${version === null ? "" : " this beyond it"}:\n${list(waiting.widens)}`;
 
 const list = (all: readonly string[]): string =>
-  all.length === 0 ? "  nothing\n" : all.map((line) => `  ${plain(line)}\n`).join("");
+  all.length === 0 ? "  nothing\n" : all.map((line) => `  ${singleLine(line)}\n`).join("");
 
 export const healthLine = ({ id, version, state, tier, crashes, memory_bytes }: PluginEntity): string =>
   `${id} ${version ?? "(not approved)"}: ${state}, ${tier}${memory_bytes === null ? "" : `, ${Math.round(memory_bytes / 1024 / 1024)} MiB`}${crashes > 0 ? `, ${crashes} crashes` : ""}\n`;
 
 /** What an operator should look after. */
-export function complaintsOf({ id, state, code, reason, tier, settings, waiting }: PluginEntity): string[] {
+export function problemsOf({ id, state, code, reason, tier, settings, waiting }: PluginEntity): string[] {
   const missing = settings.filter(({ secret, set }) => secret && !set).map(({ name }) => name);
   return [
-    ...(code === null ? [] : [`${id}: ${code}: ${plain(reason ?? "")}`]),
-    ...(state === "quarantined" ? [`${id} is quarantined; when it is mended: signalbox plugin enable ${id}`] : []),
+    ...(code === null ? [] : [`${id}: ${code}: ${singleLine(reason ?? "")}`]),
+    ...(state === "quarantined" ? [`${id} is quarantined; once the cause is fixed: signalbox plugin enable ${id}`] : []),
     ...(tier === "in_process" ? [`${id} runs in the service's own process and may do all that the service may`] : []),
     ...(missing.length > 0
-      ? [`${id} lacks its secrets ${missing.join(", ")}: signalbox plugins configure ${id} --settings '{"${missing[0]}": "..."}'`]
+      ? [
+          `${id} is missing the secrets ${missing.join(", ")}: signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`,
+        ]
       : []),
     ...(waiting ? [`${id} ${waiting.version} waits for an approval: signalbox plugin permissions ${id}`] : []),
   ];
@@ -64,3 +71,14 @@ export const waitingLine = ({
   count: number;
   oldest_at: string;
 }): string => `${plugin}: ${count} webhooks at /webhook/${slug} wait for it, the oldest since ${oldest_at}`;
+
+type Layers = readonly { readonly layer: string; readonly active: boolean; readonly reason: string | null }[];
+
+/** The isolation layers of plugins on the replica that answers. */
+export const isolationText = (layers: Layers): string =>
+  `isolation: ${layers.map(({ layer, active, reason }) => (active ? layer : `no ${layer} (${reason})`)).join(", ")}\n`;
+
+export const missingLayers = (layers: Layers): string[] =>
+  layers
+    .filter(({ active }) => !active)
+    .map(({ layer, reason }) => `PLUGIN_WALLS requires the isolation layer ${layer}: ${reason}`);

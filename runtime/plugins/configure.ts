@@ -1,0 +1,90 @@
+import { problem } from "@signalbox/schema/problem";
+import type { BuiltManifest } from "@signalbox/sdk/manifest";
+import type { Sql } from "../platform/database/client.ts";
+import type { Vault } from "../platform/vault.ts";
+import { Refusal } from "./admit.ts";
+import { type PluginManager, settingsPurpose } from "./plugin-manager.ts";
+import { findBundle, findPlugin, saveSettings, type VersionRow } from "./queries.ts";
+import { restrictPermissions } from "./restrict-permissions.ts";
+import { connectionSchema } from "./sandbox/connection-schema.ts";
+import { settingNames } from "./setting-names.ts";
+
+export interface ConfigureDeps {
+  readonly manager: Pick<PluginManager, "running" | "trial">;
+  readonly vault: Vault;
+  /** A plugin's settings from the environment. */
+  readonly environment: (id: string) => Readonly<Record<string, string>>;
+}
+type Changes = Readonly<Record<string, string | null>>;
+type Settings = Readonly<Record<string, string>>;
+
+/**
+ * Stores settings of an installed plugin, encrypted. Settings with which its version does not start are refused, and the old ones
+ * stay. Throws a `Problem` that names the setting, never its value.
+ */
+export async function configure(
+  id: string,
+  changes: Changes,
+  versions: readonly VersionRow[],
+  sql: Sql,
+  deps: ConfigureDeps,
+): Promise<void> {
+  refuseUnknown(id, changes, versions);
+  deps.vault.requireKey();
+  const row = await findPlugin(sql, id);
+  const before = await storedSettings(id, row?.settings ?? null, deps.vault).catch(() => ({}));
+  const after = Object.fromEntries(
+    Object.entries({ ...before, ...changes }).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
+  const version = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
+  const isComplete = version ? checkTypes(version.manifest, changes, { ...deps.environment(id), ...after }) : false;
+  const serves = ["ready", "degraded"].includes(deps.manager.running(id)?.process?.status().state ?? "");
+  // Settings may be given one by one while the plugin does not serve for lack of them.
+  if (version && row?.enabled && row.version === version.version && (isComplete || serves)) {
+    const bytes = await findBundle(sql, id, version.version);
+    const manifest = restrictPermissions(version.manifest, row.denied);
+    if (bytes) await tryWith(() => deps.manager.trial({ name: id, bytes: new Uint8Array(bytes), manifest }, after));
+  }
+  await saveSettings(sql, id, Object.keys(after).length === 0 ? null : await deps.vault.seal(after, settingsPurpose(id)));
+}
+
+export const storedSettings = async (id: string, sealed: string | null, vault: Vault): Promise<Record<string, string>> =>
+  sealed === null ? {} : ((await vault.open(sealed, settingsPurpose(id))) as Record<string, string>);
+
+function refuseUnknown(id: string, changes: Changes, versions: readonly VersionRow[]): void {
+  const names = new Set(versions.flatMap(({ manifest }) => [...settingNames(manifest)]));
+  const unknown = Object.keys(changes).find((name) => !names.has(name));
+  if (unknown === undefined) return;
+  const known = [...names].join(", ") || "none";
+  throw problem("bad_request", `settings.${unknown}: ${id} has no such setting; its settings are: ${known}`, {
+    field: `settings.${unknown}`,
+  });
+}
+
+/** Checks the changed settings by the schemas of the manifest; returns whether every required setting of the plugin is there. */
+function checkTypes({ config, contributes }: BuiltManifest, changes: Changes, all: Settings): boolean {
+  const schemas = [config, ...Object.values(contributes.sources).map(({ connection }) => connection)];
+  for (const schema of schemas) {
+    const issues = connectionSchema(schema).safeParse(all).error?.issues ?? [];
+    const wrong = issues.find(({ path: [name] }) => typeof changes[String(name)] === "string");
+    if (!wrong) continue;
+    const field = ["settings", ...wrong.path.map(String)].join(".");
+    throw problem("bad_request", `${field}: ${wrong.message}`, { field });
+  }
+  return connectionSchema(config).safeParse(all).success;
+}
+
+async function tryWith(start: () => Promise<void>): Promise<void> {
+  try {
+    await start();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw problem(
+      "bad_request",
+      `settings: the plugin does not start with them (${error.code}: ${error.message}). The old settings stay.`,
+      {
+        field: "settings",
+      },
+    );
+  }
+}

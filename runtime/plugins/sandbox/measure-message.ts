@@ -1,0 +1,66 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { limits } from "./limits.ts";
+import type { MessageCost } from "./message-cost.ts";
+
+type Measured = MessageCost | "invalid" | "slow";
+interface Job {
+  readonly line: string;
+  done(measured: Measured): void;
+}
+
+const jobs: Job[] = [];
+let running: Job | null = null;
+let worker: Worker | null = null;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** The cost of a line of JSON, measured in a thread of its own; `slow`: it took longer than `limits.measureMs`. */
+export function measureInWorker(line: string): Promise<Measured> {
+  return new Promise((done) => {
+    jobs.push({ line, done });
+    if (!running) runNext();
+  });
+}
+
+function runNext(): void {
+  const job = jobs.shift() ?? null;
+  running = job;
+  if (!job) return;
+  worker ??= startWorker();
+  worker.postMessage(job.line);
+  timer = setTimeout(() => replaceWorker("slow"), limits.measureMs);
+}
+
+function finish(measured: Measured): void {
+  clearTimeout(timer);
+  const job = running;
+  runNext();
+  job?.done(measured);
+}
+
+function replaceWorker(measured: Measured): void {
+  const old = worker;
+  worker = null;
+  old?.removeAllListeners();
+  // An error of a worker that is being terminated would otherwise end the service.
+  old?.on("error", () => {});
+  void old?.terminate();
+  finish(measured);
+}
+
+function startWorker(): Worker {
+  const made = new Worker(workerFile(), { resourceLimits: { maxOldGenerationSizeMb: 512 } });
+  // It must not keep the service from ending.
+  made.unref();
+  made.on("message", finish);
+  // Out of memory, for example.
+  made.on("error", () => replaceWorker("slow"));
+  return made;
+}
+
+/** Beside this file: TypeScript in a checkout, JavaScript in the package. */
+function workerFile(): string {
+  const built = fileURLToPath(new URL("./measure-message-worker.js", import.meta.url));
+  return existsSync(built) ? built : fileURLToPath(new URL("./measure-message-worker.ts", import.meta.url));
+}

@@ -1,0 +1,55 @@
+/** What it costs to read a message, beside its length. */
+export interface MessageCost {
+  readonly values: number;
+  /** Keys of all objects, those with the same keys in the same order counted once: each such shape is new to the engine. */
+  readonly keys: number;
+  /** Levels of nesting. */
+  readonly depth: number;
+  /** Whether an object has a member named `__proto__`. */
+  readonly hasProto: boolean;
+}
+
+/** Measures parsed JSON, level by level, so that deep nesting does not overflow the stack. */
+export function costOf(value: unknown): MessageCost {
+  let values = 1;
+  let keys = 0;
+  let depth = 0;
+  let hasProto = false;
+  const shapes = new Set<string>();
+  let level: object[] = typeof value === "object" && value !== null ? [value] : [];
+  while (level.length > 0) {
+    const next: object[] = [];
+    for (const one of level) {
+      let members: unknown[];
+      if (Array.isArray(one)) members = one;
+      else {
+        const names = Object.keys(one);
+        if (names.includes("__proto__")) hasProto = true;
+        const shape = names.join("\0");
+        if (!shapes.has(shape)) {
+          shapes.add(shape);
+          keys += names.length;
+        }
+        members = Object.values(one);
+      }
+      values += members.length;
+      for (const member of members) if (typeof member === "object" && member !== null) next.push(member);
+    }
+    if (level.length > 0) depth += 1;
+    level = next;
+  }
+  return { values, keys, depth, hasProto };
+}
+
+/** Commas and opening brackets outside of strings: about the number of values, and much cheaper to count than to parse. */
+export function estimateValues(line: string): number {
+  let found = 0;
+  let quoted = false;
+  for (let at = 0; at < line.length; at++) {
+    const code = line.charCodeAt(at);
+    if (code === 34) quoted = !quoted;
+    else if (quoted) at += code === 92 ? 1 : 0;
+    else if (code === 44 || code === 91 || code === 123) found += 1;
+  }
+  return found;
+}

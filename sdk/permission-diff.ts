@@ -1,0 +1,178 @@
+import type { DeclaredContributions } from "./contributes.ts";
+import type { BuiltManifest, Manifest } from "./manifest.ts";
+
+type Asking = Pick<Manifest, "permissions" | "secrets" | "needs"> &
+  Partial<Pick<BuiltManifest, "limits" | "contributes" | "config">>;
+type Schema = Readonly<Record<string, unknown>>;
+type Source = DeclaredContributions["sources"][string];
+
+/** An own member: `constructor` may be a name too. */
+const own = <T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  all && Object.hasOwn(all, name) ? all[name] : undefined;
+
+/** From what everyone may call to what an administrator may. */
+const scopes = ["open", "read", "write", "admin"] as const;
+const defaultLimits = { memory_mb: 64, concurrency: 32, call_ms: 30_000 };
+
+/**
+ * What a version may do, or no longer checks, compared with another version, in words for the operator. Empty where it asks for
+ * nothing more and checks nothing less. `null`: there is no other version.
+ */
+export const permissionDiff = (before: Asking | null, after: Asking): string[] => [
+  ...permissionsOf(before, after),
+  ...secretsOf(before, after),
+  ...settingsOf(before, after),
+  ...sourcesOf(before?.contributes?.sources, after.contributes?.sources),
+  ...contributionsOf(before === null, before?.contributes, after.contributes),
+  ...limitsOf(before?.limits ?? defaultLimits, after.limits ?? defaultLimits),
+];
+
+function permissionsOf(before: Asking | null, after: Asking): string[] {
+  const more: string[] = [];
+  for (const { host, methods, why } of after.permissions.http) {
+    const had = before?.permissions.http.find((one) => one.host === host)?.methods ?? [];
+    const fresh = methods.filter((method) => !had.includes(method));
+    if (fresh.length > 0) more.push(`http: ${fresh.join(", ")} https://${host} (${why})`);
+  }
+  for (const host of defaultHostsOf(after))
+    if (!before || !defaultHostsOf(before).includes(host))
+      more.push(`http: any method at ${host}, the default of a setting, unless the setting names another address`);
+  for (const one of after.permissions.operations) {
+    if (!before?.permissions.operations.some((had) => had.id === one.id)) more.push(`operation: ${one.id} (${one.why})`);
+  }
+  for (const { name, why } of after.permissions.open_routes ?? []) {
+    if (!before?.permissions.open_routes?.some((had) => had.name === name))
+      more.push(`open route: ${name}, for everyone, without an API key (${why})`);
+  }
+  for (const need of after.needs) if (!before?.needs.includes(need)) more.push(`capability: ${need}`);
+  return more;
+}
+
+/** JSON Schemas of the settings that a plugin receives: its own, and those of its sources and knowledge connectors. */
+const settingSchemas = ({ config, contributes }: Asking): Schema[] => [
+  ...(config ? [config] : []),
+  ...Object.values(contributes?.sources ?? {}).map(({ connection }) => connection),
+  ...Object.values(contributes?.knowledge ?? {}).map((one) => one.config),
+];
+const propertiesOf = ({ properties }: Schema): Schema =>
+  typeof properties === "object" && properties !== null ? (properties as Schema) : {};
+
+/** Names of the settings that the plugin receives. */
+const settingNames = (one: Asking): string[] => settingSchemas(one).flatMap((schema) => Object.keys(propertiesOf(schema)));
+
+/** Addresses that a default opens, with their scheme: `http://10.0.0.1:8080`. */
+function defaultHostsOf(one: Asking): string[] {
+  const found = new Set<string>();
+  const search = (value: unknown, isDefault: boolean): void => {
+    if (typeof value === "string" && isDefault && /^https?:/i.test(value) && URL.canParse(value))
+      found.add(new URL(value).origin);
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, member] of Object.entries(value)) search(member, isDefault || key === "default" || key === "const");
+  };
+  for (const schema of settingSchemas(one)) search(schema, false);
+  return [...found];
+}
+
+function secretsOf(before: Asking | null, after: Asking): string[] {
+  const more: string[] = [];
+  for (const [key, one] of Object.entries(after.secrets)) {
+    const had = own(before?.secrets, key);
+    const use = one.inject
+      ? `put by the host into the header ${one.inject.name} (as ${JSON.stringify(one.inject.format)}) of requests to ${[...one.inject.hosts].sort().join(", ")}`
+      : "readable by the plugin";
+    if (!had) more.push(`secret: ${key}, ${use}`);
+    else if (had.inject && (!one.inject || !isWithin(one.inject, had.inject))) more.push(`secret: ${key}, now ${use}`);
+  }
+  // A secret that is no longer declared is handed out in plain, if a setting still has its name.
+  for (const [key, had] of Object.entries(before?.secrets ?? {})) {
+    if (had.inject && !own(after.secrets, key) && settingNames(after).includes(key))
+      more.push(`secret: ${key}, now readable by the plugin as a setting`);
+  }
+  return more;
+}
+
+type Injection = NonNullable<Manifest["secrets"][string]["inject"]>;
+const isWithin = (after: Injection, before: Injection): boolean =>
+  after.name === before.name && after.format === before.format && after.hosts.every((host) => before.hosts.includes(host));
+
+/** Settings that the plugin newly receives, if they are no secrets, which are listed by themselves. */
+function settingsOf(before: Asking | null, after: Asking): string[] {
+  const had = before ? settingNames(before) : [];
+  const fresh = new Set(settingNames(after).filter((name) => !had.includes(name) && !own(after.secrets, name)));
+  // For a first version they are no news: the operator sets them.
+  return before
+    ? [...fresh].flatMap((name) => (own(before.secrets, name) ? [] : [`setting: ${name}, readable by the plugin`]))
+    : [];
+}
+
+/** Sources, and the checks of their webhooks. */
+function sourcesOf(before: Readonly<Record<string, Source>> = {}, after: Readonly<Record<string, Source>> = {}): string[] {
+  const more: string[] = [];
+  for (const [name, one] of Object.entries(after)) {
+    const had = own(before, name);
+    const check = one.signature
+      ? `the host checks ${one.signature.type} in the header ${one.signature.header} with the setting ${one.signature.secret}`
+      : "the plugin alone checks its webhooks";
+    if (!had) {
+      more.push(`source: ${name}, which receives webhooks; ${check}`);
+      continue;
+    }
+    if (had.signature && !isSameSignature(had.signature, one.signature)) more.push(`source: ${name}, now ${check}`);
+    const plain = had.secrets.filter((secret) => !one.secrets.includes(secret) && own(propertiesOf(one.connection), secret));
+    for (const secret of plain) more.push(`source: ${name}, its setting ${secret} is no longer kept secret`);
+    for (const setting of had.required)
+      if (!one.required.includes(setting)) more.push(`source: ${name}, no longer requires the setting ${setting}`);
+  }
+  return more;
+}
+
+const isSameSignature = (before: NonNullable<Source["signature"]>, after: Source["signature"]): boolean =>
+  after !== undefined &&
+  before.type === after.type &&
+  before.header === after.header &&
+  before.secret === after.secret &&
+  (before.prefix ?? "") === (after.prefix ?? "");
+
+/** What callers get, and what the plugin receives through its contributions. */
+function contributionsOf(
+  isFirst: boolean,
+  before: Partial<DeclaredContributions> = {},
+  after: Partial<DeclaredContributions> = {},
+): string[] {
+  const more: string[] = [];
+  for (const [name, { scope }] of Object.entries(after.routes ?? {})) {
+    const had = own(before.routes, name)?.scope;
+    // Open routes are among the permissions.
+    if (scope === "open" || (had !== undefined && scopes.indexOf(scope) >= scopes.indexOf(had))) continue;
+    more.push(`route: ${name}, for API keys with the scope ${scope}${had === undefined ? "" : `, before ${had}`}`);
+  }
+  for (const [name, { effect }] of Object.entries(after.tools ?? {})) {
+    const had = own(before.tools, name)?.effect;
+    if (effect === "write" && had !== "write")
+      more.push(`tool: ${name}, which writes${had === undefined ? "" : `, before it only read`}`);
+    // The tools of a first version are listed by themselves.
+    else if (had === undefined && !isFirst) more.push(`tool: ${name}, which reads`);
+  }
+  for (const [name, { secrets }] of Object.entries(after.knowledge ?? {})) {
+    const had = own(before.knowledge, name);
+    if (!had) more.push(`knowledge connector: ${name}, which receives the credentials of knowledge sources of this type`);
+    for (const secret of had?.secrets ?? [])
+      if (!secrets.includes(secret)) more.push(`knowledge connector: ${name}, its setting ${secret} is no longer kept secret`);
+  }
+  for (const name of Object.keys(after.useCases ?? {}))
+    if (!own(before.useCases, name)) more.push(`use case: ${name}, which operators can set up`);
+  for (const name of Object.keys(after.queues ?? {}))
+    if (!own(before.queues, name)) more.push(`queue: ${name}, which receives every event and every finished execution`);
+  for (const name of Object.keys(after.memories ?? {}))
+    if (!own(before.memories, name)) more.push(`memory store: ${name}, which receives memories if an operator chooses it`);
+  return more;
+}
+
+function limitsOf(before: Manifest["limits"], after: Manifest["limits"]): string[] {
+  const asks = (what: string, had: number, wants: number) => (wants > had ? [`limit: ${what} ${wants}, before ${had}`] : []);
+  return [
+    ...asks("memory in MiB", before.memory_mb, after.memory_mb),
+    ...asks("calls at the same time", before.concurrency, after.concurrency),
+    ...asks("milliseconds of one call", before.call_ms, after.call_ms),
+  ];
+}

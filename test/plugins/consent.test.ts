@@ -1,0 +1,299 @@
+import { builtManifest, manifest as manifestSchema, permissionDiff } from "@signalbox/sdk/manifest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Built, buildPlugin, toolOf } from "../harness/plugin-bundle.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
+
+const limit = 120_000;
+
+/** A manifest with everything that an approval covers. */
+const full = {
+  ...{ manifest: 1, id: "acme", version: "1.0.0", kinds: ["tools"], sdk: "^0.1.0" },
+  bundle: { sha256: "0".repeat(64), bytes: 1 },
+  needs: ["fetch"],
+  permissions: { http: [{ host: "api.acme.example", methods: ["GET"], why: "Reads." }] },
+  secrets: {
+    token: { title: "Token", inject: { as: "header", name: "authorization", format: "Bearer {}", hosts: ["api.acme.example"] } },
+  },
+  config: { type: "object", properties: { token: { type: "string" } } },
+  contributes: {
+    tools: { look: toolOf("Looks.") },
+    sources: {
+      acme: {
+        about: "A.",
+        connection: { type: "object", properties: { url: { type: "string" }, webhook_secret: { type: "string" } } },
+        secrets: ["webhook_secret"],
+        required: ["webhook_secret"],
+        signature: { type: "hmac-sha256", header: "x-acme-signature", secret: "webhook_secret" },
+      },
+    },
+  },
+};
+type Loose = Record<string, never>;
+/** The same with a change. */
+const changed = (change: (copy: typeof full & Loose) => void) => {
+  const copy = structuredClone(full) as typeof full & Loose;
+  change(copy);
+  return builtManifest.parse(copy);
+};
+const source = (copy: Loose) => (copy as unknown as typeof full).contributes.sources.acme as unknown as Record<string, unknown>;
+
+describe("an upgrade waits for an approval", () => {
+  const before = builtManifest.parse(full);
+  const set = (of: object, member: string, value: unknown) => Object.assign(of, { [member]: value });
+  test.each<[string, (copy: Loose) => void, RegExp]>([
+    ["that drops secrets.token.inject", (copy) => set(copy, "secrets", { token: { title: "T" } }), /token, now readable/],
+    ["that drops the secret and keeps the setting", (copy) => set(copy, "secrets", {}), /token, now readable by the plugin as a/],
+    [
+      "that drops the secret and reads it in a connection",
+      (copy) => {
+        set(copy, "secrets", {});
+        set(copy, "config", { type: "object" });
+        set(source(copy), "connection", { type: "object", properties: { token: { type: "string" } } });
+      },
+      /token, now readable/,
+    ],
+    [
+      "that injects the secret in another format",
+      (copy) => set((copy as unknown as typeof full).secrets.token.inject, "format", "{}"),
+      /token, now put by the host/,
+    ],
+    ["that drops the signature", (copy) => set(source(copy), "signature", undefined), /the plugin alone checks its webhooks/],
+    [
+      "that checks another header",
+      (copy) => set(source(copy), "signature", { type: "hmac-sha256", header: "x-other", secret: "webhook_secret" }),
+      /x-other/,
+    ],
+    [
+      "that compares a token in place of a signature",
+      (copy) => set(source(copy), "signature", { type: "token", header: "x-acme-signature", secret: "webhook_secret" }),
+      /now the host checks token/,
+    ],
+    [
+      "that no longer requires the webhook's secret",
+      (copy) => set(source(copy), "required", []),
+      /no longer requires the setting/,
+    ],
+    ["that no longer keeps a setting secret", (copy) => set(source(copy), "secrets", []), /no longer kept secret/],
+    [
+      "with a URL as the default of a connection",
+      (copy) =>
+        set(source(copy), "connection", {
+          type: "object",
+          properties: { url: { type: "string", default: "http://127.0.0.1:8000" }, webhook_secret: { type: "string" } },
+        }),
+      /http:\/\/127\.0\.0\.1:8000/,
+    ],
+    [
+      "with a URL as a constant of its settings",
+      (copy) =>
+        set(copy, "config", {
+          type: "object",
+          properties: { token: { type: "string" }, at: { const: "https://evil.example/" } },
+        }),
+      /https:\/\/evil\.example/,
+    ],
+    [
+      "with another setting",
+      (copy) =>
+        set(copy, "config", { type: "object", properties: { token: { type: "string" }, corp_token: { type: "string" } } }),
+      /setting: corp_token/,
+    ],
+    [
+      "with another source",
+      (copy) => set((copy as unknown as typeof full).contributes.sources, "other", { ...source(copy) }),
+      /source: other/,
+    ],
+    [
+      "with another tool that reads",
+      (copy) => set((copy as unknown as typeof full).contributes.tools, "spy", toolOf("Looks on.")),
+      /tool: spy, which reads/,
+    ],
+    [
+      "with a knowledge connector",
+      (copy) =>
+        set((copy as unknown as typeof full).contributes, "knowledge", {
+          k: { about: "K.", config: { type: "object" }, secrets: [] },
+        }),
+      /knowledge connector: k/,
+    ],
+    [
+      "with a use case",
+      (copy) => set((copy as unknown as typeof full).contributes, "useCases", { u: { about: "U." } }),
+      /use case: u/,
+    ],
+    ["with higher limits", (copy) => set(copy, "limits", { memory_mb: 512 }), /limit: memory/],
+  ])("%s", (_, change, says) => {
+    expect(permissionDiff(before, changed(change)).join("\n")).toMatch(says);
+  });
+  test("and not if nothing changed, or it asks for less", () => {
+    expect(
+      permissionDiff(
+        before,
+        changed(() => {}),
+      ),
+    ).toEqual([]);
+    expect(
+      permissionDiff(
+        before,
+        changed((copy) => set((copy as unknown as typeof full).contributes, "tools", {})),
+      ),
+    ).toEqual([]);
+    expect(
+      permissionDiff(
+        changed((copy) => set(source(copy), "signature", undefined)),
+        before,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe("no manifest may", () => {
+  const { version: _, bundle: __, config: ___, contributes: ____, ...authored } = full;
+  test.each(["host", "content-length", "connection", "x-forwarded-for", "proxy-authorization"])(
+    "inject a secret as %s",
+    (name) => {
+      const secrets = { token: { title: "T", inject: { ...full.secrets.token.inject, name } } };
+      expect(manifestSchema.safeParse({ ...authored, secrets }).error?.issues[0]?.message).toMatch(/header of the connection/);
+    },
+  );
+  test.each(["keys.create", "keys.revoke", "plugins.approve", "plugins.configure", "integrations.create", "mcp-servers.create"])(
+    "ask for the operation %s",
+    (id) => {
+      const asking = {
+        ...authored,
+        needs: ["fetch", "operations"],
+        permissions: { operations: [{ id, why: "w" }] },
+        secrets: {},
+      };
+      expect(manifestSchema.safeParse(asking).error?.issues[0]?.message).toMatch(/no plugin may call/);
+    },
+  );
+});
+
+interface Plugin {
+  readonly version: string | null;
+  readonly state: string;
+  readonly code: string | null;
+  readonly waiting: { version: string; widens: string[] } | null;
+  readonly versions: readonly { version: string; rolled_back_at: string | null }[];
+}
+/** Says its version and its setting; does not start with the setting `bad`. */
+const code = (version: string, setUp = "") => `
+  import { definePlugin, tool } from "@signalbox/sdk";
+  import { z } from "zod";
+  export default definePlugin({
+    id: "teller", version: "${version}", sdk: "^0.1.0", needs: [],
+    config: z.object({ mode: z.enum(["quiet", "loud"]).default("quiet"), corp_token: z.string().default("") }),
+    setup: ({ config }) => {
+      ${setUp}
+      return { tools: { say: tool({
+        about: "Says.", effect: "read", input: z.object({}), output: z.object({ said: z.string() }),
+        run: () => ({ said: "${version} " + config.mode + config.corp_token }),
+      }) } };
+    },
+  });`;
+const build = (version: string, setUp = ""): Promise<Built> =>
+  buildPlugin(code(version, setUp), {
+    ...{ id: "teller", version },
+    config: {
+      type: "object",
+      properties: {
+        mode: { type: "string", enum: ["quiet", "loud"], default: "quiet" },
+        corp_token: { type: "string", default: "" },
+      },
+    },
+    contributes: { tools: { say: toolOf("Says.") } },
+  });
+
+describe("on a service", () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ env: { ENCRYPTION_KEY: "11".repeat(32), PLUGIN_TELLER_CORP_TOKEN: "of-teller-corp" } });
+  }, limit);
+  afterAll(() => service?.close());
+  const get = async () => (await service.get<Plugin>("/api/plugins/teller")).body;
+  const say = async () =>
+    (await service.post<{ result: { said: string } | null }>("/api/tools/teller.say/execute", { parameters: {} })).body.result
+      ?.said;
+  const install = async (built: Built, origin = `signalbox-plugin-teller@${built.manifest.version}`) =>
+    service.post<Plugin & { error?: string }>("/api/plugins", { ...built.body, origin });
+  const configure = (settings: Record<string, string | null>) =>
+    service.put<{ error?: string }>("/api/plugins/teller/settings", { settings });
+
+  test(
+    "a plugin does not read the variable of another whose id continues its own",
+    async () => {
+      expect((await install(await build("1.0.0"))).status).toBe(201);
+      expect((await service.post("/api/plugins/teller/approve", {})).status).toBe(200);
+      await eventually(async () => expect(await say()).toBe("1.0.0 quiet"));
+    },
+    limit,
+  );
+  test(
+    "another package with the same id does not inherit the approval",
+    async () => {
+      const { body } = await install(await build("1.0.1"), "evil-teller@1.0.1");
+      expect(body).toMatchObject({ version: "1.0.0", waiting: { version: "1.0.1" } });
+      expect(body.waiting?.widens).toEqual(["publisher: evil-teller, before signalbox-plugin-teller"]);
+      expect(await say()).toBe("1.0.0 quiet");
+    },
+    limit,
+  );
+  test(
+    "an upgrade that does not start replaces nothing, and is not stored",
+    async () => {
+      const { status, body } = await install(await build("1.1.0", 'throw new Error("no database here");'));
+      expect(status).toBe(409);
+      expect(body.error).toMatch(/1\.1\.0 does not start, so 1\.0\.0 keeps serving.*no database here/);
+      expect(await say()).toBe("1.0.0 quiet");
+      // The mended one has the same number.
+      expect((await install(await build("1.1.0"))).status).toBe(201);
+      await eventually(async () => expect(await say()).toBe("1.1.0 quiet"));
+    },
+    limit,
+  );
+  test(
+    "settings that are not valid are refused, and the old ones stay",
+    async () => {
+      expect((await configure({ mode: "loud" })).status).toBe(200);
+      await eventually(async () => expect(await say()).toBe("1.1.0 loud"));
+      const { status, body } = await configure({ mode: "shouting" });
+      expect(status).toBe(400);
+      expect(body.error).toContain("settings.mode");
+      expect(body.error).not.toContain("shouting");
+      expect(await get()).toMatchObject({ state: "ready", code: null });
+      expect(await say()).toBe("1.1.0 loud");
+      expect((await configure({ mode: null })).status).toBe(200);
+      await eventually(async () => expect(await say()).toBe("1.1.0 quiet"));
+    },
+    limit,
+  );
+  test(
+    "settings with which it does not start are refused, and the old ones stay",
+    async () => {
+      expect((await install(await build("1.2.0", 'if (config.corp_token === "bad") throw new Error("bad token");'))).status).toBe(
+        201,
+      );
+      await eventually(async () => expect(await say()).toBe("1.2.0 quiet"));
+      const { status, body } = await configure({ corp_token: "bad" });
+      expect(status).toBe(400);
+      expect(body.error).toMatch(/does not start with them \(SETUP_FAILED: .*The old settings stay/);
+      expect(await say()).toBe("1.2.0 quiet");
+    },
+    limit,
+  );
+  test(
+    "a rollback is recorded, so that the next one does not choose the withdrawn version",
+    async () => {
+      expect((await service.post("/api/plugins/teller/approve", { version: "1.1.0" })).status).toBe(200);
+      const { versions } = await get();
+      const rolledBack = versions.filter(({ rolled_back_at }) => rolled_back_at !== null).map(({ version }) => version);
+      expect(rolledBack).toEqual(["1.2.0"]);
+      await eventually(async () => expect(await say()).toBe("1.1.0 quiet"));
+      expect((await service.post("/api/plugins/teller/approve", { version: "1.2.0" })).status).toBe(200);
+      expect((await get()).versions.every(({ rolled_back_at }) => rolled_back_at === null)).toBe(true);
+    },
+    limit,
+  );
+});
