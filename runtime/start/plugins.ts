@@ -15,21 +15,24 @@ import type { Foundations } from "./foundations.ts";
 /** Longest that a plugin's texts may take to be embedded. */
 const embedMs = 30_000;
 
+const warnOfUnread = ({ unreadPluginVariables }: Foundations["config"], log: Foundations["log"]): void => {
+  for (const name of unreadPluginVariables)
+    log.warn("a variable is not read: two underscores must separate a plugin's id from the setting", { name });
+};
+
 /** The built-in plugins in this process, those of others in sandboxes of their own, and the accounts that they work in. */
 export async function openPlugins(foundations: Foundations, builtIns: readonly Plugin[], closing: Closing) {
   const { config, log, sql, bus, guard, pluginGuard, ground, vault, fetch, pace, alarm } = foundations;
-  for (const name of config.unreadPluginVariables)
-    log.warn("a variable is not read: two underscores must separate a plugin's id from the setting", { name });
+  warnOfUnread(config, log);
   const storedSettings = new Map<string, Readonly<Record<string, string>>>();
   const pluginSettingsOf = (id: string) => ({ ...config.pluginSettingsOf(id), ...storedSettings.get(id) });
   const connections = connectionsOf(config, log, pluginSettingsOf);
   // Use cases call what is only bound once their plugins are there.
   const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
-  const { operations, trackers } = access;
   const reach = openEgressAllowlist();
   const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
   /** The capabilities of every plugin, wherever it runs. */
-  const capabilities = { embed, throttle: pace, operations, trackers };
+  const capabilities = { embed, throttle: pace, operations: access.operations, trackers: access.trackers };
   const { hostsOf } = connections;
   const userHostsOf = (id: string) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)];
   const { offloadFor } = openOffload(closing);
@@ -39,9 +42,8 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
   const grants = { ...ground.grants, ...capabilities };
   const host = createHost(await loadBuiltIns({ ...setUp, grants, configOf: config.connectionOf, builtIns: usable }));
   closing.add(() => host.dispose());
-  const sourceOf = (name: string) => host.sources.get(name);
   const integrations = await openIntegrations({
-    ...{ sql, bus, log, vault, sourceOf },
+    ...{ sql, bus, log, vault, sourceOf: (name: string) => host.sources.get(name) },
     ...{ watchdog: alarm, environmentOf: connections.environmentOf },
   });
   closing.add(() => integrations.close());

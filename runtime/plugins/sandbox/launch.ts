@@ -90,7 +90,7 @@ function namespaces({ bwrap, seccomp }: Isolation, readable: readonly string[]):
   if (!bwrap) return [];
   return [
     ...[bwrap, "--unshare-user", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
-    ...["--die-with-parent", "--new-session", "--dev", "/dev"],
+    ...["--die-with-parent", "--new-session", "--dev", "/dev", "--proc", "/proc"],
     ...libraries.flatMap((path) => ["--ro-bind-try", path, path]),
     ...readable.flatMap((path) => ["--ro-bind", path, path]),
     ...["--remount-ro", "/", "--chdir", "/"],
