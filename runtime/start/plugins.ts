@@ -33,10 +33,9 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
   const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
   /** The capabilities of every plugin, wherever it runs. */
   const capabilities = { embed, throttle: pace, operations: access.operations, trackers: access.trackers };
-  const { hostsOf } = connections;
   const userHostsOf = (id: string) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)];
   const { offloadFor } = openOffload(closing);
-  const setUp = { hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } };
+  const setUp = { hostsOf: connections.hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } };
   // Without a Redis its plugins have nothing to work on.
   const usable = builtIns.filter(({ needs }) => ground.redis || !needs.includes("redis"));
   const grants = { ...ground.grants, ...capabilities };
@@ -62,7 +61,7 @@ export async function openPlugins(foundations: Foundations, builtIns: readonly P
     builtIns: new Set(builtIns.map(({ id }) => id)),
     inProcess: { ...setUp, configOf: pluginSettingsOf, grants: { ...capabilities, vectors: ground.vectors } },
     dependencies: {
-      ...{ ...capabilities, log, logs, hostsOf, userHostsOf, deno: config.SIGNALBOX_DENO },
+      ...{ ...capabilities, log, logs, hostsOf: connections.hostsOf, userHostsOf, deno: config.SIGNALBOX_DENO },
       requiresIsolation: config.PLUGIN_WALLS === "require",
       ...{ vectors: ground.vectors, guarded: pluginGuard.fetch, direct: fetch, settingsOf: pluginSettingsOf },
     },
