@@ -28,6 +28,7 @@ export default defineConfig([
       "evaluator-process": "runtime/platform/evaluator-process.ts",
       "offload-worker": "runtime/plugins/offload-worker.ts",
       "measure-message-worker": "runtime/plugins/sandbox/measure-message-worker.ts",
+      "large-json-worker": "runtime/platform/large-json-worker.ts",
     },
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],

@@ -23,13 +23,14 @@ rmSync("dist/types", { recursive: true });
 cpSync("dist/boot/boot.js", "dist/signalbox/boot.js");
 rmSync("dist/boot", { recursive: true });
 cpSync("runtime/cli/plugin/templates", "dist/signalbox/templates", { recursive: true });
+cpSync("runtime/transports/http/docs", "dist/signalbox/docs", { recursive: true });
 cpSync("migrations", "dist/signalbox/migrations", { recursive: true, filter: (path) => !path.endsWith(".md") });
 write("signalbox", {
   ...described(root),
   bin: { signalbox: "signalbox.js" },
   exports: { "./package.json": "./package.json" },
-  // Read by its path at run time, so that no import names it; the sdk is what plugins are built with.
-  dependencies: used("signalbox", ["swagger-ui-dist", "@signalbox/sdk"]),
+  // No import names the sdk: plugins are built with it.
+  dependencies: used("signalbox", ["@signalbox/sdk"]),
   // The sandbox of plugins; without it none but trusted ones run.
   optionalDependencies: root.optionalDependencies,
 });

@@ -12,10 +12,15 @@ export const register = operation({
   http: null,
   rpc: "AgentGateway.RegisterAgent",
   summary: "Register an external agent",
-  description: "Opens a session for the agent.",
+  description:
+    "Opens a session for the agent. Once API keys exist, the call needs the agent's secret or an API key with the scope `agent`.",
   input: z.object({
     agent_id: slug,
-    secret: z.string().max(1_000).default("").describe("The agent's `auth_secret`. Ignored unless `auth_enabled` is true."),
+    secret: z
+      .string()
+      .max(1_000)
+      .default("")
+      .describe("The agent's `auth_secret`. Required if `auth_enabled` is true, or if API keys exist and the call has none."),
     capabilities: z
       .array(z.string().trim().min(1).max(100))
       .max(100)
@@ -29,8 +34,8 @@ export const register = operation({
     expires_at: timestamp.describe("When the session expires. Heartbeat renews it."),
     requests_per_minute: z.int().min(0).max(2_147_483_647),
   }),
-  scope: "open",
-  problems: ["unauthenticated", "not_found", "rate_limited"],
+  scope: "agent",
+  problems: ["unauthenticated", "forbidden", "not_found", "rate_limited"],
 });
 export const heartbeat = operation({
   id: "gateway.heartbeat",
@@ -191,8 +196,9 @@ export const memoryDelete = operation({
   http: null,
   rpc: "AgentGateway.MemoryDelete",
   summary: "Delete a memory",
-  description: "The agent must be allowed to see the memory. Deletion is permanent.",
+  description:
+    "The agent must be allowed to see the memory. Once API keys exist, it must also have written it, unless its trust level is `privileged`. Deletion is permanent.",
   input: z.object({ session_id: sessionId, key: z.string() }),
   scope: "open",
-  problems: [...shared, "not_found"],
+  problems: [...shared, "forbidden", "not_found"],
 });

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { rowId, text, timestamp } from "./common.ts";
+import { rowId, slug, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
-export const keyScopes = ["read", "write", "admin"] as const;
+export const keyScopes = ["agent", "read", "write", "admin"] as const;
 const scope = z.enum(keyScopes).meta({ id: "KeyScope" });
 
 /** An API key. The key itself is only shown when it is created. */
@@ -11,7 +11,9 @@ export const apiKey = z
     id: rowId,
     name: z.string(),
     hint: z.string().describe("First characters of the key."),
-    scopes: z.array(scope).describe("Scopes of the key. `admin` includes `write`; `write` includes `read`."),
+    scopes: z.array(scope).describe("Scopes of the key. `admin` includes `write` and `agent`; `write` includes `read`."),
+    agent_ids: z.array(slug).nullable().describe("Agents that the key can register. Null: all agents."),
+    expires_at: timestamp.nullable().describe("When the key expires. Null: never."),
     created_at: timestamp,
     last_used_at: timestamp.nullable().describe("When the key was last used, with a precision of one minute."),
     revoked_at: timestamp.nullable(),
@@ -36,7 +38,17 @@ export const create = operation({
   description: "The key is shown only in this response. Once a first key exists, every request needs one.",
   input: z.object({
     name: text(100).describe("Name of the key. Unique among the keys that are not revoked."),
-    scopes: z.array(scope).min(1, "must contain at least one of read, write, admin").max(10),
+    scopes: z.array(scope).min(1, "must contain at least one of agent, read, write, admin").max(10),
+    agent_ids: z
+      .array(slug)
+      .min(1)
+      .max(100)
+      .nullish()
+      .describe("Agents that the key can register at the gateway. Requires the scope `agent`. Default: all agents."),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .nullish()
+      .describe("When the key expires, in ISO 8601 with a time zone. Default: never."),
   }),
   output: apiKey
     .extend({ key: z.string().describe("The API key. Shown only once and stored hashed.") })

@@ -48,7 +48,11 @@ export interface AlternateStatus<O extends z.ZodType> {
 }
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
-export type Scope = "open" | "read" | "write" | "admin";
+/**
+ * What an API key must allow. `open`: nothing. `agent`: the operation decides by the key that was sent, or by another proof
+ * of the agent.
+ */
+export type Scope = "open" | "agent" | "read" | "write" | "admin";
 export type Input<O extends Operation> = z.output<O["input"]>;
 export type Output<O extends Operation> = z.input<O["output"]>;
 

@@ -12,6 +12,7 @@ export const problems = {
   },
   not_found: { status: 404, grpc: "NOT_FOUND", title: "The resource does not exist" },
   method_not_allowed: { status: 405, grpc: "UNIMPLEMENTED", title: "The path does not support this method" },
+  request_timeout: { status: 408, grpc: "DEADLINE_EXCEEDED", title: "The request did not arrive in time" },
   conflict: { status: 409, grpc: "ALREADY_EXISTS", title: "The request conflicts with the state of the resource" },
   too_large: { status: 413, grpc: "RESOURCE_EXHAUSTED", title: "The request body is too large" },
   unsupported_media_type: { status: 415, grpc: "INVALID_ARGUMENT", title: "The request body is not JSON" },

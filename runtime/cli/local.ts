@@ -19,7 +19,9 @@ export const runOnKeys = (op: Operation, input: Record<string, unknown>, write: 
     "Or ask that service: add --remote to this command (SIGNALBOX_URL says where it is).",
     async (database, log) => {
       await migrate(database, log);
-      const bound = offlineKeyOperations().find((one) => one.op === op);
+      const bound = offlineKeyOperations((error) => log.error("failed to record a change in the audit log", { error })).find(
+        (one) => one.op === op,
+      );
       if (!bound) throw new Error(`${op.id} is not an operation of the keys`);
       const context = { sql: database.sql, log, actor: operator, signal: new AbortController().signal };
       const value = await invoke(bound, input, context);

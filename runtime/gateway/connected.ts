@@ -9,10 +9,10 @@ export interface ConnectedAgents {
   close(): void;
 }
 
-/** Longest time for which a replica may not have heard that an agent came or went, milliseconds. */
+/** How often the list is read again, in case a notice was lost; milliseconds. */
 const sweepMs = 5_000;
 
-/** The external agents that receive tasks, on whichever replica; known in memory, so that a run need not ask. */
+/** The external agents that receive tasks on any replica, kept in memory so that a run needs no query. */
 export async function watchConnected(sql: Sql, bus: Bus, log: Log): Promise<ConnectedAgents> {
   let connected = new Set<string>();
   const read = async () => {

@@ -4,7 +4,7 @@ import type { Redis } from "../platform/redis/client.ts";
 
 export type MakeCounter = (prefix: string, points: number, seconds: number) => RateLimiterAbstract;
 
-/** Counters that all replicas share: in Redis where it is connected, and in the database while it is away or absent. */
+/** Counters that all replicas share: in Redis where it is connected, and in the database while it is unavailable or absent. */
 export function countersOf(sql: Sql, redis: Redis | null): MakeCounter {
   const inDatabase = databaseCounters(sql);
   if (!redis) return inDatabase;
@@ -17,7 +17,7 @@ export function countersOf(sql: Sql, redis: Redis | null): MakeCounter {
     });
 }
 
-/** Counters in the database, shared by all replicas. The library asks for a pool of `pg`; this is all that it uses of one. */
+/** Counters in the database, shared by all replicas. The library expects a pool of `pg`, and uses only `query`. */
 function databaseCounters(sql: Sql): MakeCounter {
   const client = {
     query: async ({ text, values }: { text: string; values: (string | number)[] }) => {

@@ -5,13 +5,12 @@ import type { MemoryMatch, StoredMemory } from "@signalbox/sdk";
 import type { Memory } from "../memory/open.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
-import type { Limits } from "./limits.ts";
-import type { Session } from "./queries.ts";
-import { requireSession } from "./sessions.ts";
+import { deleteMemoryAuthor, insertMemoryAuthor, isMemoryAuthor, type Session } from "./queries.ts";
+import { requireSession, type SessionOptions } from "./sessions.ts";
 
 type Filter = Pick<Input<typeof gateway.memoryList>, "scope" | "agent_id" | "project_id">;
 
-/** What an agent may see: its own memories, those of its own tasks, those of every project, and the organisation's. */
+/** What an agent may see: its own memories, those of its tasks, those of every project, and the organisation's. */
 export function visibleTo(agentId: string, { scope, agent_id, project_id }: Filter): MemoryMatch[] {
   const all: MemoryMatch[] = [
     { scope: "organizational" },
@@ -28,38 +27,54 @@ export function visibleTo(agentId: string, { scope, agent_id, project_id }: Filt
 const sees = (session: Session, memory: StoredMemory): boolean =>
   memory.scope === "organizational" || memory.scope === "project" || memory.agent_id === session.agent_id;
 
-/** The memory calls of external agents, on the same store as the HTTP API. */
-export function gatewayMemoryOperations(memory: Memory, limits: Limits): Bound[] {
-  const find = async (sql: Sql, session_id: string, key: string) => {
-    const session = await requireSession(sql, limits, session_id);
+/** The memory calls of external agents, on the same stores as the HTTP API. */
+export function gatewayMemoryOperations(memory: Memory, options: SessionOptions): Bound[] {
+  const find = async (session: Session, key: string) => {
     const found = await memory.get(key);
-    // Not "forbidden": what an agent may not see it need not know of.
+    // Not "forbidden", which would tell the agent that the memory exists.
     if (!sees(session, found)) throw problem("not_found", `There is no memory with the key "${key}".`, { field: "key" });
     return found;
   };
+  /** With API keys an agent changes only what it wrote itself. Without keys everyone may change everything. */
+  const mayChange = async (sql: Sql, session: Session, { id }: StoredMemory) =>
+    session.trust_level === "privileged" || (await isMemoryAuthor(sql, id, session.agent_id)) || (await options.keys.isOpen());
   return [
     handle(gateway.memoryStore, async ({ session_id, ...input }, { sql }) => {
-      const session = await requireSession(sql, limits, session_id);
+      const session = await requireSession(sql, options, session_id);
       if (input.scope === "project" && input.project_id === undefined) {
         throw problem("bad_request", "project_id: is required for the scope project", { field: "project_id" });
       }
       const own = input.scope === "agent" || input.scope === "task";
-      return memory.create({ ...input, agent_id: own ? session.agent_id : null });
+      const made = await memory.create({ ...input, agent_id: own ? session.agent_id : null });
+      await insertMemoryAuthor(sql, { id: made.id, agent_id: session.agent_id, ttl_seconds: input.ttl_seconds });
+      return made;
     }),
-    handle(gateway.memoryRetrieve, ({ session_id, key }, { sql }) => find(sql, session_id, key)),
+    handle(gateway.memoryRetrieve, async ({ session_id, key }, { sql }) =>
+      find(await requireSession(sql, options, session_id), key),
+    ),
     handle(gateway.memoryList, async ({ session_id, limit, offset, ...filter }, { sql }) => {
-      const session = await requireSession(sql, limits, session_id);
+      const session = await requireSession(sql, options, session_id);
       const { items, total } = await memory.list(visibleTo(session.agent_id, filter), { limit, offset });
       return { memories: items, total };
     }),
     handle(gateway.memorySearch, async ({ session_id, query, mode, limit, ...filter }, { sql }) => {
-      const session = await requireSession(sql, limits, session_id);
+      const session = await requireSession(sql, options, session_id);
       const visible = visibleTo(session.agent_id, { ...filter, agent_id: undefined });
       return { memories: await memory.search({ text: query, mode, filter: visible, ...(limit !== undefined && { limit }) }) };
     }),
     handle(gateway.memoryDelete, async ({ session_id, key }, { sql }) => {
-      await find(sql, session_id, key);
+      const session = await requireSession(sql, options, session_id);
+      const found = await find(session, key);
+      if (!(await mayChange(sql, session, found)))
+        throw problem(
+          "forbidden",
+          `The agent "${session.agent_id}" did not write the memory "${key}", so it may not delete it.`,
+          {
+            field: "key",
+          },
+        );
       await memory.remove(key);
+      await deleteMemoryAuthor(sql, found.id);
       return {};
     }),
   ];

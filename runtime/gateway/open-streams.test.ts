@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { openBus } from "../platform/bus.ts";
 import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
-import { openStreams } from "./open-streams.ts";
+import { OpenStreams } from "./open-streams.ts";
 import { findSession, insertSession, type Session } from "./queries.ts";
 
 let door: Door;
@@ -10,8 +10,12 @@ let session: Session;
 beforeAll(async () => {
   door = await openDoor(() => agentOperations);
   await door.post("/api/agents", { id: "worker", name: "Worker", role_id: "dev", prompt: "p" });
-  await insertSession(door.sql, { id_hash: "hash", agent_id: "worker", secret_hash: null, client_version: null }, 60);
-  session = (await findSession(door.sql, "hash")) as Session;
+  await insertSession(
+    door.sql,
+    { id_hash: "hash", agent_id: "worker", secret_hash: null, key_hash: null, client_version: null },
+    60,
+  );
+  session = (await findSession(door.sql, "hash", [])) as Session;
 }, 60_000);
 afterAll(() => door?.close());
 
@@ -22,7 +26,7 @@ test("a stream of which nobody could be told is not kept: the next one is told o
     told++;
     if (told === 1) throw new Error("the database went away");
   });
-  const streams = openStreams({ sql: door.sql, bus, log: quiet, leaseSeconds: 30 });
+  const streams = new OpenStreams({ sql: door.sql, bus, log: quiet, leaseSeconds: 30, keys: [] });
   const abort = new AbortController();
   const receive = () => streams.receive(session, 1, abort.signal)[Symbol.asyncIterator]();
   await expect(receive().next()).rejects.toThrow("the database went away");

@@ -1,16 +1,14 @@
 import * as gateway from "@signalbox/schema/gateway";
 import type { Memory } from "../memory/open.ts";
 import { type Bound, handle } from "../platform/operation.ts";
-import type { Limits } from "./limits.ts";
 import { gatewayMemoryOperations } from "./memory.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { renew } from "./queries.ts";
 import { asReceived } from "./received.ts";
-import { register, requireSession, sessionSeconds } from "./sessions.ts";
+import { register, requireSession, type SessionOptions, sessionSeconds } from "./sessions.ts";
 import type { TaskResults } from "./task-results.ts";
 
-export interface GatewayParts {
-  readonly limits: Limits;
+export interface GatewayParts extends SessionOptions {
   readonly streams: OpenStreams;
   readonly results: TaskResults;
   readonly memory: Memory;
@@ -18,28 +16,29 @@ export interface GatewayParts {
 }
 
 /** What external agents call: registration, tasks, heartbeat, memory. */
-export function gatewayOperations({ limits, streams, results, memory, leaseSeconds }: GatewayParts): Bound[] {
+export function gatewayOperations(parts: GatewayParts): Bound[] {
+  const { streams, results, memory, leaseSeconds } = parts;
   return [
-    handle(gateway.register, (input, { sql }) => register(sql, limits, input)),
+    handle(gateway.register, (input, context) => register(input, context, parts)),
     handle(gateway.heartbeat, async ({ session_id }, { sql }) => {
-      const session = await requireSession(sql, limits, session_id);
+      const session = await requireSession(sql, parts, session_id);
       const expires_at = await renew(sql, session.id_hash, { sessionSeconds, leaseSeconds });
       return { expires_at: expires_at ?? session.expires_at };
     }),
     handle(gateway.receiveTasks, async function* ({ session_id, max_in_flight }, { sql, signal }) {
-      const session = await requireSession(sql, limits, session_id);
+      const session = await requireSession(sql, parts, session_id);
       for await (const one of streams.receive(session, max_in_flight, signal)) yield asReceived(one);
     }),
     handle(gateway.completeTask, async ({ session_id, execution_id, result }, { sql }) => {
-      const session = await requireSession(sql, limits, session_id);
+      const session = await requireSession(sql, parts, session_id);
       await results.complete(session, execution_id, result);
       return {};
     }),
     handle(gateway.failTask, async ({ session_id, execution_id, error, retryable }, { sql }) => {
-      const session = await requireSession(sql, limits, session_id);
+      const session = await requireSession(sql, parts, session_id);
       await results.fail(session, execution_id, error, retryable);
       return {};
     }),
-    ...gatewayMemoryOperations(memory, limits),
+    ...gatewayMemoryOperations(memory, parts),
   ];
 }

@@ -21,11 +21,14 @@ export async function addCapabilities(sql: Queryable, agentId: string, labels: r
 export interface NewSession {
   readonly id_hash: string;
   readonly agent_id: string;
+  /** Hash of the agent's secret, if the secret opened the session. */
   readonly secret_hash: string | null;
+  /** SHA-256 of the API key, in hexadecimal, if a key opened the session. */
+  readonly key_hash: string | null;
   readonly client_version: string | null;
 }
 
-/** Opens a session; of sessions that are over it leaves none behind. */
+/** Opens a session and deletes expired ones. */
 export async function insertSession(sql: Queryable, session: NewSession, seconds: number): Promise<string> {
   await sql`delete from agent_sessions where expires_at < now()`;
   const [row] = await sql<[{ expires_at: string }]>`
@@ -40,18 +43,30 @@ export interface Session {
   readonly expires_at: string;
 }
 
-/** Of a session `s` of the agent `a`: it is not over, and the agent has the secret that it had at the registration. */
-const isValid = (sql: Queryable) =>
-  sql`s.expires_at > now() and s.secret_hash is not distinct from (case when a.auth_enabled then a.auth_secret_hash end)`;
+/** SHA-256 of each key of `API_KEYS`, in hexadecimal. */
+export type ConfiguredKeys = readonly string[];
 
-export async function findSession(sql: Queryable, idHash: string): Promise<Session | undefined> {
+/**
+ * Of a session `s` of the agent `a`: it has not expired, and its proof still holds. A proof is an API key in use, or the
+ * agent's secret. Without a proof a session is valid only while there are no API keys and the agent needs no secret.
+ */
+const isValid = (sql: Queryable, keys: ConfiguredKeys) => sql`
+  s.expires_at > now() and case
+    when s.key_hash is not null then s.key_hash = any(${keys as string[]}::text[]) or exists (
+      select 1 from api_keys k where k.key_hash = decode(s.key_hash, 'hex') and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > now()))
+    when s.secret_hash is not null then s.secret_hash = a.auth_secret_hash
+    else not a.auth_enabled and ${keys.length === 0} and not exists (select 1 from api_keys)
+  end`;
+
+export async function findSession(sql: Queryable, idHash: string, keys: ConfiguredKeys): Promise<Session | undefined> {
   const [session] = await sql<Session[]>`
     select s.id_hash, s.agent_id, a.trust_level, s.expires_at from agent_sessions s join agents a on a.id = s.agent_id
-    where s.id_hash = ${idHash} and ${isValid(sql)}`;
+    where s.id_hash = ${idHash} and ${isValid(sql, keys)}`;
   return session;
 }
 
-/** Keeps a session, and the tasks of all its streams that are open; says how long the session lasts now. */
+/** Renews a session and the leases of all tasks of its open streams. Returns when the session expires. */
 export async function renew(
   sql: Queryable,
   idHash: string,
@@ -81,12 +96,15 @@ export async function insertStream(
   await sql`insert into agent_streams ${sql({ ...stream, expires_at: new Date(Date.now() + seconds * 1000).toISOString() })}`;
 }
 
-/** Keeps the streams that are still there and whose sessions are valid, and says which those are. */
-export async function renewStreams(sql: Queryable, ids: readonly string[], seconds: number): Promise<Set<string>> {
+/** Renews the streams that still exist and whose sessions are valid. Returns their ids. */
+export async function renewStreams(
+  sql: Queryable,
+  { ids, seconds, keys }: { ids: readonly string[]; seconds: number; keys: ConfiguredKeys },
+): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     update agent_streams t set expires_at = now() + make_interval(secs => ${seconds})
     from agent_sessions s join agents a on a.id = s.agent_id
-    where t.id = any(${ids as string[]}::uuid[]) and s.id_hash = t.session_hash and ${isValid(sql)} and ${asyncCommit(sql)}
+    where t.id = any(${ids as string[]}::uuid[]) and s.id_hash = t.session_hash and ${isValid(sql, keys)} and ${asyncCommit(sql)}
     returning t.id`;
   return new Set(rows.map((row) => row.id));
 }
@@ -109,16 +127,20 @@ export interface HandedOver {
 }
 
 /**
- * Takes executions that are offered to an agent, the oldest first, one for each of `slots`: ids of its streams. Nothing
- * goes to a stream whose session is not valid any more. The plan is the first step of the transcript.
+ * Takes executions that are offered to an agent, the oldest first, one for each of `slots`: ids of its streams. A stream
+ * whose session is no longer valid gets none. The plan is the first step of the transcript.
  */
-export const takeOffered = (sql: Sql, agentId: string, slots: readonly string[], leaseSeconds: number): Promise<HandedOver[]> =>
+export const takeOffered = (
+  sql: Sql,
+  agentId: string,
+  { slots, leaseSeconds, keys }: { slots: readonly string[]; leaseSeconds: number; keys: ConfiguredKeys },
+): Promise<HandedOver[]> =>
   sql<HandedOver[]>`
     with slot as (
       select t.id as stream_id, row_number() over (order by g.n) as n
       from unnest(${slots as string[]}::uuid[]) with ordinality g (id, n)
       join agent_streams t on t.id = g.id join agent_sessions s on s.id_hash = t.session_hash join agents a on a.id = s.agent_id
-      where ${isValid(sql)}
+      where ${isValid(sql, keys)}
     ), due as (
       select x.id, x.created_at from task_executions x
       where x.state = 'queued' and x.offered_to = ${agentId} and x.offered_until > now()
@@ -139,7 +161,7 @@ export const takeOffered = (sql: Sql, agentId: string, slots: readonly string[],
       (select s.input from execution_steps s where s.execution_id = e.id and s.seq = 0) as plan,
       (select t.name from tasks t where t.id = e.task_id) as task_name`;
 
-/** Offers wait for as long as the agent is connected, however busy it is. */
+/** Extends the offers to connected agents, however busy those are. */
 export const keepOffers = (sql: Queryable, agentIds: readonly string[], seconds: number): Promise<unknown> =>
   sql`update task_executions set offered_until = now() + make_interval(secs => ${seconds})
     where id in (
@@ -147,7 +169,7 @@ export const keepOffers = (sql: Queryable, agentIds: readonly string[], seconds:
       where state = 'queued' and offered_to = any(${agentIds as string[]}::text[]) and offered_until > now()
       order by id for update) and ${asyncCommit(sql)}`;
 
-/** Forgets a stream and gives back what it held; where it was the agent's last one, also what was offered to the agent. */
+/** Deletes a stream and requeues the tasks that it held. If it was the agent's last stream, offers to the agent end, too. */
 export async function releaseStream(sql: Sql, streamId: string, agentId: string): Promise<boolean> {
   const released = await sql`
     update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null
@@ -177,9 +199,28 @@ export async function findHeld(sql: Queryable, sessionHash: string, executionId:
   return task;
 }
 
-/** The executions that streams hold, all together. */
+/** Ids of the executions that any of these streams holds. */
 export async function heldBy(sql: Queryable, streamIds: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     select id from task_executions where state = 'running' and stream_id = any(${streamIds as string[]}::uuid[])`;
   return new Set(rows.map((row) => row.id));
+}
+
+/** Records that an agent wrote a memory, and deletes the records of expired memories. */
+export async function insertMemoryAuthor(
+  sql: Queryable,
+  { id, agent_id, ttl_seconds }: { id: string; agent_id: string; ttl_seconds: number | undefined },
+): Promise<void> {
+  await sql`
+    with expired as (delete from memory_authors where expires_at < now())
+    insert into memory_authors (memory_id, agent_id, expires_at)
+    values (${id}, ${agent_id}, now() + make_interval(secs => ${ttl_seconds ?? null}::int)) on conflict do nothing`;
+}
+
+export async function isMemoryAuthor(sql: Queryable, id: string, agentId: string): Promise<boolean> {
+  return (await sql`select 1 from memory_authors where memory_id = ${id} and agent_id = ${agentId}`).length > 0;
+}
+
+export async function deleteMemoryAuthor(sql: Queryable, id: string): Promise<void> {
+  await sql`delete from memory_authors where memory_id = ${id}`;
 }

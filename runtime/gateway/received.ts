@@ -2,7 +2,7 @@ import type { receiveTasks } from "@signalbox/schema/gateway";
 import type { Output } from "@signalbox/schema/operation";
 import type { HandedOver } from "./queries.ts";
 
-/** A task as its agent reads it: the prompt that was made for the LLM. */
+/** A task as its agent receives it: the prompt that the LLM would get. */
 export function asReceived(one: HandedOver): Output<typeof receiveTasks> {
   const text = (role: string) =>
     one.plan.messages

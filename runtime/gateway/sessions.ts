@@ -1,15 +1,37 @@
 import { createHash, randomBytes } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
-import { matchesSecret } from "../agents/secret.ts";
 import type { Sql } from "../platform/database/client.ts";
+import type { Actor, Context } from "../platform/operation.ts";
 import type { Limits } from "./limits.ts";
-import { addCapabilities, findGatewayAgent, findSession, insertSession, type Session } from "./queries.ts";
+import {
+  addCapabilities,
+  type ConfiguredKeys,
+  findGatewayAgent,
+  findSession,
+  type GatewayAgent,
+  insertSession,
+  type Session,
+} from "./queries.ts";
+import type { Secrets } from "./secrets.ts";
 
 /** How long a session lasts without a heartbeat, seconds. */
 export const sessionSeconds = 3600;
 
-/** What is stored of a session id: whoever reads the database cannot speak for an agent. */
+/** What is stored of a session id, so that a reader of the database cannot act as an agent. */
 const hashOf = (sessionId: string) => createHash("sha256").update(sessionId).digest("hex");
+
+/** The API keys, as far as the gateway needs them. */
+export interface GatewayKeys {
+  /** Whether there are no API keys. */
+  isOpen(): Promise<boolean>;
+  readonly configured: ConfiguredKeys;
+}
+
+export interface SessionOptions {
+  readonly limits: Limits;
+  readonly secrets: Secrets;
+  readonly keys: GatewayKeys;
+}
 
 export interface Registration {
   readonly agent_id: string;
@@ -18,29 +40,55 @@ export interface Registration {
   readonly version: string;
 }
 
-/**
- * Opens a session. With `auth_enabled` the secret must be right; wrong ones are slowed down, on all replicas together.
- */
-export async function register(sql: Sql, limits: Limits, input: Registration) {
+/** Opens a session for an agent that proves who it is. */
+export async function register(input: Registration, context: Context, options: SessionOptions) {
+  const { sql } = context;
   const agent = await findGatewayAgent(sql, input.agent_id);
+  const proof = await prove(input, agent, context, options);
   if (!agent) throw problem("not_found", `There is no agent "${input.agent_id}".`, { field: "agent_id" });
-  const isRight = () => matchesSecret(input.secret, agent.auth_secret_hash);
-  if (agent.auth_enabled && !(await limits.secret(agent.id, isRight)))
-    throw problem("unauthenticated", `The secret of the agent "${agent.id}" is not right.`, { field: "secret" });
   if (input.capabilities.length > 0) await addCapabilities(sql, agent.id, input.capabilities);
   const session_id = randomBytes(32).toString("base64url");
-  const secret_hash = agent.auth_enabled ? agent.auth_secret_hash : null;
-  const expires_at = await insertSession(
-    sql,
-    { id_hash: hashOf(session_id), agent_id: agent.id, secret_hash, client_version: input.version || null },
-    sessionSeconds,
-  );
-  return { session_id, trust_level: agent.trust_level, expires_at, requests_per_minute: limits.perMinute(agent.trust_level) };
+  const session = { id_hash: hashOf(session_id), agent_id: agent.id, client_version: input.version || null, ...proof };
+  const expires_at = await insertSession(sql, session, sessionSeconds);
+  const requests_per_minute = options.limits.perMinute(agent.trust_level);
+  return { session_id, trust_level: agent.trust_level, expires_at, requests_per_minute };
 }
 
+const none = { secret_hash: null, key_hash: null };
+
+/**
+ * The proof of a registration: an API key of the scope `agent`, or the agent's secret. Without API keys an agent with
+ * `auth_enabled: false` needs none. With keys, an agent that does not exist is refused like one whose secret is wrong.
+ */
+async function prove(
+  { agent_id, secret }: Registration,
+  agent: GatewayAgent | undefined,
+  { actor, address }: Context,
+  { secrets, keys }: SessionOptions,
+): Promise<{ secret_hash: string | null; key_hash: string | null }> {
+  const open = await keys.isOpen();
+  if (!open && mayRegister(actor, agent_id)) return { ...none, key_hash: actor.key_hash ?? null };
+  if (open && !agent?.auth_enabled) return none;
+  const hash = agent?.auth_secret_hash ?? null;
+  const checked = open || secret !== "";
+  if (checked && (await secrets.isRight({ agentId: agent_id, address: address?.() ?? null, secret, hash })))
+    return { ...none, secret_hash: hash };
+  if (open || checked)
+    throw problem("unauthenticated", `The secret of the agent "${agent_id}" is not right.`, { field: "secret" });
+  if (actor.kind === "key") throw problem("forbidden", `The API key "${actor.name}" may not register the agent "${agent_id}".`);
+  throw problem(
+    "unauthenticated",
+    `Send the secret of the agent "${agent_id}", or an API key with the scope agent: \`Authorization: Bearer <key>\`.`,
+    { field: "secret" },
+  );
+}
+
+const mayRegister = ({ kind, scopes, agents }: Actor, agentId: string): boolean =>
+  kind === "key" && scopes.includes("agent") && (agents?.includes(agentId) ?? true);
+
 /** The session of a call, counted against the agent's rate limit. */
-export async function requireSession(sql: Sql, limits: Limits, sessionId: string): Promise<Session> {
-  const session = await findSession(sql, hashOf(sessionId));
+export async function requireSession(sql: Sql, { limits, keys }: SessionOptions, sessionId: string): Promise<Session> {
+  const session = await findSession(sql, hashOf(sessionId), keys.configured);
   if (!session)
     throw problem("unauthenticated", "The session is unknown, has expired or was revoked. Call RegisterAgent for a new one.");
   await limits.count(session.agent_id, session.trust_level);

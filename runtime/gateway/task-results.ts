@@ -6,7 +6,7 @@ import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { findHeld, type Session } from "./queries.ts";
 
-/** What becomes of the executions that connected agents hold. */
+/** Ends the executions that connected agents hold. */
 export interface TaskResults {
   complete(session: Session, executionId: string, result: string): Promise<void>;
   fail(session: Session, executionId: string, error: string, retryable: boolean): Promise<void>;
@@ -24,7 +24,7 @@ export function taskResults({ sql, bus, alarm, ...retries }: TaskResultParts): T
   const open = async (session: Session, executionId: string) => {
     const task = await findHeld(sql, session.id_hash, executionId);
     if (!task) {
-      const why = "it was completed, given back, or its lease has ended";
+      const why = "it was completed, went back to the queue, or its lease expired";
       throw problem("not_found", `This session holds no execution ${executionId}: ${why}.`, { field: "execution_id" });
     }
     const write = async (change: Parameters<typeof writeChanges>[1][number]) => (await writeChanges(sql, [change]))[0] === true;
@@ -33,7 +33,7 @@ export function taskResults({ sql, bus, alarm, ...retries }: TaskResultParts): T
   const close = async (transcript: Transcript, id: string, patch: Parameters<Transcript["flush"]>[0]) => {
     await transcript.flush(patch).catch((error) => {
       if (!(error instanceof LeaseLost)) throw error;
-      const message = `The lease of the execution ${id} has ended; somebody else has it now.`;
+      const message = `The lease of the execution ${id} expired, and the execution went back to the queue.`;
       throw problem("not_found", message, { field: "execution_id" });
     });
     await bus.publish("queue");
@@ -43,7 +43,7 @@ export function taskResults({ sql, bus, alarm, ...retries }: TaskResultParts): T
   return {
     complete: async (session, executionId, result) => {
       const { task, transcript } = await open(session, executionId);
-      // As if the LLM had answered: whoever takes the execution up next finds the answer and posts it.
+      // Recorded like an answer of the LLM: the worker that claims the execution next posts it.
       transcript.add({
         kind: "model",
         state: "succeeded",

@@ -1,43 +1,43 @@
 import type { HandedOver, Session } from "./queries.ts";
 
-/** One call of ReceiveTasks: what waits to be sent, and what its agent has not finished. */
+/** One call of ReceiveTasks: the tasks to send, and those that the agent has not finished. */
 export class TaskStream {
   readonly id: string;
   readonly session: Session;
-  /** Ids of the executions that the agent has not finished, those that wait to be sent included. */
+  /** Ids of the executions that the agent has not finished, including those not sent yet. */
   readonly held = new Set<string>();
-  readonly #most: number;
+  readonly #maxHeld: number;
   readonly #waiting: HandedOver[] = [];
   #ended: Error | null = null;
-  #rouse = () => {};
+  #wake = () => {};
 
-  constructor(id: string, session: Session, most: number) {
+  constructor(id: string, session: Session, maxHeld: number) {
     this.id = id;
     this.session = session;
-    this.#most = Math.max(1, most);
+    this.#maxHeld = Math.max(1, maxHeld);
   }
 
-  /** How many more it may be given. */
+  /** How many more executions it takes. */
   get room(): number {
-    return this.#ended ? 0 : this.#most - this.held.size;
+    return this.#ended ? 0 : this.#maxHeld - this.held.size;
   }
 
   give(one: HandedOver): void {
     this.held.add(one.id);
     this.#waiting.push(one);
-    this.#rouse();
+    this.#wake();
   }
 
-  /** The reader is told `error` in place of what waits. */
+  /** Ends the stream: its reader gets `error` instead of further tasks. */
   end(error: Error): void {
     this.#ended = error;
-    this.#rouse();
+    this.#wake();
   }
 
-  /** What it is given, one by one as they are read, until `signal` is aborted. */
+  /** Its executions, one at a time, until `signal` is aborted. */
   async *until(signal: AbortSignal): AsyncGenerator<HandedOver> {
-    const rouse = () => this.#rouse();
-    signal.addEventListener("abort", rouse, { once: true });
+    const wake = () => this.#wake();
+    signal.addEventListener("abort", wake, { once: true });
     try {
       while (!signal.aborted) {
         if (this.#ended) throw this.#ended;
@@ -45,11 +45,11 @@ export class TaskStream {
         if (next) yield next;
         else
           await new Promise<void>((done) => {
-            this.#rouse = done;
+            this.#wake = done;
           });
       }
     } finally {
-      signal.removeEventListener("abort", rouse);
+      signal.removeEventListener("abort", wake);
     }
   }
 }

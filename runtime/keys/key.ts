@@ -7,8 +7,8 @@ export const newKey = (): string => `sbx_${randomBytes(32).toString("base64url")
 export const hintOf = (key: string): string => `${key.slice(0, 8)}…`;
 
 /**
- * What is stored and looked up. A plain SHA-256: slow hashes protect what people make up and others can guess, and nobody
- * guesses 256 random bits; a slow one would only make every request slow. Comparing digests by lookup tells a caller
- * nothing about a key either, since nobody can steer a digest.
+ * What is stored and looked up. A plain SHA-256: a slow hash protects secrets that can be guessed, which 256 random bits
+ * cannot; it would only slow down every request. A lookup by digest reveals nothing about a key by its timing, because a
+ * caller cannot choose the digest.
  */
 export const hashOf = (key: string): Buffer => createHash("sha256").update(key).digest();

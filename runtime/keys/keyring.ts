@@ -5,31 +5,37 @@ import type { Actor } from "../platform/operation.ts";
 import { hashOf } from "./key.ts";
 import { allKeys, type KeyScope, markUsed, type StoredKey } from "./queries.ts";
 
-/** The keys that are good now: those of `API_KEYS`, and those in the database. */
+/** The valid API keys: those of `API_KEYS`, and those in the database. */
 export interface Keyring {
-  /** Whether no key was ever made, so that everybody is served; as of the last look. */
+  /** Whether there never was a key, so that every request is served; as of the last read. */
   readonly open: boolean;
-  /** The same, after a look where the last one is older than a moment. */
+  /** The same, from a view that is at most two seconds old. */
   isOpen(): Promise<boolean>;
   find(key: string): Promise<Actor | undefined>;
+  /** SHA-256 of each key of `API_KEYS`, in hexadecimal. */
+  readonly configured: readonly string[];
 }
 
-/** Oldest view of the keys that is trusted: what a lost notification, or the command line, can be late by. */
-const trustMs = 2_000;
+/** Maximum age of the view of the keys, milliseconds: a notice may be lost, and the command line sends none. */
+const maxAgeMs = 2_000;
 
 const implied: Record<KeyScope, readonly KeyScope[]> = {
   read: ["read"],
   write: ["read", "write"],
-  admin: ["read", "write", "admin"],
+  admin: ["agent", "read", "write", "admin"],
+  agent: ["agent"],
 };
-const actor = (name: string, scopes: readonly KeyScope[]): Actor => ({
-  kind: "key",
-  name,
+const actor = (name: string, key_hash: string, scopes: readonly KeyScope[], agents: readonly string[] | null = null): Actor => ({
+  ...{ kind: "key", name, key_hash, agents },
   scopes: [...new Set(scopes.flatMap((scope) => implied[scope]))],
 });
+/** Keys of `API_KEYS` have no names. */
+const configuredName = "API_KEYS";
+const hexOf = (key: string): string => hashOf(key).toString("hex");
+const hasExpired = ({ expires_at }: StoredKey): boolean => expires_at !== null && Date.parse(expires_at) <= Date.now();
 
 export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: readonly string[]): Promise<Keyring> {
-  const fixed = new Map(configured.map((key) => [hashOf(key).toString("hex"), actor("API_KEYS", ["admin"])]));
+  const fixed = new Map(configured.map((key) => [hexOf(key), actor(configuredName, hexOf(key), ["admin"])]));
   let stored = new Map<string, StoredKey>();
   let ever = false;
   let readAt = 0;
@@ -39,26 +45,28 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     const began = performance.now();
     const all = await allKeys(sql);
     stored = new Map(all.filter((key) => !key.revoked).map((key) => [key.hash, key]));
-    if (!ever && all.length > 0 && readAt > 0 && fixed.size === 0) log.info("an API key was made: requests need one from now on");
+    if (!ever && all.length > 0 && readAt > 0 && fixed.size === 0)
+      log.info("the first API key was created: requests need a key from now on");
     ever ||= all.length > 0;
     readAt = began;
   };
-  /** One look at a time; whoever asks meanwhile waits for the same. */
+  /** One read at a time; concurrent callers wait for the same one. */
   const look = () => {
     reading ??= read().finally(() => {
       reading = null;
     });
     return reading;
   };
-  const fresh = () => (performance.now() - readAt > trustMs ? look() : undefined);
+  const fresh = () => (performance.now() - readAt > maxAgeMs ? look() : undefined);
 
-  // A look that is under way may have missed the change: another one follows it.
+  // A read in progress may have missed the change, so another one follows it.
   bus.on("keys", async () => {
     await reading?.catch(() => {});
     await look();
   });
   await look();
   return {
+    configured: [...fixed.keys()],
     get open() {
       return fixed.size === 0 && !ever;
     },
@@ -68,17 +76,17 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
       return !ever;
     },
     async find(key) {
-      const hash = hashOf(key).toString("hex");
+      const hash = hexOf(key);
       const known = fixed.get(hash);
       if (known) return known;
       await fresh();
       const row = stored.get(hash);
-      if (!row) return undefined;
+      if (!row || hasExpired(row)) return undefined;
       if (row.last_used_at === null || Date.now() - Date.parse(row.last_used_at) > 60_000) {
         stored.set(hash, { ...row, last_used_at: new Date().toISOString() });
-        markUsed(sql, row.id).catch((error) => log.warn("the use of an API key was not noted", { key: row.name, error }));
+        markUsed(sql, row.id).catch((error) => log.warn("failed to record the use of an API key", { key: row.name, error }));
       }
-      return actor(row.name, row.scopes);
+      return actor(row.name, hash, row.scopes, row.agent_ids);
     },
   };
 }

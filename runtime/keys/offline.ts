@@ -1,7 +1,8 @@
+import { recordChanges } from "../audit/record-changes.ts";
 import type { Bound } from "../platform/operation.ts";
 import { keyOperations } from "./operations.ts";
 
-/** The operations on keys for a command that has the database and no service around it. */
-export const offlineKeyOperations = (): Bound[] =>
-  // Running replicas look by themselves within seconds, so nobody need be told.
-  keyOperations({ publish: async () => {} });
+/** The operations on keys for a command that works on the database without a running service. */
+export const offlineKeyOperations = (failed: (error: unknown) => void): Bound[] =>
+  // Running replicas read the keys again within seconds, so no notice is needed.
+  recordChanges(keyOperations({ publish: async () => {} }), failed);

@@ -1,18 +1,22 @@
 import * as keys from "@signalbox/schema/keys";
+import type { Input } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Bus } from "../platform/bus.ts";
+import type { Queryable } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { hashOf, hintOf, newKey } from "./key.ts";
-import { insertKey, listKeys, revokeKey } from "./queries.ts";
+import { findAbsentAgent, insertKey, listKeys, revokeKey } from "./queries.ts";
 
-/** Changes are published before they are answered; another replica that misses it looks by itself within seconds. */
+/** Changes are published before they are answered. A replica that misses the notice reads the keys again within seconds. */
 export function keyOperations(bus: Pick<Bus, "publish">): Bound[] {
   return [
     handle(keys.list, (page, { sql }) => listKeys(sql, page)),
-    handle(keys.create, async ({ name, scopes }, { sql }) => {
+    handle(keys.create, async ({ name, scopes, ...bounds }, { sql }) => {
+      const { agent_ids, expires_at } = await checkBounds(sql, { scopes, ...bounds });
       const key = newKey();
-      const row = await insertKey(sql, { name, key_hash: hashOf(key), hint: hintOf(key), scopes: [...new Set(scopes)] });
-      if (!row) throw problem("conflict", `name: a key "${name}" is in use already`, { field: "name" });
+      const secret = { key_hash: hashOf(key), hint: hintOf(key) };
+      const row = await insertKey(sql, { name, ...secret, scopes: [...new Set(scopes)], agent_ids, expires_at });
+      if (!row) throw problem("conflict", `name: the name "${name}" belongs to another key in use`, { field: "name" });
       await bus.publish("keys");
       return { ...row, key };
     }),
@@ -22,4 +26,15 @@ export function keyOperations(bus: Pick<Bus, "publish">): Bound[] {
       return {};
     }),
   ];
+}
+
+/** Until when a key works and which agents it may register. Throws `bad_request`. */
+async function checkBounds(sql: Queryable, { scopes, agent_ids, expires_at }: Omit<Input<typeof keys.create>, "name">) {
+  if (expires_at && Date.parse(expires_at) <= Date.now())
+    throw problem("bad_request", "expires_at: must be in the future", { field: "expires_at" });
+  if (agent_ids && !scopes.includes("agent"))
+    throw problem("bad_request", "agent_ids: needs the scope agent among scopes", { field: "agent_ids" });
+  const absent = agent_ids ? await findAbsentAgent(sql, agent_ids) : undefined;
+  if (absent !== undefined) throw problem("bad_request", `agent_ids: there is no agent "${absent}"`, { field: "agent_ids" });
+  return { agent_ids: agent_ids ? [...new Set(agent_ids)] : null, expires_at: expires_at ?? null };
 }

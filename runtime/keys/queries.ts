@@ -5,7 +5,7 @@ import type { Queryable } from "../platform/database/client.ts";
 export type ApiKey = Output<typeof list>["items"][number];
 export type KeyScope = ApiKey["scopes"][number];
 
-const columns = (sql: Queryable) => sql`id, name, hint, scopes, created_at, last_used_at, revoked_at`;
+const columns = (sql: Queryable) => sql`id, name, hint, scopes, agent_ids, expires_at, created_at, last_used_at, revoked_at`;
 
 export async function listKeys(
   sql: Queryable,
@@ -16,10 +16,17 @@ export async function listKeys(
   return { items, total: count.total };
 }
 
-/** `undefined` where a key in use has the name. */
+/** `undefined` if a key in use has the name. */
 export async function insertKey(
   sql: Queryable,
-  key: { name: string; key_hash: Buffer; hint: string; scopes: KeyScope[] },
+  key: {
+    name: string;
+    key_hash: Buffer;
+    hint: string;
+    scopes: KeyScope[];
+    agent_ids: string[] | null;
+    expires_at: string | null;
+  },
 ): Promise<ApiKey | undefined> {
   const [row] = await sql<ApiKey[]>`
     insert into api_keys ${sql(key)} on conflict (name) where revoked_at is null do nothing returning ${columns(sql)}`;
@@ -30,19 +37,30 @@ export async function revokeKey(sql: Queryable, id: number): Promise<boolean> {
   return (await sql`update api_keys set revoked_at = now() where id = ${id} and revoked_at is null`).count > 0;
 }
 
-/** Every key that was ever made, as a check of requests needs it. */
+/** The first of these agents that does not exist. */
+export async function findAbsentAgent(sql: Queryable, ids: readonly string[]): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from unnest(${ids as string[]}::text[]) with ordinality given (id, n)
+    where not exists (select 1 from agents a where a.id = given.id) order by n limit 1`;
+  return row?.id;
+}
+
+/** A key as requests are checked by it. */
 export interface StoredKey {
   readonly id: number;
   readonly name: string;
   /** SHA-256 in hexadecimal. */
   readonly hash: string;
   readonly scopes: readonly KeyScope[];
+  readonly agent_ids: readonly string[] | null;
+  readonly expires_at: string | null;
   readonly revoked: boolean;
   readonly last_used_at: string | null;
 }
+/** Every key that was ever made, including revoked ones. */
 export const allKeys = (sql: Queryable): Promise<StoredKey[]> =>
   sql<StoredKey[]>`
-    select id, name, encode(key_hash, 'hex') as hash, scopes, revoked_at is not null as revoked, last_used_at from api_keys order by id`;
+    select id, name, encode(key_hash, 'hex') as hash, scopes, agent_ids, expires_at, revoked_at is not null as revoked, last_used_at from api_keys order by id`;
 
 export async function markUsed(sql: Queryable, id: number): Promise<void> {
   await sql`update api_keys set last_used_at = now() where id = ${id} and (last_used_at is null or last_used_at < now() - interval '1 minute')`;

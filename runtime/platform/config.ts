@@ -124,12 +124,25 @@ export const variables = {
   // A template whose variables were empty must not open the API.
   API_KEYS: items
     .refine((keys) => keys.length > 0, "contains no key; unset it to use no API keys")
+    .refine(
+      (keys) => keys.every((key) => key.length >= 16),
+      "contains a key of fewer than 16 characters; create one with: openssl rand -hex 32",
+    )
     .default([])
     .describe(
       "API keys with all scopes, comma-separated. Default: none; the API is then open and the service listens on 127.0.0.1.",
     ),
   MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Maximum size of an API request body, in bytes."),
   MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Maximum size of a webhook body, in bytes."),
+  MAX_UNCHECKED_WEBHOOK_BYTES: whole(5_242_880, 1024, 1 << 30).describe(
+    "Maximum size of a webhook body that needs no secret or signature, in bytes. Default: `MAX_WEBHOOK_BYTES` if set, otherwise 5 MiB.",
+  ),
+  MAX_INFLIGHT_BODY_BYTES: whole(268_435_456, 1024, 2 ** 40).describe(
+    "Maximum number of bytes of request bodies held at the same time. Further requests are answered 503.",
+  ),
+  WEBHOOK_REPLAY_HOURS: whole(0, 0, 8760).describe(
+    "Hours in which a signed webhook with the same body is a duplicate, whatever its delivery id. 0 turns the check off.",
+  ),
   EXECUTION_RETRY_LIMIT: whole(2, 0, 100).describe("Maximum number of retries of an execution after a temporary error."),
   EXECUTION_RETRY_DELAY_SECONDS: whole(5, 0, 86_400).describe(
     "Seconds before the first retry of an execution. The delay doubles with each retry.",
@@ -144,6 +157,15 @@ export const variables = {
     )
     .describe(
       "Key that encrypts stored credentials: 32 bytes in hexadecimal or base64. Several keys, comma-separated, allow rotation: the first encrypts, all decrypt.",
+    ),
+  ALLOWED_HOSTS: list
+    .transform((names) => names.map((name) => name.toLowerCase().replace(/\.$/, "")))
+    .refine(
+      (names) => names.every((name) => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)),
+      "must be DNS names without ports, comma-separated",
+    )
+    .describe(
+      "DNS names that requests may use while there are no API keys, comma-separated. IP addresses, `localhost` and names without a dot are always allowed.",
     ),
   TRUSTED_PROXIES: networks.describe("Networks of the reverse proxies whose `X-Forwarded-For` is trusted, comma-separated."),
   ALLOW_PRIVATE_ADDRESSES: networks.describe("Private networks that URLs given by users may reach, comma-separated."),
@@ -227,7 +249,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(environment: Environment = process.env, file = ".env"): Config {
   const merged = readEnvironment(environment, file);
   return Object.freeze({
-    ...parse(schema, merged),
+    ...parse(schema, { ...uncheckedLimit(merged), ...merged }),
     connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
     pluginSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
     unreadPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
@@ -262,7 +284,7 @@ function readText(file: string): string {
   }
 }
 
-function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, string>>): z.output<S> {
+function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, string | undefined>>): z.output<S> {
   const parsed = known.safeParse(merged);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map((issue) => {
@@ -271,6 +293,10 @@ function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, 
   });
   throw new ConfigError(lines.join("\n"));
 }
+
+/** A larger or smaller MAX_WEBHOOK_BYTES is meant for every webhook. */
+const uncheckedLimit = ({ MAX_WEBHOOK_BYTES: given }: Readonly<Record<string, string>>) =>
+  variables.MAX_WEBHOOK_BYTES.safeParse(given).success && given !== undefined ? { MAX_UNCHECKED_WEBHOOK_BYTES: given } : {};
 
 /** Whether a variable's value must never be shown. */
 export const isSecret = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD|DATABASE_URL|REDIS_URL/.test(name);

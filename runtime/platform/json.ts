@@ -1,5 +1,30 @@
-/** How deep a JSON text may be nested. Deeper ones parse, but overflow the stack when they are written again. */
-export const maxDepth = 500;
+/** How deep a JSON text from outside may be nested. */
+export const maxDepth = 200;
+
+const [quote, backslash, open, close] = [34, 92, [91, 123], [93, 125]] as const;
+
+/** Whether arrays and objects in a JSON text are nested deeper than `most`. Stops there, and builds nothing. */
+export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
+  let depth = 0;
+  for (let i = 0; i < utf8.length; i++) {
+    const byte = utf8[i];
+    if (byte === quote) i = endOfString(utf8, i);
+    else if (byte === open[0] || byte === open[1]) {
+      if (++depth > most) return true;
+    } else if (byte === close[0] || byte === close[1]) depth--;
+  }
+  return false;
+}
+
+/** Index of the quote that ends the string beginning at `start`. */
+function endOfString(utf8: Uint8Array, start: number): number {
+  for (let end = utf8.indexOf(quote, start + 1); end >= 0; end = utf8.indexOf(quote, end + 1)) {
+    let first = end;
+    while (utf8[first - 1] === backslash) first--;
+    if ((end - first) % 2 === 0) return end;
+  }
+  return utf8.length;
+}
 
 /** Deepest nesting of arrays and objects in a JSON text, counted without parsing it. */
 export function depthOf(text: string): number {
@@ -28,4 +53,26 @@ export function storable<T>(value: T): T {
   if (Array.isArray(value)) return value.map(storable) as T;
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [storableText(name), storable(member)])) as T;
+}
+
+/** What a text is that is no JSON from outside: not UTF-8, nested too deep, or not valid at a position. */
+export type JsonFault = { readonly fault: "utf8" | "depth" } | { readonly fault: "syntax"; readonly at: string | null };
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+export function readJson(bytes: Uint8Array): { readonly value: unknown } | JsonFault {
+  // First: a text of a million brackets is refused after the first few.
+  if (isDeeperThan(maxDepth, bytes)) return { fault: "depth" };
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return { fault: "utf8" };
+  }
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    // V8 quotes the text around the fault; only the position is of use to the sender.
+    return { fault: "syntax", at: /position \d+( \(line \d+ column \d+\))?/.exec(String(error))?.[0] ?? null };
+  }
 }

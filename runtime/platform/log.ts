@@ -9,7 +9,7 @@ export interface Log {
   with(fields: Fields): Log;
 }
 
-/** Writes one JSON object per line to standard error, or, to a terminal, one readable line. */
+/** Writes one JSON object per line to standard error, or one readable line to a terminal. Control characters are escaped. */
 export function createLog(options: { pretty: boolean; write?: (line: string) => void }, fields: Fields = {}): Log {
   const write = options.write ?? toStandardError;
   const emit = (level: LogLevel, message: string, more: Fields = {}) => {
@@ -17,7 +17,7 @@ export function createLog(options: { pretty: boolean; write?: (line: string) => 
     write(
       options.pretty
         ? readable(level, message, all)
-        : JSON.stringify({ time: new Date().toISOString(), level, message, ...plain(all) }),
+        : visible(JSON.stringify({ time: new Date().toISOString(), level, message, ...plain(all) })),
     );
   };
   return {
@@ -34,7 +34,7 @@ const flush = () => {
   lines = "";
   if (all !== "") process.stderr.write(all);
 };
-/** What one turn of the event loop writes, in one write: each blocks until its reader has room. */
+/** Joins the lines of one turn of the event loop into one write, because each write blocks until its reader has room. */
 export function toStandardError(line: string): void {
   if (lines === "") setImmediate(flush);
   lines += `${line}\n`;
@@ -42,11 +42,34 @@ export function toStandardError(line: string): void {
 process.on("exit", flush);
 
 function readable(level: LogLevel, message: string, fields: Fields): string {
-  const tail = Object.entries(plain(fields)).map(
-    ([name, value]) => ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
-  );
-  return `${new Date().toISOString().slice(11, 23)} ${level === "info" ? "" : `${level.toUpperCase()} `}${message}${tail.join("")}`;
+  const tail = Object.entries(fields).map(([name, value]) => ` ${visible(name)}=${shown(value)}`);
+  const time = new Date().toISOString().slice(11, 23);
+  return `${time} ${level === "info" ? "" : `${level.toUpperCase()} `}${visible(message)}${tail.join("")}`;
 }
+
+function shown(value: unknown): string {
+  if (value instanceof Error) return shownError(value);
+  return visible(typeof value === "string" ? value : (JSON.stringify(value) ?? String(value)));
+}
+
+/** The frames of a stack keep their lines; the message before them may be anyone's text. */
+function shownError({ name, message, stack = "" }: Error): string {
+  const head = message === "" ? name : `${name}: ${message}`;
+  if (!stack.startsWith(head)) return visible(stack || head);
+  const frames = stack.slice(head.length).split("\n").map(visible);
+  return visible(head) + frames.join("\n");
+}
+
+/**
+ * Control characters (C0, DEL, C1), line separators and bidirectional marks: a terminal obeys some, and others forge lines
+ * or hide text.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what they are looked for with
+const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** A text in which nothing acts on a terminal: `\u001b` instead of the escape character. */
+export const visible = (text: string): string =>
+  text.replace(control, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** Errors as their text: an Error is `{}` to JSON. */
 const plain = (fields: Fields): Record<string, unknown> =>

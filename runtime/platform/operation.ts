@@ -5,19 +5,27 @@ import type { Sql } from "./database/client.ts";
 import { issueText } from "./issue-text.ts";
 import type { Log } from "./log.ts";
 
-/** Who calls: the holder of an API key, or, while no keys are configured, whoever can reach the loopback address. */
+/** Who calls: the holder of an API key, or anyone who can reach the service while there are no keys. */
 export interface Actor {
   readonly kind: "key" | "anonymous";
   readonly name: string;
   readonly scopes: readonly Exclude<Scope, "open">[];
+  /** SHA-256 of the API key, in hexadecimal. */
+  readonly key_hash?: string;
+  /** Agents that the key may register; null or absent: all. */
+  readonly agents?: readonly string[] | null;
 }
 
 export interface Context {
   readonly sql: Sql;
   readonly log: Log;
   readonly actor: Actor;
-  /** Aborted when the caller goes away or its deadline passes. */
+  /** Aborted when the caller disconnects or its deadline passes. */
   readonly signal: AbortSignal;
+  /** Address of the caller; `null` if unknown. */
+  readonly address?: () => string | null;
+  /** Id that the caller gave to the request. */
+  readonly request_id?: string | undefined;
 }
 
 type Handler<O extends Operation> = (

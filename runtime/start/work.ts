@@ -37,12 +37,16 @@ export async function startWork(foundations: Foundations, plugins: Plugins, agen
     if (worker && worker.running() < config.WORKER_CONCURRENCY) worker.wake();
     else bus.publish("queue").catch((error) => log.warn("failed to wake other replicas", { error }));
   };
-  const dispatcher = createDispatcher({ sql, routing, wake, warn, log, concurrency: parallel(4) });
+  const dispatcher = createDispatcher({
+    ...{ sql, routing, wake, warn, log },
+    concurrency: parallel(4),
+    replayHours: config.WEBHOOK_REPLAY_HOURS,
+  });
   const deferred = createDeferred(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
   closing.add(() => deferred.close());
   const receiver = createReceiver({
     ...{ accounts, rules, evaluator, dispatcher, deferred, log, warn },
-    connectionBySlug: connections.bySlug,
+    ...{ connectionBySlug: connections.bySlug, environment: connections.environment },
   });
   readDeferred(deferred, receiver, manager);
   const scheduler = works ? startBackground(foundations, plugins, agents, receiver, closing) : null;

@@ -6,7 +6,9 @@ import { get as health } from "@signalbox/schema/health";
 import { problem } from "@signalbox/schema/problem";
 import { type Config, ConfigError, StartError } from "../platform/config.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { createLargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
+import { clientAddress } from "../platform/network/client-address.ts";
 import type { Exposure } from "../platform/network/exposure.ts";
 import { parseNetworks } from "../platform/network/networks.ts";
 import type { Bound } from "../platform/operation.ts";
@@ -15,11 +17,12 @@ import type { RouteEntry } from "../plugins/host.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import { grpcRoutes } from "./grpc/routes.ts";
-import { connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
+import { type AddressOf, connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
 import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
+import { BodyBudget } from "./http/body.ts";
 import { answerClientErrors } from "./http/client-error.ts";
-import { crossSite } from "./http/cross-site.ts";
+import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountPluginRoutes } from "./http/plugin-routes.ts";
 import { mountWebhooks } from "./http/webhook.ts";
@@ -37,7 +40,7 @@ export interface ServeOptions {
   readonly exposure: Exposure;
   /** Whether there are no API keys, at this moment. */
   readonly keyring: { readonly open: boolean };
-  /** Whether all that the service needs answers, for gRPC's health service. */
+  /** Whether everything that the service needs answers, for gRPC's health service. */
   readonly ready: () => Promise<boolean>;
 }
 
@@ -45,53 +48,68 @@ export interface ServeOptions {
 export async function serve(serving: ServeOptions) {
   const { config, receiver, tools, pluginRoutes, sql, log, authenticate, exposure, keyring, ready } = serving;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
+  const budget = new BodyBudget(config.MAX_INFLIGHT_BODY_BYTES);
+  const json = createLargeJson();
+  const trusted = parseNetworks(config.TRUSTED_PROXIES);
+  const addressOf: AddressOf = ({ socket, headers }) =>
+    clientAddress(socket.remoteAddress, [headers["x-forwarded-for"] ?? []].flat().join(","), trusted);
   const bound = worksOnly ? serving.bound.filter(({ op }) => op === health) : serving.bound;
   const options: HttpOptions = {
     ...{ bound, authenticate, log, version },
-    // Most operations never look at the signal, and making one costs as much as the rest of a small request.
+    // Few operations read the signal, and creating one costs as much as the rest of a small request.
     context: (request, actor) => ({
       ...{ sql, log, actor },
       get signal() {
         return request.signal;
       },
+      get request_id() {
+        return requestIdOf(request);
+      },
     }),
     maxBodyBytes: config.MAX_BODY_BYTES,
+    budget,
   };
   const app = createApp(options);
   if (worksOnly) app.all("*", (c) => refuse(c, problem("unavailable", onlyWorks)));
   else {
     mountMcp(app, tools, options);
     mountPluginRoutes(app, pluginRoutes, options);
-    mountWebhooks(app, receiver, { maxBytes: config.MAX_WEBHOOK_BYTES, trusted: parseNetworks(config.TRUSTED_PROXIES) });
+    const limits = { maxBytes: config.MAX_WEBHOOK_BYTES, maxUncheckedBytes: config.MAX_UNCHECKED_WEBHOOK_BYTES };
+    mountWebhooks(app, receiver, { ...limits, budget, json, trusted });
     mountDocs(app);
   }
 
-  const { hostname, local } = exposure;
+  const { hostname } = exposure;
   const routes = grpcRoutes(bound, { authenticate, sql, log });
   const shutdown = new AbortController();
-  // On Node the lighter classes halve what a small answer costs; on Deno its own server would refuse them.
+  // On Node the lighter classes halve the cost of a small answer; Deno's own server would refuse them.
   const fallback = getRequestListener((request, env) => app.fetch(request, env as object), {
     overrideGlobalObjects: !("Deno" in globalThis),
   }) as NodeHandler;
-  const handler = connectHandler({ routes, shutdownSignal: shutdown.signal, fallback });
-  // Here, so that Connect and gRPC-Web are guarded too. The other port speaks HTTP/2 only: browsers want TLS for that, whose
-  // certificate stops a rebound name, and its content types stop a page of another site.
-  const http = createServer({ requireHostHeader: false }, (request, response) => {
+  const handler = connectHandler({ routes, shutdownSignal: shutdown.signal, fallback, addressOf });
+  const allowedHosts = new Set(config.ALLOWED_HOSTS);
+  // Judged here, so that Connect and gRPC-Web are guarded, too. The other port speaks HTTP/2 only, which browsers speak over
+  // TLS only: its certificate stops a rebound name, and its content types stop a page of another site.
+  const http = createServer({ ...timeouts, requireHostHeader: false }, (request, response) => {
+    for (const [name, value] of safeHeaders) response.setHeader(name, value);
+    const { headers, rawHeaders, method = "", url: target = "" } = request;
     // Node itself would answer without a body, and refuse the HTTP/1.0 of a load balancer's probe, too.
-    if (request.headers.host === undefined && request.httpVersion !== "1.0")
+    if (headers.host === undefined && request.httpVersion !== "1.0")
       return turnAway(request, response, 400, "Host: the header is missing; HTTP/1.1 requires it.");
-    request.headers.host ??= "localhost";
-    const reason = keyring.open ? crossSite({ path: request.url ?? "", headers: request.headers }, local) : null;
-    if (reason === null) return handler(request, response);
-    return turnAway(request, response, 403, reason);
+    const ambiguous = ambiguousHost(target, rawHeaders);
+    if (ambiguous !== null) return turnAway(request, response, 400, ambiguous);
+    headers.host ??= "localhost";
+    const foreign = keyring.open ? crossSite({ method, target, headers }, allowedHosts) : null;
+    if (foreign !== null) return turnAway(request, response, 403, foreign);
+    return handler(request, response);
   });
   answerClientErrors(http);
   const drain = drainOf(http);
   const listening = new Promise<void>((done, fail) => http.once("error", fail).listen(config.PORT, hostname, done));
   await listening.catch(cannotListen("PORT", config.PORT));
-  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ready, ...tlsOf(config) }).catch(
+  const grpc = await startGrpc({ routes, host: hostname, port: config.GRPC_PORT, ready, addressOf, ...tlsOf(config) }).catch(
     async (error) => {
-      // The rest of what was opened is closed next: nothing may come in any more.
+      // The caller closes the rest next, so no request may arrive any more.
       await drain(0);
       return cannotListen("GRPC_PORT", config.GRPC_PORT)(error);
     },
@@ -102,25 +120,39 @@ export async function serve(serving: ServeOptions) {
   const close = async () => {
     const closed = drain(5_000);
     shutdown.abort();
+    json.close();
     await Promise.all([closed, grpc.close()]);
   };
   return { port, grpcPort: grpc.port, close };
 }
 
-const onlyWorks = "This replica only runs executions (SIGNALBOX_ROLE is worker) and answers /health. Ask one that serves.";
+/** Printable and short, so that it can stand in logs. */
+const requestIdOf = ({ headers }: Request) => /^[\w.:-]{1,100}$/.exec(headers.get("x-request-id") ?? "")?.[0];
 
-/** A taken port, one that needs root, or an address that is not this machine's: the operator's to mend. */
+/** No answer is read as another type than it says, or shown in a frame. */
+const safeHeaders = [
+  ["x-content-type-options", "nosniff"],
+  ["x-frame-options", "DENY"],
+] as const;
+
+/** A body has 30 s, see `body.ts`; these also end a sender that is slow with its headers, or with a body that was refused. */
+const timeouts = { headersTimeout: 20_000, requestTimeout: 40_000, connectionsCheckingInterval: 5_000 };
+
+const onlyWorks =
+  "This replica only runs executions (SIGNALBOX_ROLE is worker) and answers /health. Call a replica with the role all or api.";
+
+/** A port that is taken or needs root, or an address of another machine: the operator has to change the setting. */
 const cannotListen = (variable: string, port: number) => (error: NodeJS.ErrnoException) => {
   if (error.syscall !== "listen" && error.syscall !== "getaddrinfo") throw error;
   throw new StartError(`${error.syscall === "listen" ? variable : "HOST"}: cannot listen on port ${port}: ${error.message}`);
 };
 
-/** What an operator must know about who may do what. */
+/** Tells the operator who may do what. */
 function announce({ hostname, open, local }: Exposure, log: Log): void {
-  const way = "make a key with `signalbox keys create`, or set API_KEYS";
+  const advice = "create a key with `signalbox keys create`, or set API_KEYS";
   if (!open) return;
-  if (local) log.info(`there are no API keys: the API is open, on this machine only; to serve others ${way}`);
-  else log.warn(`there are no API keys and HOST is ${hostname}: whoever reaches this address may do everything; ${way}`);
+  if (local) log.info(`there are no API keys: the API is open, on this machine only; to serve others, ${advice}`);
+  else log.warn(`there are no API keys and HOST is ${hostname}: anyone who can reach this address may do everything; ${advice}`);
 }
 
 function turnAway(request: IncomingMessage, response: ServerResponse, status: number, error: string): void {
@@ -129,19 +161,19 @@ function turnAway(request: IncomingMessage, response: ServerResponse, status: nu
 }
 
 /**
- * Closes a server once the requests under way are answered, at the latest after `limitMs`. The server's own `close` also
- * waits for connections that nothing was asked on yet, which clients open in advance.
+ * Closes a server once the running requests are answered, at the latest after `limitMs`. The server's own `close` also waits
+ * for connections without a request, which clients open in advance.
  */
 function drainOf(server: Server): (limitMs: number) => Promise<void> {
-  let underWay = 0;
+  let running = 0;
   let closing = false;
   const closeIfIdle = () => {
-    if (closing && underWay === 0) server.closeAllConnections();
+    if (closing && running === 0) server.closeAllConnections();
   };
   server.on("request", (_, response) => {
-    underWay++;
+    running++;
     response.once("close", () => {
-      underWay--;
+      running--;
       closeIfIdle();
     });
   });

@@ -3,9 +3,9 @@ import * as watchdog from "@signalbox/schema/watchdog";
 import { handle } from "../platform/operation.ts";
 import { listEntries } from "./queries.ts";
 
-/** Disabled, an empty list would say that all is well. */
+/** While the watchdog is disabled, an empty list would suggest that all is well. */
 export const watchdogOperation = (enabled: boolean) =>
   handle(watchdog.list, async (filter, { sql }) => {
-    if (!enabled) throw problem("unavailable", "The watchdog keeps nothing: set WATCHDOG_ENABLED=true and start again.");
+    if (!enabled) throw problem("unavailable", "The watchdog is disabled. Set WATCHDOG_ENABLED=true and restart the service.");
     return listEntries(sql, filter);
   });

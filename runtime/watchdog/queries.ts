@@ -9,8 +9,16 @@ export async function insertEntry(
   level: WatchdogLevel,
   message: string,
   context: Record<string, unknown>,
-): Promise<void> {
-  await sql`insert into watchdog_logs (level, message, context) values (${level}, ${message}, ${JSON.stringify(context)}::text::jsonb)`;
+): Promise<number> {
+  const [row] = await sql<[{ id: number }]>`
+    insert into watchdog_logs (level, message, context) values (${level}, ${message}, ${JSON.stringify(context)}::text::jsonb)
+    returning id`;
+  return row.id;
+}
+
+/** Stores how often an entry's report was repeated. */
+export async function addToEntry(sql: Sql, id: number, count: number): Promise<void> {
+  await sql`update watchdog_logs set context = jsonb_set(context, '{count}', to_jsonb(${count}::int)) where id = ${id}`;
 }
 
 export type WatchdogEntry = Output<typeof list>["items"][number];
@@ -20,7 +28,7 @@ export async function listEntries(
   filter: { limit: number; offset: number; level?: WatchdogLevel | undefined; search?: string | undefined },
 ): Promise<{ items: WatchdogEntry[]; total: number }> {
   const level = filter.level === undefined ? sql`` : sql`and level = ${filter.level}`;
-  // The text is what is looked for, not a pattern.
+  // The text is searched for literally, not as a pattern.
   const pattern = `%${(filter.search ?? "").replace(/[\\%_]/g, "\\$&")}%`;
   const search = filter.search ? sql`and message ilike ${pattern}` : sql``;
   const where = sql`where true ${level} ${search}`;

@@ -1,17 +1,71 @@
 import type { Sql } from "../platform/database/client.ts";
 import { storable } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
-import { insertEntry, type WatchdogLevel } from "./queries.ts";
+import { addToEntry, insertEntry, type WatchdogLevel } from "./queries.ts";
 
-/** What an operator should hear of. Always logged; kept where `WATCHDOG_ENABLED`. Never throws, never delays its caller. */
+/** Reports what an operator should know. Always logs; stores an entry if `WATCHDOG_ENABLED`. Never throws or delays its caller. */
 export type Watchdog = (level: WatchdogLevel, message: string, context?: Record<string, unknown>) => void;
 
+/** Repetitions within this time become a count of the first entry, milliseconds. */
+const repeatMs = 60_000;
+/** How often counts are stored, milliseconds. */
+const flushMs = 1_000;
+/** Most different reports that are grouped at the same time; strangers choose some of their members. */
+const maxGroups = 1_000;
+
+interface Group {
+  readonly level: WatchdogLevel;
+  readonly message: string;
+  readonly context: Record<string, unknown>;
+  readonly until: number;
+  /** Id of the stored entry; `null` if none is stored. */
+  readonly entry: Promise<number | null>;
+  count: number;
+  stored: number;
+}
+
+/**
+ * Reports that strangers can cause at will are grouped by message, source and reason: one log line and one entry per minute,
+ * with a count.
+ */
 export function createWatchdog(sql: Sql, log: Log, enabled: boolean): Watchdog {
+  const groups = new Map<string, Group>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const failed = (error: unknown) => {
+    log.warn("failed to store a watchdog entry", { error });
+    return null;
+  };
+  const store = async (level: WatchdogLevel, message: string, context: Record<string, unknown>) =>
+    enabled ? insertEntry(sql, level, storable(message), storable(context)).catch(failed) : null;
+  const flush = async () => {
+    for (const [key, group] of groups) {
+      if (group.count > group.stored) {
+        group.stored = group.count;
+        const id = await group.entry;
+        if (id !== null) await addToEntry(sql, id, group.count).catch(failed);
+      }
+      if (group.until > Date.now()) continue;
+      groups.delete(key);
+      if (group.count > 1) log[group.level](`${group.message} (repeated)`, { ...group.context, count: group.count });
+    }
+    timer = undefined;
+    if (groups.size > 0) schedule();
+  };
+  const schedule = () => {
+    timer ??= setTimeout(() => void flush(), flushMs);
+    timer.unref();
+  };
   return (level, message, context = {}) => {
+    const key = JSON.stringify([level, message, context.source, context.reason]);
+    const group = groups.get(key);
+    if (group) {
+      group.count++;
+      return;
+    }
     log[level](message, context);
-    if (!enabled) return;
-    insertEntry(sql, level, storable(message), storable(context)).catch((error) =>
-      log.warn("watchdog entry not kept", { error }),
-    );
+    const entry = store(level, message, context);
+    if (context.reason === undefined || groups.size >= maxGroups) return;
+    groups.set(key, { level, message, context, until: Date.now() + repeatMs, entry, count: 1, stored: 1 });
+    schedule();
   };
 }

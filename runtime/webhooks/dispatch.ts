@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { receipt } from "@signalbox/schema/webhooks";
 import type { SourceEvent } from "@signalbox/sdk";
 import type { z } from "zod";
@@ -21,6 +22,8 @@ export interface Incoming {
   readonly event: SourceEvent;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+  /** Its source checked a secret or signature. */
+  readonly signed?: boolean;
   /** Login of the account that Signalbox posts as, where it is known. */
   readonly account: string | null;
   readonly replayOf?: string;
@@ -59,6 +62,8 @@ export interface DispatcherOptions {
   readonly wake: () => void;
   /** Writes of webhooks that may run at the same time. */
   readonly concurrency: number;
+  /** A signed body that arrived within so many hours before is a duplicate; 0: off. */
+  readonly replayHours: number;
   /** Writes a warning to the watchdog: a mapping does not do what its author meant. */
   readonly warn: Report;
   readonly log: Pick<Log, "info">;
@@ -74,8 +79,8 @@ class EventDispatcher implements Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#storeWebhook = storeIn(options.sql, options.concurrency);
-    this.#storeInOrder = storeIn(options.sql, 1);
+    this.#storeWebhook = storeIn(options, options.concurrency);
+    this.#storeInOrder = storeIn(options, 1);
   }
 
   async accept(incoming: Incoming): Promise<Receipt> {
@@ -89,13 +94,14 @@ class EventDispatcher implements Dispatcher {
   }
 
   async #decideAndStore(incoming: Incoming): Promise<{ arrival: Arrival; earlier: string | null }> {
-    const { routing, warn } = this.#options;
+    const { routing, warn, replayHours } = this.#options;
     const reason = reasonToDiscard(incoming);
     const matching = incoming.matching && !reason ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
     const { inOrder } = incoming;
     const decideAndStore = async () => {
-      const arrival = decide(incoming, reason, [...new Set(named)], routing, warn);
+      const digest = replayHours > 0 && incoming.signed ? digestOf(incoming.body) : null;
+      const arrival = { ...decide(incoming, reason, [...new Set(named)], routing, warn), digest };
       const store = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
       return { arrival, earlier: await store(arrival) };
     };
@@ -106,22 +112,24 @@ class EventDispatcher implements Dispatcher {
 /** Stores an event with its executions; answers the id of the event that it duplicates, else `null`. */
 type Store = (arrival: Arrival) => Promise<string | null>;
 
-const storeIn = (sql: Sql, concurrency: number): Store =>
-  batch((arrivals: Arrival[]) => storeAll(sql, arrivals), {
+const storeIn = ({ sql, replayHours }: DispatcherOptions, concurrency: number): Store =>
+  batch((arrivals: Arrival[]) => storeAll(sql, arrivals, replayHours), {
     ...{ maxItems: 64, beside: 8, maxSize: 4_000_000, concurrency },
     // Each execution has a copy of the text that its agent reads.
     sizeOf: ({ event, content, executions }) => event.body.byteLength + content.length * executions.length,
   });
 
 /** `null` for each event that is new, else the id of the earlier one. */
-async function storeAll(sql: Sql, arrivals: readonly Arrival[]): Promise<(string | null)[]> {
-  const stored = await insertArrivals(sql, arrivals);
+async function storeAll(sql: Sql, arrivals: readonly Arrival[], replayHours: number): Promise<(string | null)[]> {
+  const stored = await insertArrivals(sql, arrivals, replayHours);
   return Promise.all(
-    arrivals.map(async ({ event }) =>
-      stored.has(event.id) ? null : ((await findEarlier(sql, event)) ?? Promise.reject(lost(event))),
+    arrivals.map(async ({ event, digest }) =>
+      stored.has(event.id) ? null : ((await findEarlier(sql, event, digest)) ?? Promise.reject(lost(event))),
     ),
   );
 }
+
+const digestOf = (body: Uint8Array): string => createHash("sha256").update(body).digest("hex");
 
 const lost = (event: NewEvent) => new Error(`event ${event.id} was not stored, and no earlier event with its keys exists`);
 

@@ -18,6 +18,8 @@ export interface MappingRule {
   readonly rules: Readonly<Record<string, string>>;
   /** `null`: senders need not authenticate. Throws a problem where the secret cannot be decrypted. */
   readonly check: AuthCheck | null;
+  /** Header that carries the proof; never stored. */
+  readonly authHeader: string | null;
 }
 /** A mapping by path whose pattern matches the path of a webhook. */
 export interface PathRule extends MappingRule {
@@ -111,6 +113,7 @@ async function toRule(row: StoredMapping, secrets: ReturnType<typeof createSecre
     canonical_trigger: row.canonical_trigger,
     rules: row.extraction_rules ?? {},
     check: row.auth.method === "none" ? null : await checkOf(row, secrets),
+    authHeader: "header" in row.auth ? row.auth.header.toLowerCase() : null,
   };
 }
 

@@ -5,14 +5,13 @@ import type { Log } from "../platform/log.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
+import { judgedByHead, needsProof, verifierOf, type WebhookHead, withoutBody } from "./admit.ts";
 import type { DeferredWebhooks } from "./deferred/defer.ts";
 import type { Dispatcher, InOrder, Receipt } from "./dispatch.ts";
 import { authenticate, type MappingRule, type MappingRules, type PathRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
-
-/** Headers that are never stored: they may hold a credential. */
-const secretHeader = /authorization|cookie|signature|token|api-key|secret/;
+import { extensionHeaders, type RecordedHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
 /** How an event arrived, where it did not arrive as a webhook. */
 export interface DeliveryContext {
@@ -41,13 +40,25 @@ export type Entry =
   | { readonly kind: "path"; readonly rules: readonly PathRule[] };
 
 /** A webhook. With `address` it comes from the network and must authenticate; without, it did so before. */
-export type Received = WebhookRequest & Partial<Pick<SentRequest, "address">>;
+export interface Received extends WebhookRequest, Partial<Pick<SentRequest, "address">> {
+  /** Its source checked a secret or signature. */
+  readonly signed?: boolean;
+}
+
+/** A webhook that passed every check that needs no body. */
+export interface Admitted {
+  readonly entry: Entry;
+  /** The webhook must prove where it comes from. */
+  readonly needsProof: boolean;
+}
 
 export interface Receiver {
   /** What `/webhook/<slug>` leads to: the name of a source, the id of an integration, or the path of a webhook mapping. */
   entry(slug: string): Promise<Entry | undefined>;
-  /** Authenticates a webhook on its raw bytes. Throws `not_found` or `unauthenticated`; nothing is stored then. */
-  verify(slug: string, request: WebhookRequest & SentRequest): Promise<Entry>;
+  /** Judges a webhook before its body is read. Throws `not_found` or `unauthenticated`; nothing is stored then. */
+  admit(slug: string, head: WebhookHead): Promise<Admitted>;
+  /** Authenticates an admitted webhook on its raw bytes. Throws `unauthenticated`; nothing is stored then. */
+  verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry>;
   /** Parses and dispatches an authenticated webhook, or an event that a poll or a replay brings in the same form. */
   accept(entry: Entry, slug: string, request: Received, payload: Json, context?: DeliveryContext): Promise<Receipt>;
   /** Stores the event of a webhook that could not be parsed, as discarded for this reason. */
@@ -61,6 +72,8 @@ export interface UnreadableWebhook extends WebhookRequest {
 
 export interface ReceiverOptions {
   readonly connectionBySlug: (slug: string) => Promise<Connection | undefined> | Connection | undefined;
+  /** The connection of a source that the environment configures. */
+  readonly environment: (source: string) => Connection | undefined;
   readonly accounts: Accounts;
   readonly rules: MappingRules;
   readonly evaluator: Evaluator;
@@ -87,12 +100,25 @@ class WebhookReceiver implements Receiver {
     return rules.length > 0 ? { kind: "path", rules } : undefined;
   }
 
-  async verify(slug: string, request: WebhookRequest & SentRequest): Promise<Entry> {
+  async admit(slug: string, head: WebhookHead): Promise<Admitted> {
     const entry = await this.entry(slug);
     if (!entry) throw problem("not_found", `There is no webhook "${slug.slice(0, 100)}".`);
+    if (entry.kind === "path") {
+      await judgedByHead(() => this.#authenticated(entry.rules, slug, withoutBody(head)));
+      return { entry, needsProof: entry.rules.some(({ check }) => check !== null) };
+    }
+    const verifier = await verifierOf(entry.connection, this.#options.environment);
+    if (!(await needsProof(verifier))) return { entry, needsProof: false };
+    const { source, settings } = verifier;
+    const verdict = await judgedByHead(() => source.source.verify(withoutBody(head), settings));
+    if (verdict?.ok === false) throw this.#refusal(source.name, slug, verdict.reason);
+    return { entry, needsProof: true };
+  }
+
+  async verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry> {
     if (entry.kind === "path") return { kind: "path", rules: this.#authenticated(entry.rules, slug, request) };
-    const verdict = await verifyBySource(entry.connection, request);
-    if (!verdict.ok) throw this.#refusal(slug, verdict.reason);
+    const verdict = await verifyBySource(await verifierOf(entry.connection, this.#options.environment), request);
+    if (!verdict.ok) throw this.#refusal(entry.connection.source.name, slug, verdict.reason);
     return entry;
   }
 
@@ -112,7 +138,7 @@ class WebhookReceiver implements Receiver {
   async storeUnreadable({ id, source, slug, headers, body }: UnreadableWebhook, reason: string): Promise<void> {
     const { dispatcher } = this.#options;
     const event = { event: unreadableEvent, account: null, reason };
-    await dispatcher.accept({ id, source, slug, headers: storedHeaders(headers), body, ...event });
+    await dispatcher.accept({ id, source, slug, headers: extensionHeaders(headers), body, ...event });
   }
 
   async #parseAndDispatch(
@@ -124,10 +150,16 @@ class WebhookReceiver implements Receiver {
   ): Promise<Receipt> {
     const { rules, dispatcher } = this.#options;
     const { headers, body } = request;
+    const recorded = recordReads(headers);
+    const seenHeaders = entry.kind === "connection" && entry.connection.source.sandboxed ? headers : recorded.headers;
     const parsed =
       entry.kind === "path"
         ? await parseByPath(entry.rules, body, this.#options)
-        : await parseBySource(entry.connection, { headers, payload }, { ...this.#options, last: deferred?.last ?? false });
+        : await parseBySource(
+            entry.connection,
+            { headers: seenHeaders, payload },
+            { ...this.#options, last: deferred?.last ?? false },
+          );
     const { source, event } = parsed;
     const all = rules.concerning(source, event.event_name, event.action);
     const concerned = deferred
@@ -137,8 +169,12 @@ class WebhookReceiver implements Receiver {
     return dispatcher.accept({
       ...parsed,
       slug,
-      headers: storedHeaders(headers),
+      headers: withoutSecrets(
+        storedHeaders(entry, headers, recorded),
+        (name) => !all.some(({ authHeader }) => authHeader === name),
+      ),
       body,
+      signed: request.signed ?? false,
       ...(concerned.length > 0 && { matching: () => rules.matching(concerned, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
       ...(deferred && { id: deferred.id, inOrder: deferred.inOrder }),
@@ -149,7 +185,8 @@ class WebhookReceiver implements Receiver {
   /** Stores a webhook whose plugin cannot parse it now; its event follows when the plugin is back. */
   async #defer(plugin: string, source: string, slug: string, request: Received, context: DeliveryContext): Promise<Receipt> {
     const { deferred, rules } = this.#options;
-    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !secretHeader.test(name)));
+    const credentials = rules.ofSource(source).map(({ authHeader }) => authHeader);
+    const headers = withoutSecrets(request.headers, (name) => !credentials.includes(name));
     const event_id = await deferred.add({
       ...{ plugin, slug, source, body: request.body },
       headers: JSON.stringify(headers),
@@ -163,18 +200,22 @@ class WebhookReceiver implements Receiver {
     const { address } = request;
     if (rules.length === 0 || !address) return rules;
     const verdict = authenticate(rules, { ...request, address });
-    if (!verdict.ok) throw this.#refusal(slug, verdict.reason);
+    if (!verdict.ok) throw this.#refusal(rules[0]?.source ?? slug, slug, verdict.reason);
     return verdict.rules;
   }
 
-  #refusal(slug: string, reason: string) {
-    this.#options.warn("webhook refused", { slug, reason });
+  #refusal(source: string, slug: string, reason: string) {
+    this.#options.warn("webhook refused", { source, slug, reason });
     return problem("unauthenticated", `The webhook was refused: ${reason}`);
   }
 }
 
-const storedHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("x-") && !secretHeader.test(name)));
+/** The headers that the reader of a webhook used; mappings by path read none. */
+function storedHeaders(entry: Entry, headers: Readonly<Record<string, string>>, recorded: RecordedHeaders) {
+  if (entry.kind === "path") return {};
+  const { sandboxed, source } = entry.connection.source;
+  return sandboxed ? extensionHeaders(headers, source.signature?.header) : recorded.read();
+}
 
 /** The source checks its webhooks. A plugin that is unavailable, and declares no `signature`, cannot. */
 async function verifyBySource({ source, settings }: Connection, request: WebhookRequest) {

@@ -193,14 +193,14 @@ describe("the reference and what is not there", () => {
 
 describe("with API_KEYS", () => {
   test("401 without a key, and open where it must be", async () => {
-    await using closed = await startService({ env: { API_KEYS: "key-one,key-two", HOST: "127.0.0.1" } });
+    await using closed = await startService({ env: { API_KEYS: "the-key-number-one,the-key-number-two", HOST: "127.0.0.1" } });
     expectRefused(await closed.get("/api/agents"), 401, /Bearer/);
-    for (const authorization of ["Bearer wrong", "Basic a2V5LW9uZQ==", "Bearer", "key-one"]) {
+    for (const authorization of ["Bearer wrong", "Basic a2V5LW9uZQ==", "Bearer", "the-key-number-one"]) {
       const answer = await closed.get("/api/agents", { headers: { authorization } });
       expectRefused(answer, 401);
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
     }
-    for (const key of ["key-one", "key-two"])
+    for (const key of ["the-key-number-one", "the-key-number-two"])
       expect((await closed.get("/api/agents", { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
     for (const path of ["/health", "/openapi.json", "/docs"]) expect((await closed.get(path)).status).toBe(200);
     expect((await closed.post("/webhook/alpha", { action: "x" })).status).toBe(200);

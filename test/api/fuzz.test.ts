@@ -14,7 +14,7 @@ const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 30);
 console.log(`fuzz: FUZZ_SEED=${seed}, ${numRuns} requests to each of ${operations.length} operations`);
 
-const key = "key-of-an-admin";
+const key = "the-key-of-an-admin";
 let tracker: Tracker;
 let model: Model;
 let service: Service;

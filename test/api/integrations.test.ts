@@ -198,8 +198,8 @@ test("keys rotate; a lost key is told of and harms nothing else", { timeout: lim
 });
 
 test("with API keys this machine's own addresses are refused like any private one", { timeout: limit }, async () => {
-  const env = { ENCRYPTION_KEY: keys[0], API_KEYS: "k3y", HOST: "127.0.0.1" };
-  await using closed = await startService({ apiKey: "k3y", env });
+  const env = { ENCRYPTION_KEY: keys[0], API_KEYS: "the-key-of-the-operator", HOST: "127.0.0.1" };
+  await using closed = await startService({ apiKey: "the-key-of-the-operator", env });
   const create = () => closed.post<Integration>(path, { source: "alpha", name: "x", credentials: credentials() });
   const refused = await create();
   expect([refused.status, refused.body.error]).toEqual([400, expect.stringContaining("127.0.0.1 is not a public address")]);

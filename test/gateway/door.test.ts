@@ -58,7 +58,7 @@ test("with a certificate it speaks TLS, also to buf curl, and nothing else", asy
   const [baseUrl, cert] = [`https://127.0.0.1:${guarded.grpcPort}`, join(folder, "cert.pem")];
   const ca = readFileSync(cert);
   const trusting = createClient(AgentGateway, createGrpcTransport({ baseUrl, nodeOptions: { ca } }));
-  expect((await failureOf(trusting.registerAgent({ agentId: "nobody" }))).code).toBe(Code.NotFound);
+  expect((await failureOf(trusting.registerAgent({ agentId: "nobody" }))).code).toBe(Code.Unauthenticated);
   const doubting = createClient(AgentGateway, createGrpcTransport({ baseUrl }));
   expect((await failureOf(doubting.registerAgent({ agentId: "nobody" }))).message).toContain("self-signed certificate");
   await failureOf(grpcGateway(guarded.grpcPort).registerAgent({ agentId: "nobody" }));
@@ -66,11 +66,13 @@ test("with a certificate it speaks TLS, also to buf curl, and nothing else", asy
   expect(health).toEqual({ status: "SERVING" });
 });
 
-test("an agent needs a secret where it has one, whatever API keys there are", async () => {
+test("once there are API keys, an agent registers with its secret or with a key", async () => {
   const nodeOptions = { ca: readFileSync(join(folder, "cert.pem")) };
   const transport = createGrpcTransport({ baseUrl: `https://127.0.0.1:${guarded.grpcPort}`, nodeOptions });
   const gateway = createClient(AgentGateway, transport);
-  expect((await gateway.registerAgent({ agentId: "pm_default" })).sessionId).toMatch(/^[\w-]{40,}$/);
+  expect((await failureOf(gateway.registerAgent({ agentId: "pm_default" }))).code).toBe(Code.Unauthenticated);
+  const headers = { authorization: `Bearer ${key}` };
+  expect((await gateway.registerAgent({ agentId: "pm_default" }, { headers })).sessionId).toMatch(/^[\w-]{40,}$/);
   await guarded.put("/api/agents/pm_default", { auth_enabled: true, auth_secret: "a secret of the agent" });
   const refused = await failureOf(gateway.registerAgent({ agentId: "pm_default" }));
   expect([refused.code, refused.rawMessage]).toEqual([Code.Unauthenticated, expect.stringContaining("secret")]);

@@ -9,18 +9,20 @@ export interface Gateway {
   receive(message: object): Promise<{ messages: Record<string, unknown>[]; close(): void }>;
 }
 
-export function gateway(url: string): Gateway {
+/** `authorization`: sent with every call. */
+export function gateway(url: string, authorization?: string): Gateway {
+  const proof = authorization === undefined ? {} : { authorization };
   const base = `${url}/signalbox.gateway.v1.AgentGateway`;
   return {
     call: async (method, message) => {
-      const headers = { "content-type": "application/json" };
+      const headers = { "content-type": "application/json", ...proof };
       const response = await fetch(`${base}/${method}`, { method: "POST", headers, body: JSON.stringify(message) });
       const body = (await response.json()) as Record<string, unknown>;
       return { code: response.ok ? null : String(body.code), body, retryAfter: response.headers.get("retry-after") };
     },
     receive: async (message) => {
       const abort = new AbortController();
-      const headers = { "content-type": "application/connect+json" };
+      const headers = { "content-type": "application/connect+json", ...proof };
       const body = envelope(message);
       const messages: Record<string, unknown>[] = [];
       // The answer's head comes with the first message, so the stream is not waited for; the server needs a moment to open it.

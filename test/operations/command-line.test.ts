@@ -108,6 +108,7 @@ describe("while there are no keys", () => {
     expect(await statusOf("/api/agents", { host: `localhost:${port}`, origin: "http://localhost:5173" })).toBe(200);
     expect(await statusOf("/api/agents", { host: "rebound.example" })).toBe(403);
     expect(await statusOf("/api/agents/seed", { origin: "https://evil.example" }, "POST")).toBe(403);
+    expect(await statusOf("/api/agents/seed", { host: `localhost:${port}`, origin: "http://localhost:5173" }, "POST")).toBe(403);
     expect(await statusOf("/webhook/alpha", { origin: "https://evil.example" }, "POST")).toBe(403);
     expect(await statusOf(connect, { host: "rebound.example", "content-type": "application/json" }, "POST")).toBe(403);
     expect(await statusOf("/health", { host: "probe.example" })).toBe(200);

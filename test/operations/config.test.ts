@@ -41,18 +41,30 @@ test("bad values stop the start, with one line for each, and secrets are not sho
     SIGNALBOX_ROLE: "boss",
     ENCRYPTION_KEY: "hunter2",
     TRUSTED_PROXIES: "10.0.0.0/99",
-    API_KEYS: " , ",
+    API_KEYS: "key-of-an-admin",
+    ALLOWED_HOSTS: "https://app.example.com",
   });
   expect(code).toBe(1);
   const [title, ...lines] = logs.trim().split("\n");
   expect(title).toBe("Invalid configuration:");
   expect(lines.map((line) => line.split(":")[0]).sort()).toEqual([
-    ...["API_KEYS", "DATABASE_URL", "ENCRYPTION_KEY", "GRPC_PORT", "LLM_BASE_URL", "LLM_MAX_TOOL_ROUNDS", "LLM_TIMEOUT_SECONDS"],
+    ...[
+      "ALLOWED_HOSTS",
+      "API_KEYS",
+      "DATABASE_URL",
+      "ENCRYPTION_KEY",
+      "GRPC_PORT",
+      "LLM_BASE_URL",
+      "LLM_MAX_TOOL_ROUNDS",
+      "LLM_TIMEOUT_SECONDS",
+    ],
     "PORT",
     ...["SIGNALBOX_ROLE", "TRACKER_UPDATES_ENABLED", "TRUSTED_PROXIES"],
   ]);
   expect(logs).toContain('"eighty"');
   expect(logs).not.toContain("hunter2");
+  expect(logs).not.toContain("key-of-an-admin");
+  expect(logs).toContain("fewer than 16 characters");
 });
 
 test("a database that does not answer stops the start, and its password is not shown", async () => {
@@ -117,15 +129,15 @@ test(".env is read, and the environment wins over it", { timeout: 120_000 }, asy
   await service.kill();
   writeFileSync(
     join(service.folder, ".env"),
-    'ALPHA_WEBHOOK_SECRET="from the file"\nAPI_KEYS=from-the-file\n# a comment\nLLM_MODEL=\n',
+    'ALPHA_WEBHOOK_SECRET="from the file"\nAPI_KEYS=key-from-the-file\n# a comment\nLLM_MODEL=\n',
   );
   await service.restart();
   expect((await service.get("/api/agents")).status).toBe(401);
-  expect((await service.get("/api/agents", { headers: { authorization: "Bearer from-the-file" } })).status).toBe(200);
+  expect((await service.get("/api/agents", { headers: { authorization: "Bearer key-from-the-file" } })).status).toBe(200);
   expect((await service.webhook(issueOpened())).status).toBe(401);
   expect((await service.webhook(issueOpened(), { secret: "from the file" })).status).toBe(200);
   await service.restart({ API_KEYS: "from-the-environment" });
-  expect((await service.get("/api/agents", { headers: { authorization: "Bearer from-the-file" } })).status).toBe(401);
+  expect((await service.get("/api/agents", { headers: { authorization: "Bearer key-from-the-file" } })).status).toBe(401);
 });
 
 test("without an LLM the service starts, says what to set, and what failed can be restarted once it is set", {

@@ -12,7 +12,7 @@ import { startWorld, type World } from "../harness/world.ts";
 /** `signalbox plugin dev` as its author sees it, beside a running service. */
 const limit = 120_000;
 const id = "tickets";
-const apiKey = "the-authors-key";
+const apiKey = "the-key-of-the-author";
 const secret = "the-webhooks-secret";
 let world: World;
 let tracker: TestTracker;

@@ -4,7 +4,7 @@ import { type Service, startService } from "../harness/service.ts";
 import { eventually } from "../harness/wait.ts";
 
 const limit = 120_000;
-const key = "the-admins-key";
+const key = "the-key-of-the-admin";
 
 /** Routes that do what they are told. */
 const source = (version: string) => `

@@ -24,21 +24,21 @@ export declare type RegisterAgentRequest = Message<"signalbox.gateway.v1.Registe
   agentId: string;
 
   /**
-   * The agent's `auth_secret`, where `auth_enabled`; else it is not looked at.
+   * The agent's `auth_secret`. Required if `auth_enabled` is true, or if API keys exist and the call has none.
    *
    * @generated from field: optional string secret = 2;
    */
   secret?: string | undefined;
 
   /**
-   * Labels that are added to the agent's own.
+   * Capability labels to add to the agent.
    *
    * @generated from field: repeated string capabilities = 3;
    */
   capabilities: string[];
 
   /**
-   * Version of the connecting program; kept for the operator.
+   * Version of the client, shown to operators.
    *
    * @generated from field: optional string version = 4;
    */
@@ -68,7 +68,7 @@ export declare type RegisterAgentResponse = Message<"signalbox.gateway.v1.Regist
   trustLevel: TrustLevel;
 
   /**
-   * Renewed by Heartbeat.
+   * When the session expires. Heartbeat renews it.
    *
    * @generated from field: string expires_at = 3;
    */
@@ -134,7 +134,7 @@ export declare type ReceiveTasksRequest = Message<"signalbox.gateway.v1.ReceiveT
   sessionId: string;
 
   /**
-   * At most this many tasks not yet completed or failed; 0 counts as 1.
+   * Maximum number of tasks in flight, that is, received and not yet completed or failed. 0 is treated as 1. Default: 1.
    *
    * @generated from field: optional int32 max_in_flight = 2;
    */
@@ -179,7 +179,7 @@ export declare type ReceiveTasksResponse = Message<"signalbox.gateway.v1.Receive
   systemPrompt: string;
 
   /**
-   * The task and the event, as the LLM would have been told them.
+   * The task and the event, as the LLM would receive them.
    *
    * @generated from field: string content = 6;
    */
@@ -191,7 +191,7 @@ export declare type ReceiveTasksResponse = Message<"signalbox.gateway.v1.Receive
   projectId?: number | undefined;
 
   /**
-   * Renewed by Heartbeat; afterwards the task goes to somebody else.
+   * When the task returns to the queue. Heartbeat renews it.
    *
    * @generated from field: string lease_expires_at = 8;
    */
@@ -221,7 +221,7 @@ export declare type CompleteTaskRequest = Message<"signalbox.gateway.v1.Complete
   executionId: string;
 
   /**
-   * Markdown. An empty result posts nothing.
+   * Result in Markdown. If it is empty, nothing is posted.
    *
    * @generated from field: string result = 3;
    */
@@ -270,7 +270,7 @@ export declare type FailTaskRequest = Message<"signalbox.gateway.v1.FailTaskRequ
   error: string;
 
   /**
-   * The task may be tried again, elsewhere or by the LLM.
+   * Whether the task may be retried by another agent or by the LLM. Default: `false`.
    *
    * @generated from field: optional bool retryable = 4;
    */
@@ -309,21 +309,21 @@ export declare type MemoryStoreRequest = Message<"signalbox.gateway.v1.MemorySto
   sessionId: string;
 
   /**
-   * Unique among all memories; 1 to 512 characters of any kind.
+   * Unique key of the memory, 1 to 512 characters.
    *
    * @generated from field: string key = 2;
    */
   key: string;
 
   /**
-   * What is remembered; at most 256 KiB.
+   * Content of the memory, at most 256 KiB.
    *
    * @generated from field: string content = 3;
    */
   content: string;
 
   /**
-   * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+   * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
    *
    * @generated from field: signalbox.gateway.v1.MemoryScope scope = 4;
    */
@@ -335,14 +335,14 @@ export declare type MemoryStoreRequest = Message<"signalbox.gateway.v1.MemorySto
   ttlSeconds?: number | undefined;
 
   /**
-   * Needed for the scope project.
+   * Project of the memory. Required for the scope `project`.
    *
    * @generated from field: optional int32 project_id = 6;
    */
   projectId?: number | undefined;
 
   /**
-   * For the scope task: id of the execution.
+   * Id of the task execution, for the scope `task`.
    *
    * @generated from field: optional string task_id = 7;
    */
@@ -372,7 +372,7 @@ export declare type MemoryStoreResponse = Message<"signalbox.gateway.v1.MemorySt
   content: string;
 
   /**
-   * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+   * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
    *
    * @generated from field: signalbox.gateway.v1.MemoryScope scope = 3;
    */
@@ -450,7 +450,7 @@ export declare type MemoryRetrieveResponse = Message<"signalbox.gateway.v1.Memor
   content: string;
 
   /**
-   * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+   * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
    *
    * @generated from field: signalbox.gateway.v1.MemoryScope scope = 3;
    */
@@ -500,7 +500,7 @@ export declare type MemoryListRequest = Message<"signalbox.gateway.v1.MemoryList
   sessionId: string;
 
   /**
-   * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+   * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
    *
    * @generated from field: optional signalbox.gateway.v1.MemoryScope scope = 2;
    */
@@ -522,7 +522,7 @@ export declare type MemoryListRequest = Message<"signalbox.gateway.v1.MemoryList
   limit?: number | undefined;
 
   /**
-   * How many items to pass over.
+   * Number of items to skip. Default: 0.
    *
    * @generated from field: optional int32 offset = 6;
    */
@@ -550,7 +550,7 @@ export declare type AgentMemory = Message<"signalbox.gateway.v1.AgentMemory"> & 
   content: string;
 
   /**
-   * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+   * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
    *
    * @generated from field: signalbox.gateway.v1.MemoryScope scope = 3;
    */
@@ -623,7 +623,7 @@ export declare type MemorySearchRequest = Message<"signalbox.gateway.v1.MemorySe
   query: string;
 
   /**
-   * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+   * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
    *
    * @generated from field: optional signalbox.gateway.v1.MemoryScope scope = 3;
    */
@@ -666,7 +666,7 @@ export declare type FoundMemory = Message<"signalbox.gateway.v1.FoundMemory"> & 
   content: string;
 
   /**
-   * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+   * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
    *
    * @generated from field: signalbox.gateway.v1.MemoryScope scope = 3;
    */
@@ -785,7 +785,7 @@ export enum TrustLevel {
 export declare const TrustLevelSchema: GenEnum<TrustLevel>;
 
 /**
- * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+ * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
  *
  * @generated from enum signalbox.gateway.v1.MemoryScope
  */
@@ -856,7 +856,7 @@ export declare const MemorySearchModeSchema: GenEnum<MemorySearchMode>;
  */
 export declare const AgentGateway: GenService<{
   /**
-   * Register an external agent and open a session for it.
+   * Register an external agent. Opens a session for the agent. Once API keys exist, the call needs the agent's secret or an API key with the scope `agent`.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.RegisterAgent
    */
@@ -866,7 +866,7 @@ export declare const AgentGateway: GenService<{
     output: typeof RegisterAgentResponseSchema;
   },
   /**
-   * Keep the session and the tasks of its streams.
+   * Renew a session. Also renews the leases of the tasks that its streams have received.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.Heartbeat
    */
@@ -876,7 +876,7 @@ export declare const AgentGateway: GenService<{
     output: typeof HeartbeatResponseSchema;
   },
   /**
-   * Receive the executions meant for the agent, in place of the LLM. A stream that ends gives back what is not completed.
+   * Receive tasks. Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.ReceiveTasks
    */
@@ -886,7 +886,7 @@ export declare const AgentGateway: GenService<{
     output: typeof ReceiveTasksResponseSchema;
   },
   /**
-   * Hand in the result of a task; it is posted to the tracker like an answer of the LLM.
+   * Complete a task. The result is posted to the tracker like an answer of the LLM.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.CompleteTask
    */
@@ -896,7 +896,7 @@ export declare const AgentGateway: GenService<{
     output: typeof CompleteTaskResponseSchema;
   },
   /**
-   * Give a task up.
+   * Fail a task.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.FailTask
    */
@@ -906,7 +906,7 @@ export declare const AgentGateway: GenService<{
     output: typeof FailTaskResponseSchema;
   },
   /**
-   * Save a memory. One of the scope agent or task belongs to the agent of the session.
+   * Store a memory. A memory of the scope `agent` or `task` belongs to the agent of the session.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.MemoryStore
    */
@@ -916,7 +916,7 @@ export declare const AgentGateway: GenService<{
     output: typeof MemoryStoreResponseSchema;
   },
   /**
-   * Get a memory by key, if the agent may see it.
+   * Get a memory. The agent must be allowed to see the memory.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.MemoryRetrieve
    */
@@ -926,7 +926,7 @@ export declare const AgentGateway: GenService<{
     output: typeof MemoryRetrieveResponseSchema;
   },
   /**
-   * List the memories that the agent may see, newest first.
+   * List memories. Returns the memories that the agent may see, newest first.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.MemoryList
    */
@@ -936,7 +936,7 @@ export declare const AgentGateway: GenService<{
     output: typeof MemoryListResponseSchema;
   },
   /**
-   * Search the memories that the agent may see, and the ingested documents.
+   * Search memories. Searches the memories that the agent may see, and the ingested documents.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.MemorySearch
    */
@@ -946,7 +946,7 @@ export declare const AgentGateway: GenService<{
     output: typeof MemorySearchResponseSchema;
   },
   /**
-   * Delete a memory for good, if the agent may see it.
+   * Delete a memory. The agent must be allowed to see the memory. Once API keys exist, it must also have written it, unless its trust level is `privileged`. Deletion is permanent.
    *
    * @generated from rpc signalbox.gateway.v1.AgentGateway.MemoryDelete
    */

@@ -185,7 +185,7 @@ export const MemoryScopeSchema = /*@__PURE__*/
   enumDesc(file_gateway, 1);
 
 /**
- * Who sees it: one task execution, an agent, all agents on a project, or all agents.
+ * Who can see the memory: one task execution, one agent, all agents on a project, or all agents.
  *
  * @generated from enum signalbox.gateway.v1.MemoryScope
  */

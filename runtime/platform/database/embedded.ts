@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -36,10 +36,24 @@ export async function openEmbedded(folder: string): Promise<Embedded> {
 /** Makes the folder where it is not there, and makes sure that it can be written to. */
 function prepare(folder: string): void {
   try {
+    // For this user alone, whatever is made in it later.
+    process.umask(0o077);
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
+    makePrivate(folder);
   } catch (error) {
     throw new StartError(`DATA_DIR: the folder cannot be used: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Takes all permissions of others away from a folder and everything in it: also what an earlier version made. */
+function makePrivate(folder: string): void {
+  if (process.platform === "win32") return;
+  chmodSync(folder, 0o700);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) makePrivate(path);
+    else if (entry.isFile()) chmodSync(path, 0o600);
   }
 }
 

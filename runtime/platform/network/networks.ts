@@ -39,6 +39,16 @@ export function parseAddress(text: string): Address | null {
   return isAddress(text) ? ipaddr.process(text) : null;
 }
 
+/** The network that one sender is counted by: an IPv4 address, or the /64 of an IPv6 one, since a sender has all of that. */
+export function networkOf(text: string): string {
+  const address = parseAddress(text);
+  if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? text;
+  return `${address.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
+}
+
 /** Whether an address belongs to this machine. */
 export const isLoopback = (text: string): boolean => parseAddress(text)?.range() === "loopback";
 

@@ -12,6 +12,7 @@ const codes: Record<(typeof problems)[ProblemCode]["grpc"], Code> = {
   ALREADY_EXISTS: Code.AlreadyExists,
   RESOURCE_EXHAUSTED: Code.ResourceExhausted,
   INTERNAL: Code.Internal,
+  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
   UNAVAILABLE: Code.Unavailable,
   FAILED_PRECONDITION: Code.FailedPrecondition,
 };

@@ -11,8 +11,11 @@ export interface GrpcContext extends Pick<Context, "sql" | "log"> {
   authenticate(headers: { authorization?: string }, scope: Scope): Promise<Actor>;
 }
 
-/** Set by the server for each call: aborted when it begins to stop, so that streams without an end leave in time. */
+/** Set by the server for each call: aborted when the server begins to stop, so that endless streams end in time. */
 export const stoppingKey = createContextKey<AbortSignal | undefined>(undefined, { description: "the server stops" });
+
+/** Set by the server for each call: the address of the caller. */
+export const addressKey = createContextKey<() => string | null>(() => null, { description: "the address of the caller" });
 
 /** All operations that have an `rpc`, as Connect services. Made once at start; throws when a field has no committed number. */
 export function grpcRoutes(
@@ -39,7 +42,7 @@ export function grpcRoutes(
 const unary = (rpc: Rpc, bound: Bound, context: GrpcContext) => async (request: Message, call: HandlerContext) => {
   try {
     const actor = await authenticate(rpc, context, call);
-    const run = invoke(bound, rpc.read(request), { sql: context.sql, log: context.log, actor, signal: call.signal });
+    const run = invoke(bound, rpc.read(request), contextOf(context, actor, call, call.signal));
     return rpc.write(await unlessAborted(run, call.signal));
   } catch (error) {
     throw toConnectError(error, { signal: call.signal, log: context.log, operation: rpc.op.id });
@@ -52,7 +55,7 @@ const stream = (rpc: Rpc, bound: Bound, context: GrpcContext) =>
     const signal = stopping ? AbortSignal.any([call.signal, stopping]) : call.signal;
     try {
       const actor = await authenticate(rpc, context, call);
-      const outputs = invokeStream(bound, rpc.read(request), { sql: context.sql, log: context.log, actor, signal });
+      const outputs = invokeStream(bound, rpc.read(request), contextOf(context, actor, call, signal));
       for await (const output of untilAborted(outputs, signal)) yield rpc.write(output);
     } catch (error) {
       throw toConnectError(error, { signal, log: context.log, operation: rpc.op.id });
@@ -60,7 +63,12 @@ const stream = (rpc: Rpc, bound: Bound, context: GrpcContext) =>
     if (signal.aborted) throw fromAbort(signal.reason);
   };
 
-/** What the signal of `stoppingKey` is aborted with: a client knows that trying again elsewhere makes sense. */
+const contextOf = ({ sql, log }: GrpcContext, actor: Actor, call: HandlerContext, signal: AbortSignal): Context => ({
+  ...{ sql, log, actor, signal },
+  address: call.values.get(addressKey),
+});
+
+/** The reason of the signal of `stoppingKey`: it tells a client to try again elsewhere. */
 export const stopped = (): ConnectError => new ConnectError("The server is stopping; connect again", Code.Unavailable);
 
 function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Promise<Actor> {
@@ -68,7 +76,7 @@ function authenticate(rpc: Rpc, context: GrpcContext, call: HandlerContext): Pro
   return context.authenticate(authorization === null ? {} : { authorization }, rpc.op.scope);
 }
 
-/** A handler that does not heed its signal must not hold a caller whose deadline has passed. */
+/** A caller whose deadline has passed does not wait for a handler that ignores its signal. */
 async function unlessAborted<T>(run: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);
@@ -81,7 +89,7 @@ async function unlessAborted<T>(run: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** The same for a stream: waits for the next output or the abort, whichever comes first, and tells the handler to clean up. */
+/** The same for a stream: waits for the next output or the abort, whichever comes first, then lets the handler clean up. */
 export async function* untilAborted<T>(outputs: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = outputs[Symbol.asyncIterator]();
   let open = true;
@@ -95,7 +103,7 @@ export async function* untilAborted<T>(outputs: AsyncIterable<T>, signal: AbortS
       yield next.value;
     }
   } finally {
-    // Not awaited: a generator that is stuck in `next` answers only after it, and heeds its signal at its own pace.
+    // Not awaited: a generator that hangs in `next` returns only after it.
     if (open) iterator.return?.()?.catch(() => {});
   }
 }

@@ -4,11 +4,14 @@ import { Code, ConnectError, type ConnectRouter, createContextValues } from "@co
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { healthRoutes } from "./health.ts";
 import { reflectionRoutes } from "./reflection.ts";
-import { stopped, stoppingKey } from "./routes.ts";
+import { addressKey, stopped, stoppingKey } from "./routes.ts";
 import { Health } from "./well-known.ts";
 
 type Routes = (router: ConnectRouter) => void;
 export type NodeHandler = ReturnType<typeof connectNodeAdapter>;
+type NodeRequest = Parameters<NodeHandler>[0];
+/** The address that a request came from; `null` if unknown. */
+export type AddressOf = (request: NodeRequest) => string | null;
 
 /** Requests only: 4 MiB each, what gRPC servers take by default. Answers are bounded by the page limits. */
 const readMaxBytes = 4 * 1024 * 1024;
@@ -22,6 +25,8 @@ export interface GrpcOptions {
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   /** Whether the service can serve, for the health service. */
   readonly ready?: () => boolean | Promise<boolean>;
+  /** Default: `null` for every request. */
+  readonly addressOf?: AddressOf;
   /** A connection that does not answer a ping within this time is dead; milliseconds. */
   readonly keepAliveMs?: number;
   readonly healthEveryMs?: number;
@@ -29,7 +34,7 @@ export interface GrpcOptions {
 
 export interface GrpcServer {
   readonly port: number;
-  /** Takes no new calls, ends streams, lets running calls finish for `limitMs`, then breaks what is left. */
+  /** Refuses new calls, ends streams, lets running calls finish for `limitMs`, then breaks the remaining connections. */
   close(limitMs?: number): Promise<void>;
 }
 
@@ -40,7 +45,7 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   const handler = connectNodeAdapter({
     readMaxBytes,
     shutdownSignal: shutdown.signal,
-    contextValues: () => createContextValues().set(stoppingKey, stopping.signal),
+    contextValues: valuesOf(stopping.signal, options.addressOf),
     routes: (router) => allRoutes(router, options, stopping.signal),
   });
   const settings = { maxConcurrentStreams: 1_000 };
@@ -63,20 +68,27 @@ export async function startGrpc(options: GrpcOptions): Promise<GrpcServer> {
   };
 }
 
-/** The same routes below another HTTP server, HTTP/1.1 included; what is no procedure goes to `fallback`. */
+/** The same routes on another HTTP server, including HTTP/1.1. Other requests go to `fallback`. */
 export function connectHandler(options: {
   readonly routes: Routes;
   readonly fallback: NodeHandler;
   readonly shutdownSignal?: AbortSignal;
+  readonly addressOf?: AddressOf;
 }): NodeHandler {
   const { shutdownSignal } = options;
   return connectNodeAdapter({
     routes: options.routes,
     fallback: options.fallback,
     readMaxBytes,
-    ...(shutdownSignal ? { shutdownSignal, contextValues: () => createContextValues().set(stoppingKey, shutdownSignal) } : {}),
+    contextValues: valuesOf(shutdownSignal, options.addressOf),
+    ...(shutdownSignal && { shutdownSignal }),
   });
 }
+
+const valuesOf = (stopping: AbortSignal | undefined, addressOf: AddressOf | undefined) => (request: NodeRequest) =>
+  createContextValues()
+    .set(stoppingKey, stopping)
+    .set(addressKey, () => addressOf?.(request) ?? null);
 
 function allRoutes(router: ConnectRouter, options: GrpcOptions, stopping: AbortSignal): void {
   options.routes(router);
@@ -100,7 +112,7 @@ function listen(server: http2.Http2Server | http2.Http2SecureServer, { host, por
   });
 }
 
-/** Knows the open connections, and drops those whose peer is gone without a word. */
+/** Tracks the open connections, and closes those whose peer does not answer a ping. */
 function keepSessions(server: http2.Http2Server | http2.Http2SecureServer, keepAliveMs: number) {
   const open = new Set<http2.ServerHttp2Session>();
   const sockets = new Set<Socket>();

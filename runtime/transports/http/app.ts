@@ -8,6 +8,7 @@ import { isUnavailable } from "../../platform/database/client.ts";
 import type { Log } from "../../platform/log.ts";
 import { type Actor, type Bound, type Context, Events, invokeWithEvents } from "../../platform/operation.ts";
 import type { Authenticate } from "./authenticate.ts";
+import type { BodyBudget } from "./body.ts";
 import { eventStream } from "./event-stream.ts";
 import { describe } from "./openapi.ts";
 import { placesOf, readInput } from "./request.ts";
@@ -17,6 +18,8 @@ export interface HttpOptions {
   readonly authenticate: Authenticate;
   readonly context: (request: Request, actor: Actor) => Context;
   readonly maxBodyBytes: number;
+  /** Bytes of bodies that are held at the same time. Default: any number. */
+  readonly budget?: BodyBudget;
   readonly log: Log;
   readonly version: string;
 }
@@ -48,9 +51,10 @@ export function createApp(options: HttpOptions): OpenAPIHono {
 function endpoint(bound: Bound, options: HttpOptions) {
   const { op } = bound;
   const places = placesOf(op);
+  const limits = { maxBytes: options.maxBodyBytes, budget: options.budget };
   return async (c: HonoContext): Promise<Response> => {
     const actor = await options.authenticate({ authorization: c.req.header("authorization") }, op.scope);
-    const input = await readInput(c, op, places, options.maxBodyBytes);
+    const input = await readInput(c, op, places, limits);
     const context = options.context(c.req.raw, actor);
     const output = await invokeWithEvents(bound, input, context);
     if (output instanceof Events) return eventStream(output.all, (error) => asProblem(error, c, options.log).message);
@@ -92,22 +96,22 @@ function refuseUndecodable(c: HonoContext): void {
   if (path.includes("\0")) throw problem("bad_request", "The path is not valid: it must not contain the character U+0000.");
 }
 
-/** Answers with the one shape that errors have. */
+/** Answers with the shape that all errors have. */
 export function refuse(c: HonoContext, fault: Problem): Response {
   if (fault.retryAfter !== undefined) c.header("Retry-After", String(Math.max(1, Math.ceil(fault.retryAfter))));
   if (fault.code === "unauthenticated") c.header("WWW-Authenticate", "Bearer");
   return c.json({ error: fault.message }, fault.status as ContentfulStatusCode);
 }
 
-/** What an error means for the caller. The text of an unforeseen one stays in the log. */
+/** The problem that a caller gets for an error. The text of an unexpected error stays in the log. */
 export function asProblem(error: unknown, c: HonoContext, log: Log): Problem {
   if (error instanceof Problem) return error;
   if (isUnavailable(error))
     return problem("unavailable", "The database does not answer. Try again in a moment.", { retryAfter: 2 });
   if (error instanceof HTTPException && error.status < 500)
     return problem("bad_request", error.message || "The request is not valid.");
-  // Nobody reads this answer, and what ended by it did not fail.
-  if (c.req.raw.signal.aborted) return problem("unavailable", "The caller went away.");
+  // The caller has disconnected, which is no failure of ours.
+  if (c.req.raw.signal.aborted) return problem("unavailable", "The caller disconnected.");
   log.error("request failed", { method: c.req.method, path: c.req.path, error });
-  return problem("internal", "Something went wrong on our side; the service's log says what.");
+  return problem("internal", "Something went wrong on our side. The service's log has the details.");
 }

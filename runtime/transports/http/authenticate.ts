@@ -5,22 +5,28 @@ import type { Actor } from "../../platform/operation.ts";
 export type Authenticate = (headers: { authorization?: string | undefined }, scope: Scope) => Promise<Actor>;
 
 export interface Keys {
-  /** No key was ever made. */
+  /** Whether there never was a key. */
   isOpen(): Promise<boolean>;
   find(key: string): Promise<Actor | undefined>;
 }
 
-const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["read", "write", "admin"] };
+const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
+/** A caller that sent no key, to an operation that accepts other proofs. */
+const unproven: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
 
-/** Checks the Bearer key of a request, and that it allows what is asked. While there are no keys, everybody may do everything. */
+/**
+ * Checks the Bearer key of a request and its scope. While there are no keys, every caller may do everything. An operation of
+ * the scope `agent` is called whatever the key allows, and judges the caller itself.
+ */
 export function createAuthenticate(keys: Keys): Authenticate {
   return async ({ authorization }, scope) => {
     if (scope === "open" || (await keys.isOpen())) return anonymous;
+    if (scope === "agent" && authorization === undefined) return unproven;
     const [, key] = /^Bearer\s+(\S+)$/i.exec(authorization ?? "") ?? [];
     if (!key) throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
     const actor = await keys.find(key);
-    if (!actor) throw problem("unauthenticated", "The API key is not valid, or was revoked.");
-    if (actor.scopes.includes(scope)) return actor;
+    if (!actor) throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
+    if (scope === "agent" || actor.scopes.includes(scope)) return actor;
     throw problem("forbidden", `The API key "${actor.name}" has the scopes ${actor.scopes.join(", ")}; this needs ${scope}.`);
   };
 }

@@ -1,40 +1,92 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { isLoopback } from "../../platform/network/networks.ts";
+import { isLoopback, parseAddress } from "../../platform/network/networks.ts";
 
 /**
- * While there are no API keys the service trusts whoever reaches it, and any website can make the browser of its operator
- * reach it. A page elsewhere shows by its `Origin` (cross-site request forgery); a page whose name was made to point at this
- * machine shows by the `Host` that the browser believes it talks to (DNS rebinding).
+ * While there are no API keys the service trusts every caller, and any website can make the browser of an operator call it.
+ * A page of another site shows by its `Origin` (cross-site request forgery). A page whose name was made to point at this
+ * service shows by its `Host` (DNS rebinding): only a dotted DNS name can be rebound.
  */
 export interface Asked {
-  readonly path: string;
+  readonly method: string;
+  /** Target of the request line. */
+  readonly target: string;
   readonly headers: Pick<IncomingHttpHeaders, "host" | "origin">;
 }
 
-/** Paths that are open to everybody anyway. Webhooks come through tunnels that keep their own host name. */
-const anyHost = /^\/(webhook\/|health$|openapi\.json$|docs(\/|$))/;
+/** Paths that are open to everyone anyway. Webhooks come through tunnels that keep their own host name. */
+const anyHost = /^\/(webhook\/.|health$|openapi\.json$|docs(\/|$))/;
+const reads = /^(GET|HEAD|OPTIONS)$/;
+const advice = "Set API_KEYS, or create a key with `signalbox keys create`, to use the API from elsewhere.";
 
-/** Why a request is refused while there are no API keys; `null` where it is not. `local`: only this machine reaches us. */
-export function crossSite({ path, headers: { host, origin } }: Asked, local: boolean): string | null {
-  const way = "Set API_KEYS, or make a key with `signalbox keys create`, to use the API from elsewhere.";
-  if (local && host !== undefined && !anyHost.test(path) && !isOurs(host)) {
-    return `Host: ${JSON.stringify(host.slice(0, 200))} is not a name of this machine, and there are no API keys. ${way}`;
+/** Why a request is refused while there are no API keys; `null` if it is served. `allowed`: the names of `ALLOWED_HOSTS`. */
+export function crossSite({ method, target, headers: { host, origin } }: Asked, allowed: ReadonlySet<string>): string | null {
+  if (host !== undefined && !servesAnyHost(target) && !isSafeHost(host, allowed)) {
+    const name = JSON.stringify(host.slice(0, 200));
+    return `Host: ${name} is not in ALLOWED_HOSTS, and there are no API keys. Add it there, or use an IP address. ${advice}`;
   }
-  if (origin === undefined || isOurs(afterScheme(origin)) || (!local && afterScheme(origin) === host)) return null;
-  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use the API while there are no API keys. ${way}`;
+  if (origin === undefined || isSameOrigin(origin, host)) return null;
+  if (reads.test(method) && isOurs(afterScheme(origin))) return null;
+  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use the API while there are no API keys. ${advice}`;
 }
 
-/** Why a page may not ask, keys or none; `null` where it may, or where no page asks. Asked of the doors of the MCP server. */
+/** Why a page may not call, with or without keys; `null` if it may, or if the caller is no page. For the MCP server. */
 export function foreignOrigin(host: string | undefined, origin: string | undefined): string | null {
   if (origin === undefined || isOurs(afterScheme(origin)) || afterScheme(origin) === host) return null;
   return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use this; only pages of this service's own address may.`;
 }
 
-const afterScheme = (origin: string): string => origin.replace(/^https?:\/\//, "");
+/** Why a request does not name one host clearly; `null` if it does. Proxies and browsers may disagree on which host counts. */
+export function ambiguousHost(target: string, rawHeaders: readonly string[]): string | null {
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
+  if (hosts.length > 1) return `Host: the header is sent ${hosts.length} times; send it once.`;
+  if (target.startsWith("/") || target === "*") return null;
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
+  const host = at < 0 ? null : normalHost(rawHeaders[at + 1] ?? "");
+  if (URL.canParse(target) && normalHost(new URL(target).host) === host) return null;
+  return "The request target must be a path, or an address of the host that the Host header names.";
+}
 
-/** `localhost:8000`, `127.0.0.1`, `[::1]:8000`. */
-function isOurs(host: string): boolean {
-  const name = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]]+)(:\d+)?$/i.exec(host)?.[1]?.toLowerCase().replace(/\.$/, "");
-  if (name === undefined) return false;
-  return name === "localhost" || name.endsWith(".localhost") || isLoopback(name.replace(/^\[|\]$/g, ""));
+/** The path as the routes see it, `null` if the target has none: `/webhook/%2e%2e/api/agents` is `/api/agents`. */
+export function pathOf(target: string): string | null {
+  const address = target.startsWith("/") ? `http://host${target}` : target;
+  return URL.canParse(address) ? new URL(address).pathname : null;
+}
+
+/** A path that is written in another way than it is read is none of those. */
+function servesAnyHost(target: string): boolean {
+  const path = pathOf(target);
+  return path !== null && anyHost.test(path) && target.split(/[?#]/)[0] === path;
+}
+
+const afterScheme = (origin: string): string => origin.replace(/^https?:\/\//, "");
+const normalHost = (host: string): string =>
+  host
+    .trim()
+    .toLowerCase()
+    .replace(/:(80|443)?$/, "");
+
+/** The name in `localhost:8000`, `127.0.0.1`, `[::1]:8000`, in lower case; `null` for anything else. */
+function nameOf(host: string): string | null {
+  const name = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]+)(:\d*)?$/i.exec(host)?.[1]?.toLowerCase().replace(/\.$/, "");
+  return name === undefined || name === "" ? null : name.replace(/^\[|\]$/g, "");
+}
+const portOf = (host: string): string => /:(\d+)$/.exec(host)?.[1] ?? "";
+
+function isSafeHost(host: string, allowed: ReadonlySet<string>): boolean {
+  const name = nameOf(host);
+  if (name === null) return false;
+  const single = !name.includes(".") && !name.includes(":");
+  return single || parseAddress(name) !== null || isLocalName(name) || allowed.has(name);
+}
+
+/** Browsers resolve names below `localhost` to this machine themselves. */
+const isLocalName = (name: string): boolean => name === "localhost" || name.endsWith(".localhost") || isLoopback(name);
+
+const isOurs = (host: string): boolean => isLocalName(nameOf(host) ?? "");
+
+/** Whether a page is one of ours: of the host that it calls, or of another name of this machine on the same port. */
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  const from = afterScheme(origin);
+  if (host === undefined) return false;
+  return normalHost(from) === normalHost(host) || (isOurs(from) && isOurs(host) && portOf(from) === portOf(host));
 }

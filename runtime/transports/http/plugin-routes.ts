@@ -7,6 +7,7 @@ import { abortable } from "../../platform/abortable.ts";
 import type { Log } from "../../platform/log.ts";
 import type { RouteEntry } from "../../plugins/host.ts";
 import { type HttpOptions, methodNotAllowed } from "./app.ts";
+import type { BodyLimits } from "./body.ts";
 import { readJson } from "./request.ts";
 
 /** Longest that a route may take, milliseconds; a sandboxed plugin's own limit may be shorter. */
@@ -18,7 +19,7 @@ const mostBytes = 4 * 1024 * 1024;
 /** Request headers that are the caller's own proof. */
 const credentials = /^(authorization|proxy-authorization|cookie|x-api-key)$/;
 
-type Options = Pick<HttpOptions, "authenticate" | "maxBodyBytes" | "log">;
+type Options = Pick<HttpOptions, "authenticate" | "maxBodyBytes" | "budget" | "log">;
 
 /** The routes of plugins at `/plugins/<plugin>/<name>`, as far as they are loaded at this moment. */
 export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, RouteEntry>, options: Options): void {
@@ -41,7 +42,7 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
       });
     underWay.set(plugin, running + 1);
     try {
-      const request = await requestOf(c, method, options.maxBodyBytes);
+      const request = await requestOf(c, method, { maxBytes: Math.min(options.maxBodyBytes, mostBytes), budget: options.budget });
       return send(c, await answerOf(entry, request, { caller: caller.name, signal: c.req.raw.signal }, options.log));
     } finally {
       const left = (underWay.get(plugin) ?? 1) - 1;
@@ -53,13 +54,13 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
 
 type Request = Parameters<typeof callRoute>[1];
 
-async function requestOf(c: Context, method: string, maxBytes: number): Promise<Request> {
+async function requestOf(c: Context, method: string, limits: BodyLimits): Promise<Request> {
   const query = Object.entries(c.req.queries()).map(([name, values]): [string, string] => {
     if (values.length > 1)
       throw problem("bad_request", `${name}: is given ${values.length} times in the query; give it once`, { field: name });
     return [name, values[0] ?? ""];
   });
-  const body = method === "POST" ? await readJson(c, Math.min(maxBytes, mostBytes)) : undefined;
+  const body = method === "POST" ? await readJson(c, limits) : undefined;
   return {
     query: Object.fromEntries(query),
     headers: Object.fromEntries([...c.req.raw.headers].filter(([header]) => !credentials.test(header))),

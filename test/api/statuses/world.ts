@@ -42,7 +42,7 @@ export interface World {
 
 /** Whether there is a Redis to break. */
 const hasRedis = inject("redisServer").length > 0;
-const adminKey = "key-of-an-admin";
+const adminKey = "the-key-of-an-admin";
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 export async function startWorld(): Promise<World> {

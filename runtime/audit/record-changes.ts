@@ -1,0 +1,96 @@
+import { httpRoute, type Operation } from "@signalbox/schema/operation";
+import { batch } from "../platform/database/batch.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import { storable } from "../platform/json.ts";
+import { type Bound, type Context, Events } from "../platform/operation.ts";
+import { appendToLog } from "./log-queries.ts";
+import { masked } from "./masked.ts";
+
+/** Largest JSON of an object before or after a change that is kept, characters. */
+const maxLength = 65_536;
+
+/**
+ * The same operations; each that changes something also writes a row of the audit log, once it has succeeded and before it
+ * is answered. The object before the change is read by the `get` operation of its noun, so what is shown to nobody, such as
+ * a secret, is not in the log either.
+ */
+export function recordChanges(bound: readonly Bound[], failed: (error: unknown) => void): Bound[] {
+  const append = batch(
+    async (changes: { sql: Sql; entry: string }[]) => {
+      const [first] = changes;
+      if (first)
+        await appendToLog(
+          first.sql,
+          changes.map(({ entry }) => entry),
+        );
+      return changes.map(() => null);
+    },
+    { maxItems: 64, concurrency: 1 },
+  );
+  const readers = new Map(bound.map((one) => [one.op.id, one]));
+  return bound.map((one) => {
+    if (!isChange(one.op)) return one;
+    const read = readerOf(one.op, readers);
+    const run: Bound["run"] = async (input, context) => {
+      const before = await read(input, context);
+      const answer = await (one.run(input, context) as Promise<unknown>);
+      // A conversation with a model is in its transcript.
+      if (answer instanceof Events) return answer;
+      const after = one.op.status === 204 ? null : one.op.output.parse(answer);
+      const object = objectOf(one.op, input, after);
+      const change = { actor: context.actor.name, operation: one.op.id, object, before: kept(before), after: kept(after) };
+      const entry = { at: new Date().toISOString(), ...change, request_id: context.request_id ?? newId() };
+      await append({ sql: context.sql, entry: JSON.stringify(storable(entry)) }).catch(failed);
+      return answer;
+    };
+    return { op: one.op, run };
+  });
+}
+
+/** What needs no more than reading, and what agents call, changes nothing of the operator's. */
+const isChange = (op: Operation): boolean =>
+  !op.streaming && (op.scope === "write" || op.scope === "admin") && httpRoute(op).method !== "GET";
+
+function kept(value: unknown): unknown {
+  const shown = masked(value) ?? null;
+  const { length } = JSON.stringify(shown);
+  return length > maxLength ? { too_long_to_keep: `${length} characters` } : shown;
+}
+
+/** `agents/pm_default`, by the parameters of the path, or by the id or name that the answer carries. */
+function objectOf(op: Operation, input: Record<string, unknown>, after: unknown): string {
+  const noun = nounOf(op);
+  const named = httpRoute(op).params.map((name) => String(input[name]));
+  if (named.length > 0) return [noun, ...named].join("/");
+  const { id, key, qualified_name, name } = (after ?? {}) as Record<string, unknown>;
+  const found = id ?? qualified_name ?? (noun === "memory" ? key : undefined) ?? name;
+  return found === undefined ? noun : `${noun}/${found}`;
+}
+
+const nounOf = (op: Operation): string => op.id.split(".")[0] as string;
+
+type Reader = (input: Record<string, unknown>, context: Context) => Promise<unknown>;
+
+/** Reads an object by its noun's `get`; without one, finds it by its id in the list. */
+function readerOf(op: Operation, all: ReadonlyMap<string, Bound>): Reader {
+  const { params } = httpRoute(op);
+  if (params.length === 0) return async () => null;
+  const get = all.get(`${nounOf(op)}.get`);
+  const sameParameters = get && httpRoute(get.op).params.every((name) => params.includes(name));
+  const list = all.get(`${nounOf(op)}.list`);
+  return async (input, context) => {
+    try {
+      if (sameParameters) return get.op.output.parse(await get.run(get.op.input.parse(pick(input, params)), context));
+      if (!list?.op.paginated || params[0] !== "id") return null;
+      const page = list.op.output.parse(await list.run(list.op.input.parse({ limit: 1000 }), context)) as { items: unknown[] };
+      return page.items.find((item) => (item as { id?: unknown }).id === input.id) ?? null;
+    } catch {
+      // It does not exist, or cannot be read: the operation itself says so.
+      return null;
+    }
+  };
+}
+
+const pick = (input: Record<string, unknown>, names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, input[name]]));

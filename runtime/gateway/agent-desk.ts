@@ -1,0 +1,81 @@
+import { isUniqueViolation } from "../platform/database/client.ts";
+import type { HandedOver } from "./queries.ts";
+import type { TaskStream } from "./task-stream.ts";
+
+/** Most executions that one round takes. */
+const maxPerRound = 64;
+
+export interface DeskOptions {
+  /** Takes offered executions, one for each slot; a slot is the id of a stream with room. */
+  readonly take: (slots: readonly string[]) => Promise<readonly HandedOver[]>;
+  /** Gives back what a stream held that ended before it received it. */
+  readonly release: (streamId: string) => Promise<void>;
+  readonly failed: (error: unknown) => void;
+}
+
+/** The streams of one agent on this replica. Takes executions for them, one round at a time. */
+export class AgentDesk {
+  readonly agentId: string;
+  /** In the order in which they were last given an execution. */
+  readonly streams = new Map<string, TaskStream>();
+  readonly #options: DeskOptions;
+  #running = false;
+  #again = false;
+
+  constructor(agentId: string, options: DeskOptions) {
+    this.agentId = agentId;
+    this.#options = options;
+  }
+
+  /** Starts a round. During a round it asks for one more. */
+  look(): void {
+    this.#again = true;
+    if (this.#running) return;
+    this.#running = true;
+    this.#handOut().catch(this.#options.failed);
+  }
+
+  async #handOut(): Promise<void> {
+    try {
+      while (this.#again) {
+        this.#again = false;
+        const slots = this.#freeSlots();
+        if (slots.length > 0) await this.#round(slots);
+      }
+    } finally {
+      // In the same step as the last look at #again, so that no notice in between is lost.
+      this.#running = false;
+    }
+  }
+
+  async #round(slots: readonly string[]): Promise<void> {
+    try {
+      const taken = await this.#options.take(slots);
+      for (const one of taken) await this.#give(one);
+      if (taken.length > 0) this.#again = true;
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      // Another replica took an execution of the same subject first: look again.
+      this.#again = true;
+    }
+  }
+
+  async #give(one: HandedOver): Promise<void> {
+    const stream = this.streams.get(one.stream_id);
+    if (!stream) return this.#options.release(one.stream_id);
+    this.streams.delete(stream.id);
+    this.streams.set(stream.id, stream);
+    stream.give(one);
+  }
+
+  /** Ids of the streams with room, the idlest first, each as often as it has room. */
+  #freeSlots(): string[] {
+    const slots: string[] = [];
+    for (let round = 1; slots.length < maxPerRound; round++) {
+      const before = slots.length;
+      for (const stream of this.streams.values()) if (stream.room >= round && slots.length < maxPerRound) slots.push(stream.id);
+      if (slots.length === before) break;
+    }
+    return slots;
+  }
+}

@@ -1,0 +1,83 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { problem } from "@signalbox/schema/problem";
+import { matchesSecret } from "../agents/secret.ts";
+import { networkOf } from "../platform/network/networks.ts";
+import type { MakeCounter } from "./counters.ts";
+
+/** Wrong secrets of one agent from one network in a quarter of an hour that are answered at once. */
+const wrongSecrets = { points: 10, seconds: 900 };
+/** After those, time between two checks for the same agent and network, milliseconds. */
+const slowMs = 500;
+/** Most checks for the same agent and network that wait on this replica; further ones are refused unchecked. */
+const maxWaiting = 20;
+
+export interface Attempt {
+  readonly agentId: string;
+  /** Address of the caller; `null` if unknown. */
+  readonly address: string | null;
+  readonly secret: string;
+  /** Hash of the agent's secret; `null` if it has none, or if there is no such agent. */
+  readonly hash: string | null;
+}
+
+/** Checks the secrets of agents. */
+export interface Secrets {
+  /** Whether the secret is right. Throws `rate_limited` for a wrong one after too many. */
+  isRight(attempt: Attempt): Promise<boolean>;
+}
+
+/**
+ * Counts wrong secrets by agent and network, on all replicas together: a stranger who guesses does not lock the agent out.
+ * After ten wrong ones the guesses of that network are checked slowly, one at a time, and a right secret still passes. One
+ * that this replica has seen to be right passes at once.
+ */
+export function createSecrets(make: MakeCounter, pauseMs = slowMs): Secrets {
+  const counter = make("wrong_secrets", wrongSecrets.points, wrongSecrets.seconds);
+  const known = new Map<string, { readonly hash: string; readonly mac: string }>();
+  const macKey = randomBytes(32);
+  const macOf = (secret: string) => createHmac("sha256", macKey).update(secret).digest("base64");
+  const inTurn = turns();
+  const check = async ({ agentId, secret, hash }: Attempt, name: string): Promise<boolean> => {
+    const used = await counter.get(name);
+    const slow = used !== null && used.consumedPoints >= wrongSecrets.points;
+    if (slow) await sleep(pauseMs);
+    if (await matchesSecret(secret, hash)) {
+      known.set(agentId, { hash: hash as string, mac: macOf(secret) });
+      return true;
+    }
+    await counter.consume(name).catch(() => {});
+    if (slow) throw tooMany((used?.msBeforeNext ?? 0) / 1000);
+    return false;
+  };
+  return {
+    isRight: async (attempt) => {
+      const seen = known.get(attempt.agentId);
+      if (seen && seen.hash === attempt.hash && seen.mac === macOf(attempt.secret)) return true;
+      const name = `${attempt.agentId}@${attempt.address === null ? "unknown" : networkOf(attempt.address)}`;
+      return inTurn(name, () => check(attempt, name));
+    },
+  };
+}
+
+const tooMany = (retryAfter: number) =>
+  problem("rate_limited", "Too many wrong secrets were sent for this agent from this address.", { retryAfter });
+
+/** One at a time for each name, so that guesses sent side by side are counted one after the other. */
+function turns(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
+  const queues = new Map<string, { last: Promise<unknown>; length: number }>();
+  return (name, work) => {
+    const queue = queues.get(name) ?? { last: Promise.resolve(), length: 0 };
+    if (queue.length >= maxWaiting) throw tooMany(1);
+    queue.length++;
+    queues.set(name, queue);
+    const mine = queue.last.then(work, work);
+    queue.last = mine
+      .catch(() => {})
+      .finally(() => {
+        queue.length--;
+        if (queue.length === 0) queues.delete(name);
+      });
+    return mine;
+  };
+}

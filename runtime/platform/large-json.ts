@@ -1,0 +1,90 @@
+import { Worker } from "node:worker_threads";
+import { problem } from "@signalbox/schema/problem";
+import { type JsonFault, readJson } from "./json.ts";
+
+/** Texts up to this size are parsed at once: that takes a few milliseconds. */
+const smallBytes = 262_144;
+/** Longest time that the worker may take over one text, waiting not included; milliseconds. */
+const limitMs = 20_000;
+/** A worker without work ends after this time and gives its memory back, milliseconds. */
+const idleMs = 10_000;
+const memoryMb = 1_024;
+
+export interface Question {
+  readonly bytes: Uint8Array;
+}
+/** `text`: JSON of the value, without what is too much of it; see `large-json-worker.ts`. */
+export type Answer = { readonly text: string } | JsonFault;
+
+type Read = ReturnType<typeof readJson>;
+
+/** Parses JSON texts of webhooks. Large ones are parsed in a thread, one at a time, so that they hold up no other request. */
+export interface LargeJson {
+  /**
+   * The value of a text. A large one comes back with its longest arrays, strings and deepest members cut: what a source reads
+   * is at the top. Throws a problem if the thread fails.
+   */
+  parse(bytes: Uint8Array): Promise<Read> | Read;
+  close(): void;
+}
+
+export function createLargeJson(): LargeJson {
+  let worker: Worker | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const end = () => {
+    clearTimeout(idle);
+    void worker?.terminate();
+    worker = null;
+  };
+  const ask = async (bytes: Uint8Array): Promise<Read> => {
+    clearTimeout(idle);
+    worker ??= startWorker();
+    try {
+      const answer = await answerOf(worker, bytes);
+      idle = setTimeout(end, idleMs);
+      idle.unref();
+      return "text" in answer ? { value: JSON.parse(answer.text) } : answer;
+    } catch (error) {
+      end();
+      throw problem("unavailable", "The body could not be parsed: it needs too much memory or time.", {
+        retryAfter: 5,
+        cause: error,
+      });
+    }
+  };
+  return {
+    parse: (bytes) => {
+      if (bytes.byteLength <= smallBytes) return readJson(bytes);
+      const mine = last.then(() => ask(bytes));
+      last = mine.catch(() => {});
+      return mine;
+    },
+    close: end,
+  };
+}
+
+/** The sources run as they are; in the bundle the worker is JavaScript beside this file. */
+const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
+
+function startWorker(): Worker {
+  const file = new URL(`./large-json-worker${extension}`, import.meta.url);
+  const worker = new Worker(file, { env: {}, resourceLimits: { maxOldGenerationSizeMb: memoryMb } });
+  worker.unref();
+  return worker;
+}
+
+function answerOf(worker: Worker, bytes: Uint8Array): Promise<Answer> {
+  return new Promise((done, fail) => {
+    const timer = setTimeout(() => settle(() => fail(new Error(`no answer within ${limitMs} ms`))), limitMs);
+    const answered = (answer: Answer) => settle(() => done(answer));
+    const failed = (error: unknown) => settle(() => fail(error));
+    const settle = (act: () => void) => {
+      clearTimeout(timer);
+      worker.off("message", answered).off("error", failed).off("exit", failed);
+      act();
+    };
+    worker.on("message", answered).on("error", failed).on("exit", failed);
+    worker.postMessage({ bytes } satisfies Question);
+  });
+}

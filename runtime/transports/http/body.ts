@@ -1,0 +1,122 @@
+import { Readable } from "node:stream";
+import type { HttpBindings } from "@hono/node-server";
+import { problem } from "@signalbox/schema/problem";
+import type { Context as HonoContext } from "hono";
+
+/** Longest time that a body may take to arrive, milliseconds. */
+const bodyMs = 30_000;
+
+/** The bytes of request bodies that are held at the same time, whoever sends them. */
+export class BodyBudget {
+  readonly #most: number;
+  #held = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Throws `unavailable` if there is no room. */
+  hold(bytes: number): void {
+    if (this.#held + bytes > this.#most)
+      throw problem("unavailable", "Too many request bodies are being received. Send this one again in a moment.", {
+        retryAfter: 1,
+      });
+    this.#held += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
+
+export interface BodyLimits {
+  /** Largest body, bytes. */
+  readonly maxBytes: number;
+  /** Default: no budget. */
+  readonly budget?: BodyBudget | undefined;
+}
+
+/**
+ * Reads a request's body. One that is too large or too slow, or that exceeds the budget, is refused before it is held in
+ * memory. Reads from the socket where there is one: that costs least, and a body that is refused midway leaves the
+ * connection in order.
+ */
+export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint8Array> {
+  const { incoming, outgoing } = (c.env ?? {}) as Partial<HttpBindings>;
+  const hold = holder(limits.budget, outgoing);
+  try {
+    if (incoming) return await collect(incoming, incoming.headers["content-length"], limits.maxBytes, hold);
+    const { body } = c.req.raw;
+    if (!body) return new Uint8Array(0);
+    return await collect(body as unknown as AsyncIterable<Uint8Array>, c.req.header("content-length"), limits.maxBytes, hold);
+  } catch (error) {
+    // The rest of the body would be taken for the next request, or arrive for ever.
+    if (error === late) c.header("Connection", "close");
+    throw error;
+  }
+}
+
+const late = problem("request_timeout", `The body did not arrive within ${bodyMs / 1000} seconds; send it again.`);
+
+/** Counts the bytes of one request until it is answered, since they are held until then. */
+function holder(budget: BodyBudget | undefined, answer: HttpBindings["outgoing"] | undefined): (bytes: number) => void {
+  if (!budget || !answer) return () => {};
+  let mine = 0;
+  return (bytes) => {
+    budget.hold(bytes);
+    if (mine === 0) answer.once("close", () => budget.release(mine));
+    mine += bytes;
+  };
+}
+
+async function collect(
+  stream: AsyncIterable<Uint8Array>,
+  declared: string | undefined,
+  max: number,
+  hold: (bytes: number) => void,
+): Promise<Uint8Array> {
+  const tooLarge = () => problem("too_large", `The body is larger than ${max} bytes.`);
+  if (declared && Number(declared) > max) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of inTime(keptOpen(stream))) {
+    size += chunk.byteLength;
+    if (size > max) throw tooLarge();
+    hold(chunk.byteLength);
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
+}
+
+/** Throws `late` once the time for the whole body is over, also while no chunk arrives. */
+async function* inTime(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const iterator = stream[Symbol.asyncIterator]();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<never>((_, fail) => {
+    timer = setTimeout(() => fail(late), bodyMs);
+  });
+  over.catch(() => {});
+  let ended = false;
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), over]);
+      if (next.done) {
+        ended = true;
+        return;
+      }
+      yield next.value;
+    }
+  } finally {
+    clearTimeout(timer);
+    // Not awaited: it ends only when the next chunk does.
+    if (!ended) iterator.return?.()?.catch(() => {});
+  }
+}
+
+/** A request's stream that is left early must not be destroyed: its connection would neither be read on nor closed. */
+const keptOpen = (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
+  stream instanceof Readable ? stream.iterator({ destroyOnReturn: false }) : stream;

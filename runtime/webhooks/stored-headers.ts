@@ -1,0 +1,42 @@
+type Headers = Readonly<Record<string, string>>;
+
+/** Names of headers that may carry a credential; those are never stored. */
+const secret = /auth|cookie|signature|token|key|secret|pass|credential|session|hmac/;
+
+export interface RecordedHeaders {
+  /** The same headers, to hand to whoever reads the event. */
+  readonly headers: Headers;
+  /** Those that were read so far, without credentials. */
+  read(): Record<string, string>;
+}
+
+/** Records which headers a source reads, so that an event keeps those and no others. */
+export function recordReads(headers: Headers): RecordedHeaders {
+  const names = new Set<string>();
+  const note = (name: string | symbol) => {
+    if (typeof name === "string") names.add(name);
+  };
+  const recorded = new Proxy(headers, {
+    get: (target, name, receiver) => {
+      note(name);
+      return Reflect.get(target, name, receiver);
+    },
+    has: (target, name) => {
+      note(name);
+      return Reflect.has(target, name);
+    },
+    getOwnPropertyDescriptor: (target, name) => {
+      note(name);
+      return Reflect.getOwnPropertyDescriptor(target, name);
+    },
+  });
+  return { headers: recorded, read: () => withoutSecrets(headers, (name) => names.has(name)) };
+}
+
+/** For a sandboxed source, whose reads cannot be seen: the `x-` headers, without credentials. */
+export const extensionHeaders = (headers: Headers, credential?: string): Record<string, string> =>
+  withoutSecrets(headers, (name) => name.startsWith("x-") && name !== credential?.toLowerCase());
+
+/** The headers with these names, without those that may carry a credential. */
+export const withoutSecrets = (headers: Headers, isWanted: (name: string) => boolean): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => isWanted(name) && !secret.test(name)));

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { anyDatabase, freshDatabase } from "../harness/databases.ts";
+import { type Service, startService } from "../harness/service.ts";
+
+const operator = "the-key-of-the-operator";
+const env = { API_KEYS: operator, HOST: "127.0.0.1", ENCRYPTION_KEY: "00".repeat(32) };
+type Entry = { seq: number; actor: string; operation: string; object: string; request_id: string } & Record<
+  "before" | "after",
+  never
+>;
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ apiKey: operator, env, seed: true });
+}, 120_000);
+afterAll(() => service?.close());
+
+const listed = async (query = "", of = service) => (await of.get<Entry[]>(`/api/audit-log?${query}`)).body;
+const verify = async (of = service) =>
+  (await of.get<{ state: string; entries: number; broken_at: number | null }>("/api/audit-log/verify")).body;
+
+test("each change is an entry with actor, operation, object, before, after and request id", async () => {
+  const body = { id: "auditor", name: "A", role_id: "qa", prompt: "p" };
+  expect((await service.post("/api/agents", body, { headers: { "x-request-id": "req-1" } })).status).toBe(201);
+  await service.put("/api/agents/auditor", { name: "B" });
+  await service.del("/api/agents/auditor");
+  const [removed, updated, created] = await listed("object=agents/auditor");
+  expect(created).toMatchObject({
+    actor: "API_KEYS",
+    operation: "agents.create",
+    before: null,
+    after: { name: "A" },
+    request_id: "req-1",
+  });
+  expect(updated).toMatchObject({ operation: "agents.update", before: { name: "A" }, after: { name: "B" } });
+  expect(removed).toMatchObject({ operation: "agents.delete", before: { name: "B" }, after: null });
+});
+
+test("what changed nothing is no entry: reads, refusals, webhooks", async () => {
+  const before = (await verify()).entries;
+  await service.get("/api/agents");
+  expect((await service.post("/api/agents", { id: "x" })).status).toBe(400);
+  expect((await service.del("/api/agents/none")).status).toBe(404);
+  expect((await service.post("/api/memory/search", { query: "x" })).status).toBe(200);
+  expect((await service.webhook({ action: "opened" }, { event: "issues" })).status).toBe(200);
+  expect((await verify()).entries).toBe(before);
+});
+
+test("keys, integrations, mappings and memories are recorded, their secrets masked", async () => {
+  const key = await service.post<{ id: number; key: string }>("/api/keys", { name: "audited", scopes: ["read"] });
+  await service.post("/api/agents", {
+    id: "holder",
+    name: "H",
+    role_id: "qa",
+    prompt: "p",
+    auth_enabled: true,
+    auth_secret: "s3cret-agent",
+  });
+  await service.put("/api/agents/holder", { auth_secret: "s3cret-other" });
+  const credentials = { token: "s3cret-token", webhook_secret: "s3cret-hook" };
+  expect((await service.post("/api/integrations", { source: "alpha", name: "I", credentials })).status).toBe(201);
+  const auth = { method: "token", header: "X-A", secret: "s3cret-mapping" };
+  const mapping = { source: "alpha", event_type: "issues", canonical_trigger: "issue.created", auth };
+  expect((await service.post("/api/webhook-mappings", mapping)).status).toBe(201);
+  expect((await service.post("/api/memory", { key: "m", content: "c", scope: "organizational" })).status).toBe(201);
+  await service.del(`/api/keys/${key.body.id}`);
+  const entries = await listed("limit=50");
+  const operations = entries.map(({ operation }) => operation);
+  for (const one of ["keys.create", "keys.revoke", "agents.update", "integrations.create", "webhook-mappings.create"])
+    expect(operations).toContain(one);
+  expect(entries.find(({ operation }) => operation === "keys.revoke")).toMatchObject({
+    object: `keys/${key.body.id}`,
+    before: { name: "audited" },
+  });
+  expect(JSON.stringify(entries)).not.toMatch(/s3cret/);
+  expect(JSON.stringify(entries)).not.toContain(key.body.key);
+});
+
+test("filters: actor, operation, times", async () => {
+  const maker = await service.post<{ key: string }>("/api/keys", { name: "maker", scopes: ["write"] });
+  const headers = { authorization: `Bearer ${maker.body.key}` };
+  await service.post("/api/agents/seed", {}, { headers });
+  expect(await listed("actor=maker")).toMatchObject([{ actor: "maker", operation: "agents.seed", object: "agents" }]);
+  expect(await listed("operation=agents.delete&from=2999-01-01T00:00:00Z")).toEqual([]);
+  expect((await service.get("/api/audit-log", { headers })).status).toBe(403);
+});
+
+test("the chain is intact, also for what twenty changes at once wrote", async () => {
+  const { entries } = await verify();
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) => service.post("/api/agents", { id: `a${i}`, name: "n", role_id: "qa", prompt: "p" })),
+  );
+  expect(await verify()).toMatchObject({ state: "intact", entries: entries + 20, broken_at: null });
+});
+
+describe.runIf(anyDatabase() === "postgres")("on PostgreSQL", () => {
+  test("two replicas write one chain, and a row that is changed, removed or added shows", async () => {
+    const database = await freshDatabase();
+    await using _ = { [Symbol.asyncDispose]: () => database.drop() };
+    await using first = await startService({ databaseUrl: database.url, apiKey: operator, env });
+    await using second = await startService({ databaseUrl: database.url, apiKey: operator, env });
+    const make = (i: number) =>
+      (i % 2 ? first : second).post("/api/agents", { id: `a${i}`, name: "n", role_id: "qa", prompt: "p" });
+    await Promise.all(Array.from({ length: 40 }, (_, i) => make(i)));
+    expect(await verify(first)).toMatchObject({ state: "intact", entries: 40 });
+    const attacks: [string, number][] = [
+      [`update audit_log set entry = replace(entry::text, '"a', '"b')::json where seq = 7`, 7],
+      ["delete from audit_log where seq = 5", 6],
+      ["update audit_log set created_at = now() + interval '1 hour' where seq = 9", 9],
+      ["delete from audit_log where seq = 40", 40],
+      [
+        "insert into audit_log (seq, created_at, entry, previous_hash, hash) select 41, created_at, entry, hash, hash from audit_log where seq = 40",
+        41,
+      ],
+    ];
+    for (const [attack, at] of attacks) {
+      await database.query("create table saved as select seq, created_at, entry, previous_hash, hash from audit_log");
+      await database.query(attack);
+      expect(await verify(second)).toMatchObject({ state: "broken", broken_at: at });
+      await database.query("delete from audit_log");
+      await database.query("insert into audit_log (seq, created_at, entry, previous_hash, hash) select * from saved");
+      await database.query("drop table saved");
+      expect(await verify(first)).toMatchObject({ state: "intact" });
+    }
+  });
+});

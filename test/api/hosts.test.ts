@@ -1,0 +1,86 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Service, startService } from "../harness/service.ts";
+
+let open: Service;
+let keyed: Service;
+beforeAll(async () => {
+  // On an address that others reach, as in a container.
+  [open, keyed] = await Promise.all([
+    startService({ env: { HOST: "0.0.0.0", ALLOWED_HOSTS: "signalbox.example.com" } }),
+    startService({ env: { API_KEYS: "the-key-of-the-operator", HOST: "127.0.0.1" } }),
+  ]);
+}, 120_000);
+afterAll(() => Promise.all([open?.close(), keyed?.close()]));
+
+/** Sends a request as it is written, which no client library would, and answers with its status. */
+const raw = (service: Service, target: string, headers: readonly string[], method = "GET") =>
+  new Promise<{ status: number; text: string }>((done, fail) => {
+    const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.once("error", fail).once("close", () => done({ status: Number(text.split(" ")[1]), text }));
+    socket.write(
+      `${[`${method} ${target} HTTP/1.1`, ...headers, "Connection: close", "Content-Length: 0"].join("\r\n")}\r\n\r\n`,
+    );
+  });
+const statusOf = async (...asked: Parameters<typeof raw>) => (await raw(...asked)).status;
+
+describe("without API keys, on any address", () => {
+  const rebound = ["Host: rebound.example"];
+  test.each([
+    ...["/api/agents", "/webhook/../api/agents", "/docs/%2e%2e/api/agents", "/webhook/%2E%2e/api/keys", "/docs/.%2e/api/agents"],
+    ...["/health/../api/agents", "/webhook/a/../../api/agents", "//api/agents", "/mcp", "/docs\\..\\api\\agents"],
+  ])("%s under a foreign name is refused", async (target) => {
+    expect(await statusOf(open, target, rebound)).toBe(403);
+  });
+  test.each(["rebound.example", "127.0.0.1.rebound.example", "a.signalbox.example.com", "rebound.example."])(
+    "the name %s is refused for the API, not for /health",
+    async (name) => {
+      expect(await statusOf(open, "/api/agents", [`Host: ${name}`])).toBe(403);
+      expect(await statusOf(open, "/health", [`Host: ${name}`])).toBe(200);
+    },
+  );
+  test.each(["signalbox.example.com", "signalbox", "signalbox:8000", "192.0.2.7", "[2001:db8::1]:8000", "localhost:1"])(
+    "the name %s is served",
+    async (name) => expect(await statusOf(open, "/api/agents", [`Host: ${name}`])).toBe(200),
+  );
+  test.each(["http://localhost:1", "http://127.0.0.1:1", "http://evil.example", "null"])(
+    "a page of %s may not write",
+    async (origin) =>
+      expect(await statusOf(open, "/api/agents/seed", ["Host: localhost", `Origin: ${origin}`], "POST")).toBe(403),
+  );
+});
+
+describe("with and without keys", () => {
+  test.each([
+    ["two hosts", "/health", ["Host: localhost", "Host: rebound.example"]],
+    ["the same host twice", "/health", ["Host: localhost", "Host: localhost"]],
+    ["an address of another name", "http://rebound.example/health", ["Host: localhost"]],
+    ["an address of another port", "http://localhost:1/health", ["Host: localhost:2"]],
+    ["a target that is no path", "rebound.example:80", ["Host: localhost"]],
+  ])("%s is 400", async (_, target, headers) => {
+    for (const service of [open, keyed]) expect(await statusOf(service, target, headers)).toBe(400);
+  });
+  test("an address of the host that the header names is served", async () => {
+    expect(await statusOf(open, "http://localhost/health", ["Host: localhost"])).toBe(200);
+  });
+  test.each(["/health", "/docs", "/openapi.json", "/api/agents", "/nowhere", "/webhook/none", "/mcp"])(
+    "the answer of %s is of its own type only, and in no frame",
+    async (target) => {
+      for (const service of [open, keyed]) {
+        const { text } = await raw(service, target, ["Host: localhost"]);
+        expect(text).toMatch(/^x-content-type-options: nosniff\r$/im);
+        expect(text).toMatch(/^x-frame-options: DENY\r$/im);
+      }
+    },
+  );
+  test("HTML has a policy that takes nothing from elsewhere and no inline script", async () => {
+    const policy = (await fetch(`${open.url}/docs`)).headers.get("content-security-policy") ?? "";
+    expect(policy).toMatch(/default-src 'none'/);
+    expect(policy).toMatch(/frame-ancestors 'none'/);
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  });
+});

@@ -1,0 +1,149 @@
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
+import { signature } from "../harness/webhooks.ts";
+
+const secret = "the secret of the webhook";
+const operator = "the-key-of-the-operator";
+let service: Service;
+beforeAll(async () => {
+  const env = {
+    ...{ MAX_INFLIGHT_BODY_BYTES: "1000000", WATCHDOG_ENABLED: "true", API_KEYS: operator, HOST: "127.0.0.1" },
+    ...{ ENCRYPTION_KEY: "00".repeat(32), WEBHOOK_REPLAY_HOURS: "1" },
+  };
+  service = await startService({ seed: true, webhookSecret: secret, apiKey: operator, env });
+}, 120_000);
+afterAll(() => service?.close());
+
+/** A request of which so far only the head, and perhaps some of the body, is sent. */
+function begin(
+  to: Service,
+  path: string,
+  headers: Record<string, string | number>,
+  body = "",
+): { socket: Socket; answer: Promise<string> } {
+  const socket = connect(Number(new URL(to.url).port), "127.0.0.1");
+  const lines = Object.entries({ host: "localhost", ...headers }).map(([name, value]) => `${name}: ${value}`);
+  socket.write(`POST ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
+  const answer = new Promise<string>((done) => {
+    socket.once("data", (data) => done(String(data)));
+    socket.once("error", (error) => done(String(error)));
+    socket.once("close", () => done("closed"));
+  });
+  return { socket, answer };
+}
+const length = 26_214_400;
+const shaped = `sha256=${"0".repeat(64)}`;
+
+describe("before the body is read", () => {
+  test.each([
+    ["an unknown slug", "/webhook/none", {}, 404],
+    ["a missing signature", "/webhook/alpha", {}, 401],
+    ["a malformed signature", "/webhook/alpha", { "x-hub-signature-256": "sha256=1" }, 401],
+    ["an integration that does not exist", "/webhook/00000000-0000-7000-8000-000000000000", {}, 404],
+  ])("%s is refused", async (_, path, headers, status) => {
+    const { socket, answer } = begin(service, path, { "content-length": length, ...headers });
+    expect(await answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    socket.destroy();
+  });
+
+  test("a body that is declared too large is refused", async () => {
+    const { socket, answer } = begin(service, "/webhook/alpha", { "content-length": length + 1, "x-hub-signature-256": shaped });
+    expect(await answer).toMatch(/^HTTP\/1.1 413 /);
+    socket.destroy();
+  });
+});
+
+test("bodies in flight have a budget; beyond it the answer is 503, and what is given up makes room again", async () => {
+  const headers = { "content-length": 500_000, "x-hub-signature-256": shaped };
+  const sent = Array.from({ length: 5 }, () => begin(service, "/webhook/alpha", headers, "x".repeat(450_000)));
+  expect(await Promise.race(sent.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 503 .*retry-after: 1/is);
+  for (const { socket } of sent) socket.destroy();
+  await eventually(async () => (await service.webhook(issueOpened())).status === 202);
+});
+
+test("a body that does not arrive within 30 seconds is refused", { timeout: 90_000 }, async () => {
+  const { socket, answer } = begin(service, "/webhook/alpha", { "content-length": 1_000, "x-hub-signature-256": shaped }, "{");
+  const drip = setInterval(() => socket.write(" "), 1_000);
+  expect(await answer).toMatch(/^HTTP\/1.1 408 .*connection: close/is);
+  clearInterval(drip);
+  socket.destroy();
+});
+
+test("a source without a check takes 5 MiB, unless more is set", async () => {
+  await using open = await startService({ env: { BETA_WEBHOOK_SECRET: secret } });
+  const send = async (slug: string, bytes: number) => {
+    const body = JSON.stringify({ padding: "x".repeat(bytes) });
+    const headers = { "content-type": "application/json", "x-beta-token": secret };
+    return (await fetch(`${open.url}/webhook/${slug}`, { method: "POST", headers, body })).status;
+  };
+  expect([await send("alpha", 5_000_000), await send("alpha", 5_300_000), await send("gamma", 5_300_000)]).toEqual([
+    200, 413, 413,
+  ]);
+  expect(await send("beta", 5_300_000)).toBe(200);
+  await open.restart({ MAX_WEBHOOK_BYTES: "6000000" });
+  expect([await send("alpha", 5_300_000), await send("alpha", 6_100_000)]).toEqual([200, 413]);
+  await open.restart({ MAX_UNCHECKED_WEBHOOK_BYTES: "100000" });
+  expect([await send("alpha", 90_000), await send("alpha", 110_000)]).toEqual([200, 413]);
+});
+
+test("an integration without a secret of its own asks for that of its source", async () => {
+  const make = async (credentials: object) => {
+    const made = await service.post<{ id: string }>("/api/integrations", { source: "alpha", name: "Ours", credentials });
+    expect(made.status).toBe(201);
+    return made.body.id;
+  };
+  const [bare, own] = [await make({ token: "t" }), await make({ token: "t", webhook_secret: "a secret of its own" })];
+  const statusOf = async (slug: string, given: string | null, number: number) => {
+    const body = JSON.stringify(issueOpened({ number }));
+    const signed = given === null ? {} : { "x-hub-signature-256": signature(body, given) };
+    const headers = { "content-type": "application/json", "x-alpha-event": "issues", ...signed };
+    return (await fetch(`${service.url}/webhook/${slug}`, { method: "POST", headers, body })).status;
+  };
+  expect([await statusOf(bare, null, 1), await statusOf(bare, "wrong", 2), await statusOf(bare, secret, 3)]).toEqual([
+    401, 401, 202,
+  ]);
+  expect([await statusOf(own, null, 4), await statusOf(own, secret, 5), await statusOf(own, "a secret of its own", 6)]).toEqual([
+    401, 401, 202,
+  ]);
+});
+
+test("500 refused webhooks are one entry of the watchdog, with their number", async () => {
+  const refused = await Promise.all(Array.from({ length: 500 }, () => service.webhook(issueOpened(), { secret: "wrong" })));
+  expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401]));
+  type Entry = { message: string; context: { source: string; reason: string; count?: number } };
+  await eventually(async () => {
+    const { body } = await service.get<Entry[]>("/api/watchdog?search=webhook%20refused&limit=1000");
+    const mine = body.filter(({ context }) => context.source === "alpha" && /does not match/.test(context.reason));
+    expect(mine.length).toBeLessThanOrEqual(2);
+    expect(mine.reduce((sum, { context }) => sum + (context.count ?? 1), 0)).toBeGreaterThanOrEqual(500);
+    return true;
+  });
+  expect(
+    service
+      .logs()
+      .split("\n")
+      .filter((line) => /webhook refused/.test(line)).length,
+  ).toBeLessThan(20);
+});
+
+describe("a signed body that came before", () => {
+  test("at the same time, under ten delivery ids, is one event", async () => {
+    const payload = issueOpened({ repo: "octo/replayed", number: 70 });
+    const sent = await Promise.all(Array.from({ length: 10 }, (_, i) => service.webhook(payload, { delivery: `copy-${i}` })));
+    expect(sent.map(({ body }) => body.status).sort()).toEqual(["accepted", ...Array(9).fill("duplicate")]);
+    expect(new Set(sent.map(({ body }) => body.event_id)).size).toBe(1);
+    const later = await service.webhook(payload, { delivery: "copy-11" });
+    expect(later.body).toEqual({ event_id: sent[0]?.body.event_id, status: "duplicate" });
+  });
+  test("differs from another body, from an operator's replay, and from the same one at another webhook", async () => {
+    const first = await service.webhook(issueOpened({ number: 71 }), { delivery: "d-71" });
+    expect((await service.webhook(issueOpened({ number: 72 }), { delivery: "d-72" })).body.status).toBe("accepted");
+    const replay = await service.post<{ status: string }>(`/api/webhook-events/${first.body.event_id}/replay`);
+    expect(replay.body.status).toBe("accepted");
+    const again = await service.webhook(issueOpened({ number: 71 }), { delivery: "d-71" });
+    expect(again.body).toEqual({ event_id: first.body.event_id, status: "duplicate" });
+  });
+});
