@@ -27,7 +27,7 @@ export async function listLog(
   return { items, total: count.total };
 }
 
-/** Computes the chain anew. The oldest entry that is kept may follow one that retention removed. */
+/** Computes the chain again. Retention may have removed the oldest entries, never the newest one. */
 export async function verifyLog(sql: Queryable): Promise<Output<typeof verify>> {
   const [row] = await sql<[{ entries: number; first_seq: number | null; broken_at: number | null; hash: string }]>`
     with chain as (
@@ -38,7 +38,8 @@ export async function verifyLog(sql: Queryable): Promise<Output<typeof verify>> 
     ), head as (select seq, hash from audit_head)
     select count(*) as entries, min(chain.seq) as first_seq, encode((select hash from head), 'hex') as hash,
       coalesce(min(chain.seq) filter (where not follows or chain.hash <> computed), case
-        when coalesce(max(chain.seq), (select seq from head)) <> (select seq from head) then coalesce(max(chain.seq), 0) + 1
+        when max(chain.seq) is null and (select seq from head) > 0 then 1
+        when max(chain.seq) <> (select seq from head) then least(max(chain.seq), (select seq from head)) + 1
         when not exists (select 1 from audit_log l join head h on h.seq = l.seq and h.hash = l.hash) and count(*) > 0 then max(chain.seq)
       end) as broken_at
     from chain`;

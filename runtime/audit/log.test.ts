@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Door, openDoor } from "../transports/http/testing/door.ts";
+import { appendToLog, verifyLog } from "./log-queries.ts";
+import { masked } from "./masked.ts";
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor(() => []);
+}, 60_000);
+afterAll(() => door?.close());
+beforeEach(async () => {
+  await door.sql`delete from audit_log`;
+  await door.sql`update audit_head set seq = 0, hash = decode(repeat('00', 32), 'hex')`;
+});
+
+const entry = (object: string) => JSON.stringify({ at: "2026-01-01T00:00:00.000Z", actor: "a", operation: "o", object });
+
+describe("the chain", () => {
+  test("of an empty log, of one portion and of several is intact", async () => {
+    expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 0, broken_at: null });
+    await appendToLog(door.sql, ["1", "2"].map(entry));
+    await appendToLog(door.sql, [entry('3 "ü"\n')]);
+    expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 3, first_seq: 1, broken_at: null });
+  });
+
+  test("is intact without its oldest entries, which retention removes", async () => {
+    await appendToLog(
+      door.sql,
+      Array.from({ length: 10 }, (_, i) => entry(String(i))),
+    );
+    await door.sql`delete from audit_log where seq <= 4`;
+    expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 6, first_seq: 5 });
+  });
+
+  test.each([
+    ["a changed entry", `update audit_log set entry = replace(entry::text, '"6"', '"x"')::json where seq = 7`, 7],
+    ["a removed entry", "delete from audit_log where seq = 5", 6],
+    ["a moved time", "update audit_log set created_at = now() where seq = 9", 9],
+    ["a removed end", "delete from audit_log where seq = 10", 10],
+    ["an empty log", "delete from audit_log", 1],
+    [
+      "an added entry",
+      "insert into audit_log (seq, created_at, entry, previous_hash, hash) select 11, created_at, entry, hash, hash from audit_log where seq = 10",
+      11,
+    ],
+  ])("shows %s", async (_, attack, at) => {
+    await appendToLog(
+      door.sql,
+      Array.from({ length: 10 }, (_, i) => entry(String(i))),
+    );
+    await door.sql.unsafe(attack);
+    expect(await verifyLog(door.sql)).toMatchObject({ state: "broken", broken_at: at });
+  });
+});
+
+test.each([
+  [
+    { auth_secret: "x", nested: [{ api_token: "y" }] },
+    { auth_secret: "********", nested: [{ api_token: "********" }] },
+  ],
+  [{ credentials: { user: "u", flag: true } }, { credentials: { user: "********", flag: true } }],
+  [{ settings: { any: "x" } }, { settings: { any: "********" } }],
+  [{ tokens: { total: 5 } }, { tokens: { total: 5 } }],
+  ["https://user:pass@host/?a=1&access_token=t", "https://********@host/?a=1&access_token=********"],
+  [{ key: `sbx_${"a".repeat(43)}` }, { key: "********" }],
+])("secrets of %j are masked", (value, shown) => expect(masked(value)).toEqual(shown));
