@@ -1,7 +1,28 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 1bbba5367ebab35a
+-- Made from 3e782f1ec5f300cf
 
 create extension if not exists vector;
+
+CREATE OR REPLACE FUNCTION append_to_audit_log(entries text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  head audit_head;
+  entry text;
+  next bytea;
+begin
+  select * into head from audit_head for update;
+  foreach entry in array entries loop
+    next := sha256(head.hash || convert_to(entry, 'UTF8'));
+    head.seq := head.seq + 1;
+    insert into audit_log (seq, created_at, entry, previous_hash, hash)
+      values (head.seq, (entry::json ->> 'at')::timestamptz, entry::json, head.hash, next);
+    head.hash := next;
+  end loop;
+  update audit_head set seq = head.seq, hash = head.hash;
+end $function$
+;
 
 CREATE OR REPLACE FUNCTION keep_execution_history()
  RETURNS trigger
@@ -61,6 +82,7 @@ create table agent_sessions (
   client_version text,
   expires_at timestamp(3) with time zone not null,
   created_at timestamp(3) with time zone default now() not null,
+  key_hash text,
   constraint agent_sessions_pkey PRIMARY KEY (id_hash)
 );
 CREATE INDEX agent_sessions_agent ON agent_sessions USING btree (agent_id, expires_at);
@@ -106,10 +128,35 @@ create table api_keys (
   created_at timestamp(3) with time zone default now() not null,
   last_used_at timestamp(3) with time zone,
   revoked_at timestamp(3) with time zone,
+  expires_at timestamp(3) with time zone,
+  agent_ids text[],
   constraint api_keys_pkey PRIMARY KEY (id),
   constraint api_keys_key_hash_key UNIQUE (key_hash)
 );
 CREATE UNIQUE INDEX api_keys_name ON api_keys USING btree (name) WHERE (revoked_at IS NULL);
+
+create table audit_head (
+  singleton boolean default true not null,
+  seq bigint not null,
+  hash bytea not null,
+  constraint audit_head_pkey PRIMARY KEY (singleton),
+  constraint audit_head_singleton_check CHECK (singleton)
+);
+
+create table audit_log (
+  seq bigint not null,
+  created_at timestamp(3) with time zone not null,
+  entry json not null,
+  actor text generated always as ((entry ->> 'actor'::text)) stored,
+  operation text generated always as ((entry ->> 'operation'::text)) stored,
+  object text generated always as ((entry ->> 'object'::text)) stored,
+  previous_hash bytea not null,
+  hash bytea not null,
+  constraint audit_log_pkey PRIMARY KEY (seq)
+);
+CREATE INDEX audit_log_actor ON audit_log USING btree (actor, seq DESC);
+CREATE INDEX audit_log_created ON audit_log USING btree (created_at);
+CREATE INDEX audit_log_object ON audit_log USING btree (object, seq DESC);
 
 create table document_chunks (
   id uuid not null,
@@ -274,6 +321,14 @@ CREATE INDEX memories_project ON memories USING btree (project_id, scope) WHERE 
 CREATE INDEX memories_scope ON memories USING btree (scope, created_at DESC, id DESC);
 CREATE INDEX memories_task ON memories USING btree (task_id) WHERE (task_id IS NOT NULL);
 CREATE INDEX memories_words ON memories USING gin (words);
+
+create table memory_authors (
+  memory_id uuid not null,
+  agent_id text not null,
+  expires_at timestamp(3) with time zone,
+  constraint memory_authors_pkey PRIMARY KEY (memory_id)
+);
+CREATE INDEX memory_authors_expiry ON memory_authors USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 create table memory_keys (
   key text not null,
@@ -513,6 +568,15 @@ create table watchdog_logs (
 CREATE INDEX watchdog_logs_created ON watchdog_logs USING btree (created_at DESC);
 CREATE INDEX watchdog_logs_level ON watchdog_logs USING btree (level, id DESC);
 
+create table webhook_bodies (
+  slug text not null,
+  digest bytea not null,
+  event_id uuid not null,
+  received_at timestamp(3) with time zone default now() not null,
+  constraint webhook_bodies_pkey PRIMARY KEY (slug, digest)
+);
+CREATE INDEX webhook_bodies_received ON webhook_bodies USING btree (received_at);
+
 create table webhook_events (
   id uuid not null,
   source text not null,
@@ -612,6 +676,7 @@ alter table integrations add constraint integrations_project_id_fkey FOREIGN KEY
 alter table knowledge_pages add constraint knowledge_pages_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
 alter table knowledge_sources add constraint knowledge_sources_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE;
 alter table mcp_servers add constraint mcp_servers_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
+alter table memory_authors add constraint memory_authors_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table plugin_versions add constraint plugin_versions_plugin_id_fkey FOREIGN KEY (plugin_id) REFERENCES plugins(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE;
 alter table task_executions add constraint task_executions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL;
