@@ -123,3 +123,15 @@ test("fetch asks the fence of its call for each request that may write, and for 
   await fetch("https://x.test/", { method: "POST", body: "{}" });
   expect(send).toHaveBeenCalledTimes(2);
 });
+
+test("an attempt is stalled once the work under way has exceeded its own timeouts, and not before", async () => {
+  const lease = new Lease(3_600, performance.now());
+  lease.progress(90_000);
+  await vi.advanceTimersByTimeAsync(119_000);
+  expect(lease.isStalled()).toBe(false);
+  lease.progress(10_000);
+  await vi.advanceTimersByTimeAsync(39_000);
+  expect(lease.isStalled()).toBe(false);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(lease.isStalled()).toBe(true);
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { currentFence, runFenced, sendUnder, type WriteFence } from "./write-fence.ts";
+
+const fence = (name: string, passed: string[], refuses = false): WriteFence => ({
+  send: (request) => {
+    if (refuses) throw new Error(`${name} refuses`);
+    passed.push(name);
+    return request(new AbortController().signal);
+  },
+});
+
+test("a request under several fences is sent once, if each lets it pass", async () => {
+  const passed: string[] = [];
+  let sent = 0;
+  const request = async () => {
+    sent++;
+    return new Response("{}");
+  };
+  await sendUnder([fence("a", passed), fence("b", passed)], request);
+  expect([passed, sent]).toEqual([["a", "b"], 1]);
+  await expect(async () => sendUnder([fence("a", passed), fence("b", passed, true)], request)).rejects.toThrow("b refuses");
+  expect(sent).toBe(1);
+});
+
+test("a call's fence follows its asynchronous work, and no other", async () => {
+  const own = fence("a", []);
+  const seen: unknown[] = [];
+  await Promise.all([
+    runFenced(own, async () => {
+      await new Promise((done) => setTimeout(done, 5));
+      seen.push(currentFence());
+    }),
+    (async () => {
+      await new Promise((done) => setTimeout(done, 1));
+      expect(currentFence()).toBeUndefined();
+    })(),
+  ]);
+  expect(seen).toEqual([own]);
+});
