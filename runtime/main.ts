@@ -1,15 +1,20 @@
 import { ConfigError, readConfig, StartError } from "./platform/config.ts";
-import { createLog, toStandardError } from "./platform/log.ts";
+import { isNetworkError, isUnavailable } from "./platform/database/unavailable.ts";
+import { createLog, type Log, toStandardError } from "./platform/log.ts";
 import { builtIns } from "./plugins/built-ins.ts";
 import { start } from "./service.ts";
 
 /** Ctrl-C signals the whole process group, and npm forwards its own signal: two within this time count as one, milliseconds. A later one stops at once. */
 const sameSignalMs = 1_000;
 
+/** Longest stop: the drain of the executions, and a little. Short of the 30 s after which supervisors kill. */
+const stopMs = 29_000;
+
 /** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog({ pretty: config.terminal });
+  surviveNetworkErrors(log);
   let stoppedAt: number | null = null;
   if (config.startedByNpm)
     whenOrphaned(() => {
@@ -25,6 +30,10 @@ async function main(): Promise<void> {
     if (stoppedAt !== null) process.exit(1);
     stoppedAt = now;
     log.info("stopping", { signal });
+    setTimeout(() => {
+      log.error("the stop took too long; the process ends now", { seconds: stopMs / 1000 });
+      process.exit(1);
+    }, stopMs).unref();
     service.stop().then(
       () => process.exit(0),
       (error) => {
@@ -34,6 +43,17 @@ async function main(): Promise<void> {
     );
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal));
+}
+
+/** The last resort for an error that no code handles: one of the network or the database does not end the process, any other does. */
+function surviveNetworkErrors(log: Log): void {
+  const look = (event: string) => (error: unknown) => {
+    const passing = isUnavailable(error) || isNetworkError(error);
+    log.error(`${event}; ${passing ? "the service goes on" : "the process ends"}`, { error });
+    if (!passing) process.exit(1);
+  };
+  process.on("unhandledRejection", look("unhandled rejection"));
+  process.on("uncaughtException", look("uncaught exception"));
 }
 
 /** Killing npm alone must end the service, which would otherwise hold the ports. Running executions resume at the next start. */

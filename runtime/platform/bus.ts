@@ -38,12 +38,14 @@ type Listener = (payload: string) => void | Promise<void>;
 export interface Bus {
   publish(topic: Topic, payload?: string): Promise<void>;
   on(topic: Topic, listener: Listener): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 const channel = "signalbox";
 /** After a change of these a request to another replica must not be answered by what was before. */
 const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "tools", "keys"]);
+/** What may have changed unheard while the connection was lost. */
+const cached: readonly Topic[] = [...decisive, "queue", "streams", "plugins", "knowledge"];
 const patienceMs = 500;
 
 export async function openBus(database: Database, log: Log): Promise<Bus> {
@@ -83,13 +85,11 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
       waiting.delete(id);
     }
   };
-  const subscription = alone
-    ? null
-    : await sql.listen(channel, hear, () => {
-        // After a lost connection anything may have been missed.
-        for (const topic of ["mappings", "integrations", "tools", "queue", "streams", "plugins", "keys"] as const)
-          tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
-      });
+  const reconnected = () => {
+    log.info("listening to other replicas again; everything cached is read anew");
+    for (const topic of cached) tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
+  };
+  const subscription = await database.listen?.(channel, hear, reconnected);
   return {
     publish: async (topic, payload = "") => {
       try {
@@ -100,6 +100,6 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
       }
     },
     on: (topic, listener) => void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]),
-    close: async () => void (await subscription?.unlisten().catch(() => {})),
+    close: () => subscription?.close(),
   };
 }

@@ -42,6 +42,9 @@ export const variables = {
     .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
     .optional()
     .describe("URL of a PostgreSQL database, version 15 or newer with pgvector. Default: the embedded database in `DATA_DIR`."),
+  DATABASE_WAIT_SECONDS: whole(20, 0, 3600).describe(
+    "Seconds that a start waits while PostgreSQL is unavailable. After that it fails. 0: do not wait.",
+  ),
   DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
   LLM_BASE_URL: address.optional().describe("Base URL of an OpenAI-compatible API, including `/v1`."),
   LLM_API_KEY: z.string().optional().describe("API key for `LLM_BASE_URL`."),

@@ -1,19 +1,28 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../platform/log.ts";
+
 /** What was opened, to be closed the other way round. */
 export interface Closing {
-  add(close: () => unknown): void;
+  /** `limitMs`: a step that takes longer is left behind. */
+  add(close: () => unknown, limitMs?: number): void;
   /** Closes all of it; what fails does not keep the rest open, and is thrown at the end. */
   close(): Promise<void>;
 }
 
-export function createClosing(): Closing {
-  const steps: (() => unknown)[] = [];
+const usualLimitMs = 5_000;
+
+export function createClosing(log: Log): Closing {
+  const steps: { close: () => unknown; limitMs: number }[] = [];
   return {
-    add: (close) => void steps.push(close),
+    add: (close, limitMs = usualLimitMs) => void steps.push({ close, limitMs }),
     close: async () => {
       const failures: unknown[] = [];
       for (let step = steps.pop(); step; step = steps.pop()) {
         try {
-          await step();
+          const ended = new AbortController();
+          const late = sleep(step.limitMs, "late", { signal: ended.signal }).catch(() => {});
+          const outcome = await Promise.race([step.close(), late]).finally(() => ended.abort());
+          if (outcome === "late") log.warn("a step of the stop took too long; the next follows", { step: String(step.close) });
         } catch (error) {
           failures.push(error);
         }

@@ -75,7 +75,7 @@ async function openWorker(foundations: Foundations, { connections }: Plugins, { 
   const worker = await startQueue(queue);
   const { connectionFor, leaseSeconds } = queue;
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
-  closing.add(() => Promise.all([worker.stop(drainMs), checks.stop()]));
+  closing.add(() => Promise.all([worker.stop(drainMs), checks.stop()]), drainMs + 3_000);
   return worker;
 }
 

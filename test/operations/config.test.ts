@@ -68,7 +68,10 @@ test("bad values stop the start, with one line for each, and secrets are not sho
 });
 
 test("a database that does not answer stops the start, and its password is not shown", async () => {
-  const { code, logs } = await refusedStart({ DATABASE_URL: "postgres://user:hunter2@127.0.0.1:9/none" });
+  const { code, logs } = await refusedStart({
+    DATABASE_URL: "postgres://user:hunter2@127.0.0.1:9/none",
+    DATABASE_WAIT_SECONDS: "0",
+  });
   expect(code).toBe(1);
   expect(logs.trim()).toMatch(/^DATABASE_URL: the database does not answer: .+$/);
   expect(logs).not.toContain("hunter2");

@@ -24,7 +24,7 @@ test("the database goes away while the model thinks, and comes back", { tags: ["
   const refused = await service.webhook(issueOpened({ repo, number: 2 }), { delivery: "during" });
   expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("database") } });
   expect((await service.get("/health")).status).toBe(503);
-  await eventually(() => service.logs().includes("could not be recorded"), { timeout: 10_000 });
+  await eventually(() => service.logs().includes("failed to persist the execution's outcome"), { timeout: 10_000 });
   await proxy.mend();
 
   await eventually(async () => (await service.get("/health")).status === 200, { timeout: 20_000 });

@@ -1,9 +1,10 @@
 import { retryOnDeadlock } from "./retry-on-deadlock.ts";
+import { isUnavailable } from "./unavailable.ts";
 
 /**
  * Groups what arrives while a write is under way into the next one: one statement and one commit for many callers.
- * No timer is involved, so a single caller waits for nothing but its own write. A write that was undone by a deadlock is
- * made again, so it must be one statement or one transaction.
+ * A single caller waits for nothing but its own write. A write that was undone by a deadlock is made again, so it
+ * must be one statement or one transaction.
  */
 export interface BatchOptions<T> {
   /** At most this many items in one write. */
@@ -17,15 +18,23 @@ export interface BatchOptions<T> {
   readonly beside?: number;
 }
 
-export function batch<T, R>(write: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
+/** A write that takes longer than this lets others begin beside it. */
+const slowMs = 500;
+/** Longest wait for others' writes, once one of them failed for want of an answer. */
+const patienceMs = 2_000;
+
+export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
   interface Waiting {
     item: T;
     done: (result: R) => void;
     fail: (error: unknown) => void;
+    readonly since: number;
   }
   const { beside = 1 } = options;
   let waiting: Waiting[] = [];
-  let underWay = 0;
+  /** When each write under way began. */
+  const underWay = new Set<{ readonly begun: number }>();
+  let timer: NodeJS.Timeout | null = null;
 
   const take = (): Waiting[] => {
     let size = 0;
@@ -40,27 +49,48 @@ export function batch<T, R>(write: (items: T[]) => Promise<R[]>, options: BatchO
     return taken;
   };
 
+  /** Those that waited for a write which got no answer are not made to wait for another one. */
+  const turnAway = (error: unknown) => {
+    const before = performance.now() - patienceMs;
+    for (const { since, fail } of waiting) if (since < before) fail(error);
+    waiting = waiting.filter(({ since }) => since >= before);
+  };
+  /** A write that takes long is not waited for. */
+  const mayBegin = () => {
+    if (underWay.size === 0) return true;
+    if (underWay.size >= options.concurrency) return false;
+    const before = performance.now() - slowMs;
+    return waiting.length >= beside || [...underWay].every(({ begun }) => begun <= before);
+  };
+
   const pump = () => {
-    while (waiting.length > 0 && (underWay === 0 || (underWay < options.concurrency && waiting.length >= beside))) {
+    while (waiting.length > 0 && mayBegin()) {
       const taken = take();
-      underWay++;
-      retryOnDeadlock(() => write(taken.map(({ item }) => item)))
+      const write = { begun: performance.now() };
+      underWay.add(write);
+      retryOnDeadlock(() => writeAll(taken.map(({ item }) => item)))
         .then(
           (results) => taken.forEach(({ done }, i) => void done(results[i] as R)),
           (error) => {
             for (const { fail } of taken) fail(error);
+            if (isUnavailable(error)) turnAway(error);
           },
         )
         .finally(() => {
-          underWay--;
+          underWay.delete(write);
           pump();
         });
     }
+    if (waiting.length > 0 && timer === null) timer = setTimeout(pumpAgain, slowMs + 1);
+  };
+  const pumpAgain = () => {
+    timer = null;
+    pump();
   };
 
   return (item) =>
     new Promise((done, fail) => {
-      waiting.push({ item, done, fail });
+      waiting.push({ item, done, fail, since: performance.now() });
       // The microtask lets everything that arrived in this turn of the event loop into the same write.
       queueMicrotask(pump);
     });

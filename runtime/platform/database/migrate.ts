@@ -15,7 +15,7 @@ interface Migration {
 /** Applies what is missing, in order, each file in a transaction of its own. Replicas that start together take turns. */
 export async function migrate(database: Database, log: Log, folder = findFolder()): Promise<number> {
   const all = readMigrations(folder);
-  const connection = await database.sql.reserve();
+  const connection = await database.longRunning.reserve();
   try {
     await connection`select pg_advisory_lock(${lock})`;
     await connection`create table if not exists migrations (id integer primary key, name text not null, applied_at timestamptz(3) not null default now())`;

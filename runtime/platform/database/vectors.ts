@@ -109,7 +109,7 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
 
 /** Holds a lock that one session has at a time, without a statement that waits for it. */
 async function takingTurns<T>(database: Database, work: (sql: Queryable) => Promise<T>): Promise<T> {
-  const sql = await database.sql.reserve();
+  const sql = await database.longRunning.reserve();
   try {
     for (;;) {
       const [row] = await sql<[{ mine: boolean }]>`select pg_try_advisory_lock(${lock}) as mine`;

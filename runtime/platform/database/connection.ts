@@ -1,0 +1,162 @@
+import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { type Address, openDriver, type Sql, sqlState } from "./driver.ts";
+import type { Build } from "./statement.ts";
+import { DatabaseUnavailable, isNetworkError, isUnavailable } from "./unavailable.ts";
+
+export interface ConnectionOptions {
+  readonly url?: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Statements that a new session begins with. */
+  readonly first: string | null;
+  /** Makes the stream to the server; a TCP connection where absent. */
+  readonly stream?: () => Duplex;
+  /** Milliseconds that go on only while this process does. */
+  readonly now: () => number;
+  /** Longest time to an answer, from when a statement was handed to the pool. */
+  readonly deadlineMs: number;
+  /** A statement was answered. */
+  readonly answered: (connection: Connection) => void;
+  /** It takes no more statements. `late`: the server was silent. */
+  readonly closed: (connection: Connection, reason: Error, late: boolean) => void;
+  readonly notified?: (payload: string) => void;
+}
+
+interface Pending {
+  until: number;
+  readonly fail: (error: Error) => void;
+}
+
+/** One session of the server. It is never connected anew: after a failure the pool makes another. */
+export class Connection {
+  readonly born = performance.now();
+  /** It belongs to a transaction, or to one who reserved it. */
+  exclusive = false;
+  readonly #options: ConnectionOptions;
+  readonly #driver: Sql;
+  readonly #pending = new Set<Pending>();
+  #socket: Duplex | undefined;
+  #place = "embedded";
+  #ended: Error | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#driver = openDriver({
+      ...(options.url !== undefined && { url: options.url }),
+      settings: options.settings,
+      socket: (address) => this.#connect(address),
+      closed: () => this.#lost(),
+      ...(options.notified && { notified: options.notified }),
+    });
+  }
+
+  /** Statements that are not answered. */
+  get load(): number {
+    return this.#pending.size;
+  }
+
+  /** Resolves once the session is ready. */
+  async open(limitMs: number): Promise<void> {
+    const { first, now } = this.#options;
+    if (first !== null) await this.run((driver) => driver.unsafe(first), now() + limitMs);
+  }
+
+  run(build: Build, until = this.#options.now() + this.#options.deadlineMs): Promise<unknown> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    return new Promise((done, fail) => {
+      const pending = { until, fail };
+      this.#pending.add(pending);
+      const settled = () => {
+        if (this.#pending.delete(pending) && !this.#ended) this.#options.answered(this);
+      };
+      build(this.#driver).then(
+        (result) => {
+          done(result);
+          settled();
+        },
+        (thrown) => {
+          const error = this.#named(thrown);
+          fail(error);
+          // Nothing more must be sent on a connection that is lost.
+          if (isUnavailable(error) && sqlState(error) !== cancelled) this.#end(error, false);
+          settled();
+        },
+      );
+    });
+  }
+
+  /** Ends the connection where an answer is overdue: behind it no other can come. */
+  check(): void {
+    const now = this.#options.now();
+    if ([...this.#pending].some(({ until }) => until <= now)) this.#end(new DatabaseUnavailable(overdue), true);
+  }
+
+  /** Leaves what is under way at most so long. */
+  hasten(ms: number): void {
+    const until = this.#options.now() + ms;
+    for (const one of this.#pending) one.until = Math.min(one.until, until);
+  }
+
+  /** Says goodbye where nothing is under way, and ends it at once where something is. */
+  close(reason: Error = new DatabaseUnavailable("The connection to the database was closed.")): void {
+    this.#end(reason, false);
+  }
+
+  #end(reason: Error, late: boolean): void {
+    if (this.#ended) return;
+    const orderly = this.#pending.size === 0;
+    this.#ended = reason;
+    for (const { fail } of this.#pending) fail(reason);
+    this.#pending.clear();
+    this.#driver.end({ timeout: 0 }).catch(() => {});
+    // A server that does not answer would never let the connection end by itself.
+    if (orderly) setTimeout(() => this.#socket?.destroy(), goodbyeMs).unref();
+    else this.#socket?.destroy();
+    this.#options.closed(this, reason, late);
+  }
+
+  /** A failure of the network by the name that all code asks for. */
+  #named(error: Error): Error {
+    if (!isNetworkError(error)) return error;
+    return new DatabaseUnavailable(`The database is unavailable (${this.#place}, ${error.code}).`, { cause: error });
+  }
+
+  #lost(): void {
+    // The driver has rejected what it was waiting for, with a better reason; what it has forgotten is rejected with this one.
+    setImmediate(() => this.#end(new DatabaseUnavailable(lost), false));
+  }
+
+  #connect(address: Address): Duplex {
+    if (this.#ended || this.#socket) {
+      this.#lost();
+      throw new DatabaseUnavailable(lost);
+    }
+    if (this.#options.stream) this.#socket = this.#options.stream();
+    else {
+      const { socket, place } = connectTo(address);
+      this.#socket = socket;
+      this.#place = place;
+    }
+    return this.#socket;
+  }
+}
+
+/** SQLSTATE of a statement that took longer than the server lets it; its session goes on. */
+const cancelled = "57014";
+const lost = "The connection to the database was lost.";
+const overdue = "The database did not answer in time.";
+const goodbyeMs = 1_000;
+let nextHost = 0;
+
+/** Connects to one of the hosts; the next connection tries the next. */
+function connectTo(address: Address): { socket: Socket; place: string } {
+  if (address.path) return { socket: connect(address.path), place: address.path };
+  const at = nextHost++ % address.host.length;
+  const [host = "localhost", port = 5432] = [address.host[at], address.port[at]];
+  // The driver would swallow the failure of all hosts but the last.
+  address.host = [host];
+  address.port = [port];
+  const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 });
+  // The driver reads it, for TLS.
+  return { socket: Object.assign(socket, { host }), place: `${host}:${port}` };
+}

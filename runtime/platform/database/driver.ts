@@ -1,0 +1,77 @@
+import type { Duplex } from "node:stream";
+import postgres from "postgres";
+import { parseArray, serializeArray } from "./array-text.ts";
+
+export type Sql = postgres.Sql<Record<string, never>>;
+/** What a query function takes: the pool, or a transaction of it. */
+export type Queryable = Sql | postgres.TransactionSql<Record<string, never>>;
+export type Row = postgres.Row;
+/** A part of a statement, made as one is. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+export interface DriverOptions {
+  /** `postgres://…`; absent where `socket` needs no address. */
+  readonly url?: string;
+  /** Settings of the session, sent with its start. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Makes the stream to the server. Called again when the driver wants to connect anew. */
+  readonly socket: (address: Address) => Duplex;
+  /** The connection was closed. */
+  readonly closed: () => void;
+  readonly notified?: (payload: string) => void;
+}
+
+/** Where the server is, as the driver reads it from the address. Several hosts may be named. */
+export interface Address {
+  host: string[];
+  port: number[];
+  /** A Unix socket. */
+  readonly path: string | false;
+}
+
+const array = (to: number, parse: (text: string) => unknown = String) => ({
+  to,
+  from: [to],
+  serialize: (value: unknown) => (Array.isArray(value) ? serializeArray(value) : value),
+  parse: (text: string) => parseArray(text, parse),
+});
+
+const types = {
+  // A row is the API's answer: timestamps as ISO 8601 in UTC, 64-bit counts as numbers.
+  timestamp: {
+    to: 1184,
+    from: [1184],
+    serialize: (value: Date | string) => (value instanceof Date ? value.toISOString() : value),
+    parse: (value: string) => new Date(value).toISOString(),
+  },
+  bigint: { to: 20, from: [20], serialize: String, parse: Number },
+  // The arrays that statements take and give. The driver would ask each new session for all that there are, and when that
+  // query fails its rejection has no handler.
+  texts: array(1009),
+  names: array(1003),
+  uuids: array(2951),
+  integers: array(1007, Number),
+  bigints: array(1016, Number),
+  floats: array(1022, Number),
+};
+
+/**
+ * The driver for one connection. It keeps no pool and makes no second connection: what it does about lost connections loses
+ * queries (porsager/postgres #1186, #1193), so `Connection` does that.
+ */
+export const openDriver = ({ url, settings, socket, closed, notified }: DriverOptions): Sql => {
+  const options = {
+    ...{ types, socket, max: 1, fetch_types: false, no_subscribe: true },
+    ...{ onnotice: () => {}, onclose: closed, onnotify: (_: string, payload: string) => notified?.(payload) },
+    // Deadlines and the age of connections are looked after by `Connection` and `Pool`.
+    ...{ connect_timeout: 0, idle_timeout: 0, max_lifetime: null },
+    connection: { application_name: "signalbox", TimeZone: "UTC", ...settings },
+  } as unknown as postgres.Options<Record<string, postgres.PostgresType>>;
+  return (url === undefined ? postgres(options) : postgres(url, options)) as unknown as Sql;
+};
+
+/** SQLSTATE of a failed query, for example 23505 for a broken unique constraint; `null` for any other error. */
+export const sqlState = (error: unknown): string | null => (error instanceof postgres.PostgresError ? error.code : null);
+/** Name of the constraint that a query broke. */
+export const constraintOf = (error: unknown): string | null =>
+  error instanceof postgres.PostgresError ? (error.constraint_name ?? null) : null;

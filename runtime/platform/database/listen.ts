@@ -1,0 +1,68 @@
+import { Connection, type ConnectionOptions } from "./connection.ts";
+
+export interface ListenOptions extends Pick<ConnectionOptions, "url" | "settings" | "first"> {
+  readonly channel: string;
+  readonly hear: (payload: string) => void;
+  /** Called after each connection that follows a lost one: anything may have been missed. */
+  readonly reconnected: () => void;
+}
+
+export interface Listening {
+  close(): void;
+}
+
+/** The server is asked so often whether it still answers, and given so long. */
+const heartbeatMs = 4_000;
+const answerMs = 4_000;
+const againMs = 500;
+const checkMs = 500;
+
+/** Listens to a channel on a connection of its own, which is made anew whenever it is lost or silent. Resolves once it listens. */
+export async function listen(options: ListenOptions): Promise<Listening> {
+  const now = () => performance.now();
+  const statement = `listen "${options.channel}"`;
+  let ended = false;
+  let connection: Connection | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const later = (ms: number, then: () => void) => {
+    if (!ended) timer = setTimeout(then, ms);
+    timer?.unref();
+  };
+  const subscribe = (on: Connection) => on.run((driver) => driver.unsafe(statement), now() + answerMs);
+  // The same statement again: it changes nothing, and replicas are counted by it.
+  const beat = (on: Connection) => subscribe(on).then(() => later(heartbeatMs, () => beat(on)), on.close.bind(on));
+  const open = async (closed: () => void) => {
+    const made = new Connection({ ...options, now, deadlineMs: answerMs, notified: options.hear, answered: () => {}, closed });
+    connection = made;
+    try {
+      await made.open(answerMs);
+      await subscribe(made);
+    } catch (error) {
+      made.close();
+      throw error;
+    }
+    later(heartbeatMs, () => void beat(made));
+  };
+  const reopen = () => {
+    clearTimeout(timer);
+    later(againMs, () => open(reopen).then(options.reconnected, () => {}));
+  };
+  const check = setInterval(() => connection?.check(), checkMs);
+  check.unref();
+  try {
+    let opened = false;
+    await open(() => opened && reopen());
+    opened = true;
+  } catch (error) {
+    clearInterval(check);
+    throw error;
+  }
+  return {
+    close: () => {
+      ended = true;
+      clearTimeout(timer);
+      clearInterval(check);
+      connection?.close();
+    },
+  };
+}

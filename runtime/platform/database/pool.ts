@@ -1,0 +1,246 @@
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { Sql } from "./driver.ts";
+import { type Run, sqlOver } from "./statement.ts";
+import { type Held, inTransaction } from "./transaction.ts";
+import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
+
+export interface PoolOptions extends Pick<ConnectionOptions, "url" | "settings" | "first" | "stream" | "deadlineMs"> {
+  readonly max: number;
+  /** An unused connection is closed after so long. */
+  readonly idleMs?: number;
+  /** Asked from time to time while a statement takes long: rejects where the server does not answer at all. */
+  readonly probe?: () => PromiseLike<unknown>;
+}
+
+/** Longest time until a new session is ready. */
+const openMs = 5_000;
+/** While none comes about, another attempt is begun so often: a packet that was lost is not waited for. */
+const againMs = 1_000;
+/** Connections that are made at the same time, such attempts aside. */
+const mostOpening = 4;
+/** Statements on the way on one connection. */
+const mostPending = 100;
+const tickMs = 250;
+const lifetimeMs = 45 * 60_000;
+const probeMs = 5_000;
+
+interface Waiter {
+  until: number;
+  readonly exclusive: boolean;
+  /** Attempts to connect that were begun before it waited. */
+  readonly before: number;
+  readonly take: (connection: Connection) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/**
+ * Connections to one server. A statement has its answer by its deadline or is rejected as unavailable, wherever it got lost, and
+ * the connection that it was lost on is replaced.
+ */
+export class ConnectionPool {
+  readonly sql: Sql;
+  readonly #options: PoolOptions;
+  #deadlineMs: number;
+  readonly #open = new Set<Connection>();
+  /** With the number of the attempt. */
+  readonly #opening = new Map<Connection, number>();
+  #attempts = 0;
+  readonly #idleSince = new Map<Connection, number>();
+  #waiting: Waiter[] = [];
+  #now = 0;
+  #openedAt = Number.NEGATIVE_INFINITY;
+  #probedAt = 0;
+  #closed: Error | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#deadlineMs = options.deadlineMs;
+    let last = performance.now();
+    // A process that was stopped or busy has not waited meanwhile: its answers may be there, unread.
+    this.#timer = setInterval(() => {
+      const now = performance.now();
+      this.#now += Math.min(now - last, 2 * tickMs);
+      last = now;
+      this.#tick();
+    }, tickMs);
+    this.#timer.unref();
+    this.sql = sqlOver((build) => this.#run(build), {
+      begin: async (work: (tx: Sql) => Promise<unknown>) => inTransaction(await this.#hold(), work),
+      reserve: () => this.#reserve(),
+      end: ({ timeout = 0 }: { timeout?: number } = {}) => this.close(timeout * 1000),
+    });
+  }
+
+  /** Rejects what waits, and ends what is under way after `graceMs`. */
+  async close(graceMs = 2_000): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = new DatabaseUnavailable("The connection to the database was closed.");
+    for (const { fail } of this.#waiting.splice(0)) fail(this.#closed);
+    const end = performance.now() + graceMs;
+    const busy = () => [...this.#open].some(({ load, exclusive }) => load > 0 || exclusive);
+    while (busy() && performance.now() < end) await new Promise((done) => setTimeout(done, 20));
+    clearInterval(this.#timer);
+    for (const connection of [...this.#open, ...this.#opening.keys()]) connection.close(this.#closed);
+  }
+
+  /** Makes the deadline shorter, also of what is under way. */
+  hasten(ms: number): void {
+    this.#deadlineMs = Math.min(this.#deadlineMs, ms);
+    for (const connection of this.#open) connection.hasten(ms);
+    for (const waiter of this.#waiting) waiter.until = Math.min(waiter.until, this.#now + ms);
+  }
+
+  #run: Run = (build) => {
+    const until = this.#now + this.#deadlineMs;
+    const connection = this.#free(false);
+    if (connection) return connection.run(build, until);
+    return this.#wait(until, false, (given) => given.run(build, until));
+  };
+
+  #wait<T>(until: number, exclusive: boolean, use: (connection: Connection) => T | PromiseLike<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(this.#closed);
+    return new Promise((done, fail) => {
+      // Handed over in one go: nobody else may be given it in between.
+      this.#waiting.push({ until, exclusive, before: this.#attempts - 1, fail, take: (connection) => done(use(connection)) });
+      this.#grow();
+      this.#serve();
+    });
+  }
+
+  /** An unused connection; once there are as many as there may be, the one with the least to do. */
+  #free(exclusive: boolean): Connection | undefined {
+    if (this.#closed || (this.#waiting.length > 0 && !exclusive)) return;
+    return this.#least();
+  }
+
+  #least(): Connection | undefined {
+    let least: Connection | undefined;
+    for (const one of this.#open) if (!one.exclusive && (!least || one.load < least.load)) least = one;
+    if (!least || least.load === 0) return least;
+    const full = this.#open.size + this.#opening.size >= this.#options.max;
+    return full && least.load < mostPending ? least : undefined;
+  }
+
+  #serve(): void {
+    while (this.#waiting.length > 0) {
+      const connection = this.#least();
+      if (!connection) return;
+      const waiter = this.#waiting.shift() as Waiter;
+      if (waiter.exclusive) connection.exclusive = true;
+      waiter.take(connection);
+    }
+  }
+
+  #grow(): void {
+    const { max } = this.#options;
+    const wanted = Math.min(mostOpening, this.#waiting.length, max - this.#open.size);
+    while (this.#opening.size < wanted && this.#open.size + this.#opening.size < max) this.#connect();
+  }
+
+  #connect(): void {
+    this.#openedAt = this.#now;
+    const connection = new Connection({
+      ...{ ...this.#options, deadlineMs: this.#deadlineMs },
+      now: () => this.#now,
+      answered: (one) => this.#answered(one),
+      closed: (one, reason, late) => this.#gone(one, reason, late),
+    });
+    this.#opening.set(connection, this.#attempts++);
+    connection.open(openMs).then(
+      () => {
+        if (!this.#opening.delete(connection)) return;
+        this.#open.add(connection);
+        this.#answered(connection);
+        this.#grow();
+      },
+      (error) => {
+        connection.close(error);
+      },
+    );
+  }
+
+  #answered(connection: Connection): void {
+    if (!this.#open.has(connection)) return;
+    if (this.#waiting.length > 0) this.#serve();
+    if (connection.load > 0 || connection.exclusive) return;
+    if (performance.now() - connection.born > lifetimeMs && this.#open.size > 1) connection.close();
+    else if (this.#options.idleMs !== undefined) this.#idleSince.set(connection, this.#now);
+  }
+
+  #gone(connection: Connection, reason: Error, late: boolean): void {
+    this.#idleSince.delete(connection);
+    const attempt = this.#opening.get(connection);
+    if (attempt !== undefined) {
+      this.#opening.delete(connection);
+      this.#failedToOpen(attempt, late, reason);
+    }
+    this.#open.delete(connection);
+    // The others to a silent server are likely to be as dead; who needs one gets a new one.
+    if (late) for (const one of this.#open) if (one.load === 0 && !one.exclusive) one.close();
+    if (!this.#closed) this.#grow();
+  }
+
+  /**
+   * What waits is not kept waiting for a server that refuses; a silent one may still answer another attempt, as one may that
+   * was begun later.
+   */
+  #failedToOpen(attempt: number, late: boolean, reason: Error): void {
+    if (this.#open.size > 0 || late) return;
+    const refused = this.#waiting.filter(({ before }) => before < attempt);
+    this.#waiting = this.#waiting.filter(({ before }) => before >= attempt);
+    for (const { fail } of refused) fail(reason);
+  }
+
+  #tick(): void {
+    for (const connection of [...this.#open, ...this.#opening.keys()]) connection.check();
+    const late = this.#waiting.filter(({ until }) => until <= this.#now);
+    if (late.length > 0) {
+      this.#waiting = this.#waiting.filter(({ until }) => until > this.#now);
+      for (const { fail } of late) fail(new DatabaseUnavailable("No connection to the database in time."));
+    }
+    if (this.#waiting.length > 0) {
+      const room = this.#open.size + this.#opening.size < this.#options.max;
+      if (room && this.#now - this.#openedAt >= againMs) this.#connect();
+      this.#serve();
+    }
+    for (const [connection, since] of this.#idleSince) {
+      if (connection.load > 0 || connection.exclusive) this.#idleSince.delete(connection);
+      else if (this.#now - since >= (this.#options.idleMs ?? 0)) connection.close();
+    }
+    this.#probe();
+  }
+
+  #probe(): void {
+    const { probe } = this.#options;
+    const busy = [...this.#open].filter(({ load }) => load > 0);
+    if (!probe || busy.length === 0 || this.#now - this.#probedAt < probeMs) return;
+    this.#probedAt = this.#now;
+    probe().then(undefined, (error) => {
+      if (isUnavailable(error)) for (const one of busy) one.close(error);
+    });
+  }
+
+  /** A connection of one's own, in the order of what was sent on it before. */
+  async #hold(): Promise<Held> {
+    const until = this.#now + this.#deadlineMs;
+    const connection = await this.#wait(until, true, (given) => given);
+    let released = false;
+    return {
+      run: (build) =>
+        released
+          ? Promise.reject(new Error("a statement of a transaction came after its end"))
+          : connection.run(build, this.#now + this.#deadlineMs),
+      release: () => {
+        released = true;
+        connection.exclusive = false;
+        this.#answered(connection);
+      },
+    };
+  }
+
+  async #reserve() {
+    const { run, release } = await this.#hold();
+    return sqlOver(run, { release });
+  }
+}

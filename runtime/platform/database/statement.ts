@@ -1,0 +1,83 @@
+import { openDriver, type Sql } from "./driver.ts";
+
+/** Makes the driver's own query, on the connection that is to carry it out. */
+export type Build = (driver: Sql) => PromiseLike<unknown>;
+/** Carries a statement out on a connection of its choice. */
+export type Run = (build: Build) => Promise<unknown>;
+
+/**
+ * A statement that is sent when it is first awaited, on whichever connection is free then. As a part of another statement it
+ * is never sent by itself.
+ */
+export class Statement implements PromiseLike<unknown> {
+  readonly build: Build;
+  readonly #run: Run;
+  #result: Promise<unknown> | undefined;
+  #simple = false;
+
+  constructor(build: Build, run: Run) {
+    this.build = build;
+    this.#run = run;
+  }
+
+  /** Sends it by the simple protocol, which allows several statements in one text. */
+  simple(): this {
+    this.#simple = true;
+    return this;
+  }
+
+  #send(): Promise<unknown> {
+    const { build } = this;
+    this.#result ??= this.#run(this.#simple ? (driver) => (build(driver) as ReturnType<Sql["unsafe"]>).simple() : build);
+    return this.#result;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: awaiting a statement is what sends it.
+  then<A, B>(done?: ((value: unknown) => A | PromiseLike<A>) | null, failed?: ((error: unknown) => B | PromiseLike<B>) | null) {
+    return this.#send().then(done, failed);
+  }
+
+  catch<B>(failed: (error: unknown) => B | PromiseLike<B>) {
+    return this.#send().catch(failed);
+  }
+
+  finally(settled: () => void) {
+    return this.#send().finally(settled);
+  }
+}
+
+/** Never connects. Names and lists of columns are the same for every connection. */
+const unconnected = openDriver({
+  settings: {},
+  socket: () => {
+    throw new Error("this driver only builds parts of statements");
+  },
+  closed: () => {},
+});
+
+/** The tagged template and `unsafe`, over a way to carry statements out; with further members. */
+export function sqlOver(run: Run, members: object = {}): Sql {
+  const tagged = (first: unknown, ...rest: unknown[]) => {
+    if (!isTemplate(first)) return (unconnected as unknown as (...all: unknown[]) => unknown)(first, ...rest);
+    return new Statement(
+      rest.some(holdsStatement)
+        ? (driver) => driver(first, ...(rest.map((one) => builtFor(one, driver)) as never[]))
+        : (driver) => driver(first, ...(rest as never[])),
+      run,
+    );
+  };
+  const unsafe = (text: string, parameters: never[] = [], options = {}) =>
+    new Statement((driver) => driver.unsafe(text, parameters, options), run);
+  const notify = (channel: string, payload: string) =>
+    new Statement((driver) => driver`select pg_notify(${channel}, ${payload})`, run);
+  return Object.assign(tagged, { unsafe, notify, ...members }) as unknown as Sql;
+}
+
+const isTemplate = (value: unknown): value is TemplateStringsArray => Array.isArray(value) && "raw" in value;
+const holdsStatement = (value: unknown): boolean =>
+  value instanceof Statement || (Array.isArray(value) && value[0] instanceof Statement);
+
+function builtFor(value: unknown, driver: Sql): unknown {
+  if (value instanceof Statement) return value.build(driver);
+  return holdsStatement(value) ? (value as unknown[]).map((one) => builtFor(one, driver)) : value;
+}

@@ -1,0 +1,39 @@
+import { type Sql, sqlState } from "./driver.ts";
+import { type Run, sqlOver } from "./statement.ts";
+
+/** A connection of one's own. */
+export interface Held {
+  readonly run: Run;
+  readonly release: () => void;
+}
+
+/** SQLSTATE of every statement that follows a failed one. */
+const aborted = "25P02";
+
+/** Carries out `work` in a transaction, which is undone where the work or any of its statements fails. */
+export async function inTransaction<T>({ run, release }: Held, work: (tx: Sql) => Promise<T>): Promise<T> {
+  const control = (command: string) => run((driver) => driver.unsafe(command));
+  let failure: { error: unknown } | undefined;
+  const noted: Run = (build) => {
+    const result = run(build);
+    result.catch((error) => {
+      failure ??= { error };
+    });
+    return result;
+  };
+  try {
+    await control("begin");
+    try {
+      const result = await work(sqlOver(noted));
+      // A statement that failed has undone the transaction, also where its error was caught.
+      if (failure) throw failure.error;
+      await control("commit");
+      return result;
+    } catch (error) {
+      await control("rollback").catch(() => {});
+      throw failure && sqlState(error) === aborted ? failure.error : error;
+    }
+  } finally {
+    release();
+  }
+}

@@ -1,0 +1,37 @@
+/** The database did not answer in time, or the connection to it was lost. Whether a statement was carried out is not known. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = "DatabaseUnavailable";
+  readonly code = "DATABASE_UNAVAILABLE";
+}
+
+const unavailable = new Set([
+  "DATABASE_UNAVAILABLE",
+  // shutting down, crashed, starting up, too many clients
+  ...["57P01", "57P02", "57P03", "53300"],
+  // statement_timeout, idle_in_transaction_session_timeout, idle_session_timeout
+  ...["57014", "25P03", "57P05"],
+]);
+
+/** Whether a query failed because the server could not be reached or did not answer in time: it may be tried again later. */
+export const isUnavailable = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "code" in error && unavailable.has(String(error.code));
+
+/** Codes of connections that were not made, or are lost: the system's, and the driver's. */
+const networkCodes = new Set([
+  ...["CONNECT_TIMEOUT", "CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED"],
+  ...[
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ECONNABORTED",
+    "EPIPE",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "ETIMEDOUT",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+  ],
+]);
+
+/** A failure of the network. */
+export const isNetworkError = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && "code" in error && networkCodes.has(String(error.code));

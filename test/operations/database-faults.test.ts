@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
+import { freePorts } from "../harness/ports.ts";
+import { run, runtimeUnderTest } from "../harness/process.ts";
+import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { startWorld, textsOf, type World } from "../harness/world.ts";
+
+const repo = "octo/app";
+/** How long an outage lasts in these tests: longer than any wait between two tries. */
+const outageMs = Number(process.env.TEST_OUTAGE_MS ?? 3_000);
+
+// The embedded database goes away with the process only.
+describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
+  let database: FreshDatabase;
+  let proxy: TcpProxy & { readonly url: string };
+  let world: World;
+  let number = 0;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    proxy = await startUrlProxy(database.url);
+    world = await startWorld({ databaseUrl: proxy.url, tasks: ["only"], env: { EXECUTION_LEASE_SECONDS: "2" } });
+  });
+  afterAll(async () => {
+    await proxy.mend({ held: "reset" });
+    await world[Symbol.asyncDispose]();
+    await proxy.close();
+    await database.drop();
+  });
+
+  const webhook = () => {
+    number++;
+    return world.service.webhook(issueOpened({ repo, number }), { delivery: `d-${number}` });
+  };
+  const health = async () => (await world.service.get("/health")).status;
+  /** The webhook is answered, and its comment comes. */
+  const served = async () => {
+    const { status, body } = await webhook();
+    expect(status).toBe(202);
+    const own = number;
+    await waitForExecutions(world.service, { event_id: body.event_id });
+    await eventually(() => textsOf(world.tracker, repo, own).length === 1);
+  };
+  const passed = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+  test("a reset of all connections costs at most the requests under way", async () => {
+    proxy.reset();
+    await eventually(async () => (await webhook()).status === 202, { timeout: 2_000 });
+    await served();
+  });
+
+  test("after an outage webhooks are answered within two seconds", async () => {
+    // Longer than the lease of an execution that runs meanwhile.
+    const before = world.model.chats().length;
+    world.model.answerWith({ reply: { content: "Thought through an outage.", delayMs: outageMs / 2 } });
+    const running = await webhook();
+    const runningNumber = number;
+    await eventually(() => world.model.chats().length > before);
+    await proxy.cut();
+    const ended = passed(outageMs);
+    const refused = await webhook();
+    expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("database") } });
+    expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(await health()).toBe(503);
+    await ended;
+    await proxy.mend();
+    await eventually(async () => (await webhook()).status === 202, { timeout: 2_000 });
+    await served();
+    await waitForExecutions(world.service, { event_id: running.body.event_id });
+    expect(textsOf(world.tracker, repo, runningNumber)).toHaveLength(1);
+    // A worker that lives has not died, though its lease ran out.
+    const [row] = await database.query("select max(deaths) as deaths from task_executions");
+    expect(row).toEqual({ deaths: 0 });
+  });
+
+  test("silence is found: 503 within ten seconds, and an answer within two of the return", async () => {
+    proxy.freeze();
+    const [refused, other, unhealthy] = await Promise.all([webhook(), world.service.get("/api/tasks"), health()]);
+    expect([refused.status, other.status, unhealthy]).toEqual([503, 503, 503]);
+    expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+    await proxy.mend({ held: "reset" });
+    await eventually(async () => (await webhook()).status === 202, { timeout: 2_000 });
+    await served();
+  });
+
+  test("a lost answer holds up its own group of webhooks only, and is stored once", async () => {
+    const loss = proxy.loseAnswers({ when: new RegExp(`"delivery_id":"d-${number + 1}"`) });
+    const lost = webhook();
+    const lostNumber = number;
+    await eventually(() => loss.lost === 1, { interval: 5 });
+    const others = await Promise.all(Array.from({ length: 9 }, webhook));
+    expect(others.map(({ status }) => status)).toEqual(others.map(() => 202));
+    expect((await lost).status).toBe(503);
+    await proxy.mend();
+    const again = await world.service.webhook(issueOpened({ repo, number: lostNumber }), { delivery: `d-${lostNumber}` });
+    expect(again.body.status).toBe("duplicate");
+    await waitForExecutions(world.service, { event_id: again.body.event_id });
+    expect(textsOf(world.tracker, repo, lostNumber)).toHaveLength(1);
+  });
+
+  test("a slow network is no outage", async () => {
+    proxy.delay(150);
+    expect((await webhook()).status).toBe(202);
+    await proxy.mend();
+    expect(world.service.logs()).not.toContain("unhandled");
+  });
+
+  test("a start waits for the database, and resets meanwhile do not end it", async () => {
+    await proxy.cut();
+    const [port, grpcPort] = await freePorts(2);
+    const env = { DATABASE_URL: proxy.url, PORT: String(port), GRPC_PORT: String(grpcPort) };
+    const starting = run(runtimeUnderTest(), "runtime/main.ts", { env, cwd: world.service.folder });
+    const heard = (text: string) => eventually(() => starting.logs().includes(text), { timeout: 20_000 });
+    await heard("waiting for the database");
+    const before = proxy.accepted;
+    await proxy.mend();
+    await eventually(() => proxy.accepted > before + 2, { interval: 1 });
+    proxy.reset();
+    await heard("listens on");
+    expect(starting.exit).toBeNull();
+    starting.signal("SIGTERM");
+    expect(await starting.ended).toMatchObject({ code: 0 });
+  });
+
+  test("a start gives up after DATABASE_WAIT_SECONDS", async () => {
+    const env = { DATABASE_URL: "postgres://user:hunter2@127.0.0.1:9/none", DATABASE_WAIT_SECONDS: "1" };
+    const starting = run(runtimeUnderTest(), "runtime/main.ts", { env, cwd: world.service.folder });
+    expect(await starting.ended).toMatchObject({ code: 1 });
+    expect(starting.logs()).toMatch(
+      /waiting for the database[\s\S]*\nDATABASE_URL: the database does not answer: .*ECONNREFUSED/,
+    );
+    expect(starting.logs()).not.toContain("hunter2");
+  });
+
+  test.each(["cut", "freeze"] as const)("SIGTERM ends it with an execution under way after a %s", async (fault) => {
+    const before = world.model.chats().length;
+    world.model.answerWith({ reply: { content: "Thought.", delayMs: 1_000 } });
+    expect((await webhook()).status).toBe(202);
+    await eventually(() => world.model.chats().length > before);
+    await proxy[fault]();
+    await world.service.stop();
+    await proxy.mend({ held: "reset" });
+    await world.service.restart();
+    await eventually(() => textsOf(world.tracker, repo, number).length === 1, { timeout: 20_000 });
+    expect(world.service.logs()).not.toMatch(/unhandled|uncaught/);
+  });
+});
