@@ -36,6 +36,9 @@ const array = (to: number, parse: (text: string) => unknown = String) => ({
   parse: (text: string) => parseArray(text, parse),
 });
 
+/** Object id of the type `boolean[]`. The driver takes an array of booleans for one boolean where it is not named. */
+export const booleanArray = 1000;
+
 const types = {
   // A row is the API's answer: timestamps as ISO 8601 in UTC, 64-bit counts as numbers.
   timestamp: {
@@ -47,6 +50,7 @@ const types = {
   bigint: { to: 20, from: [20], serialize: String, parse: Number },
   // The arrays that statements take and give. The driver would ask each new session for all that there are, and when that
   // query fails its rejection has no handler.
+  booleans: array(booleanArray, (text) => text === "t"),
   texts: array(1009),
   names: array(1003),
   uuids: array(2951),

@@ -130,9 +130,9 @@ describe("a pool", { tags: ["postgres"] }, () => {
     const part = sql`${1}::int + ${2}::int`;
     const parts = [sql`a.x > ${0}`, sql`and a.x < ${9}`];
     const rows =
-      await sql`select ${part} as sum, a.x, ${["a", "b,c"]}::text[] as texts, ${[]}::int[] as none, array[1, null]::int[] as some
+      await sql`select ${part} as sum, a.x, ${["a", "b,c"]}::text[] as texts, ${[]}::int[] as none, array[1, null]::int[] as some, ${[true, false]}::boolean[] as flags
       from (values (3)) ${sql("a")} (x) where ${parts as never}`;
-    expect(rows).toMatchObject([{ sum: 3, x: 3, texts: ["a", "b,c"], none: [], some: [1, null] }]);
+    expect(rows).toMatchObject([{ sum: 3, x: 3, texts: ["a", "b,c"], none: [], some: [1, null], flags: [true, false] }]);
   });
 
   const openAdmin = () => new ConnectionPool({ url: server.href, settings: {}, first: null, max: 1, deadlineMs: 5_000 }).sql;

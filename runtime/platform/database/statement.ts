@@ -1,4 +1,4 @@
-import { openDriver, type Sql } from "./driver.ts";
+import { booleanArray, openDriver, type Sql } from "./driver.ts";
 
 /** Makes the driver's own query, on the connection that is to carry it out. */
 export type Build = (driver: Sql) => PromiseLike<unknown>;
@@ -60,7 +60,7 @@ export function sqlOver(run: Run, members: object = {}): Sql {
   const tagged = (first: unknown, ...rest: unknown[]) => {
     if (!isTemplate(first)) return (unconnected as unknown as (...all: unknown[]) => unknown)(first, ...rest);
     return new Statement(
-      rest.some(holdsStatement)
+      rest.some(needsDriver)
         ? (driver) => driver(first, ...(rest.map((one) => builtFor(one, driver)) as never[]))
         : (driver) => driver(first, ...(rest as never[])),
       run,
@@ -77,7 +77,11 @@ const isTemplate = (value: unknown): value is TemplateStringsArray => Array.isAr
 const holdsStatement = (value: unknown): boolean =>
   value instanceof Statement || (Array.isArray(value) && value[0] instanceof Statement);
 
+const isBooleans = (value: unknown): boolean => Array.isArray(value) && typeof value[0] === "boolean";
+const needsDriver = (value: unknown): boolean => holdsStatement(value) || isBooleans(value);
+
 function builtFor(value: unknown, driver: Sql): unknown {
   if (value instanceof Statement) return value.build(driver);
+  if (isBooleans(value)) return driver.typed(value as never, booleanArray);
   return holdsStatement(value) ? (value as unknown[]).map((one) => builtFor(one, driver)) : value;
 }
