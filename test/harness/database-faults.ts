@@ -17,6 +17,8 @@ const count = async (database: FreshDatabase, from: string): Promise<number> =>
 export const connectedAgents = (database: FreshDatabase): Promise<number> => count(database, "agent_streams");
 /** Executions that were handed to another agent after their first was gone. */
 export const handedOver = (database: FreshDatabase): Promise<number> => count(database, "task_executions where handovers > 1");
+/** Executions for which the death of a worker is counted. */
+export const withDeaths = (database: FreshDatabase): Promise<number> => count(database, "task_executions where deaths > 0");
 /** Sources that a replica polls right now. */
 export const pollsUnderWay = (database: FreshDatabase): Promise<number> =>
   count(database, "poll_sources where lease is not null");

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { withDeaths } from "../harness/database-faults.ts";
 import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { freePorts } from "../harness/ports.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
@@ -70,8 +71,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     await waitForExecutions(world.service, { event_id: running.body.event_id });
     expect(textsOf(world.tracker, repo, runningNumber)).toHaveLength(1);
     // A worker that lives has not died, though its lease ran out.
-    const [row] = await database.query("select max(deaths) as deaths from task_executions");
-    expect(row).toEqual({ deaths: 0 });
+    expect(await withDeaths(database)).toBe(0);
   });
 
   test("silence is found: 503 within ten seconds, and an answer within two of the return", async () => {
