@@ -182,7 +182,7 @@ describeOnDatabases("the webhook door", (database) => {
   ])("stores and discards %s, saying what is missing", async (_, body) => {
     const answer = await send(body);
     expect(answer).toMatchObject({ status: 200, body: { status: "discarded" } });
-    expect(await reasonOf(answer.body.event_id)).toMatch(/lacks (issue\.number|repository\.full_name)/);
+    expect(await reasonOf(answer.body.event_id)).toMatch(/is missing (issue\.number|repository\.full_name)/);
   });
 
   test("stores and discards what carries no event name, or one that is not mapped", async () => {

@@ -8,7 +8,7 @@ export class PackageError extends CodedError<PackageErrorCode> {
 /** Every refusal of `plugin build`, `test`, `pack` and `install`, with what it means. */
 export const packageErrorCodes = {
   NO_PACKAGE: "there is no package.json, or it cannot be read",
-  BAD_PACKAGE: "package.json lacks something that a plugin's must have",
+  BAD_PACKAGE: "package.json is missing something that every plugin needs",
   BAD_MANIFEST: "the member signalbox of package.json, or dist/plugin.json, is not valid",
   NO_SOURCE: "there is no source file to bundle",
   CANNOT_BUNDLE: "the source cannot be bundled",
