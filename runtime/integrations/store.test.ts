@@ -77,3 +77,17 @@ test("one whose plugin is still not there later is told of, once", async () => {
   expect(told).toEqual(["the credentials of an integration cannot be used"]);
   store.close();
 });
+
+test.each(["thief", "tickets-2"])(
+  "its credentials are not handed to the plugin %s, which has a source of the same name now",
+  async (plugin) => {
+    const { id, store, told, plugins } = await open(source("1.0.0"));
+    plugins.tickets = { ...source("2.0.0"), plugin } as SourceEntry;
+    await store.refresh();
+    await expect(store.find(id)).rejects.toMatchObject({ code: "unavailable" });
+    expect(() => store.forWork("tickets", { slug: id, project_id: null }, null)).toThrow(/cannot be used/);
+    expect(store.ofPlugin(plugin)).toEqual([]);
+    expect(told).toEqual(["the credentials of an integration cannot be used"]);
+    store.close();
+  },
+);

@@ -69,6 +69,11 @@ export function admitDeclared(
   offered: readonly string[] = capabilityNames,
   served: ReadonlyMap<number, string> = contracts,
 ): void {
+  if (/--|-$/.test(id))
+    throw new Refusal(
+      "BAD_MANIFEST",
+      `${id}: an id must not contain "--" or end with "-", because the variables of its settings would be ambiguous.`,
+    );
   const host = served.get(contract);
   if (host === undefined)
     throw new Refusal(

@@ -5,6 +5,7 @@ import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import { type Built, sha256Of } from "./build.ts";
 import { bundle } from "./bundle.ts";
+import { filePublisher } from "./fetch-package.ts";
 import { requestedText } from "./messages.ts";
 import type { PluginEntity } from "./operator.ts";
 import { readPackage } from "./package-file.ts";
@@ -43,6 +44,7 @@ export async function installDevVersion({ built, folder, service, out, signal }:
     manifest: { ...built.manifest, version, bundle: { sha256, bytes: code.byteLength } },
     bundle: gzipSync(code).toString("base64"),
     origin: `plugin dev in ${basename(folder)}`,
+    publisher: filePublisher(readPackage(folder).name),
   });
   if (stored.waiting?.version === version) {
     out(requestedText(stored));

@@ -20,6 +20,8 @@ export interface Fetched {
   readonly source: string;
   /** Of the tarball; `null` for a folder. */
   readonly integrity: string | null;
+  /** The package's name and its registry, or `file`: an approval is valid for one publisher. */
+  readonly publisher: string;
 }
 
 /** `name`, `@scope/name`, each with a version, a range or a tag; nothing that npm would take for a path, an address or git. */
@@ -38,13 +40,19 @@ export async function fetchPackage(source: string): Promise<Fetched> {
   return fromRegistry(source);
 }
 
+type Contents = Pick<Fetched, "manifest" | "bundle"> & { readonly name: string };
+
+/** Of a tarball or a folder of this machine. */
+export const filePublisher = (name: string): string => `${name} (file)`;
+
 async function fromTarball(path: string): Promise<Omit<Fetched, "source">> {
   const bytes = readFileSync(path);
-  return { ...(await contentsOf(bytes, basename(path))), origin: basename(path), integrity: integrityOf(bytes) };
+  const { name, ...contents } = await contentsOf(bytes, basename(path));
+  return { ...contents, origin: basename(path), integrity: integrityOf(bytes), publisher: filePublisher(name) };
 }
 
-/** `origin` is said where something is wrong: the package may not be the one that was meant. */
-async function contentsOf(bytes: Uint8Array, origin: string): Promise<Pick<Fetched, "manifest" | "bundle">> {
+/** Errors name `origin`: it may not be the intended package. */
+async function contentsOf(bytes: Uint8Array, origin: string): Promise<Contents> {
   try {
     const files = await unpack(bytes);
     return readFiles((file) => files.get(file));
@@ -65,10 +73,11 @@ function fromFolder(folder: string): Omit<Fetched, "source"> {
     }
     return readFileSync(path);
   };
-  return { ...readFiles(read), origin: basename(folder), integrity: null };
+  const { name, ...contents } = readFiles(read);
+  return { ...contents, origin: basename(folder), integrity: null, publisher: filePublisher(name) };
 }
 
-function readFiles(read: (file: string) => Buffer | undefined): Pick<Fetched, "manifest" | "bundle"> {
+function readFiles(read: (file: string) => Buffer | undefined): Contents {
   const own = json(read, "package.json");
   const { entry } = manifestOf("package.json", own.signalbox);
   const path = entry.includes("/") ? `${entry.slice(0, entry.lastIndexOf("/"))}/plugin.json` : "plugin.json";
@@ -85,7 +94,7 @@ function readFiles(read: (file: string) => Buffer | undefined): Pick<Fetched, "m
       "MISMATCH",
       `package.json says ${own.version}, ${path} says ${manifest.version}: it was not built anew.`,
     );
-  return { manifest, bundle };
+  return { manifest, bundle, name: typeof own.name === "string" ? own.name : "" };
 }
 
 function json(read: (file: string) => Buffer | undefined, file: string): Record<string, unknown> {
@@ -125,10 +134,22 @@ async function fromRegistry(spec: string): Promise<Fetched> {
     if (integrity !== packed.integrity)
       throw new PackageError("INTEGRITY", `${spec}: the registry promises ${packed.integrity}; ${integrity} came.`);
     const origin = `${packed.name}@${packed.version}`;
-    return { ...(await contentsOf(bytes, origin)), origin, source: origin, integrity };
+    const { name, ...contents } = await contentsOf(bytes, origin);
+    // What is in the package is its author's word; the registry says what it is called.
+    if (name !== packed.name) throw new PackageError("MISMATCH", `${origin}: its package.json has the name ${name}.`);
+    const publisher = `${packed.name} (${await registryOf(packed.name)})`;
+    return { ...contents, origin, source: origin, integrity, publisher };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The registry that npm is configured to fetch this package from. */
+async function registryOf(name: string): Promise<string> {
+  const get = async (key: string) =>
+    (await promisify(execFile)("npm", ["config", "get", key], { timeout: 30_000 }).catch(() => ({ stdout: "" }))).stdout.trim();
+  const scope = name.startsWith("@") ? await get(`${name.split("/")[0]}:registry`) : "";
+  return scope !== "" && scope !== "undefined" ? scope : (await get("registry")) || "unknown registry";
 }
 
 function reasonOf(error: { code?: unknown; stderr?: string; message: string }): string {

@@ -214,12 +214,12 @@ function wantedOf(text: string): Record<string, unknown> {
 }
 
 async function install(fetched: Fetched, approving: boolean, around: Around): Promise<void> {
-  const { manifest, bundle, origin, integrity } = fetched;
+  const { manifest, bundle, origin, integrity, publisher } = fetched;
   checkLocked(fetched);
   const input = {
     manifest,
     bundle: gzipSync(bundle, { level: 9 }).toString("base64"),
-    origin,
+    ...{ origin, publisher },
     ...(integrity !== null && { integrity }),
   };
   const stored = await around.call<PluginEntity>(plugins.install, input);

@@ -42,3 +42,20 @@ test("answers that are read at the same time are held up to a limit, and that is
   for (const message of refused) expect(message).toContain("send fewer requests at the same time");
   expect((await get()).status).toBe(200);
 });
+
+test.each(["TRACE", "CONNECT", "PROPFIND", "trace"])("%s is refused at every host, the operator's own too", async (method) => {
+  const rules = { ...ways(["GET"]), permissions: [] };
+  const request = { url: "https://api.example.com/a", method, headers: [], body: null, redirect: "follow" };
+  const own = createHostFetch("worker", rules, createPlaceholders({}));
+  await expect(own(request, new AbortController().signal)).rejects.toThrow(`may not ${method} at api.example.com`);
+  const users = { ...rules, operatorHosts: () => [], userHosts: () => ["api.example.com"] };
+  const given = createHostFetch("worker", users, createPlaceholders({}));
+  await expect(given(request, new AbortController().signal)).rejects.toThrow(`may not ${method} at api.example.com`);
+});
+
+test.each(["host", "content-length", "x-forwarded-for"])("a stored manifest that injects %s injects nothing", (name) => {
+  const secrets = { token: { title: "T", inject: { as: "header" as const, name, format: "{}", hosts: ["api.example.com"] } } };
+  const headers = new Headers();
+  createPlaceholders(secrets, () => ({ token: "secret" })).inject("api.example.com", headers);
+  expect([...headers]).toEqual([]);
+});

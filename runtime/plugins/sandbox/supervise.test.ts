@@ -100,3 +100,17 @@ test("a call whose caller gave up while it waited does not keep the next one's t
   await expect(third).resolves.toBe("first");
   await plugin.stop();
 });
+
+test("a call to a quarantined plugin is answered at once, and no caller waits for an operator", async () => {
+  const states: ProcessState[] = [];
+  const plugin = new Supervised(options(() => Promise.reject(new Refusal("BAD_CONFIG", "The setting url is missing.")), states));
+  await plugin.start();
+  const code = { code: "unavailable", message: expect.stringContaining("BAD_CONFIG") };
+  await expect(plugin.call(target, [])).rejects.toMatchObject({ ...code, retryable: false });
+  // Deferred webhooks and executions are tried again, but later than one call may wait (60 s).
+  const other = await plugin
+    .call({ kind: "sources", name: "x", method: "deliver" }, [])
+    .catch((error) => error as { retry_after_ms: number });
+  expect(other).toMatchObject({ ...code, retryable: true });
+  expect((other as { retry_after_ms: number }).retry_after_ms).toBeGreaterThan(60_000);
+});
