@@ -76,7 +76,7 @@ const dev = /^0\.1\.0-dev\.\d+$/;
 test("the start: built, tried, handed over, and waiting for its approval", { timeout: limit }, async () => {
   const said = await after(() => {}, /It waits\. To allow this: signalbox plugin approve tickets/);
   expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ that take longer are left to signalbox plugin test$/m);
-  expect(said).toContain(`What is good goes to ${world.service.url}\n`);
+  expect(said).toContain(`Good builds are installed at ${world.service.url}\n`);
   expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ asks for:\n {2}capability: fetch$/m);
   expect(await plugin()).toMatchObject({ version: null, waiting: { version: expect.stringMatching(dev) } });
   expect((await world.service.post(`/api/plugins/${id}/approve`)).status).toBe(200);
@@ -141,7 +141,7 @@ test("Ctrl-C ends it", { timeout: limit }, async () => {
 });
 
 test.each<[string[], string, number?]>([
-  [["--replay"], "--replay is about a running service: name it by --url or SIGNALBOX_URL."],
+  [["--replay"], "--replay needs a running service: set --url or SIGNALBOX_URL"],
   [["--url", "localhost"], "--url: must be an address such as http://localhost:8000"],
   [["--url", "http://127.0.0.1:9", "--key", "plain"], "--key: must be @file with the key in it"],
   [["--fast"], "Usage: signalbox plugin dev [folder] [--url <address>] [--flags]"],

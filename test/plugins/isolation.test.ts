@@ -13,10 +13,10 @@ const code = `
   import { definePlugin, tool } from "@signalbox/sdk";
   import { z } from "zod";
   export default definePlugin({
-    id: "reacher", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: ["fetch"], hosts: ["localhost:9"],
+    id: "reacher", version: "1.0.0", sdk: "^0.1.0", config: z.object({}), needs: ["fetch"], hosts: ["localhost:8443"],
     setup: ({ fetch }) => ({ tools: { reach: tool({
       about: "Reaches.", effect: "read", input: z.object({}), output: z.object({ status: z.number() }),
-      run: async () => ({ status: (await fetch("https://localhost:9/")).status }),
+      run: async () => ({ status: (await fetch("https://localhost:8443/")).status }),
     }) } }),
   });`;
 
@@ -25,7 +25,7 @@ let body: object;
 beforeAll(async () => {
   const built = await buildPlugin(code, {
     ...{ id: "reacher", needs: ["fetch"] },
-    permissions: { http: [{ host: "localhost:9", methods: ["GET"], why: "a test" }] },
+    permissions: { http: [{ host: "localhost:8443", methods: ["GET"], why: "a test" }] },
     contributes: { tools: { reach: toolOf("Reaches.") } },
   });
   body = built.body;
