@@ -141,7 +141,8 @@ class LeasedQueue implements ExecutionQueue {
   async #claim(): Promise<number> {
     const { sql, log, concurrency, leaseSeconds } = this.#options;
     await this.#release().catch((error) => log.warn("failed to release interrupted executions", { error }));
-    const free = concurrency - this.#held.size;
+    // A stop may have begun meanwhile: what it has interrupted is not claimed again here.
+    const free = this.#stopping.signal.aborted ? 0 : concurrency - this.#held.size;
     const asked = performance.now();
     const claimed = free > 0 ? await claimExecutions(sql, this.#worker, free, leaseSeconds) : [];
     for (const execution of claimed) this.#start(execution, new Lease(leaseSeconds, asked));
