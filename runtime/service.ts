@@ -1,15 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Plugin } from "@signalbox/sdk";
 import { partsDown } from "./health/operations.ts";
+import { openKeyring } from "./keys/keyring.ts";
+import { prepareMemory } from "./memory/prepare.ts";
 import { type Config, StartError } from "./platform/config.ts";
 import { isUnavailable } from "./platform/database/client.ts";
 import type { Log } from "./platform/log.ts";
-import { openAgents } from "./start/agents.ts";
+import { conversationOf, openMemory, openTools } from "./start/agents.ts";
+import { startBackground } from "./start/background.ts";
 import { type Closing, createClosing } from "./start/closing.ts";
-import { openFoundations } from "./start/foundations.ts";
-import { bindOperations } from "./start/operations.ts";
+import { openCore } from "./start/core.ts";
+import { openNetwork } from "./start/network.ts";
+import { bindOperations, neededParts } from "./start/operations.ts";
 import { openPlugins } from "./start/plugins.ts";
-import { startWork } from "./start/work.ts";
+import { startQueue } from "./start/queue.ts";
+import { openWebhooks } from "./start/webhooks.ts";
 import { createAuthenticate } from "./transports/http/authenticate.ts";
 import { serve } from "./transports/serve.ts";
 
@@ -53,20 +58,37 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
   }
 }
 
+/** Opens every part in order; `closing` closes them in reverse. */
 async function open(config: Config, builtIns: readonly Plugin[], log: Log, closing: Closing) {
-  const foundations = await openFoundations(config, log, closing);
-  const plugins = await openPlugins(foundations, builtIns, closing);
-  const agents = await openAgents(foundations, plugins, closing);
-  const work = await startWork(foundations, plugins, agents, closing);
-  const { bound, needed } = bindOperations(foundations, plugins, agents, work, closing);
-  const { receiver } = work;
-  plugins.access.use({ bound, receiver });
-  const { sql, exposure, keyring } = foundations;
+  const core = await openCore(config, log, closing);
+  const keyring = await openKeyring(core.sql, core.bus, log, config.API_KEYS);
+  const network = openNetwork(core, keyring);
+  const resources = await prepareMemory(config, core.database, log);
+  closing.add(() => resources.redis?.close());
+  const plugins = await openPlugins(core, network, resources, builtIns);
+  const memory = await openMemory(core, resources, plugins);
+  const tools = await openTools(core, network, plugins);
+  const conversation = conversationOf(core, network, memory, tools);
+  const queue = await startQueue(core, plugins, conversation);
+  const webhooks = await openWebhooks(core, plugins, queue);
+  const background = startBackground(core, plugins, memory, webhooks);
+  const needed = neededParts(core, resources);
+  const stages = { core, keyring, network, needed, resources, plugins, memory, tools, conversation, webhooks, background };
+  const bound = bindOperations(stages);
+  plugins.access.use({ bound, receiver: webhooks.receiver });
   const server = await serve({
-    ...{ config, bound, receiver, tools: agents.tools, pluginRoutes: plugins.host.routes, sql, log, exposure, keyring },
+    config,
+    bound,
+    log,
+    keyring,
+    sql: core.sql,
+    exposure: network.exposure,
+    receiver: webhooks.receiver,
+    tools: tools.registry,
+    pluginRoutes: plugins.host.routes,
     authenticate: createAuthenticate(keyring),
     ready: async () => (await partsDown(needed)).length === 0,
   });
   closing.add(() => server.close());
-  return { ...server, hasten: foundations.database.hasten };
+  return { ...server, hasten: core.database.hasten };
 }

@@ -5,61 +5,96 @@ import { OpenStreams } from "../gateway/open-streams.ts";
 import { createSecrets } from "../gateway/secrets.ts";
 import { taskResults } from "../gateway/task-results.ts";
 import type { Part } from "../health/operations.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import type { Memory } from "../memory/open.ts";
+import type { MemoryResources } from "../memory/prepare.ts";
 import { openQueues } from "../message-queues/open.ts";
 import { bindAll } from "../operations.ts";
 import { ping } from "../platform/database/client.ts";
-import type { Agents } from "./agents.ts";
-import type { Closing } from "./closing.ts";
-import type { Foundations } from "./foundations.ts";
+import type { ConversationDeps, Tools } from "./agents.ts";
+import type { Background } from "./background.ts";
+import type { Core } from "./core.ts";
+import type { Network } from "./network.ts";
 import type { Plugins } from "./plugins.ts";
-import { retriesOf, type Work } from "./work.ts";
+import { retriesOf } from "./queue.ts";
+import type { Webhooks } from "./webhooks.ts";
 
-/** Every operation, joined to what it works on, and the parts that must answer for the service to be healthy. */
-export function bindOperations(foundations: Foundations, plugins: Plugins, agents: Agents, work: Work, closing: Closing) {
-  const { config, log, sql, bus, guard, ground, keyring, vault, alarm } = foundations;
+/** The stages that the operations are bound to. */
+export interface Stages {
+  readonly core: Core;
+  readonly keyring: Keyring;
+  readonly network: Network;
+  readonly needed: readonly Part[];
+  readonly resources: MemoryResources;
+  readonly plugins: Plugins;
+  readonly memory: Memory;
+  readonly tools: Tools;
+  readonly conversation: ConversationDeps;
+  readonly webhooks: Webhooks;
+  readonly background: Background;
+}
+
+/** What must answer for the service to be healthy. */
+export const neededParts = ({ sql }: Core, { redis }: MemoryResources): readonly Part[] => [
+  { name: "database", probe: () => ping(sql) },
+  ...(redis ? [{ name: "redis", probe: () => redis.call("PING") }] : []),
+];
+
+/** Every operation with its dependencies; changes are recorded in the audit log. */
+export function bindOperations(stages: Stages) {
+  const { core, network, plugins, memory, tools, webhooks } = stages;
+  const { config, log, sql, bus, vault, alarm } = core;
+  const { guard } = network;
   const { host, manager, connections, logs } = plugins;
-  const { memory, tools, discovery, conversation, isTaken } = agents;
-  const { routing, evaluator, receiver, scheduler, deferred } = work;
+  const { routing, evaluator, receiver, deferred } = webhooks;
+  const connectionFor = connections.forExecution;
+  const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
+  const sources = () => host.sources.keys();
+  const operations = bindAll({
+    bus,
+    routing,
+    receiver,
+    connections,
+    memory,
+    sources,
+    queues: openQueues(sql, host.queues),
+    useCases: host.useCases,
+    health: stages.needed,
+    deferredWebhooks: deferred.waiting,
+    watchdogEnabled: config.WATCHDOG_ENABLED,
+    polls: { host, connectionBySlug: connections.bySlug, changed: () => stages.background?.polls.wake() },
+    webhookMappings: { bus, vault, evaluator, loadedSources: sources },
+    knowledge: { bus, vault, guard, connectors: () => host.knowledge },
+    integrations: { bus, vault, guard, log, sources: () => host.sources, environment: connections.environment },
+    tools: { registry: tools.registry, bus, checkAddress: guard.check },
+    toolExecutions: { registry: tools.registry, connectionFor, trackerUpdates },
+    chat: { ...stages.conversation, connectionFor: (source, agentId) => connectionFor(source, undefined, agentId) },
+    plugins: { manager, bus, vault, logs, environment: config.pluginSettingsOf },
+    mcpServers: { discovery: tools.discovery, bus, checkAddress: guard.check, isTaken: tools.isTaken },
+    gateway: openGateway(stages),
+  });
+  return recordChanges(operations, (error) => alarm("failed to record a change in the audit log", { error: String(error) }));
+}
+
+/** The gateway of external agents: their streams of tasks, limits and secrets. */
+function openGateway({ core, keyring, resources, memory }: Stages) {
+  const { config, log, sql, bus, alarm, closing } = core;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const streams = new OpenStreams({ sql, bus, log, leaseSeconds, keys: keyring.configured });
   closing.add(() => streams.close());
-  const { redis } = ground;
-  const counters = countersOf(sql, redis);
-  const needed: Part[] = [
-    { name: "database", probe: () => ping(sql) },
-    ...(redis ? [{ name: "redis", probe: () => redis.call("PING") }] : []),
-  ];
+  const counters = countersOf(sql, resources.redis);
   const perMinute = {
-    ...{ default: config.RATE_LIMIT_DEFAULT, trusted: config.RATE_LIMIT_TRUSTED },
+    default: config.RATE_LIMIT_DEFAULT,
+    trusted: config.RATE_LIMIT_TRUSTED,
     privileged: config.RATE_LIMIT_PRIVILEGED,
   };
-  const operations = bindAll({
-    ...{ bus, routing, receiver, connections, memory, queues: openQueues(sql, host.queues), useCases: host.useCases },
-    ...{ health: needed, deferredWebhooks: deferred.waiting, watchdogEnabled: config.WATCHDOG_ENABLED },
-    sources: () => host.sources.keys(),
-    polls: { host, connectionBySlug: connections.bySlug, changed: () => scheduler?.wake() },
-    webhookMappings: { ...{ bus, vault, evaluator }, loadedSources: () => host.sources.keys() },
-    knowledge: { ...{ bus, vault, guard }, connectors: () => host.knowledge },
-    integrations: { ...{ bus, vault, guard, log }, sources: () => host.sources, environment: connections.environment },
-    tools: { registry: tools, bus, checkAddress: guard.check },
-    toolExecutions: {
-      registry: tools,
-      connectionFor: connections.forExecution,
-      trackerUpdates: config.TRACKER_UPDATES_ENABLED,
-    },
-    chat: { ...conversation, connectionFor: (source, agentId) => connections.forExecution(source, undefined, agentId) },
-    plugins: { ...{ manager, bus, vault, logs }, environment: config.pluginSettingsOf },
-    mcpServers: { discovery, bus, checkAddress: guard.check, isTaken },
-    gateway: {
-      ...{ memory, leaseSeconds, streams },
-      keys: keyring,
-      limits: createLimits(perMinute, counters),
-      secrets: createSecrets(counters),
-      results: taskResults({ ...{ sql, bus, ...retriesOf(foundations) }, alarm }),
-    },
-  });
-  const bound = recordChanges(operations, (error) =>
-    alarm("failed to record a change in the audit log", { error: String(error) }),
-  );
-  return { bound, needed };
+  return {
+    memory,
+    leaseSeconds,
+    streams,
+    keys: keyring,
+    limits: createLimits(perMinute, counters),
+    secrets: createSecrets(counters),
+    results: taskResults({ ...retriesOf(core), sql, bus, alarm }),
+  };
 }

@@ -1,6 +1,8 @@
 import type { Plugin } from "@signalbox/sdk";
 import { openIntegrations } from "../integrations/store.ts";
 import { openEgressAllowlist } from "../knowledge/egress-allowlist.ts";
+import type { MemoryResources } from "../memory/prepare.ts";
+import { openPace } from "../platform/throttle/open.ts";
 import { createAccounts } from "../plugins/accounts.ts";
 import { connectionsOf } from "../plugins/connections.ts";
 import { createHost } from "../plugins/host.ts";
@@ -9,68 +11,101 @@ import { createLogTail } from "../plugins/log-tail.ts";
 import { openOffload } from "../plugins/offload.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { openAccess } from "../use-cases/access.ts";
-import type { Closing } from "./closing.ts";
-import type { Foundations } from "./foundations.ts";
+import type { Core } from "./core.ts";
+import type { Network } from "./network.ts";
 
-/** Longest that a plugin's texts may take to be embedded. */
+/** Deadline for embedding the texts of a plugin, milliseconds. */
 const embedMs = 30_000;
 
-const warnOfUnread = ({ unreadPluginVariables }: Foundations["config"], log: Foundations["log"]): void => {
-  for (const name of unreadPluginVariables)
-    log.warn("a variable is not read: two underscores must separate a plugin's id from the setting", { name });
-};
-
-/** The built-in plugins in this process, those of others in sandboxes of their own, and the accounts that they work in. */
-export async function openPlugins(foundations: Foundations, builtIns: readonly Plugin[], closing: Closing) {
-  const { config, log, sql, bus, guard, pluginGuard, ground, vault, fetch, pace, alarm } = foundations;
-  warnOfUnread(config, log);
+/** The built-in plugins in this process, the third-party ones in sandboxes, and the accounts that they use at the trackers. */
+export async function openPlugins(core: Core, network: Network, resources: MemoryResources, builtIns: readonly Plugin[]) {
+  const { config, log, sql, bus, vault, alarm, closing } = core;
+  for (const name of config.unreadPluginVariables)
+    log.warn("variable ignored: two underscores must separate a plugin's id from the setting", { name });
   const storedSettings = new Map<string, Readonly<Record<string, string>>>();
-  const pluginSettingsOf = (id: string) => ({ ...config.pluginSettingsOf(id), ...storedSettings.get(id) });
-  const connections = connectionsOf(config, log, pluginSettingsOf);
-  // Use cases call what is only bound once their plugins are there.
+  const settingsOf = (id: string) => ({ ...config.pluginSettingsOf(id), ...storedSettings.get(id) });
+  const connections = connectionsOf(config, log, settingsOf);
+  // Use cases call operations, which are bound after the plugins are loaded.
   const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
-  const reach = openEgressAllowlist();
-  const embed = (texts: readonly string[]) => ground.embedder.embedAll(texts, AbortSignal.timeout(embedMs));
-  /** The capabilities of every plugin, wherever it runs. */
-  const capabilities = { embed, throttle: pace, operations: access.operations, trackers: access.trackers };
-  const userHostsOf = (id: string) => [...connections.givenHostsOf(id), ...reach.hostsOf(id)];
-  const { offloadFor } = openOffload(closing);
-  const setUp = { hostsOf: connections.hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } };
-  // Without a Redis its plugins have nothing to work on.
-  const usable = builtIns.filter(({ needs }) => ground.redis || !needs.includes("redis"));
-  const grants = { ...ground.grants, ...capabilities };
-  const host = createHost(await loadBuiltIns({ ...setUp, grants, configOf: config.connectionOf, builtIns: usable }));
-  closing.add(() => host.dispose());
-  const integrations = await openIntegrations({
-    ...{ sql, bus, log, vault, sourceOf: (name: string) => host.sources.get(name) },
-    ...{ watchdog: alarm, environmentOf: connections.environmentOf },
+  const egress = openEgressAllowlist();
+  const shared = sharedBy(core, network, resources, {
+    hostsOf: connections.hostsOf,
+    userHostsOf: (id) => [...connections.givenHostsOf(id), ...egress.hostsOf(id)],
   });
+  const capabilities = { ...shared.capabilities, operations: access.operations, trackers: access.trackers };
+  // Plugins that need Redis are not loaded without it.
+  const usable = builtIns.filter(({ needs }) => resources.redis || !needs.includes("redis"));
+  const grants = { ...resources.grants, ...capabilities };
+  const host = createHost(await loadBuiltIns({ ...shared.inProcess, grants, configOf: config.connectionOf, builtIns: usable }));
+  closing.add(() => host.dispose());
+  const sourceOf = (name: string) => host.sources.get(name);
+  const { environmentOf } = connections;
+  const integrations = await openIntegrations({ sql, bus, log, vault, sourceOf, watchdog: alarm, environmentOf });
   closing.add(() => integrations.close());
-  const logs = createLogTail();
-  /** Called whenever other plugins contribute than before. */
+  /** Called after plugins were loaded or removed. */
   const changed: (() => unknown)[] = [() => connections.use(host, integrations), () => integrations.refresh()];
   const contributed = async () => {
-    for (const tell of changed) await tell();
+    for (const listener of changed) await listener();
   };
   await contributed();
+  const logs = createLogTail();
+  const builtInIds = new Set(builtIns.map(({ id }) => id));
   const manager = await PluginManager.open({
-    ...{ sql, bus, log, vault, host, watchdog: alarm, settings: storedSettings, contributed },
+    sql,
+    bus,
+    log,
+    vault,
+    host,
+    watchdog: alarm,
+    settings: storedSettings,
+    contributed,
     environment: config.pluginSettingsOf,
     specifiers: config.SIGNALBOX_PLUGINS,
     trusted: config.SIGNALBOX_TRUSTED_PLUGINS,
-    builtIns: new Set(builtIns.map(({ id }) => id)),
-    inProcess: { ...setUp, configOf: pluginSettingsOf, grants: { ...capabilities, vectors: ground.vectors } },
-    dependencies: {
-      ...{ ...capabilities, log, logs, hostsOf: connections.hostsOf, userHostsOf, deno: config.SIGNALBOX_DENO },
-      requiresIsolation: config.PLUGIN_WALLS === "require",
-      ...{ vectors: ground.vectors, guarded: pluginGuard.fetch, direct: fetch, settingsOf: pluginSettingsOf },
-    },
+    builtIns: builtInIds,
+    inProcess: { ...shared.inProcess, configOf: settingsOf, grants: { ...capabilities, vectors: resources.vectors } },
+    dependencies: { ...shared.sandboxed, ...capabilities, logs, settingsOf },
   });
   closing.add(() => manager.stop());
-  const accounts = createAccounts(log);
-  closing.add(() => accounts.close());
-  // Asked now, so that the first webhook need not wait for the answer.
-  for (const connection of connections.all()) void accounts.of(connection);
-  return { host, manager, connections, integrations, accounts, access, reach, logs, changed, builtIns };
+  return { host, manager, connections, accounts: openAccounts(core, connections), access, egress, logs, changed, builtInIds };
 }
 export type Plugins = Awaited<ReturnType<typeof openPlugins>>;
+
+interface Hosts {
+  /** Hosts of a plugin's connections. */
+  readonly hostsOf: (plugin: string) => readonly string[];
+  /** Hosts that users entered for a plugin. */
+  readonly userHostsOf: (plugin: string) => readonly string[];
+}
+
+/** What plugins get wherever they run: in this process, or in a sandbox. */
+function sharedBy({ config, log, database, closing }: Core, network: Network, resources: MemoryResources, hosts: Hosts) {
+  const { offloadFor } = openOffload(closing);
+  const { hostsOf, userHostsOf } = hosts;
+  const { guard, pluginGuard, fetch } = network;
+  return {
+    capabilities: {
+      embed: (texts: readonly string[]) => resources.embedder.embedAll(texts, AbortSignal.timeout(embedMs)),
+      throttle: openPace(database, resources.redis, log),
+    },
+    inProcess: { hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } },
+    sandboxed: {
+      log,
+      hostsOf,
+      userHostsOf,
+      deno: config.SIGNALBOX_DENO,
+      requiresIsolation: config.PLUGIN_WALLS === "require",
+      vectors: resources.vectors,
+      guarded: pluginGuard.fetch,
+      direct: fetch,
+    },
+  };
+}
+
+function openAccounts({ log, closing }: Core, connections: ReturnType<typeof connectionsOf>) {
+  const accounts = createAccounts(log);
+  closing.add(() => accounts.close());
+  // Looked up now, so that the first webhook does not wait for it.
+  for (const connection of connections.all()) void accounts.of(connection);
+  return accounts;
+}

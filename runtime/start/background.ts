@@ -1,0 +1,33 @@
+import { startRunner } from "../knowledge/runner.ts";
+import type { Memory } from "../memory/open.ts";
+import { startRelay } from "../message-queues/relay.ts";
+import { startScheduler } from "../poll-sources/scheduler.ts";
+import type { Core } from "./core.ts";
+import type { Plugins } from "./plugins.ts";
+import type { Webhooks } from "./webhooks.ts";
+
+/** Polls, syncs of knowledge sources, and the relay of message queues. `null` on a replica with the role `api`. */
+export function startBackground(core: Core, plugins: Plugins, memory: Memory, { receiver }: Webhooks) {
+  const { config, log, sql, bus, vault, warn, closing } = core;
+  if (config.SIGNALBOX_ROLE === "api") return null;
+  const { host, connections, egress, changed } = plugins;
+  const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
+  const polls = startScheduler({ sql, receiver, log, connectionBySlug: connections.bySlug, leaseSeconds, warn });
+  const syncs = startRunner({
+    sql,
+    bus,
+    log,
+    vault,
+    leaseSeconds,
+    reach: egress,
+    watchdog: warn,
+    knowledge: host.knowledge,
+    written: memory.written,
+    everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
+  });
+  const relay = startRelay({ sql, queues: host.queues, log });
+  changed.push(relay.changed);
+  closing.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop()]));
+  return { polls };
+}
+export type Background = ReturnType<typeof startBackground>;

@@ -1,0 +1,34 @@
+import { openBus } from "../platform/bus.ts";
+import type { Config } from "../platform/config.ts";
+import { migrate } from "../platform/database/migrate.ts";
+import { openDatabase } from "../platform/database/open.ts";
+import type { Log } from "../platform/log.ts";
+import { createVault } from "../platform/vault.ts";
+import { createWatchdog } from "../watchdog/watchdog.ts";
+import type { Closing } from "./closing.ts";
+
+/** What every part uses: configuration, log, database, bus, vault, alerts, and the list of what to close. */
+export async function openCore(config: Config, log: Log, closing: Closing) {
+  const database = await openDatabase(config, log);
+  closing.add(() => database.close());
+  const { sql } = database;
+  await migrate(database, log);
+  const bus = await openBus(database, log);
+  closing.add(() => bus.close());
+  const watchdog = createWatchdog(sql, log, config.WATCHDOG_ENABLED);
+  return {
+    config,
+    log,
+    closing,
+    database,
+    sql,
+    bus,
+    vault: createVault(config.ENCRYPTION_KEY),
+    warn: (message: string, context: Record<string, unknown>) => watchdog("warn", message, context),
+    alarm: (message: string, context: Record<string, unknown>) => watchdog("error", message, context),
+  };
+}
+export type Core = Awaited<ReturnType<typeof openCore>>;
+
+/** Statements that may run concurrently: the embedded database has one session. */
+export const concurrencyOf = ({ database }: Core, most: number): number => (database.kind === "embedded" ? 1 : most);

@@ -1,0 +1,26 @@
+import type { Keyring } from "../keys/keyring.ts";
+import { exposureOf } from "../platform/network/exposure.ts";
+import { createGuard } from "../platform/network/guard.ts";
+import { leanFetch } from "../platform/network/lean-fetch.ts";
+import { fencedFetch } from "../platform/write-fence.ts";
+import type { Core } from "./core.ts";
+
+/** Who can reach the service, and which addresses it may contact. Every `fetch` checks the lease of the execution before a write. */
+export function openNetwork({ config, closing }: Core, keyring: Keyring) {
+  const exposure = exposureOf(config, keyring.open);
+  const guardFor = (loopback: boolean) => {
+    const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback });
+    closing.add(() => guard.close());
+    return { ...guard, fetch: fencedFetch(guard.fetch) };
+  };
+  return {
+    exposure,
+    /** For addresses that users enter. */
+    guard: guardFor(exposure.open && exposure.local),
+    /** For third-party plugins: the same with and without API keys. */
+    pluginGuard: guardFor(false),
+    /** For addresses from the environment: not restricted. */
+    fetch: fencedFetch(leanFetch(config)),
+  };
+}
+export type Network = ReturnType<typeof openNetwork>;

@@ -1,0 +1,46 @@
+import { createLookup } from "../execution/lookup.ts";
+import { startQueue as start } from "../execution/queue.ts";
+import { startWriteChecks } from "../execution/write-checks.ts";
+import { watchConnected } from "../gateway/connected.ts";
+import type { ConversationDeps } from "./agents.ts";
+import { type Core, concurrencyOf } from "./core.ts";
+import type { Plugins } from "./plugins.ts";
+
+/** Longest wait for running executions at a stop, milliseconds; another worker resumes the rest. */
+const drainMs = 25_000;
+/** Beyond the drain: releasing the rest takes a few statements. */
+const releaseMs = 3_000;
+
+/** How often a failed execution is retried, from `EXECUTION_RETRY_…`. */
+export const retriesOf = ({ config }: Core) => ({
+  retryLimit: config.EXECUTION_RETRY_LIMIT,
+  retryDelaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS,
+});
+
+/** The queue of executions. `null` on a replica with the role `api`. */
+export async function startQueue(core: Core, { connections }: Plugins, conversation: ConversationDeps) {
+  const { config, log, database, sql, bus, alarm, warn, closing } = core;
+  if (config.SIGNALBOX_ROLE === "api") return null;
+  const connected = await watchConnected(sql, bus, log);
+  closing.add(() => connected.close());
+  const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
+  const connectionFor = connections.forExecution;
+  const queue = await start({
+    ...conversation,
+    ...retriesOf(core),
+    sql,
+    log,
+    bus,
+    alarm,
+    connectionFor,
+    leaseSeconds,
+    concurrency: config.WORKER_CONCURRENCY,
+    connected: connected.has,
+    lookup: createLookup(sql, concurrencyOf(core, 2)),
+    onlyProcess: database.kind === "embedded",
+  });
+  const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
+  closing.add(() => Promise.all([queue.stop(drainMs), checks.stop()]), drainMs + releaseMs);
+  return queue;
+}
+export type Queue = Awaited<ReturnType<typeof startQueue>>;

@@ -1,0 +1,52 @@
+import { createEvaluator } from "../platform/evaluator.ts";
+import { createDeferred } from "../webhooks/deferred/defer.ts";
+import { readDeferred } from "../webhooks/deferred/read.ts";
+import { createDispatcher } from "../webhooks/dispatch.ts";
+import { openMappingRules } from "../webhooks/mapping-rules.ts";
+import { createReceiver } from "../webhooks/receive.ts";
+import { openRouting } from "../webhooks/routing.ts";
+import { type Core, concurrencyOf } from "./core.ts";
+import type { Plugins } from "./plugins.ts";
+import type { Queue } from "./queue.ts";
+
+/** From webhooks to queued executions. */
+export async function openWebhooks(core: Core, { connections, accounts, manager }: Plugins, queue: Queue) {
+  const { config, log, sql, bus, vault, warn, alarm, closing } = core;
+  const routing = await openRouting(sql, bus, log);
+  closing.add(() => routing.close());
+  const evaluator = createEvaluator();
+  closing.add(() => evaluator.close());
+  const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
+  closing.add(() => rules.close());
+  const dispatcher = createDispatcher({
+    sql,
+    routing,
+    warn,
+    log,
+    wake: () => wake(core, queue),
+    concurrency: concurrencyOf(core, 4),
+    replayHours: config.WEBHOOK_REPLAY_HOURS,
+  });
+  const deferred = createDeferred(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
+  closing.add(() => deferred.close());
+  const receiver = createReceiver({
+    accounts,
+    rules,
+    evaluator,
+    dispatcher,
+    deferred,
+    log,
+    warn,
+    connectionBySlug: connections.bySlug,
+    environment: connections.environment,
+  });
+  readDeferred(deferred, receiver, manager);
+  return { routing, evaluator, receiver, deferred };
+}
+export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
+
+/** Executions were queued. Wakes the other replicas only if this one has no free slot. */
+function wake({ config, log, bus }: Core, queue: Queue): void {
+  if (queue && queue.running() < config.WORKER_CONCURRENCY) queue.wake();
+  else bus.publish("queue").catch((error) => log.warn("failed to wake other replicas", { error }));
+}
