@@ -104,8 +104,10 @@ export const plugin = z
           publisher: z
             .string()
             .nullable()
-            .describe("Who published it: the package's name and registry. An approval is valid for one publisher."),
-          rolled_back_at: timestamp.nullable().describe("When an operator went back from it to an older version."),
+            .describe("Publisher of the version: name and registry of its package. An approval is valid for one publisher."),
+          rolled_back_at: timestamp
+            .nullable()
+            .describe("When an operator rolled back from this version; null if that has not happened."),
           approved_at: timestamp.nullable(),
           installed_at: timestamp,
           breaks: z
@@ -143,10 +145,11 @@ export const refused = operation({
 export const isolation = operation({
   id: "plugins.isolation",
   http: "GET /api/plugin-isolation",
-  summary: "Get the isolation layers of plugins on the replica that answers, and why others are missing.",
+  summary: "Get the isolation layers of plugins",
+  description: "Returns the layers on the replica that responds, and why others are missing.",
   output: z
     .object({
-      required: z.boolean().describe("Whether plugins are refused if a layer is missing: PLUGIN_WALLS=require."),
+      required: z.boolean().describe("Whether plugins are refused if a layer is missing (`PLUGIN_WALLS=require`)."),
       layers: z.array(
         z
           .object({
@@ -154,7 +157,7 @@ export const isolation = operation({
               .enum(["limits", "no_new_privileges", "own_user", "namespaces", "seccomp"])
               .meta({ id: "IsolationLayerName" }),
             active: z.boolean(),
-            reason: z.string().nullable().describe("Why it is missing."),
+            reason: z.string().nullable().describe("Why the layer is not active; null if it is active."),
           })
           .meta({ id: "IsolationLayer" }),
       ),
@@ -184,7 +187,7 @@ export const install = operation({
       .string()
       .max(500)
       .optional()
-      .describe("Who published it: the package's name and registry. Default: the package's name in `origin`."),
+      .describe("Publisher of the version: name and registry of its package. Default: the package name in `origin`."),
     integrity: z.string().max(500).optional().describe("Integrity hash of the package at its origin."),
   }),
   output: plugin,

@@ -2,131 +2,139 @@ import type { z } from "zod";
 import type { KnowledgeConnector } from "./knowledge.ts";
 import type { MemoryStore, RedisAccess, SqlAccess, VectorSettings } from "./memory.ts";
 import type { Offload, OffloadedFunctions } from "./offload.ts";
-import type { SharedThrottle } from "./pace-access.ts";
 import type { Queue } from "./queue.ts";
 import type { Route } from "./route.ts";
+import type { SharedThrottle } from "./shared-throttle.ts";
 import type { CreatedIssue, NewIssue, OperationsAccess, TrackersAccess, UseCase } from "./use-case.ts";
 
-/**
- * What crosses the boundary between the host and a plugin. All of it is JSON, except bytes (a `Uint8Array` in one
- * process, base64 between two) and the deadline (an `AbortSignal`), so the same plugin runs in the host's process
- * or in a sandboxed one of its own.
+/*
+ * The types of all values that the host and a plugin exchange. They are JSON, except bytes (a `Uint8Array` within one
+ * process, base64 between two processes) and deadlines (an `AbortSignal`). The same plugin therefore runs in the host's
+ * process or in a sandboxed process of its own.
  */
+
+/** A value or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
 
-/** A webhook as it came in. Header names are lower-case; a header sent twice is joined by `, `. */
+/** A received webhook. Header names are lower-case; the values of a repeated header are joined with `, `. */
 export interface WebhookRequest {
   readonly headers: Readonly<Record<string, string>>;
-  /** The raw bytes: signatures are checked on these, never on parsed JSON. */
+  /** Raw bytes of the body. Verify signatures on these, not on parsed JSON. */
   readonly body: Uint8Array;
 }
 
-/** A verified webhook. `payload` is the body, parsed; nothing in it has been checked. */
+/** A verified webhook. `payload` is the parsed body; its content is untrusted and not validated. */
 export interface WebhookPayload {
   readonly headers: Readonly<Record<string, string>>;
   readonly payload: Json;
 }
 
-/** The proof in a webhook's header: `hmac-sha256` of the raw bytes, as hex or base64, or the secret itself. */
+/** How a webhook is signed: a header with the HMAC-SHA256 of the raw body in hexadecimal or base64, or with the secret itself. */
 export interface SignatureScheme {
   readonly type: "hmac-sha256" | "token";
-  /** Lower case. */
+  /** Name of the header, in lower case. */
   readonly header: string;
-  /** What stands before the value, such as `sha256=`. */
+  /** Text before the value in the header, for example `sha256=`. */
   readonly prefix?: string;
-  /** Member of `connection` that holds the secret; while it is not set, every webhook is refused. */
+  /** Member of `connection` that holds the secret. If it is not set, every webhook is rejected. */
   readonly secret: string;
 }
 
+/** `reason` says why the webhook was rejected. It is logged and must not contain the secret. */
 export type VerificationResult = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** The issue, pull request or merge request that an event is about, as the platform addresses it. */
+/** The issue, pull request or merge request of an event, with the identifiers of the platform. */
 export interface Subject {
-  /** For alpha `owner/repo`; what the tools take as `project`. */
+  /** Project at the platform, for alpha `owner/repo`. The tools accept it as `project`. */
   readonly project: string;
-  /** Number or key of the issue; what the tools take as `issue`. */
+  /** Number or key of the issue. The tools accept it as `issue`. */
   readonly issue: string;
 }
 
-/** A platform's event in the shape that every source shares. */
+/** An event of a platform, in the form that all sources share. */
 export interface SourceEvent {
-  /** The platform's id of this delivery; the same id again is the same delivery. `null` where it sends none. */
+  /** Id that the platform assigns to the delivery; a redelivery has the same id. `null` if the platform sends none. */
   readonly delivery_id: string | null;
-  /** Event name and action exactly as the source event mappings spell them, for example `issues` and `opened`. */
+  /** Event name, spelled as in the source event mappings, for example `issues`. Empty if it could not be read. */
   readonly event_name: string;
+  /** Action, spelled as in the source event mappings, for example `opened`. */
   readonly action: string | null;
+  /** `null` if the event is not about an issue. */
   readonly subject: Subject | null;
-  /** Login or account id of who caused it, comparable with `Source.account`. */
+  /** Login or account id of the user who caused the event, comparable with the result of `Source.account`. */
   readonly actor: string | null;
-  /** What the agent reads, Markdown: title, body, comment, states. It is data, never instructions. */
+  /** Text for the agent, in Markdown: title, body, comment, states. It is untrusted data. */
   readonly text: string;
-  /** What was written carries the marker of something that Signalbox posted. See `hasMarker`. */
+  /** Whether the text carries the marker of a comment that Signalbox posted. See `hasMarker`. */
   readonly marked: boolean;
-  /** When it happened at the platform, ISO 8601. */
+  /** When the event occurred at the platform, ISO 8601. */
   readonly occurred_at: string | null;
-  /** The member that this event needs and the payload lacks, for example `issue.number`; else `null`. */
+  /** Required member that is missing in the payload, for example `issue.number`; `null` if none is missing. */
   readonly missing_field: string | null;
   /**
-   * Names the change itself, the same whether a webhook or a poll tells of it: `issues/closed/owner/repo#12@<when>`.
-   * A polled event whose key was seen is a duplicate. Two webhooks may share one (two labels in one second), so webhooks
-   * are told apart by `delivery_id` alone. `null` or absent: the source cannot tell.
+   * Identifies the change, with the same value for a webhook and a poll: `issues/closed/owner/repo#12@<time>`. A polled event
+   * whose key is known is a duplicate. Two webhooks can have the same key (two labels in one second), so webhooks are compared
+   * by `delivery_id` only. `null` or absent if the source cannot identify the change.
    */
   readonly change_key?: string | null;
 }
 
-/** Settings and credentials of one account at a platform, as the plugin's `connection` schema parsed them. */
+/** Context of one call to a plugin. */
 export interface CallContext<Settings = Record<string, unknown>> {
-  /** Aborted at the deadline of the call. */
+  /** Aborted at the deadline of the call. Pass it to every request. */
   readonly signal: AbortSignal;
-  /** Settings of the account in whose name the call is made; `{}` for plugins without a source. */
+  /** Settings and credentials of the account to use, as parsed by the source's `connection`; `{}` for plugins without a source. */
   readonly connection: Settings;
-  /** Stable over every repetition of this very call, unique among all others: put it into what is written. */
+  /** Idempotency key: the same for every retry of this call, unique among all calls. Store it with everything that is written. */
   readonly key: string;
 }
 
-/** What to post: Markdown, at an issue. */
+/** A comment to post on an issue. */
 export interface NewComment {
   readonly subject: Subject;
+  /** Markdown. */
   readonly body: string;
 }
 
-/** What stands at the tracker after a post. */
+/** A comment that exists at the tracker: its id, and the URL where people read it. */
 export interface PostedComment {
   readonly id: string;
   readonly url: string;
 }
 
-/** What one poll brought. `cursor` is handed to the next poll as it is. */
+/** Result of one poll. `cursor` is passed unchanged to the next poll. */
 export interface PollBatch {
   readonly events: readonly WebhookPayload[];
   readonly cursor: string;
 }
 
+/** A tracker or code host: verifies and parses its webhooks, posts comments and can be polled. Calls throw `PluginError`. */
 export interface Source<Settings extends z.ZodObject = z.ZodObject> {
-  /** One sentence: which platform, which API version. */
+  /** One sentence that names the platform and its API version. */
   readonly about: string;
-  /** Settings and credentials of one account. Members that hold a secret are named in `secrets`. */
+  /** Schema of the settings and credentials of one account. */
   readonly connection: Settings;
+  /** Members of `connection` that hold a secret. */
   readonly secrets: readonly (keyof z.output<Settings> & string)[];
-  /** The settings without which nothing can be posted; while one is absent the source counts as not configured. */
+  /** Members of `connection` that posting requires. If one is not set, the source is not configured. */
   readonly required: readonly (keyof z.output<Settings> & string)[];
   /**
-   * How a webhook proves itself, where data can say it. The host then checks webhooks itself, also while a sandboxed plugin
-   * is away, and keeps them until it can read them. Without it, webhooks are answered 503 meanwhile.
+   * How webhooks are signed. With it, the host verifies webhooks itself while a sandboxed plugin is unavailable, and defers
+   * them until the plugin can parse them. Without it, the host responds with 503 while the plugin is unavailable.
    */
   readonly signature?: SignatureScheme;
-  /** Decides on the raw bytes whether the sender is who it says. Constant time. */
+  /** Verifies the sender on the raw bytes, in constant time. */
   verify(request: WebhookRequest, connection: z.output<Settings>): MaybePromise<VerificationResult>;
-  /** Reads an event. Never throws on a strange payload: it names in `missing_field` what is missing. */
+  /** Parses an event. It must not throw on an unexpected payload; it names a missing member in `missing_field`. */
   parse(request: WebhookPayload): MaybePromise<SourceEvent>;
-  /** Login or id of the account that `connection` posts as; `null` where the platform does not tell. */
+  /** Login or id of the account that `connection` posts as; `null` if the platform does not provide it. */
   account(call: CallContext<z.output<Settings>>): Promise<string | null>;
-  /** Tries the connection: reads something that needs the credential. Throws a `PluginError` when it does not work. */
+  /** Tests the connection with a request that needs the credential. */
   check(call: CallContext<z.output<Settings>>): Promise<void>;
-  /** Posts a comment that carries `call.key` as its marker. */
+  /** Posts a comment with `call.key` in its marker. */
   deliver(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
-  /** Looks for the comment that carries `call.key`; how a post of unknown outcome is settled after a crash. */
+  /** Finds the comment with `call.key` in its marker; `null` if there is none. The host calls it after a crash or a lost response. */
   find(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment | null>;
   /**
    * Every comment at the issue that carries `call.key`, oldest first. With `retract`, it lets the host remove the younger of
@@ -135,35 +143,36 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   findAll?(post: NewComment, call: CallContext<z.output<Settings>>): Promise<readonly PostedComment[]>;
   /** Deletes a comment that `findAll` returned. Succeeds where the comment no longer exists. */
   retract?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<void>;
-  /** Reads what changed in a project since `cursor` (absent: since `since`, ISO 8601) as webhooks would have told it. */
+  /** Returns the changes in a project since `cursor`, or since `since` (ISO 8601) if `cursor` is `null`, as webhooks would deliver them. */
   poll?(
     from: { project: string; since: string; cursor: string | null },
     call: CallContext<z.output<Settings>>,
   ): Promise<PollBatch>;
-  /** Makes an issue. `event`: its creation as the webhook tells of it, or `null` where that cannot be said. */
+  /** Creates an issue. `event` is its creation as a webhook would deliver it, or `null` if the source cannot build it. */
   createIssue?(
     issue: NewIssue,
     call: CallContext<z.output<Settings>>,
   ): Promise<CreatedIssue & { readonly event: WebhookPayload | null }>;
-  /** The platform's own id of a project that people know by another name; absent: people use the id. */
+  /** Returns the platform's id of a project that users know by another name. Omit it if users know the id. */
   projectId?(name: string, call: CallContext<z.output<Settings>>): Promise<string>;
-  /** Closes an issue that `createIssue` made, by its `key`. */
+  /** Closes an issue that `createIssue` created. */
   closeIssue?(issue: { project: string; key: string }, call: CallContext<z.output<Settings>>): Promise<void>;
 }
 
 export type ToolEffect = "read" | "write";
 
+/** A function that agents can call. */
 export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType, Settings = never> {
-  /** What the model reads to decide whether to call it. */
+  /** Description from which the model decides whether to call the tool. */
   readonly about: string;
   readonly category?: string;
   readonly effect: ToolEffect;
-  /** A write that may be repeated without harm, such as setting a description. */
+  /** Whether a write can be repeated without further effect, for example one that sets a description. Default: `false`. */
   readonly idempotent?: boolean;
   readonly input: I;
   readonly output: O;
   run(input: z.output<I>, call: CallContext<Settings>): MaybePromise<z.input<O>>;
-  /** For a write that is not idempotent: what `run` with the same `call.key` left at the other side, or `null`. */
+  /** For a write that is not idempotent: finds the result of an earlier `run` with the same `call.key`; `null` if there is none. */
   find?(input: z.output<I>, call: CallContext<Settings>): Promise<z.input<O> | null>;
   /** Everything that `run` with the same `call.key` left at the other side, oldest first. See `Source.findAll`. */
   findAll?(input: z.output<I>, call: CallContext<Settings>): Promise<readonly z.input<O>[]>;
@@ -171,7 +180,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType =
   retract?(input: z.output<I>, output: z.input<O>, call: CallContext<Settings>): Promise<void>;
 }
 
-/** What a plugin adds, by kind and name. */
+/** What a plugin contributes, by kind and name. */
 export interface Contributions {
   readonly sources?: Readonly<Record<string, Source>>;
   readonly tools?: Readonly<Record<string, Tool<z.ZodObject, z.ZodType, unknown>>>;
@@ -180,56 +189,61 @@ export interface Contributions {
   readonly queues?: Readonly<Record<string, Queue>>;
   readonly useCases?: Readonly<Record<string, UseCase>>;
   readonly routes?: Readonly<Record<string, Route>>;
-  /** Called once on a clean stop, in reverse order of setup. */
+  /** Called once when the service stops, in reverse order of setup. */
   dispose?(): MaybePromise<void>;
 }
 
-/** All that a plugin may touch. Nothing is global. */
+/** The capabilities that the host offers. A plugin receives those that it lists in `needs`. */
 export interface Capabilities {
-  /** Structured log line, prefixed with the plugin's id. */
+  /** Writes a structured log line, prefixed with the plugin's id. */
   log(message: string, fields?: Readonly<Record<string, Json>>): void;
-  /** `fetch`, bound to the hosts that the plugin declares and those of its connections, with the call's deadline. Sends a body at most once (see `fetchOnce`). */
+  /** `fetch`, restricted to the hosts that the plugin declares and those of its connections. Sends a body at most once (see `fetchOnce`). */
   fetch: typeof globalThis.fetch;
-  /** One pace per account for all replicas: writes go out no faster than the platform takes them. */
+  /** Throttles the requests of an account across all replicas, so that they stay within the platform's rate limit. */
   throttle: SharedThrottle;
-  /** The host's database. Built-in plugins only. */
+  /** The database of the host. For built-in plugins only. */
   sql: SqlAccess;
-  /** The host's Redis; where there is none, a plugin that needs it is not set up. Built-in plugins only. */
+  /** The Redis server of the host. Without one, a plugin that needs it is not loaded. For built-in plugins only. */
   redis: RedisAccess;
-  /** The host's own operations; those that the manifest names. */
+  /** The operations of the host that the manifest names. */
   operations: OperationsAccess;
   /** The configured trackers. */
   trackers: TrackersAccess;
-  /** The plugin's own credential of this name, as its manifest declares it; `null` where the operator set none. Of one marked `inject` a stand-in, which the host replaces in requests. */
+  /** Returns the secret that the manifest declares under this name; `null` if the operator has not set it. For a secret with `inject`: a placeholder that the host replaces in requests. */
   secret(name: string): Promise<string | null>;
-  /** Vectors of texts, by the host's embedder; in the order of the texts. Throws a `PluginError` `unavailable` while it is down. */
+  /** Returns the embeddings of texts, in the same order. Throws a `PluginError` with the code `unavailable` if the embedding model fails. */
   embed(texts: readonly string[]): Promise<number[][]>;
-  /** Length, metric and model of the vectors that memories are found by. */
+  /** Dimension, metric and model of the embeddings of memories. */
   vectors: VectorSettings;
   /** Runs one of the plugin's `offloaded` functions outside of the host's event loop, with a deadline. */
   offload: Offload;
 }
+/** Name of a capability, as listed in `needs`. */
 export type CapabilityName = keyof Capabilities;
+/** Argument of `setup`: the requested capabilities and the parsed configuration. */
 export type SetupContext<C, N extends CapabilityName, F extends OffloadedFunctions = OffloadedFunctions> = Readonly<
   Pick<Capabilities, Exclude<N, "offload">> & { config: C } & ("offload" extends N ? { offload: Offload<F> } : unknown)
 >;
 
+/** Argument of `definePlugin`. */
 export interface PluginDefinition<
   C extends z.ZodObject,
   N extends CapabilityName,
   F extends OffloadedFunctions = OffloadedFunctions,
 > {
-  /** Lower-case letters, digits and `-`; the provider of its tools. */
+  /** Id of lower-case letters, digits and `-`. It is the provider of the plugin's tools. */
   readonly id: string;
-  /** Semantic version of the plugin; recorded with every run. */
+  /** Semantic version of the plugin. */
   readonly version: string;
-  /** Range of sdk versions that it was written for, for example `^0.1.0`. `*` is refused. */
+  /** Range of compatible SDK versions, for example `^0.1.0`. `*` is rejected. */
   readonly sdk: string;
+  /** One sentence about the plugin. */
   readonly about?: string;
+  /** Schema of the plugin's configuration. */
   readonly config: C;
-  /** The capabilities that `setup` is handed; shown to the operator. */
+  /** Capabilities that `setup` receives. The operator sees them. */
   readonly needs: readonly N[];
-  /** Hosts that `fetch` may reach, beside those of the connections' own addresses. */
+  /** Hosts that `fetch` may reach, in addition to those in the settings of the connections. */
   readonly hosts?: readonly string[];
   /** Functions for the capability `offload`. */
   readonly offloaded?: F;

@@ -1,4 +1,4 @@
-/** The kinds of failure that a host treats differently. */
+/** The error codes of a plugin. The host handles each differently. */
 export const pluginErrorCodes = [
   "invalid_input",
   "not_configured",
@@ -12,18 +12,20 @@ export const pluginErrorCodes = [
 ] as const;
 export type PluginErrorCode = (typeof pluginErrorCodes)[number];
 
+/** The members of a `PluginError` that the host reads. */
 export interface PluginErrorShape {
   readonly code: PluginErrorCode;
   readonly message: string;
-  /** Trying the very same call again may work. */
+  /** Whether the same call may succeed if it is repeated. */
   readonly retryable: boolean;
-  /** Milliseconds to wait before that; absent: the host decides. */
+  /** Milliseconds to wait before the call is repeated. Default: the host decides. */
   readonly retry_after_ms?: number;
 }
 
 /**
- * What a plugin throws. The host reads its members, never its class (an installed plugin has its own copy of the sdk);
- * anything else that is thrown counts as `failed`, not retryable.
+ * The error that a plugin throws. The host reads its members and not its class, because an installed plugin has its own copy
+ * of the SDK. Any other error is treated as `failed` and is not retried. Default of `retryable`: true for `rate_limited`,
+ * `unavailable` and `timeout`.
  */
 export class PluginError extends Error implements PluginErrorShape {
   override readonly name = "PluginError";

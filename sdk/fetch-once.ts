@@ -1,9 +1,9 @@
 type Fetch = typeof globalThis.fetch;
 
 /**
- * `fetch` that sends a body at most once. Deno's own sends a request again when the connection breaks before the answer
- * (denoland/deno#35610, and on a kept connection also after its repair): the tracker would hold two comments. It cannot
- * repeat a body that is streamed. The price is `Transfer-Encoding: chunked` over HTTP/1.1. Elsewhere `fetch` is left as it is.
+ * Wraps `fetch` so that it sends a body at most once. Deno's `fetch` sends a request again if the connection breaks before the
+ * response (denoland/deno#35610; on a reused connection also after the fix), which would post a comment twice. It cannot
+ * repeat a streamed body. The cost is `Transfer-Encoding: chunked` over HTTP/1.1. On Node `fetch` is returned unchanged.
  */
 export function fetchOnce(fetch: Fetch, isDeno = "Deno" in globalThis): Fetch {
   if (!isDeno) return fetch;

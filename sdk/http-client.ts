@@ -2,74 +2,77 @@ import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { PluginError } from "./errors.ts";
 import { fetchError, redact, statusError } from "./http-errors.ts";
-import { throttled } from "./in-turn.ts";
-import { Throttle } from "./pace.ts";
-import type { SharedThrottle } from "./pace-access.ts";
+import type { SharedThrottle } from "./shared-throttle.ts";
+import { Throttle } from "./throttle.ts";
+import { throttled } from "./throttled.ts";
 
+/** Options of `httpClient`. */
 export interface HttpClientOptions {
-  /** How messages name the other side, for example `beta`. */
+  /** Name of the platform in error messages, for example `beta`. */
   readonly platform: string;
-  /** Address before every path, without a slash at its end. */
+  /** Base URL, without a trailing slash. */
   readonly base: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The capability, never the global one. */
+  /** The capability `fetch`, not the global one. */
   readonly fetch: typeof globalThis.fetch;
-  /** Values that no message may show. */
+  /** Values to redact in error messages. */
   readonly secrets: readonly string[];
-  /** Least milliseconds between the starts of two writes; 0 where the platform publishes no limit. */
+  /** Minimum milliseconds between the starts of two writes. Default: 0. */
   readonly writeInterval?: number;
-  /** The same for reads. */
+  /** Minimum milliseconds between the starts of two reads. Default: 0. */
   readonly readInterval?: number;
-  /** The platform counts reads and writes together: the two keep one pace. */
+  /** Whether the platform has one rate limit for reads and writes together. Default: `false`. */
   readonly sharedLimit?: boolean;
-  /** The capability: all replicas keep one pace. This client alone where absent. */
+  /** The capability `throttle`, which throttles all replicas together. Default: only this client is throttled. */
   readonly throttle?: SharedThrottle;
 }
+/** One request of an `HttpClient`. */
 export interface HttpRequest<T> {
-  /** For example `GET /projects/{project}/issues`; each `{name}` is filled from `path`, encoded. */
+  /** Method and path, for example `GET /projects/{project}/issues`. Each `{name}` is replaced with the encoded value from `path`. */
   readonly route: string;
   readonly path?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
-  /** What is read of the answer. An answer without a body is `null`. */
+  /** Schema of the response body. An empty body is `null`. */
   readonly schema: z.ZodType<T>;
   readonly signal: AbortSignal;
 }
+/** Parsed body and headers of a successful response. */
 export interface HttpResponse<T> {
   readonly data: T;
   readonly headers: Headers;
 }
 
-/** JSON over HTTP in the name of one account. Everything that goes wrong is a `PluginError`. */
+/** A JSON client for one account. It throws a `PluginError` for every failure. */
 export interface HttpClient {
-  /** Asked three times at most where the other side is unavailable. */
+  /** Sends a read, at most three times if the platform is unavailable. */
   read<T>(request: HttpRequest<T>): Promise<HttpResponse<T>>;
-  /** Sent again only after a refusal by a rate limit: a write whose answer is lost may have been carried out. */
+  /** Sends a write. It is only repeated after a rate limit error, because a write without a response may have succeeded. */
   write<T>(request: HttpRequest<T>): Promise<HttpResponse<T>>;
 }
 
-/** A client for one account. Keep it, so that its pace holds over all calls. */
+/** Creates a client for one account. Keep it for all calls, so that they are throttled together. */
 export function httpClient(settings: HttpClientOptions): HttpClient {
-  const { readInterval = 0, writeInterval = 0, sharedLimit: together = false, throttle: pace } = settings;
+  const { readInterval = 0, writeInterval = 0, sharedLimit = false, throttle } = settings;
   const key = keyOf(settings);
-  const shared = pace === undefined ? {} : { shared: pace };
+  const shared = throttle === undefined ? {} : { shared: throttle };
   const writes = new Throttle({ interval: writeInterval, key, ...shared });
-  // Reads that keep no pace need not agree on one: what is refused is asked again.
-  const common = together ? { key, ...shared } : readInterval > 0 ? { key: `${key}:reads`, ...shared } : {};
+  // Reads without an interval need no shared throttle: a rejected read is repeated.
+  const common = sharedLimit ? { key, ...shared } : readInterval > 0 ? { key: `${key}:reads`, ...shared } : {};
   const reads = new Throttle({ interval: readInterval, slots: 16, ...common });
-  const through =
-    (own: Throttle, again: (error: PluginError) => boolean): HttpClient["read"] =>
+  const sender =
+    (own: Throttle, isRetryable: (error: PluginError) => boolean): HttpClient["read"] =>
     (request) => {
       const asked = askedOf(request);
       const { platform } = settings;
-      return throttled({ throttle: own, platform, request: asked, isRetryable: again, signal: request.signal }, () =>
+      return throttled({ throttle: own, platform, request: asked, isRetryable, signal: request.signal }, () =>
         send(settings, asked, request),
       );
     };
-  return { read: through(reads, (error) => error.code === "unavailable"), write: through(writes, () => false) };
+  return { read: sender(reads, (error) => error.code === "unavailable"), write: sender(writes, () => false) };
 }
 
-/** The account, without its credential. */
+/** Identifies the account without showing its credential. */
 const keyOf = ({ platform, base, headers }: HttpClientOptions): string =>
   `${platform}:${createHash("sha256")
     .update(JSON.stringify([base, headers]))
@@ -81,7 +84,7 @@ const askedOf = ({ route, path }: HttpRequest<unknown>): string =>
 
 async function send<T>(settings: HttpClientOptions, asked: string, request: HttpRequest<T>): Promise<HttpResponse<T>> {
   const { platform, secrets, fetch } = settings;
-  const { signal, body, schema: shape } = request;
+  const { signal, body, schema } = request;
   const [method = "", path = ""] = asked.split(" ");
   const url = new URL(settings.base + path);
   for (const [name, value] of Object.entries(request.query ?? {}))
@@ -101,12 +104,12 @@ async function send<T>(settings: HttpClientOptions, asked: string, request: Http
     if (signal.aborted) throw new PluginError("timeout", `${platform} did not answer ${asked} before the deadline`);
     throw fetchError(platform, asked, error, secrets);
   }
-  if (!response.ok) throw statusError(platform, asked, response.status, response.headers, redact(said(text), secrets));
-  return { data: read(shape, text, `${platform}'s answer to ${asked}`), headers: response.headers };
+  if (!response.ok) throw statusError(platform, asked, response.status, response.headers, redact(errorText(text), secrets));
+  return { data: read(schema, text, `the response of ${platform} to ${asked}`), headers: response.headers };
 }
 
-/** The platform's own message where there is one: pages of proxies help nobody. */
-function said(text: string): string {
+/** The error message in the platform's JSON, or the text of an HTML error page. */
+function errorText(text: string): string {
   try {
     const found = JSON.parse(text) as Record<string, unknown>;
     const parts = ["message", "error", "errorMessages", "errors", "detail", "error_description"].flatMap((name) => {
@@ -123,15 +126,15 @@ function said(text: string): string {
   }
 }
 
-function read<T>(shape: z.ZodType<T>, text: string, what: string): T {
+function read<T>(schema: z.ZodType<T>, text: string, what: string): T {
   let data: unknown = null;
   try {
     if (text !== "") data = JSON.parse(text);
   } catch {
-    throw new PluginError("unavailable", `${what} cannot be read: not JSON, or cut off`);
+    throw new PluginError("unavailable", `${what} is not valid JSON`);
   }
-  const parsed = shape.safeParse(data);
+  const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0] ?? { path: [], message: "" };
-  throw new PluginError("unavailable", `${what} cannot be read: ${path.join(".") || "body"}: ${message}`);
+  throw new PluginError("unavailable", `${what} is not as expected: ${path.join(".") || "body"}: ${message}`);
 }

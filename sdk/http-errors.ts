@@ -14,7 +14,7 @@ const codes: Readonly<Record<number, PluginErrorCode>> = {
   429: "rate_limited",
 };
 
-/** What an HTTP answer of a status that is no success means to the host. */
+/** Creates the `PluginError` for an HTTP error response. `said` is its message. */
 export function statusError(platform: string, asked: string, status: number, headers: Headers, said: string): PluginError {
   const message = `${platform} answered ${status} to ${asked}${said === "" ? "" : `: ${said}`}`;
   const wait = retryAfterMs(headers);
@@ -24,7 +24,7 @@ export function statusError(platform: string, asked: string, status: number, hea
   return new PluginError(code, message, told ? { retry_after_ms: wait } : {});
 }
 
-/** What `fetch` threw: the host's own refusal goes on as it is, everything else is a connection that failed. */
+/** Creates the `PluginError` for an error of `fetch`. Errors of the host keep their code; all others are connection failures. */
 export function fetchError(platform: string, asked: string, thrown: unknown, secrets: readonly string[]): PluginError {
   for (const candidate of [thrown, (thrown as { cause?: unknown } | null)?.cause]) {
     if (!(candidate instanceof Error) || candidate.name !== "PluginError") continue;
@@ -36,7 +36,7 @@ export function fetchError(platform: string, asked: string, thrown: unknown, sec
   return new PluginError("unavailable", `${platform} could not be reached for ${asked}: ${redact(said, secrets)}`);
 }
 
-/** Milliseconds that an answer asks to wait (`Retry-After` in seconds or as a date, or the reset of a spent limit); else `null`. */
+/** Milliseconds that a response asks to wait: `Retry-After` in seconds or as a date, or the reset of an exhausted rate limit; `null` if there is neither. */
 export function retryAfterMs(headers: Headers, now = Date.now()): number | null {
   const after = headers.get("retry-after")?.trim() ?? "";
   if (/^\d{1,9}(?:\.\d+)?$/.test(after)) return Math.ceil(Number(after) * 1000);
@@ -46,11 +46,11 @@ export function retryAfterMs(headers: Headers, now = Date.now()): number | null 
   const reset = (headers.get("ratelimit-reset") ?? headers.get("x-ratelimit-reset"))?.trim();
   if (left?.trim() !== "0" || !reset) return null;
   const when = /^\d{9,11}$/.test(reset) ? Number(reset) * 1000 : Date.parse(reset);
-  // One second more, because the limit ends after the second that is named.
+  // Add one second, because the limit ends after the given second.
   return Number.isNaN(when) ? null : Math.max(0, when - now) + 1000;
 }
 
-/** A tracker, or a proxy before it, may quote the request back: no credential in a message, and not a whole page. */
+/** Removes secrets from an error message and shortens it to 500 characters: a tracker or proxy may quote the request in its response. */
 export function redact(text: string, secrets: readonly string[]): string {
   const safe = secrets.reduce((kept, secret) => (secret === "" ? kept : kept.replaceAll(secret, "[redacted]")), text);
   return safe.length > 500 ? `${safe.slice(0, 500)}…` : safe;

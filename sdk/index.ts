@@ -3,17 +3,21 @@ export { PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCo
 export { fetchOnce } from "./fetch-once.ts";
 export { type HttpClient, type HttpClientOptions, type HttpRequest, type HttpResponse, httpClient } from "./http-client.ts";
 export { fetchError, redact, retryAfterMs, statusError } from "./http-errors.ts";
-export { type ThrottledRequest, throttled } from "./in-turn.ts";
-export { hasInvisibleMarker, invisibleMarker, stripInvisibleMarker } from "./invisible-marker.ts";
 export { issueParameters, postedComment } from "./issue-parameters.ts";
 export { hasMember, sanitizeText, stringAt, timestampAt, truncate, valueAt } from "./json.ts";
 export type * from "./knowledge.ts";
-export { addMarker, hasMarker, readMarker, stripMarker } from "./marker.ts";
+export {
+  addMarker,
+  hasInvisibleMarker,
+  hasMarker,
+  invisibleMarker,
+  readMarker,
+  stripInvisibleMarker,
+  stripMarker,
+} from "./marker.ts";
 export type * from "./memory.ts";
 export type { Offload, OffloadedFunctions } from "./offload.ts";
 export { OwnEdits } from "./own-edits.ts";
-export { sleep, Throttle, type ThrottleOptions } from "./pace.ts";
-export { inMemoryThrottle, type SharedThrottle } from "./pace-access.ts";
 export { plainMarkdown, plainNote, textOfMarkup } from "./plain-markdown.ts";
 export { CONTRACT_VERSION, definePlugin, PLUGIN_BRAND, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
 export type { CloudEvent, Queue } from "./queue.ts";
@@ -30,6 +34,9 @@ export {
   routeResponseError,
 } from "./route.ts";
 export { equalSecrets, firstHeader, isValidHmacSha256 } from "./secrets.ts";
+export { inMemoryThrottle, type SharedThrottle } from "./shared-throttle.ts";
+export { sleep, Throttle, type ThrottleOptions } from "./throttle.ts";
+export { type ThrottledRequest, throttled } from "./throttled.ts";
 export type * from "./use-case.ts";
 export { similarityFromDistance, vectorDistance } from "./vector.ts";
 export { type Scorer, type WordMatcher, wordMatcher } from "./word-match.ts";

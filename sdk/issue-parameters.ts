@@ -1,15 +1,15 @@
 import { z } from "zod";
 
 /**
- * The parameters that the tools of every tracker share: an issue is a string, a number or a key, whatever the platform
- * calls it. `issue` and `project` say how the platform writes them.
+ * Schemas of the parameters that the tools of all trackers share. An issue is a string, a number or a key. `about` describes
+ * how the platform writes issues and projects.
  */
 export const issueParameters = (about: { readonly issue: string; readonly project: string }) => ({
   issue: z.union([z.string().min(1), z.number().int().positive()]).describe(about.issue),
-  project: z.string().min(1).optional().describe(`${about.project} Absent: that of the event at hand.`),
-  body: z.string().min(1).describe("The comment, Markdown."),
-  description: z.string().describe("The whole new description, Markdown."),
+  project: z.string().min(1).optional().describe(`${about.project} Default: the project of the event.`),
+  body: z.string().min(1).describe("Text of the comment, in Markdown."),
+  description: z.string().describe("New description, in Markdown. It replaces the whole description."),
 });
 
-/** What a tool answers that posted something. */
+/** Output of a tool that posted a comment. */
 export const postedComment = z.object({ id: z.string(), url: z.string() });

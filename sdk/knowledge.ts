@@ -3,42 +3,42 @@ import type { CallContext } from "./contract.ts";
 
 /** One document of a knowledge source. */
 export interface KnowledgePage {
-  /** As the other side names it; the same for the life of the page. */
+  /** Id of the page at the platform. It never changes. */
   readonly id: string;
-  /** Changes with everything that is indexed: body, title, address, space. `list` and `read` say the same. */
+  /** Changes whenever body, title, URL or space change. `list` and `read` return the same value. */
   readonly revision: string;
   readonly title: string;
-  /** Where people read it; `null` where it has no address. */
+  /** URL where people read the page; `null` if it has none. */
   readonly url: string | null;
-  /** The part of the source that it belongs to, for example a wiki's space key. */
+  /** Part of the source that the page belongs to, for example the key of a wiki space. */
   readonly space: string | null;
-  /** Markdown. Its headings (`#` to `######`) tell what stands where; the title is not repeated. */
+  /** Content in Markdown, with headings from `#` to `######`. It does not repeat the title. */
   readonly body: string;
 }
 
-/** Which pages there are. */
+/** One page of a listing. */
 export interface PageList {
   readonly pages: readonly Pick<KnowledgePage, "id" | "revision">[];
-  /** Handed to the next call as it is, also by another process; `null`: this was the last portion. */
+  /** Passed unchanged to the next call, possibly in another process. `null`: there are no more pages. */
   readonly cursor: string | null;
 }
 
 /**
- * A connector to documents that agents search. The host decides when, keeps what was read, cuts it into chunks and embeds
- * them; a connector lists and reads. Settings of a source are `call.connection`; both calls throw `PluginError`s.
+ * A connector to documents that agents search. The connector lists and reads pages; the host schedules the syncs, splits the
+ * pages into chunks and embeds them. `call.connection` holds the settings of the source. Both calls throw `PluginError`.
  */
 export interface KnowledgeConnector<Settings extends z.ZodObject = z.ZodObject> {
-  /** One sentence: which platform, which API version. */
+  /** One sentence that names the platform and its API version. */
   readonly about: string;
-  /** Settings of one source, its credentials among them. The hosts of its addresses may be reached by `fetch`. */
+  /** Schema of the settings of one source, including credentials. `fetch` may reach the hosts of the URLs in it. */
   readonly config: Settings;
-  /** Members of the settings that are stored encrypted and never shown. */
+  /** Members of the settings that are stored encrypted and are write-only. */
   readonly secrets: readonly (keyof z.output<Settings> & string)[];
   /**
-   * One portion of all pages that the settings name, at most a thousand. What is not listed leaves the index, so a place
-   * that cannot be seen is an error, never an empty list.
+   * Lists the pages that the settings select, at most 1,000 per call. Pages that are not listed are removed from the index, so
+   * throw an error for a space that is not visible, instead of returning an empty list.
    */
   list(from: { readonly cursor: string | null }, call: CallContext<z.output<Settings>>): Promise<PageList>;
-  /** The pages of these ids, 25 at most, in any order. Those that are gone, or outside of what the settings name, are left out. */
+  /** Reads pages by id, at most 25 per call, in any order. Pages that do not exist or that the settings do not select are omitted. */
   read(ids: readonly string[], call: CallContext<z.output<Settings>>): Promise<readonly KnowledgePage[]>;
 }

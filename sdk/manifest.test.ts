@@ -56,9 +56,9 @@ test.each([
   [
     "text that turns its direction around",
     { ...least, title: "\u202egnirts" },
-    "signalbox.title: must not hold characters that turn",
+    "signalbox.title: must not contain characters that change",
   ],
-  ["text that steers a terminal", { ...least, about: "a\u001b[2J" }, "signalbox.about: must not hold control characters"],
+  ["text that steers a terminal", { ...least, about: "a\u001b[2J" }, "signalbox.about: must not contain control characters"],
   ["no edition", { ...least, manifest: undefined }, "signalbox.manifest: is missing; it must be 1"],
   ["a member that is not there", { ...least, sdk: undefined }, "signalbox.sdk: is missing; it must be a string"],
   ["hosts without the need for fetch", { ...full, needs: [] }, "needs"],

@@ -1,7 +1,12 @@
 import { z } from "zod";
-import { contributionKinds, type DeclaredContributions, declaredContributions, name, objectSchema } from "./contributes.ts";
-import { CONTRACT_VERSION } from "./plugin.ts";
-import { semanticVersion } from "./semantic-version.ts";
+import {
+  contributionKinds,
+  type DeclaredContributions,
+  declaredContributions,
+  name,
+  objectSchema,
+} from "./declared-contributions.ts";
+import { CONTRACT_VERSION, semanticVersion } from "./plugin.ts";
 
 export {
   builtKnowledge,
@@ -13,38 +18,41 @@ export {
   type DeclaredContributions,
   declaredContributions,
   signatureScheme,
-} from "./contributes.ts";
+} from "./declared-contributions.ts";
 export { permissionDiff } from "./permission-diff.ts";
 
-/** Edition of the manifest's own format. */
+/** Version of the manifest format. */
 export const MANIFEST_VERSION = 1;
 
 const id = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and "-", starting with a letter, at most 63 characters');
+  .regex(
+    /^[a-z][a-z0-9-]{0,62}$/,
+    'must start with a lower-case letter and contain at most 63 lower-case letters, digits and "-"',
+  );
 const version = z.string().max(100).regex(semanticVersion, "must be a semantic version such as 1.2.0");
-/** Shown to operators, who must read what stands there: nothing that steers a terminal, or turns a text around. */
+/** Text shown to operators. It must not contain characters that control a terminal or change the direction of text. */
 const sentence = (max: number) =>
   z
     .string()
     .trim()
     .min(1, "must not be empty")
     .max(max)
-    .regex(/^[^\u202a-\u202e\u2066-\u2069]*$/, "must not hold characters that turn the direction of text around")
-    .regex(/^(?:\P{Cc}|[\n\t])*$/u, "must not hold control characters");
+    .regex(/^[^\u202a-\u202e\u2066-\u2069]*$/, "must not contain characters that change the direction of text")
+    .regex(/^(?:\P{Cc}|[\n\t])*$/u, "must not contain control characters");
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 as 64 lower-case hexadecimal digits");
 
-/** A host name, perhaps with a port; no scheme, no path, no wildcard and no address: what is written is what is reached. */
+/** A host name, optionally with a port; without scheme, path or wildcard, and not an IP address. */
 const hostName = z
   .string()
   .max(260)
   .regex(
     /^(?=.*[a-z])([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:\d{1,5})?$/,
-    "must be a lower-case host name such as api.linear.app, without https:// and without a path; only https is spoken",
+    "must be a host name in lower case such as api.linear.app, without https:// and without a path",
   );
 export const httpMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** One host that `fetch` may reach, and for what. Shown to the operator, word by word. */
+/** A host that `fetch` may reach, with the reason. Both are shown to the operator. */
 const httpPermission = z.strictObject({
   host: hostName,
   methods: z.array(z.enum(httpMethods)).min(1),
@@ -55,11 +63,11 @@ const reservedNouns = ["keys", "plugins", "integrations", "mcp-servers", "gatewa
 /** Whether a plugin may be permitted to call an operation of the host. */
 export const isGrantable = (operation: string): boolean => !reservedNouns.includes(operation.split(".")[0] as string);
 
-/** One of the host's own operations that the capability `operations` may call, for example `projects.create`. */
+/** An operation that the capability `operations` may call, for example `projects.create`. */
 const operationPermission = z.strictObject({
   id: z
     .string()
-    .regex(/^[a-z][a-z-]*\.[a-z][a-z-]*$/, "must be an operation such as projects.create")
+    .regex(/^[a-z][a-z-]*\.[a-z][a-z-]*$/, "must be the id of an operation such as projects.create")
     .refine(isGrantable, `must not be an operation of ${reservedNouns.join(", ")}; no plugin may call those`),
   why: sentence(300),
 });
@@ -74,35 +82,35 @@ const inject = z.strictObject({
     .string()
     .regex(/^[a-z0-9-]{1,100}$/, "must be a header name in lower case")
     .refine((name) => !connectionHeader.test(name), "must not be a header of the connection, such as host or content-length"),
-  /** `{}` stands for the value: `Bearer {}`. */
+  /** Header value with `{}` in place of the secret, for example `Bearer {}`. */
   format: z
     .string()
     .max(200)
-    .regex(/^[^{}\r\n]*\{\}[^{}\r\n]*$/, "must hold {} once, where the value goes, such as Bearer {}")
+    .regex(/^[^{}\r\n]*\{\}[^{}\r\n]*$/, "must contain {} once in place of the secret, such as Bearer {}")
     .default("{}"),
-  /** Among those of `permissions.http`. */
+  /** Hosts that receive the header. They must be in `permissions.http`. */
   hosts: z.array(hostName).min(1),
 });
 /**
- * A setting that is a credential. With `inject` the plugin never sees it: it is handed a stand-in, and the host puts the
- * value into the header of requests to `hosts`. Without, the plugin reads it.
+ * A credential. With `inject`, the plugin receives only a placeholder, and the host sends the value in a header of requests to
+ * `hosts`. Without `inject`, the plugin receives the value.
  */
 const secret = z.strictObject({
   title: sentence(200),
   inject: inject.optional(),
 });
 
-/** What the sandbox allows; the operator's own ceilings hold beside them. */
+/** Resource limits of the sandbox. Limits of the operator apply as well. */
 const limits = z.strictObject({
-  /** Heap of the process, MiB. The process as a whole ends at this plus 192. */
+  /** Heap of the process in MiB. The process is killed if its total memory exceeds this by 192 MiB. Default: 64. */
   memory_mb: z.int().min(16).max(1024).default(64),
-  /** Calls at the same time; more wait. */
+  /** Maximum number of concurrent calls; further calls wait. Default: 32. */
   concurrency: z.int().min(1).max(256).default(32),
-  /** Deadline of one call, milliseconds. */
+  /** Timeout of one call in milliseconds. Default: 30,000. */
   call_ms: z.int().min(100).max(600_000).default(30_000),
 });
 
-/** A route that asks for no API key. Shown to the operator, word by word. */
+/** A route that needs no API key, with the reason. Both are shown to the operator. */
 const openRoute = z.strictObject({ name, why: sentence(300) });
 
 const permissions = z.strictObject({
@@ -115,27 +123,30 @@ const declared = {
   manifest: z.literal(MANIFEST_VERSION, {
     error: ({ input }) =>
       input === undefined
-        ? `is missing; it must be ${MANIFEST_VERSION}, the edition of the manifest`
-        : `expected edition ${MANIFEST_VERSION} of the manifest; it is of edition ${JSON.stringify(input)}`,
+        ? `is missing; it must be ${MANIFEST_VERSION}, the version of the manifest format`
+        : `must be ${MANIFEST_VERSION}, the version of the manifest format; got ${JSON.stringify(input)}`,
   }),
   id,
   title: sentence(100).optional(),
   about: sentence(1_000).optional(),
   kinds: z.array(z.enum(contributionKinds)).min(1),
-  /** The one bundle, relative to package.json. */
+  /** Path of the bundle, relative to package.json. Default: `dist/plugin.js`. */
   entry: z
     .string()
     .regex(
       /^(?!.*(^|\/)\.\.?(\/|$))[\w@-][\w@./-]*\.m?js$/,
-      "must be a relative path to one JavaScript file, such as dist/plugin.js",
+      "must be the relative path of a JavaScript file, such as dist/plugin.js",
     )
     .default("dist/plugin.js"),
-  /** Range of sdk versions that it was written for. */
+  /** Range of compatible SDK versions. */
   sdk: z
     .string()
     .max(100)
-    .refine((range) => !["", "*", "x", "latest"].includes(range.trim()), 'must be a range such as ^0.1.0; "*" is refused'),
-  /** The capabilities that `setup` is handed. */
+    .refine(
+      (range) => !["", "*", "x", "latest"].includes(range.trim()),
+      'must be a version range such as ^0.1.0; "*" is not allowed',
+    ),
+  /** Capabilities that `setup` receives. */
   needs: z.array(z.string().regex(/^[a-z][a-zA-Z]{0,62}$/)).default([]),
   permissions: permissions.prefault({}),
   secrets: z.record(name, secret).default({}),
@@ -149,7 +160,7 @@ type Rules = {
   needs: string[];
 };
 
-/** What one member alone cannot say. */
+/** Checks the rules that involve several members. */
 function check({ secrets, permissions, kinds: own, needs }: Rules, context: z.RefinementCtx): void {
   const hosts = permissions.http.map(({ host }) => host);
   const issue = (path: (string | number)[], message: string) => context.addIssue({ code: "custom", path, message });
@@ -165,21 +176,22 @@ function check({ secrets, permissions, kinds: own, needs }: Rules, context: z.Re
   }
   for (const [key, one] of Object.entries(secrets)) {
     const outside = one.inject?.hosts.find((host) => !hosts.includes(host));
-    if (outside !== undefined) issue(["secrets", key, "inject", "hosts"], `${outside} is not among permissions.http`);
+    if (outside !== undefined) issue(["secrets", key, "inject", "hosts"], `${outside} is not in permissions.http`);
   }
-  if (hosts.length > 0 && !needs.includes("fetch")) issue(["needs"], 'must name "fetch", because permissions.http names hosts');
+  if (hosts.length > 0 && !needs.includes("fetch"))
+    issue(["needs"], 'must contain "fetch", because permissions.http names hosts');
   if (permissions.operations.length > 0 && !needs.includes("operations"))
-    issue(["needs"], 'must name "operations", because permissions.operations names some');
+    issue(["needs"], 'must contain "operations", because permissions.operations names operations');
 }
 
 /**
- * The member `signalbox` of a plugin's package.json: data only, read without running the plugin. Strict: an unknown member
- * is an error.
+ * The member `signalbox` of a plugin's package.json. It is data that is read without running the plugin. Unknown members are
+ * errors.
  */
 export const manifest = z.strictObject(declared).superRefine(check);
 export type Manifest = z.output<typeof manifest>;
 
-/** What is open to everybody is open only where the operator was told. */
+/** Every open route must be in the permissions that the operator approves. */
 function checkRoutes(
   {
     contributes,
@@ -189,20 +201,20 @@ function checkRoutes(
 ): void {
   for (const [key, { scope }] of Object.entries(contributes.routes)) {
     if (scope !== "open" || open_routes.some((one) => one.name === key)) continue;
-    const message = `must name the route ${key}, which asks for no API key`;
+    const message = `must contain the route ${key}, which needs no API key`;
     context.addIssue({ code: "custom", path: ["permissions", "open_routes"], message });
   }
 }
 
 /**
- * `dist/plugin.json`, written by `signalbox plugin build`: the manifest with its defaults filled in, the version of
- * package.json, the digest of the bundle and what the bundle declared. All that the host reads at install and list time.
+ * `dist/plugin.json`, written by `signalbox plugin build`: the manifest with its defaults, the version from package.json, the
+ * digest of the bundle and the contributions of the bundle. The host reads nothing else to install or list a plugin.
  */
 export const builtManifest = z
   .strictObject({
     ...declared,
     version,
-    /** Major of the contract that the sdk in the bundle stamped. */
+    /** Contract version of the SDK in the bundle. */
     contract: z.int().min(1).default(CONTRACT_VERSION),
     bundle: z.strictObject({
       sha256,
@@ -211,7 +223,7 @@ export const builtManifest = z
         .min(1)
         .max(16 * 1024 * 1024),
     }),
-    /** JSON Schema of the plugin's own settings. */
+    /** JSON Schema of the plugin's configuration. */
     config: objectSchema.default({ type: "object" }),
     contributes: declaredContributions.prefault({}),
   })
@@ -219,10 +231,10 @@ export const builtManifest = z
   .superRefine(checkRoutes);
 export type BuiltManifest = z.output<typeof builtManifest>;
 
-/** The first thing wrong with a manifest, in one sentence that names the member. */
+/** The first error of a manifest, as a sentence that starts with the path of the member. */
 export function manifestError(error: z.ZodError): string {
   const [issue] = error.issues;
-  if (!issue) return "it is not valid";
+  if (!issue) return "the manifest is invalid";
   const path = issue.path.length > 0 ? `signalbox.${issue.path.join(".")}` : "signalbox";
   const [, missing] = /^Invalid input: expected (\w+), received undefined$/.exec(issue.message) ?? [];
   return `${path}: ${missing ? `is missing; it must be ${/^[aeiou]/.test(missing) ? "an" : "a"} ${missing}` : issue.message}`;

@@ -1,21 +1,50 @@
+import { createHash } from "node:crypto";
+
 const opening = "<!-- signalbox:";
 const shape = /^\s*<!-- signalbox:([\w.:-]{1,200}) -->/;
 
 /**
- * Puts the invisible marker in front of a Markdown body. In front, because an unclosed code fence or HTML comment in
- * what a model wrote would swallow a marker behind it. Markers inside the body are taken apart first: only ours counts.
+ * Adds the invisible marker with `key` at the start of a Markdown body. An unclosed code fence or HTML comment in a model's
+ * answer would hide a marker at the end. Markers that the body already contains are made ineffective.
  */
 export function addMarker(body: string, key: string): string {
   return `${opening}${key} -->\n${body.replaceAll("<!-- signalbox:", "<!-- signalbox :")}`;
 }
 
-/** The key in the marker that a body begins with; `null` without one. A quoted marker does not begin the body. */
+/** The key in the marker at the start of a body; `null` if there is none. A quoted marker is not at the start. */
 export function readMarker(body: string | null | undefined): string | null {
   return shape.exec(body ?? "")?.[1] ?? null;
 }
 
-/** Whether a body was posted by Signalbox itself. People may quote an agent: a marker inside a quotation does not count. */
+/** Whether Signalbox posted the body, that is, whether it starts with a marker. Markers inside a quotation are ignored. */
 export const hasMarker = (body: string | null | undefined): boolean => readMarker(body) !== null;
 
-/** A body as its reader sees it, without our marker. */
+/** The body without the marker at its start. */
 export const stripMarker = (body: string): string => body.replace(shape, "").trimStart();
+
+/**
+ * A marker for formats without comments, such as rich text: zero-width characters at the start of the text. They encode a
+ * signature and a digest of the key, three bits per character.
+ */
+const signs = ["\u200B", "\u200C", "\u200D", "\u2060", "\u2061", "\u2062", "\u2063", "\u2064"];
+const signature = "\u2063\u2060\u2064\u2061";
+const digits = 22;
+const invisibleShape = new RegExp(`^\\s*${signature}[${signs.join("")}]{${digits}}`);
+
+/** The marker for `key`, to be added at the start of a text. */
+export function invisibleMarker(key: string): string {
+  const digest = createHash("sha256").update(key).digest();
+  const bits = [...digest.subarray(0, 9)].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+  return (
+    signature + Array.from({ length: digits }, (_, at) => signs[Number.parseInt(bits.slice(at * 3, at * 3 + 3), 2)]).join("")
+  );
+}
+
+/** Whether a text starts with the invisible marker for `key`, or for any key if none is given. */
+export function hasInvisibleMarker(text: string, key?: string): boolean {
+  return key === undefined ? invisibleShape.test(text) : text.trimStart().startsWith(invisibleMarker(key));
+}
+
+/** The text without invisible markers. Apply it to the answer of a model, which must not contain one. */
+export const stripInvisibleMarker = (text: string): string =>
+  text.replaceAll(new RegExp(`${signature}[${signs.join("")}]{0,${digits}}`, "g"), "");

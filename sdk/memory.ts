@@ -1,8 +1,9 @@
 import type { Json } from "./contract.ts";
 
-/** Who sees a memory: one task execution, one agent, all agents on a project, or all agents. */
+/** Who can see a memory: one task execution, one agent, all agents on a project, or all agents. */
 export type MemoryScope = "task" | "agent" | "project" | "organizational";
 
+/** A memory in a store. */
 export interface StoredMemory {
   readonly id: string;
   readonly key: string;
@@ -16,122 +17,127 @@ export interface StoredMemory {
   readonly updated_at: string;
 }
 
+/** A memory to store. */
 export interface NewMemory extends StoredMemory {
-  /** Forgotten after so many milliseconds; `null`: never. */
+  /** Milliseconds after which the memory expires; `null`: it does not expire. */
   readonly ttl_ms: number | null;
-  /** `null` while the embedder is down: the memory is stored all the same, and embedded later. */
+  /** `null` if the embedding model is unavailable: the memory is stored and embedded later. */
   readonly embedding: readonly number[] | null;
 }
 
-/** All members that are given must be equal to the memory's own. */
+/** Matches memories whose members equal all given members. */
 export type MemoryMatch = Partial<Pick<StoredMemory, "scope" | "agent_id" | "project_id" | "task_id">>;
-/** Matches what one of the alternatives matches; `[{}]` is everything, `[]` nothing. */
+/** Matches memories that at least one alternative matches. `[{}]` matches all memories, `[]` none. */
 export type MemoryFilter = readonly MemoryMatch[];
 
+/** A search result. */
 export interface MemoryHit extends StoredMemory {
-  /** 0 to 1, see `similarityFromDistance`. `null` where the memory or the query has no vector. */
+  /** 0 to 1, see `similarityFromDistance`. `null` if the memory or the query has no vector. */
   readonly similarity: number | null;
-  /** How well the words match, 0 to 1; `null` where no words were asked for. */
+  /** Rank of the text match, 0 to 1; `null` if the query has no text. */
   readonly rank: number | null;
 }
 
+/** A full-text query. */
 export interface TextQuery {
-  /** `all`: web search syntax, every word must occur. `any`: free text, whatever occurs counts. */
+  /** `all`: web search syntax, every word must occur. `any`: free text, at least one word must occur. */
   readonly words: "all" | "any";
   readonly text: string;
-  /** Vector of the same query, for the `similarity` of the hits; `null` where there is none. */
+  /** Vector of the same query, to compute the `similarity` of the results; `null` if there is none. */
   readonly vector: readonly number[] | null;
 }
 
 /**
- * A store of memories. The host decides on keys, scopes and lifetimes, and hands every vector in; a backend stores and
- * finds. An expired memory does not exist for any call, whether or not it was swept. Errors are `PluginError`s:
- * `unavailable` while the store cannot be reached, within two seconds.
+ * A store of memories. The host decides on keys, scopes and lifetimes and provides all vectors; the store saves and searches.
+ * No call may return an expired memory, even before `sweep` has deleted it. Calls throw `PluginError`: `unavailable`, within
+ * two seconds, if the store cannot be reached.
  */
 export interface MemoryStore {
-  /** One sentence: where memories are kept. */
+  /** One sentence that says where memories are stored. */
   readonly about: string;
-  /** Stores a memory; `false` where a live one has the key. Of several at the same time exactly one succeeds. */
+  /** Stores a memory. Returns `false` if an unexpired memory has the key. Of several concurrent calls with one key exactly one succeeds. */
   put(memory: NewMemory): Promise<boolean>;
   /**
-   * For a store in the host's own database: an `insert … returning id` that stores those of some memories whose `id` the relation
-   * `held` has, as `put` does. It becomes a part of the host's statement, behind so many parameters of it.
+   * For a store in the host's database: an `insert … returning id` that stores the memories whose `id` is in the relation
+   * `held`, with the semantics of `put`. The host embeds it in a statement that already has `parametersBefore` parameters.
    */
   insertReserved?(memories: readonly NewMemory[], parametersBefore: number): SqlStatement;
+  /** Returns `null` if there is no memory with the key. */
   get(key: string): Promise<StoredMemory | null>;
-  /** `false` where there is none. */
+  /** Returns `false` if there is no memory with the key. */
   delete(key: string): Promise<boolean>;
   /** Newest first: by `created_at`, then by `id`, both descending. */
   list(filter: MemoryFilter, page: { limit: number; offset: number }): Promise<{ items: StoredMemory[]; total: number }>;
-  /** The `limit` closest to a vector, closest first. Memories without a vector are never among them. */
+  /** The `limit` memories closest to a vector, closest first. Memories without a vector are not returned. */
   nearest(vector: readonly number[], filter: MemoryFilter, limit: number): Promise<MemoryHit[]>;
-  /** The `limit` that match the words best, best first. English: other forms of a word match, stop words do not count. */
+  /** The `limit` memories that match the text best, best first. English: inflected forms match, stop words are ignored. */
   match(query: TextQuery, filter: MemoryFilter, limit: number): Promise<MemoryHit[]>;
-  /** Memories that wait for their vector, oldest first. */
+  /** Memories without a vector, oldest first. */
   unembedded(limit: number): Promise<{ id: string; content: string }[]>;
-  /** Gives memories their vectors; those that are gone are passed over. */
+  /** Stores the vectors of memories. Memories that do not exist are skipped. */
   embed(entries: readonly { id: string; embedding: readonly number[] }[]): Promise<void>;
-  /** Takes all vectors away, because another model makes them from now on. */
+  /** Deletes all vectors. The host calls it when the embedding model changes. */
   clearVectors(): Promise<void>;
-  /** Removes what has expired; answers how many. */
+  /** Deletes expired memories and returns their number. */
   sweep(): Promise<number>;
-  /** Rejects while the store cannot be reached. */
+  /** Throws if the store cannot be reached. */
   check(): Promise<void>;
 }
 
+/** Distance metric of vectors: cosine, Euclidean or inner product. */
 export type DistanceMetric = "cosine" | "l2" | "ip";
 
-/** What the host knows about vectors: the capability `vectors`. */
+/** Properties of the embeddings: the capability `vectors`. */
 export interface VectorSettings {
-  /** Length of every vector. */
+  /** Number of dimensions. */
   readonly dimension: number;
   readonly metric: DistanceMetric;
-  /** Name of the model that makes them; vectors of another one are of no use. */
+  /** Name of the embedding model. Vectors of different models cannot be compared. */
   readonly model: string;
-  /** SQL type of the columns named `embedding`, for casts: `vector(1536)`. */
+  /** SQL type of the columns named `embedding`, for casts, for example `vector(1536)`. */
   readonly type: string;
-  /** pgvector's operator of the metric. */
+  /** pgvector's operator for the metric. */
   readonly operator: "<=>" | "<->" | "<#>";
 }
 
-/** SQL with `$1`, `$2` … */
+/** An SQL statement with the parameters `$1`, `$2` … */
 export interface SqlStatement {
   readonly text: string;
   readonly parameters: readonly Json[];
 }
 export type SqlRow = Record<string, Json>;
 
-/** The host's database: the capability `sql`. For built-in plugins only. */
+/** The database of the host: the capability `sql`. For built-in plugins only. */
 export interface SqlAccess {
   query<Row = SqlRow>(statement: SqlStatement): Promise<Row[]>;
-  /** The rows of a table whose vectors are closest, closest first, each with its `distance`. */
+  /** Returns the rows whose vectors are closest, closest first, each with its `distance`. */
   nearest<Row = SqlRow>(query: VectorQuery): Promise<Row[]>;
 }
 
-/** A search in the column `embedding` of a table, which also has an `id`. */
+/** A vector search in the column `embedding` of a table. The table must have a column `id`. */
 export interface VectorQuery {
   readonly table: string;
-  /** Columns of the answer, as SQL. */
+  /** Columns of the result, as SQL. */
   readonly columns: string;
   readonly vector: readonly number[];
   readonly limit: number;
-  /** Conditions of which a row must fulfil one, each such that an index of the table answers it; every row where absent. */
+  /** SQL conditions of which a row must satisfy at least one. Each must be backed by an index. Default: every row. */
   readonly anyOf?: readonly string[];
-  /** A condition that every row must fulfil. */
+  /** SQL condition that every row must satisfy. */
   readonly condition?: string;
-  /** What `$1`, `$2` … stand for in the conditions. */
+  /** Parameters `$1`, `$2` … of the conditions. */
   readonly parameters: readonly Json[];
-  /** A select from `found`, which has the columns and the `distance`, in place of all of it in order. */
+  /** SQL `select` from the relation `found`, which has the columns and `distance`. Default: all rows of `found`, closest first. */
   readonly answer?: string;
 }
 
 export type RedisReply = null | number | string | readonly RedisReply[];
 
-/** The host's Redis: the capability `redis`. Every key that is named must begin with `prefix`. */
+/** The Redis server of the host: the capability `redis`. Every key must start with `prefix`. */
 export interface RedisAccess {
   readonly prefix: string;
-  /** One command. Throws a `PluginError` `unavailable` at once while Redis is down, and after a second without an answer. */
+  /** Runs one command. Throws a `PluginError` with the code `unavailable` immediately if Redis is down, and after one second without a response. */
   call(command: string, ...args: readonly (string | number)[]): Promise<RedisReply>;
-  /** Runs a Lua script, which is sent once. */
+  /** Runs a Lua script. Its source is sent only once. */
   script(source: string, keys: readonly string[], args: readonly (string | number)[]): Promise<RedisReply>;
 }

@@ -1,6 +1,6 @@
 /**
- * The edits that this process made, by change key. A polled edit does not tell who made it, so without this an agent
- * that edits descriptions would be started by its own edit. Bounded; other replicas do not know of it.
+ * The change keys of the edits that this process made. A polled edit does not name its author, so an agent that edits a
+ * description would otherwise be triggered by its own edit. Holds the last 5,000 keys; other replicas do not share it.
  */
 export class OwnEdits {
   readonly #keys = new Set<string>();

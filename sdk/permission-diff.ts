@@ -1,4 +1,4 @@
-import type { DeclaredContributions } from "./contributes.ts";
+import type { DeclaredContributions } from "./declared-contributions.ts";
 import type { BuiltManifest, Manifest } from "./manifest.ts";
 
 type Asking = Pick<Manifest, "permissions" | "secrets" | "needs"> &

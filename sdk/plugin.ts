@@ -1,29 +1,33 @@
 import type { z } from "zod";
 import type { CapabilityName, MaybePromise, PluginDefinition, Tool } from "./contract.ts";
 import type { OffloadedFunctions } from "./offload.ts";
-import { semanticVersion } from "./semantic-version.ts";
 
-/** The shape of the contract in `contract.ts`; raised only when a plugin written for the old shape would break. */
+/** A version in the format of semver.org. */
+export const semanticVersion: RegExp =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][\da-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][\da-zA-Z-]*))*)?(\+[\da-zA-Z-]+(\.[\da-zA-Z-]+)*)?$/;
+
+/** Version of the contract in `contract.ts`. It changes only with changes that break existing plugins. */
 export const CONTRACT_VERSION = 1;
-/** Version of this sdk; `PluginSpec.sdk` is a range of it. */
+/** Version of this SDK. `PluginDefinition.sdk` must include it. */
 export const SDK_VERSION = "0.1.0";
-/** Brand of a plugin value. `Symbol.for`, because an installed plugin carries its own copy of the sdk. */
+/** Brand of a plugin value. Uses `Symbol.for`, because an installed plugin has its own copy of the SDK. */
 export const PLUGIN_BRAND: unique symbol = Symbol.for("signalbox.plugin") as never;
 
+/** A plugin, as `definePlugin` returns it. */
 export interface Plugin extends Readonly<Omit<PluginDefinition<z.ZodObject, CapabilityName>, "setup">> {
   readonly [PLUGIN_BRAND]: { readonly contract: number; readonly sdk: string };
-  // biome-ignore lint/suspicious/noExplicitAny: what setup is handed follows from `needs` and `config`, checked by definePlugin
+  // biome-ignore lint/suspicious/noExplicitAny: what setup receives follows from `needs` and `config`, checked by definePlugin
   setup(context: any): MaybePromise<import("./contract.ts").Contributions>;
 }
 
 /**
- * Declares a plugin. Its life:
+ * Defines a plugin. Throws a `TypeError` that lists all invalid members. Its lifecycle:
  *
- * 1. import: the module is loaded; it must do nothing but define.
- * 2. admit: the host checks contract, sdk range, id, needs and config; a refusal has a code and says what came.
- * 3. setup: called once with the capabilities named in `needs`; at most ten seconds.
- * 4. serve: the contributions are called, several at a time, each call with its own deadline.
- * 5. drain: no new calls; those under way may finish.
+ * 1. import: the module is loaded. It must only define the plugin.
+ * 2. admit: the host checks the contract, the SDK range, the id, `needs` and the configuration.
+ * 3. setup: called once with the capabilities in `needs`; at most ten seconds.
+ * 4. serve: the contributions are called concurrently, each call with a deadline of its own.
+ * 5. drain: no new calls; running calls may finish.
  * 6. dispose: called once, in reverse order of setup.
  */
 export function definePlugin<
@@ -40,10 +44,12 @@ export function definePlugin<
 function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
   const wrong: string[] = [];
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(spec.id ?? "")) {
-    wrong.push(`id must be lower-case letters, digits and "-", starting with a letter; it is ${JSON.stringify(spec.id)}`);
+    wrong.push(
+      `id must start with a lower-case letter and contain only lower-case letters, digits and "-"; got ${JSON.stringify(spec.id)}`,
+    );
   }
   if (!semanticVersion.test(spec.version ?? "")) {
-    wrong.push(`version must be a semantic version such as 1.2.0; it is ${JSON.stringify(spec.version)}`);
+    wrong.push(`version must be a semantic version such as 1.2.0; got ${JSON.stringify(spec.version)}`);
   }
   if (typeof spec.sdk !== "string" || spec.sdk.trim() === "") wrong.push('sdk must be a range such as "^0.1.0"');
   if (typeof spec.setup !== "function") wrong.push("setup must be a function");
@@ -54,13 +60,13 @@ function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
   return wrong;
 }
 
-/** Declares a tool; gives its `run` the types of its `input` and `output`. */
+/** Defines a tool, with `run` typed by `input` and `output`. Throws a `TypeError` for a write that is neither idempotent nor has `find`. */
 export function tool<I extends z.ZodObject, O extends z.ZodType, Settings = Record<string, unknown>>(
   declared: Tool<I, O, Settings>,
 ): Tool<I, O, Settings> {
   if (declared.effect === "write" && !declared.idempotent && !declared.find) {
     throw new TypeError(
-      "tool: a write needs `idempotent: true` (repeating it does no harm) or `find` (looks for what an earlier try with the same key left)",
+      "tool: a write needs `idempotent: true` (it can be repeated) or `find` (finds the result of an earlier call with the same key)",
     );
   }
   return Object.freeze({ ...declared });

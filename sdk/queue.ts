@@ -3,7 +3,7 @@ import type { Json } from "./contract.ts";
 /** A CloudEvents 1.0 event in its JSON form. */
 export interface CloudEvent {
   readonly specversion: "1.0";
-  /** The same for every delivery of the message. */
+  /** Id of the event, the same for every delivery. */
   readonly id: string;
   readonly source: string;
   readonly type: string;
@@ -15,20 +15,21 @@ export interface CloudEvent {
 }
 
 /**
- * A message queue that the host fills with received events and finished executions. At least once: what is taken and not
- * acknowledged within its lease is pending again. Throws a `PluginError` of code `unavailable` while it does not answer.
+ * A message queue to which the host publishes received events and finished executions. Delivery is at least once: a message
+ * that is not acknowledged before its lease ends becomes pending again. Calls throw `PluginError`: `unavailable` if the queue
+ * cannot be reached.
  */
 export interface Queue {
-  /** One sentence: where the messages are kept. */
+  /** One sentence that says where messages are stored. */
   readonly about: string;
-  /** Stores messages; durable when it resolves. One whose id it knows, acknowledged or not, is passed over. */
+  /** Stores messages durably. Messages whose id is known, even acknowledged ones, are skipped. */
   publish(messages: readonly CloudEvent[]): Promise<void>;
-  /** The messages that nobody holds, oldest first, and how many there are in all. */
+  /** The messages that are not leased, oldest first, and their total number. */
   pending(page: { limit: number; offset: number }): Promise<{ items: CloudEvent[]; total: number }>;
-  /** Hands out the oldest pending messages, each to one taker. */
+  /** Leases the oldest pending messages, each to one consumer. */
   take(wanted: { limit: number; lease_seconds: number }): Promise<CloudEvent[]>;
-  /** Whether it was there: handed out once, and not expired since. */
+  /** Acknowledges a message. Returns whether the message was taken before and has not expired. */
   ack(id: string): Promise<boolean>;
-  /** Forgets messages, and ids of acknowledged ones, from before this time (ISO 8601). */
+  /** Deletes messages, and ids of acknowledged messages, that are older than this time (ISO 8601). */
   expire(before: string): Promise<void>;
 }

@@ -2,55 +2,59 @@ import type { z } from "zod";
 import type { Json, MaybePromise } from "./contract.ts";
 import { PluginError } from "./errors.ts";
 
-/** The scope that the caller's API key must have; `open`: none is asked for, which the manifest must name and the operator approve. */
+/** Scope that the caller's API key must have. `open`: no key is needed; the manifest must name such a route and the operator must approve it. */
 export type RouteScope = "read" | "write" | "admin" | "open";
 
+/** A request to a route. */
 export interface RouteRequest<I = Readonly<Record<string, unknown>>> {
   readonly query: Readonly<Record<string, string>>;
-  /** Names in lower case, without `authorization`, `cookie` and other credentials. */
+  /** Headers with names in lower case, without `authorization`, `cookie` and other credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `null` where there is none, as in every GET. */
+  /** Parsed body; `null` if there is none, as in every GET. */
   readonly body: Json;
-  /** What `input` made of the query of a GET, or of the body of a POST; `{}` without a schema. */
+  /** Query of a GET or body of a POST, parsed with the route's `input`; `{}` without a schema. */
   readonly input: I;
 }
+/** Context of one call to a route. */
 export interface RouteContext {
-  /** Aborted at the deadline of the call, thirty seconds at the most, and when the caller goes away. */
+  /** Aborted at the deadline of the call, at most 30 seconds, and when the caller disconnects. */
   readonly signal: AbortSignal;
-  /** Name of the API key; `anonymous` at an open route, and while the service has no keys. */
+  /** Name of the API key; `anonymous` for an open route and if the service has no keys. */
   readonly caller: string;
 }
+/** The response of a route. */
 export interface RouteResponse {
   /** 200 to 299, or 400 to 599 with the body `{error}`. */
   readonly status: number;
-  /** Those of `allowedRouteHeaders`; the host sets the others. */
+  /** Only headers in `allowedRouteHeaders`; the host sets all others. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** At most `maxRouteResponseBytes` as JSON; not sent with 204. */
+  /** At most `maxRouteResponseBytes` as JSON. Not sent with 204. */
   readonly body: Json;
 }
 
 /**
- * An HTTP route, served by the host at `/plugins/<plugin id>/<name>`: JSON in, JSON out. The host checks keys, sizes and
- * deadlines. What `run` throws is answered `{error}`, a `PluginError` by its code: `invalid_input` is 400, `not_found` 404.
+ * An HTTP route that the host serves at `/plugins/<plugin id>/<name>`, with JSON requests and responses. The host checks API
+ * keys, sizes and deadlines. If `run` throws, the response is `{error}`, with the status of the `PluginError`'s code, for
+ * example 400 for `invalid_input` and 404 for `not_found`.
  */
 export interface Route<I extends z.ZodObject = z.ZodObject> {
-  /** One sentence: what it answers, or does. */
+  /** One sentence that says what the route returns or does. */
   readonly about: string;
   readonly method: "GET" | "POST";
   readonly scope: RouteScope;
-  /** Of the query of a GET, whose values are strings, or of the body of a POST. What it refuses is answered 400. */
+  /** Schema of the query of a GET, whose values are strings, or of the body of a POST. Invalid input is rejected with 400. */
   readonly input?: I;
   run(request: RouteRequest<z.output<I>>, call: RouteContext): MaybePromise<RouteResponse>;
 }
 
-/** Headers that a route may answer with. */
+/** Headers that a route may set in its response. */
 export const allowedRouteHeaders: readonly string[] = [
   ...["content-language", "etag", "last-modified", "link", "location", "retry-after", "x-request-id", "x-total-count"],
 ];
-/** Longest body of an answer, bytes of JSON. */
+/** Maximum size of a response body, in bytes of JSON. */
 export const maxRouteResponseBytes: number = 2 * 1024 * 1024;
 
-/** Declares a route; gives its `run` the type of its `input`. */
+/** Defines a route, with `run` typed by `input`. Throws a `TypeError` for an invalid method or scope. */
 export function route<I extends z.ZodObject = z.ZodObject>(declared: Route<I>): Route<I> {
   if (!["GET", "POST"].includes(declared.method)) throw new TypeError('route: method must be "GET" or "POST"');
   if (!["read", "write", "admin", "open"].includes(declared.scope))
@@ -58,7 +62,7 @@ export function route<I extends z.ZodObject = z.ZodObject>(declared: Route<I>): 
   return Object.freeze({ ...declared });
 }
 
-/** Runs a route as the host does: what its `input` refuses is a `PluginError` `invalid_input`. */
+/** Calls a route as the host does. Throws a `PluginError` with the code `invalid_input` if `input` rejects the request. */
 export async function callRoute(route: Route, request: Omit<RouteRequest, "input">, call: RouteContext): Promise<RouteResponse> {
   const parsed = route.input?.safeParse(route.method === "GET" ? request.query : request.body);
   if (parsed?.error) {
@@ -68,24 +72,24 @@ export async function callRoute(route: Route, request: Omit<RouteRequest, "input
   return route.run({ ...request, input: parsed?.data ?? {} }, call);
 }
 
-/** Why the host would not send this answer; `null` where it would. */
+/** Why a response of a route is invalid; `null` if it is valid. */
 export function routeResponseError(answer: unknown): string | null {
   if (typeof answer !== "object" || answer === null) return "it must be {status, headers?, body}";
   const { status, headers = {}, body } = answer as { status?: unknown; headers?: unknown; body?: unknown };
   const right = typeof status === "number" && Number.isInteger(status);
   if (!right || !((status >= 200 && status < 300) || (status >= 400 && status < 600)))
-    return `status must be 200 to 299 or 400 to 599; it is ${JSON.stringify(status)}`;
-  if (status >= 400 && !isError(body)) return `the body of a ${status} must be exactly {error}, a sentence`;
+    return `status must be 200 to 299 or 400 to 599; got ${JSON.stringify(status)}`;
+  if (status >= 400 && !isError(body)) return `the body of a ${status} must be {error} with a message`;
   if (typeof headers !== "object" || headers === null) return "headers must be an object of strings";
   for (const [name, value] of Object.entries(headers)) {
     if (!allowedRouteHeaders.includes(name))
-      return `the header ${name.slice(0, 100)} is none of ${allowedRouteHeaders.join(", ")}`;
+      return `the header ${name.slice(0, 100)} is not allowed; allowed are ${allowedRouteHeaders.join(", ")}`;
     if (typeof value !== "string" || !/^[\x20-\x7e]{0,2000}$/.test(value))
-      return `the header ${name} must be a string of at most 2000 printable ASCII characters`;
+      return `the header ${name} must be a string of at most 2,000 printable ASCII characters`;
   }
   const bytes = sizeOf(body);
   if (bytes === null) return "body must be JSON";
-  return bytes > maxRouteResponseBytes ? `the body must have at most ${maxRouteResponseBytes} bytes; it has ${bytes}` : null;
+  return bytes > maxRouteResponseBytes ? `the body must have at most ${maxRouteResponseBytes} bytes; got ${bytes}` : null;
 }
 
 const isError = (body: unknown): boolean =>

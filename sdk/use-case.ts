@@ -1,29 +1,29 @@
 import type { Json, MaybePromise } from "./contract.ts";
 
-/** Calls the host's own operations by id, for example `projects.create`, as a caller of its API would. */
+/** Calls operations of the host by id, for example `projects.create`, like a client of the API. */
 export interface OperationsAccess {
-  /** Resolves with the output; a list is `{items, total}`. Throws a `PluginError`: `conflict`, `not_found`, `invalid_input` … */
+  /** Returns the output; a list is `{items, total}`. Throws a `PluginError`, for example `conflict`, `not_found` or `invalid_input`. */
   call(id: string, input: Readonly<Record<string, unknown>>): Promise<Json>;
 }
 
-/** An issue that was made at a tracker. */
+/** An issue that was created at a tracker. */
 export interface CreatedIssue {
   readonly key: string;
   readonly url: string;
 }
 
-/** The trackers of the environment, for use cases. Each call throws a `PluginError` where the tracker refuses. */
+/** The configured trackers, for use cases. Calls throw a `PluginError` if the tracker rejects the request. */
 export interface TrackersAccess {
-  /** Names of the configured sources, in their usual order. */
+  /** Names of the configured sources, in a fixed order. */
   configured(): readonly string[];
   /**
-   * Makes an issue and lets its creation run what is mapped to it, although Signalbox itself made it. `null`: this source
-   * cannot, or writes at trackers are turned off.
+   * Creates an issue and dispatches its creation as an event, although Signalbox itself created it. Returns `null` if the
+   * source cannot create issues or writes to trackers are disabled.
    */
   createIssue(source: string, issue: NewIssue, call: { key: string; signal: AbortSignal }): Promise<CreatedIssue | null>;
-  /** The source's own id of a project that people know by another name; the name itself where they are the same. */
+  /** Returns the platform's id of a project that users know by another name, or the name if they are the same. */
   projectId(source: string, name: string, call: { key: string; signal: AbortSignal }): Promise<string>;
-  /** `false`: this source cannot, or writes are turned off. */
+  /** Closes an issue. Returns `false` if the source cannot close issues or writes to trackers are disabled. */
   closeIssue(
     source: string,
     issue: { project: string; key: string },
@@ -31,6 +31,7 @@ export interface TrackersAccess {
   ): Promise<boolean>;
 }
 
+/** An issue to create. */
 export interface NewIssue {
   readonly project: string;
   readonly title: string;
@@ -38,12 +39,14 @@ export interface NewIssue {
   readonly body: string;
 }
 
+/** Input of a setup: the request of `POST /api/use-cases/{use_case}/setup`. */
 export interface UseCaseRequest {
   readonly pm_agent_id?: string | undefined;
   readonly project_context?: Readonly<Record<string, string>> | undefined;
   readonly source?: string | undefined;
   readonly project_id?: string | undefined;
 }
+/** Output of a setup. */
 export interface UseCaseResult {
   readonly status: string;
   readonly project: { readonly project_id: string; readonly name: string; readonly id: number };
@@ -51,19 +54,20 @@ export interface UseCaseResult {
   readonly tracker_issue: CreatedIssue | null;
   readonly next_steps: readonly string[];
 }
+/** Context of one call to a use case. */
 export interface UseCaseContext {
   readonly signal: AbortSignal;
-  /** What was saved last; `null` at first, and after a teardown. */
+  /** State that was last saved; `null` before the first setup and after a teardown. */
   readonly state: Json;
-  /** Keeps it; durable when it resolves. What was made before a crash must be found by it again. */
+  /** Saves the state durably. After a crash the state must be sufficient to find everything that was created. */
   save(state: Json): Promise<void>;
 }
 
-/** A demonstration that sets itself up with what the host offers to everybody. */
+/** A demonstration that sets itself up through the operations and trackers of the host. */
 export interface UseCase {
   readonly about: string;
-  /** Called again it answers what stands, and goes on where an earlier call broke off. */
+  /** Creates everything that the use case needs. Repeated, it resumes an interrupted setup and returns the existing one. */
   setup(request: UseCaseRequest, call: UseCaseContext): Promise<UseCaseResult>;
-  /** Removes what the setup made, however far it came; called again it finds nothing to do. */
+  /** Deletes everything that a complete or interrupted setup created. Repeated, it has no effect. */
   teardown(call: UseCaseContext): MaybePromise<{ status: string; project_deleted: boolean; issue_closed: boolean }>;
 }

@@ -1,6 +1,6 @@
 import type { DistanceMetric } from "./memory.ts";
 
-/** pgvector's distance between two vectors of the same length. */
+/** Distance between two vectors of the same length, as pgvector computes it. */
 export function vectorDistance(metric: DistanceMetric, a: ArrayLike<number>, b: ArrayLike<number>): number {
   let dot = 0;
   let aa = 0;
@@ -19,7 +19,7 @@ export function vectorDistance(metric: DistanceMetric, a: ArrayLike<number>, b: 
   return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb);
 }
 
-/** Similarity, 0 to 1, higher is closer: 1 − distance for cosine, 1 ÷ (1 + distance) for l2, the inner product for ip. */
+/** Converts a distance to a similarity from 0 to 1, higher is closer: 1 − distance for cosine, 1 ÷ (1 + distance) for l2, the inner product for ip. */
 export function similarityFromDistance(metric: DistanceMetric, distance: number): number {
   const raw = metric === "l2" ? 1 / (1 + distance) : metric === "ip" ? -distance : 1 - distance;
   return Number.isFinite(raw) ? Math.min(1, Math.max(0, raw)) : 0;

@@ -1,37 +1,37 @@
-/** Words that say nothing about a text; as PostgreSQL's English configuration has them. */
+/** Stop words of PostgreSQL's English configuration. */
 const stopWords = new Set(
   "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its itself they them their theirs themselves what which who whom this that these those am is are was were be been being have has had having do does did doing a an the and but if or because as until while of at by for with about against between into through during before after above below to from up down in out on off over under again further then once here there when where why how all any both each few more most other some such no nor not only own same so than too very s t can will just don should now".split(
     " ",
   ),
 );
 
-/** How well a text matches, 0 to 1 on the scale of PostgreSQL's `ts_rank_cd`; 0 where words only had to be absent; `null`: not at all. */
+/** Ranks a text from 0 to 1, on the scale of PostgreSQL's `ts_rank_cd`. 0 if the query only excludes words; `null` if the text does not match. */
 export type Scorer = (content: string) => number | null;
-/** Stems of the words of a text in their order; stop words leave a gap. */
+/** Stems of the words of a text in order, with `null` for stop words. */
 type Stems = (text: string) => (string | null)[];
 
-/** Finds words in English, for stores that cannot do it themselves. */
+/** English full-text search for stores that do not have one. */
 export interface WordMatcher {
-  /** Web search syntax: every word of one alternative must occur. */
+  /** Web search syntax: every word of at least one alternative must occur. */
   all(query: string): Scorer;
-  /** Whatever occurs counts; texts that have every word stand before the others. */
+  /** Free text: at least one word must occur. Texts with every word rank higher. */
   any(query: string): Scorer;
 }
 
-/** `stem` takes a word in lower case to what it shares with its other forms: `deployments` to `deploy`. */
+/** Creates a matcher. `stem` reduces a word in lower case to its stem, for example `deployments` to `deploy`. */
 export function wordMatcher(stem: (word: string) => string): WordMatcher {
   const stems: Stems = (text) =>
     (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => (stopWords.has(word) ? null : stem(word)));
   return { all: (query) => scoreAll(query, stems), any: (query) => scoreAny(query, stems) };
 }
 
-/** What must occur: alternatives of clauses that must all hold. A clause is a phrase of one or more stems. */
+/** A phrase of one or more stems that must, or must not, occur. */
 interface Clause {
   readonly stems: readonly (string | null)[];
   readonly wanted: boolean;
 }
 
-/** Web search syntax: words, "phrases", `or`, and `-` before what must not occur. */
+/** Parses web search syntax into alternatives: words, "phrases", `or`, and `-` before an excluded word. */
 function parseWords(text: string, stemsOf: Stems): Clause[][] {
   const alternatives: Clause[][] = [[]];
   for (const [, minus, phrase, word] of text.matchAll(/(-?)(?:"([^"]*)"?|([^\s"]+))/gu)) {
@@ -79,14 +79,14 @@ function scoreAny(query: string, stemsOf: Stems): Scorer {
   };
 }
 
-/** 0 to 1; long texts weigh less. The scale is that of PostgreSQL's ranks, which stand beside these in one result. */
+/** Rank from 0 to 1, lower for long texts. Uses the scale of PostgreSQL's ranks, because a result can contain both. */
 function rankOf(hits: number, stems: readonly (string | null)[]): number {
   if (hits === 0) return 0;
   const rank = (0.1 * hits) / Math.log(1 + stems.filter((stem) => stem !== null).length);
   return rank / (1 + rank);
 }
 
-/** How often a phrase occurs; a gap in it stands for any one word. */
+/** Counts the occurrences of a phrase. `null` in the phrase matches any one word. */
 function occurs(stems: readonly (string | null)[], phrase: readonly (string | null)[]): number {
   let count = 0;
   for (let i = 0; i + phrase.length <= stems.length; i++)

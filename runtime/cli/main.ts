@@ -1,20 +1,11 @@
 #!/usr/bin/env node
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
-import { run } from "./run.ts";
-
-// `signalbox … | head` closes the pipe early, which is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
-
-const code = await run(process.argv.slice(2), {
-  out: (written) => void process.stdout.write(written),
-  err: (written) => void process.stderr.write(written),
-  read: (from) => (from === "-" ? text(process.stdin) : readFile(from.slice(1), "utf8")),
-  interactive: process.stdout.isTTY === true,
-  columns: process.stdout.columns ?? 120,
-});
-if (code !== null) {
-  // What was written to a pipe must have left first; then at once, since the database's client keeps timers for its connections.
-  for (const stream of [process.stdout, process.stderr]) await new Promise<void>((done) => stream.write("", () => done()));
-  process.exit(code);
+// No static imports: on an older Node they fail before this check can run.
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (!("Deno" in globalThis) && (major < 22 || (major === 22 && minor < 18))) {
+  process.stderr.write(
+    `signalbox requires Node 22.18 or newer, or Deno 2. This is Node ${process.versions.node} (${process.execPath}). Install a newer version from https://nodejs.org.\n`,
+  );
+  process.exit(1);
 }
+const { main } = await import("./process.ts");
+await main();

@@ -5,21 +5,21 @@ import type { QueueFixtures } from "./queue-suite.ts";
 import type { RouteFixtures } from "./route-suite.ts";
 import type { UseCaseFixtures } from "./use-case-suite.ts";
 
-/** A stranger that a plugin's own settings point at. */
+/** A service that the plugin's configuration refers to. */
 export interface TestService {
-  /** The plugin's own settings, with the stranger's address among them. */
+  /** Configuration of the plugin, including the URL of the service. */
   readonly config: Record<string, unknown>;
   close(): Promise<void>;
 }
 
 /**
- * What `signalbox plugin test` needs to know: `export const conformance: Conformance` in `test/conformance.ts`. What the
- * plugin fetches is answered by the `tracker` of a kind, else from the recordings in `test/http/*.json`; nothing else is reached.
+ * Input of `signalbox plugin test`: `export const conformance: Conformance` in `test/conformance.ts`. Requests of the plugin are
+ * served by the `tracker` of the fixtures, otherwise from the recordings in `test/http/*.json`. Other hosts cannot be reached.
  */
 export interface Conformance {
-  /** The plugin's own settings. */
+  /** Configuration of the plugin. */
   readonly config?: Record<string, unknown>;
-  /** Values for the secrets that the manifest names; they must not show up anywhere. */
+  /** Values of the secrets in the manifest. They must not appear in any output. */
   readonly secrets?: Readonly<Record<string, string>>;
   /** One entry for each tool. */
   readonly tools?: Omit<ToolFixtures, "config" | "secrets">;
@@ -36,20 +36,20 @@ export interface Conformance {
   readonly useCases?: Readonly<Record<string, Omit<UseCaseFixtures, "useCase" | "config">>>;
 }
 
-/** One HTTP exchange of `test/http/*.json`: a file holds one, or an array of them. */
+/** A recorded HTTP exchange in `test/http/*.json`. A file contains one or an array of them. */
 export interface Recording {
-  /** It changes nothing, although its method is not GET. */
+  /** Whether the request only reads, although its method is not GET. */
   readonly reads?: boolean;
   readonly request: {
     readonly method: string;
     readonly url: string;
-    /** JSON, or text; absent: any body. */
+    /** JSON or text. Default: any body. */
     readonly body?: unknown;
   };
   readonly response: {
     readonly status: number;
     readonly headers?: Readonly<Record<string, string>>;
-    /** JSON, or text. */
+    /** JSON or text. */
     readonly body?: unknown;
   };
 }

@@ -11,7 +11,7 @@ const shape = z.object({
   retry_after_ms: z.number().nonnegative().optional(),
 });
 
-/** Runs what must fail; answers the error in the shape that the host reads. */
+/** Runs a call that must fail and returns its `PluginError`. The error must not contain a secret. */
 export async function expectPluginError(
   what: string,
   run: () => unknown,
@@ -20,34 +20,34 @@ export async function expectPluginError(
   let thrown: unknown;
   try {
     const answer = await run();
-    assert.fail(`${what} must throw; it answered ${inspect(answer)}`);
+    assert.fail(`${what} must throw; it returned ${inspect(answer)}`);
   } catch (error) {
     if (error instanceof assert.AssertionError) throw error;
     thrown = error;
   }
   const parsed = shape.safeParse({ ...(thrown as object), message: (thrown as Error)?.message });
   assert.ok(parsed.success, `${what} must throw {code, message, retryable}; it threw ${inspect(thrown)}`);
-  // Deep, because a cause or a kept request is logged with the error.
+  // Inspects deeply, because causes and requests are logged with the error.
   assertNoSecret(what, inspect(thrown, { depth: 8, showHidden: true }), secrets);
   return parsed.data as PluginErrorShape;
 }
 
 export function assertNoSecret(what: string, text: string, secrets: readonly string[]): void {
-  for (const secret of secrets) assert.ok(!text.includes(secret), `${what}: a secret stands in what is shown:\n${text}`);
+  for (const secret of secrets) assert.ok(!text.includes(secret), `${what}: the output contains a secret:\n${text}`);
 }
 
-/** A fault, and the codes that it may be told as. */
+/** A fault of a tracker, and the error codes that a plugin may report for it. */
 export interface FaultScenario {
   readonly name: string;
-  /** `echo` stands in the answer, as a proxy quotes a request. */
+  /** The response contains `echo`, like that of a proxy that quotes the request. */
   readonly fault: (echo: string) => TrackerFault;
   readonly codes: readonly PluginErrorCode[];
   readonly retryable: boolean;
-  /** Milliseconds until the call is aborted; the error must be there soon after. */
+  /** Milliseconds until the call is aborted. The error must follow within a second. */
   readonly deadline_ms?: number;
 }
 
-/** What every plugin that calls a tracker must survive. */
+/** Faults that every plugin that calls a tracker must handle. */
 export const faultScenarios: readonly FaultScenario[] = [
   {
     name: "503",
@@ -62,9 +62,9 @@ export const faultScenarios: readonly FaultScenario[] = [
     retryable: true,
   },
   { name: "a dropped connection", fault: () => ({ kind: "drop" }), codes: ["unavailable"], retryable: true },
-  { name: "a truncated answer", fault: () => ({ kind: "truncate" }), codes: ["unavailable"], retryable: true },
+  { name: "a truncated response", fault: () => ({ kind: "truncate" }), codes: ["unavailable"], retryable: true },
   {
-    name: "an answer that is no JSON",
+    name: "a response that is not JSON",
     fault: () => ({ kind: "status", status: 200, body: "<html>welcome</html>" }),
     codes: ["unavailable"],
     retryable: true,
@@ -81,45 +81,49 @@ export const faultScenarios: readonly FaultScenario[] = [
     codes: ["rate_limited"],
     retryable: true,
   },
-  { name: "no answer", fault: () => ({ kind: "hang" }), codes: ["timeout"], retryable: true, deadline_ms: 300 },
+  { name: "no response", fault: () => ({ kind: "hang" }), codes: ["timeout"], retryable: true, deadline_ms: 300 },
 ];
 
 const json = (message: string): string => JSON.stringify({ message });
 
-/** Lets `run` meet the trouble: the error has its code, comes in time, and shows no secret. */
+/** Runs a call under a fault. It must fail in time with one of the expected codes and without showing a secret. */
 export async function assertHandlesFault(
-  trouble: FaultScenario,
+  scenario: FaultScenario,
   tracker: Pick<TestTracker, "fault">,
   what: string,
   run: (deadline_ms: number) => unknown,
   secrets: readonly string[],
 ): Promise<void> {
-  const fault = trouble.fault(secrets.join(" "));
+  const fault = scenario.fault(secrets.join(" "));
   tracker.fault(fault);
-  const deadline = trouble.deadline_ms ?? 8000;
+  const deadline = scenario.deadline_ms ?? 8000;
   const started = performance.now();
-  const error = await expectPluginError(`${what} at ${trouble.name}`, () => run(deadline), secrets);
+  const error = await expectPluginError(`${what} at ${scenario.name}`, () => run(deadline), secrets);
   const took = performance.now() - started;
   assert.ok(
-    trouble.codes.includes(error.code),
-    `${what} at ${trouble.name}: code must be ${trouble.codes.join(" or ")}; it is ${error.code}: ${error.message}`,
+    scenario.codes.includes(error.code),
+    `${what} at ${scenario.name}: expected the code ${scenario.codes.join(" or ")}, got ${error.code}: ${error.message}`,
   );
-  assert.equal(error.retryable, trouble.retryable, `${what} at ${trouble.name}: retryable must be ${trouble.retryable}`);
+  assert.equal(
+    error.retryable,
+    scenario.retryable,
+    `${what} at ${scenario.name}: expected retryable to be ${scenario.retryable}`,
+  );
   assert.ok(
     took < deadline + 1000,
-    `${what} at ${trouble.name}: the deadline was ${deadline} ms, the error came after ${Math.round(took)} ms`,
+    `${what} at ${scenario.name}: the deadline was ${deadline} ms, but the error came after ${Math.round(took)} ms`,
   );
   const wait = fault.headers?.["retry-after"];
   if (wait) {
-    const told = error.retry_after_ms ?? 0;
+    const wait_ms = error.retry_after_ms ?? 0;
     assert.ok(
-      told > Number(wait) * 900,
-      `${what} at ${trouble.name}: retry_after_ms must be about ${Number(wait) * 1000}; it is ${told}`,
+      wait_ms > Number(wait) * 900,
+      `${what} at ${scenario.name}: expected retry_after_ms to be about ${Number(wait) * 1000}, got ${wait_ms}`,
     );
   }
 }
 
-/** Starts a tracker, or another stranger, for one case and ends it. */
+/** Starts a test server for one case and closes it afterwards. */
 export async function withTracker<T extends Pick<TestTracker, "heal" | "close">>(
   start: () => Promise<T>,
   run: (tracker: T) => Promise<void>,

@@ -4,15 +4,16 @@ import type { CallContext, Capabilities, CapabilityName, Contributions, Json } f
 import { fetchOnce } from "../fetch-once.ts";
 import type { DistanceMetric, VectorSettings } from "../memory.ts";
 import type { Offload } from "../offload.ts";
-import { inMemoryThrottle } from "../pace-access.ts";
 import type { Plugin } from "../plugin.ts";
+import { inMemoryThrottle } from "../shared-throttle.ts";
 
+/** Capabilities for tests. */
 export interface FakeCapabilities extends Capabilities {
-  /** What was logged, one JSON text per line. */
+  /** Logged lines, as JSON. */
   readonly lines: string[];
 }
 
-/** Capabilities as a host would hand them out; `fetch` is the real one, so strangers are faked at the network. */
+/** Creates capabilities for tests. `fetch` sends real requests, to test servers. */
 export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabilities {
   const lines: string[] = [];
   return {
@@ -50,9 +51,9 @@ const offloadIn =
   };
 
 const absent = (name: string): Promise<never> =>
-  Promise.reject(new Error(`This test has no ${name}: hand one in with fakeCapabilities({ ${name} })`));
+  Promise.reject(new Error(`The capability ${name} is not available in this test; pass it with fakeCapabilities({ ${name} })`));
 
-/** Vectors of so many dimensions, compared by their angle. */
+/** Vector settings for tests. Default metric: cosine. */
 export const testVectors = (dimension: number, metric: DistanceMetric = "cosine"): VectorSettings => ({
   ...{ dimension, metric },
   model: "test",
@@ -60,7 +61,7 @@ export const testVectors = (dimension: number, metric: DistanceMetric = "cosine"
   operator: metric === "cosine" ? "<=>" : metric === "l2" ? "<->" : "<#>",
 });
 
-/** Sets a plugin up as the host does: config parsed by its schema, and no capability that it does not need. */
+/** Sets up a plugin as the host does: with its parsed configuration and only the capabilities in `needs`. */
 export async function setUpPlugin(
   plugin: Plugin,
   given: { config?: Record<string, unknown> | undefined; capabilities?: Partial<Capabilities> } = {},
@@ -68,13 +69,16 @@ export async function setUpPlugin(
   const capabilities = given.capabilities ?? fakeCapabilities();
   const config = plugin.config.parse(given.config ?? {});
   const granted = plugin.needs.map((need: CapabilityName) => {
-    assert.ok(need in capabilities, `needs: "${need}" is no capability; there are ${Object.keys(capabilities).join(", ")}`);
+    assert.ok(
+      need in capabilities,
+      `needs: there is no capability "${need}"; available are ${Object.keys(capabilities).join(", ")}`,
+    );
     return [need, need === "offload" && capabilities.offload === inProcess ? offloadIn(plugin) : capabilities[need]];
   });
   return plugin.setup(Object.freeze({ config, ...Object.fromEntries(granted) }));
 }
 
-/** A call with its deadline, 10 s unless told otherwise. */
+/** Creates the context of a call. Default: a new key, and a deadline of 10 seconds. */
 export function callContext<Settings>(
   connection: Settings,
   given: { key?: string; deadline_ms?: number } = {},

@@ -15,9 +15,9 @@ const seeds: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The operations of a host that keeps its rows in memory: `<noun>.create`, `list`, `get`, `update` and `delete` of every noun.
- * The same row twice is a `conflict`. `failAt`: the change with that number, counted from 1, fails before it is made,
- * or after where `made` is set: then only its answer is lost.
+ * Operations of a host with rows in memory: `<noun>.create`, `list`, `get`, `update` and `delete` of every noun. Creating the
+ * same row twice is a `conflict`. The change with the number `failAt`, counted from 1, fails before it is made, or, if `made`
+ * is set, after it is made.
  */
 export class FakeOperations implements OperationsAccess {
   readonly #rows = new Map<string, Row[]>();
@@ -34,21 +34,22 @@ export class FakeOperations implements OperationsAccess {
       );
   }
 
-  /** All rows by noun, without the nouns that have none. */
+  /** All rows by noun. Nouns without rows are omitted. */
   get rows(): Record<string, readonly Row[]> {
     return Object.fromEntries([...this.#rows].filter(([, rows]) => rows.length > 0).map(([noun, rows]) => [noun, [...rows]]));
   }
 
-  /** Counts as a change, also where something else than a row is made: fails where it is the one of `failAt`. */
+  /** Counts a change, also one that is not a row, and fails if it is the one of `failAt`. */
   change(): void {
-    if (++this.#changes === this.failAt && !this.made) throw new PluginError("unavailable", "This change fails, for the test.");
+    if (++this.#changes === this.failAt && !this.made)
+      throw new PluginError("unavailable", "This change fails because the test injects a fault.");
   }
 
   async call(id: string, input: Input): Promise<Json> {
     const before = this.#changes;
     const answer = this.#carryOut(id, input);
     const lost = this.made && before < this.failAt && this.failAt <= this.#changes;
-    if (lost) throw new PluginError("unavailable", "The answer of this change is lost, for the test.");
+    if (lost) throw new PluginError("unavailable", "The response is lost because the test injects a fault.");
     return answer;
   }
 

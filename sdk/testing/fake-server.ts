@@ -1,26 +1,27 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { FaultInjector, isApplied } from "./fault-injector.ts";
 import type { TrackerFault } from "./fixtures.ts";
-import { FaultInjector, isApplied } from "./planned-fault.ts";
 
-/** A request as the server saw it. */
+/** A request that a fake server received. */
 export interface RecordedRequest {
   readonly method: string;
-  /** Still encoded. */
+  /** Percent-encoded path. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage["headers"];
   readonly body: unknown;
 }
+/** Response of a fake server. */
 export interface FakeResponse {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Something was changed. */
+  /** Whether the request changed the state of the server. */
   readonly wrote?: boolean;
 }
 
-/** A stranger at a free port of loopback: faults, and a list of what was asked. Routes and state are the subclass's. */
+/** A fake HTTP server on a free loopback port that records requests and injects faults. A subclass implements the routes and the state. */
 export abstract class FakeServer {
   readonly requests: RecordedRequest[] = [];
   url = "";

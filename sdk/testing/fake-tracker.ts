@@ -2,7 +2,7 @@ import type { Subject } from "../contract.ts";
 import { type FakeResponse, FakeServer, type RecordedRequest } from "./fake-server.ts";
 import type { TestTracker } from "./fixtures.ts";
 
-/** A tracker at a free port of loopback. Routes and state are the subclass's. */
+/** A fake tracker on a free loopback port. A subclass implements the routes and the state. */
 export abstract class FakeTracker extends FakeServer implements TestTracker {
   abstract comments(subject: Subject): readonly string[];
 

@@ -1,93 +1,97 @@
 import type { SourceEvent, Subject, WebhookPayload } from "../contract.ts";
 
-/** One check; throws an `AssertionError` that says what the plugin did and what would be right. */
+/** One case of a suite. `run` throws an `AssertionError` that says what the plugin did and what was expected. */
 export interface TestCase {
   readonly name: string;
   readonly run: () => Promise<void>;
-  /** It waits: for faults to pass, a lease to end, something to expire. `signalbox plugin dev` leaves it out. */
+  /** Whether the case waits, for example for a lease to end. `signalbox plugin dev` skips it. */
   readonly slow?: boolean;
 }
 
-/** What goes wrong at the tracker, from the next request on. */
+/** A fault of a test tracker, from the next request on. */
 export interface TrackerFault {
-  /** `status`: an answer of that status. `hang`: none. `truncate`: a good answer cut off half way. `drop`: the connection is closed. */
+  /** `status`: a response with that status. `hang`: no response. `truncate`: a truncated response. `drop`: the connection is closed. */
   readonly kind: "status" | "hang" | "truncate" | "drop";
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Body of a `status`; JSON in the platform's own error shape, or whatever a proxy would send. */
+  /** Body for `status`: an error of the platform in JSON, or the text of a proxy. */
   readonly body?: string;
-  /** The request is carried out first: the caller cannot know. */
+  /** Whether the tracker processes the request before the fault. */
   readonly after?: boolean;
-  /** How many requests; absent: all until `heal`. */
+  /** Number of affected requests. Default: all until `heal`. */
   readonly times?: number;
-  /** Only requests that write. */
+  /** Whether only writes are affected. */
   readonly writes?: boolean;
 }
 
-/** A small stateful server that speaks as the platform does, on loopback. */
+/** A small stateful server on loopback that implements the API of the platform. */
 export interface TestTracker {
   readonly url: string;
-  /** Bodies of the comments that stand at the issue, oldest first, as the tracker keeps them. */
+  /** Bodies of the comments on an issue, oldest first, as the tracker stores them. */
   comments(subject: Subject): readonly string[];
-  /** Requests that changed something, so far; a test sees repetitions by it. */
+  /** Number of requests so far that changed something. Tests detect repeated writes with it. */
   writes(): number;
   fault(fault: TrackerFault): void;
   heal(): void;
   close(): Promise<void>;
 }
 
+/** A webhook with the event that `parse` must return for it. */
 export interface GoldenWebhook extends WebhookPayload {
   readonly name: string;
-  /** The members that must be so; the others are only checked for their kind. */
+  /** Members that must have these values. Only the type of the others is checked. */
   readonly expect: Partial<SourceEvent>;
 }
 
+/** Input of `testSource`. */
 export interface SourceFixtures {
-  /** Name of the source; absent: the plugin's id. */
+  /** Name of the source. Default: the id of the plugin. */
   readonly source?: string;
-  /** The plugin's own config. */
+  /** Configuration of the plugin. */
   readonly config?: Record<string, unknown>;
-  /** Settings of a connection to a tracker at `url`, with every credential that posting needs. */
+  /** Settings of a connection to a tracker at `url`, with all credentials that posting requires. */
   readonly connection: (url: string) => Record<string, unknown>;
-  /** How the platform shows who it is; `null` where it does not. `settings` are added to those of the connection. */
+  /** How the platform signs webhooks; `null` if it does not. `settings` are added to those of the connection. */
   readonly signature: null | {
     readonly settings: Record<string, unknown>;
     /** Headers of a webhook with this body. */
     readonly sign: (body: Uint8Array) => Record<string, string>;
-    /** A shared token says nothing about the body; a signature does. */
+    /** Whether the signature covers the body. A shared token does not. */
     readonly covers_body: boolean;
   };
   readonly golden: readonly GoldenWebhook[];
-  /** Header that carries the id of the delivery; `null` where the platform sends none. */
+  /** Header with the id of the delivery; `null` if the platform sends none. */
   readonly delivery_header: string | null;
-  /** The webhook that tells of a comment with this body. */
+  /** Builds the webhook for a comment with this body. */
   readonly comment_event: (body: string) => WebhookPayload;
-  /** The webhook of something that the account of `connection` did itself; absent where the platform does not tell who did. */
+  /** A webhook caused by the account of `connection`. Omit it if the platform does not send the actor. */
   readonly own_event?: WebhookPayload;
   /** An issue that exists at the tracker. */
   readonly subject: Subject;
-  /** The platform knows no comment markers; it finds posts by another field. Then `marked` is not looked at. */
+  /** Whether the platform identifies posts without a marker. `marked` is then not checked. Default: `false`. */
   readonly unmarked?: boolean;
-  /** Starts a new one for each case that needs it. */
+  /** Starts a test tracker. Called once for each case that needs one. */
   readonly tracker: () => Promise<TestTracker>;
 }
 
+/** Sample inputs of a tool. */
 export interface ToolSample {
-  /** Inputs that work, at the tracker of `tracker()`. */
+  /** Valid inputs for the tracker of `tracker()`. */
   readonly inputs: readonly Record<string, unknown>[];
-  /** Inputs that the schema or the tool must refuse with `invalid_input`. */
+  /** Inputs that the schema or the tool must reject with `invalid_input`. */
   readonly refused?: readonly unknown[];
-  /** It calls nobody, although others of the plugin do: no faults of the other side are tried. */
+  /** Whether the tool sends no requests, so that no faults are tested. Default: `false`. */
   readonly offline?: boolean;
 }
 
+/** Input of `testTools`. */
 export interface ToolFixtures {
   readonly config?: Record<string, unknown>;
-  /** For every tool of the plugin. */
+  /** One sample for each tool of the plugin. */
   readonly tools: Readonly<Record<string, ToolSample>>;
-  /** These three are absent for tools that call nobody. */
+  /** Settings of a connection to a tracker at `url`. Omit `connection`, `secrets` and `tracker` if no tool sends requests. */
   readonly connection?: (url: string) => Record<string, unknown>;
-  /** Values in it that must never be shown. */
+  /** Values in the connection that must not appear in any output. */
   readonly secrets?: readonly string[];
   readonly tracker?: () => Promise<TestTracker>;
 }

@@ -1,5 +1,5 @@
 /**
- * What a plugin must pass. A suite is a list of cases, so any test runner can run it:
+ * The conformance suites for plugins. A suite is a list of cases, which any test runner can run:
  *
  *     for (const c of testSource(plugin, fixtures)) test(c.name, c.run);
  */
@@ -8,11 +8,11 @@ export { callContext, type FakeCapabilities, fakeCapabilities, setUpPlugin, test
 export { FakeOperations } from "./fake-operations.ts";
 export { type FakeResponse, FakeServer, type RecordedRequest } from "./fake-server.ts";
 export { FakeTracker } from "./fake-tracker.ts";
+export { FaultInjector, isApplied } from "./fault-injector.ts";
 export type { GoldenWebhook, SourceFixtures, TestCase, TestTracker, ToolFixtures, ToolSample, TrackerFault } from "./fixtures.ts";
 export { type KnowledgeFixtures, type TestWiki, testKnowledge } from "./knowledge-suite.ts";
 export { type MemoryFixtures, testMemory } from "./memory-suite.ts";
 export { type ApiContract, contractViolations } from "./openapi.ts";
-export { FaultInjector, isApplied } from "./planned-fault.ts";
 export { type QueueEnvironment, type QueueFixtures, testQueues } from "./queue-suite.ts";
 export { type RouteFixtures, type RouteSample, type SampleRequest, testRoutes } from "./route-suite.ts";
 export { testSource } from "./source-suite.ts";

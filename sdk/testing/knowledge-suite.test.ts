@@ -11,7 +11,7 @@ const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
   [
     "ignores the cursor",
     (k) => ({ list: async (_, c) => ({ ...(await k.list({ cursor: null }, c)), cursor: "p119" }) }),
-    "goes on from a cursor",
+    "continues from a cursor",
   ],
   [
     "has revisions that never change",
@@ -31,18 +31,22 @@ const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
   [
     "takes any cursor",
     (k) => ({ list: ({ cursor }, c) => k.list({ cursor: /^p\d+$/.test(cursor ?? "") ? cursor : null }, c) }),
-    "a cursor that is none",
+    "invalid cursor",
   ],
   [
     "reads another revision than it lists",
     (k) => ({ read: async (ids, c) => (await k.read(ids, c)).map((page) => ({ ...page, revision: `r${page.revision}` })) }),
     "the revision is that of the list",
   ],
-  ["forgets the pages that are there", (k) => ({ read: async (ids, c) => (ids.length > 3 ? [] : k.read(ids, c)) }), "leaves out"],
+  [
+    "forgets the pages that are there",
+    (k) => ({ read: async (ids, c) => (ids.length > 3 ? [] : k.read(ids, c)) }),
+    "omits pages",
+  ],
   [
     "hands NUL on",
     (k) => ({ read: async (ids, c) => (await k.read(ids, c)).map((page) => ({ ...page, body: "a\0" })) }),
-    "strange bodies",
+    "malformed bodies",
   ],
   ["takes a failure for an empty page list", (k) => ({ read: (ids, c) => k.read(ids, c).catch(() => []) }), "read at 503"],
   [

@@ -7,33 +7,34 @@ import { assertHandlesFault, expectPluginError, faultScenarios, withTracker } fr
 import { callContext, fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { TestCase, TestTracker } from "./fixtures.ts";
 
-/** A small stateful server that speaks as the platform does, on loopback, with pages for at least two portions. */
+/** A small stateful server on loopback that implements the API of the platform, with enough pages for two calls of `list`. */
 export interface TestWiki extends Pick<TestTracker, "url" | "fault" | "heal" | "close"> {
-  /** Ids of all pages that the settings name. */
+  /** Ids of all pages that the settings select. */
   ids(): string[];
-  /** Adds a page; `body` in the platform's own format. Answers its id. */
+  /** Adds a page with `body` in the format of the platform, and returns its id. */
   add(page: { title: string; body: string }): string;
   edit(id: string, change: { title?: string; body?: string }): void;
   remove(id: string): void;
 }
 
+/** Input of `testKnowledge`. */
 export interface KnowledgeFixtures {
-  /** Name of the connector; absent: the plugin's id. */
+  /** Name of the connector. Default: the id of the plugin. */
   readonly knowledge?: string;
   readonly config?: Record<string, unknown>;
-  /** Settings of a source at `url`, with every credential. */
+  /** Settings of a source at `url`, with all credentials. */
   readonly settings: (url: string) => Record<string, unknown>;
-  /** The same, naming a place that is not there. */
+  /** Settings that select a space that does not exist. */
   readonly elsewhere: (url: string) => Record<string, unknown>;
-  /** A body, in the platform's own format, with the heading "Setting up" of the second level and under it "Größe 🦉 zählt". */
+  /** A body in the format of the platform, with the heading "Setting up" of level 2, followed by "Größe 🦉 zählt". */
   readonly body: string;
-  /** Bodies that make no sense: unclosed, nested a thousand times, with NUL. */
+  /** Malformed bodies: unclosed, nested 1,000 times, with NUL. */
   readonly strange: readonly string[];
-  /** Starts a new one for each case. */
+  /** Starts a test server. Called once for each case. */
   readonly wiki: () => Promise<TestWiki>;
 }
 
-/** What a connector to documents must do. `for (const c of testKnowledge(plugin, fixtures)) test(c.name, c.run);` */
+/** The conformance suite for knowledge connectors. `for (const c of testKnowledge(plugin, fixtures)) test(c.name, c.run);` */
 export function testKnowledge(plugin: Plugin, fixtures: KnowledgeFixtures): TestCase[] {
   const name = fixtures.knowledge ?? plugin.id;
   const open = async (url: string, settings = fixtures.settings(url)): Promise<Bench> => {
@@ -51,7 +52,7 @@ interface Bench {
   readonly knowledge: KnowledgeConnector;
   readonly secrets: readonly string[];
   list(cursor: string | null, deadline_ms?: number): ReturnType<KnowledgeConnector["list"]>;
-  /** Portion after portion. */
+  /** Calls `list` until the last page. */
   listAll(): Promise<{ portions: number; pages: { id: string; revision: string }[] }>;
   read(ids: readonly string[], deadline_ms?: number): Promise<readonly KnowledgePage[]>;
   readOne(id: string): Promise<KnowledgePage>;
@@ -61,7 +62,7 @@ type Open = (url: string, settings?: Record<string, unknown>) => Promise<Bench>;
 
 function bench(knowledge: KnowledgeConnector, raw: Record<string, unknown>): Bench {
   const parsed = knowledge.config.safeParse(raw);
-  assert.ok(parsed.success, `config must take the settings of the fixtures: ${parsed.error?.message}`);
+  assert.ok(parsed.success, `config must accept the settings of the fixtures: ${parsed.error?.message}`);
   const settings = parsed.data as z.output<z.ZodObject>;
   const call = (deadline_ms?: number): CallContext => callContext(settings, deadline_ms === undefined ? {} : { deadline_ms });
   const list: Bench["list"] = async (cursor, deadline_ms) => knowledge.list({ cursor }, call(deadline_ms));
@@ -74,17 +75,17 @@ function bench(knowledge: KnowledgeConnector, raw: Record<string, unknown>): Ben
       let cursor: string | null = null;
       for (let portions = 1; portions < 1000; portions++) {
         const found: Awaited<ReturnType<KnowledgeConnector["list"]>> = await list(cursor);
-        assert.ok(found.pages.length <= 1000, `a portion has at most 1000 pages; it has ${found.pages.length}`);
+        assert.ok(found.pages.length <= 1000, `list must return at most 1,000 pages; got ${found.pages.length}`);
         pages.push(...found.pages);
         if (found.cursor === null) return { portions, pages };
-        assert.equal(typeof found.cursor, "string", "a cursor is a string or null");
+        assert.equal(typeof found.cursor, "string", "cursor must be a string or null");
         cursor = found.cursor;
       }
-      return assert.fail("list must come to an end");
+      return assert.fail("list must end");
     },
     readOne: async (id) => {
       const [page, ...more] = await read([id]);
-      assert.ok(page && more.length === 0, `read(["${id}"]) must answer that page alone`);
+      assert.ok(page && more.length === 0, `read(["${id}"]) must return only that page`);
       return page;
     },
   };
@@ -94,25 +95,25 @@ const sorted = (ids: Iterable<string>): string[] => [...ids].sort();
 
 const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
   [
-    "lists every page once, in portions",
+    "lists every page once, in several calls",
     async (wiki) => {
       const { portions, pages } = await (await open(wiki.url)).listAll();
-      assert.ok(portions > 1, "the test server must have pages for two portions");
+      assert.ok(portions > 1, "the test server must have enough pages for two calls");
       assert.deepEqual(sorted(pages.map(({ id }) => id)), sorted(wiki.ids()));
       for (const { id, revision } of pages) assert.ok(id !== "" && revision !== "", "id and revision must not be empty");
     },
   ],
   [
-    "goes on from a cursor in another process",
+    "continues from a cursor in another process",
     async (wiki) => {
       const first = await (await open(wiki.url)).list(null);
       const second = await (await open(wiki.url)).list(first.cursor);
       const ids = [...first.pages, ...second.pages].map(({ id }) => id);
-      assert.equal(new Set(ids).size, ids.length, "two portions must not share a page");
+      assert.equal(new Set(ids).size, ids.length, "two calls must not return the same page");
     },
   ],
   [
-    "revisions change with body and title, and with nothing else",
+    "revisions change only with body and title",
     async (wiki) => {
       const { listAll } = await open(wiki.url);
       const [body = "", title = ""] = wiki.ids();
@@ -124,7 +125,7 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     },
   ],
   [
-    "what was removed is not listed, what was added is",
+    "lists added pages, not deleted ones",
     async (wiki) => {
       const [gone = ""] = wiki.ids();
       wiki.remove(gone);
@@ -134,7 +135,7 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     },
   ],
   [
-    "a place that is not there is an error, not an empty list",
+    "a missing space is an error, not an empty list",
     async (wiki) => {
       const { listAll, secrets } = await open(wiki.url, fixtures.elsewhere(wiki.url));
       const error = await expectPluginError("list", listAll, secrets);
@@ -142,7 +143,7 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     },
   ],
   [
-    "a cursor that is none is refused",
+    "rejects an invalid cursor",
     async (wiki) => {
       const { list, secrets } = await open(wiki.url);
       for (const cursor of ["", "x", "{}", "[]", '{"__proto__":1}', "null", "\0", "9".repeat(10_000)]) {
@@ -155,7 +156,7 @@ const listing = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
 
 const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
   [
-    "reads body, title, address and place; the revision is that of the list",
+    "reads body, title and URL; the revision is that of the list",
     async (wiki) => {
       const id = wiki.add({ title: "Größe & Maß 🦉", body: fixtures.body });
       const { listAll, readOne } = await open(wiki.url);
@@ -165,7 +166,7 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
       assert.match(page.body, /^## Setting up$/m);
       assert.match(page.body, /^Größe 🦉 zählt$/m);
       assert.equal(page.revision, (await listAll()).pages.find((one) => one.id === id)?.revision);
-      if (page.url !== null) assert.ok(URL.canParse(page.url), `url must be an address; it is ${page.url}`);
+      if (page.url !== null) assert.ok(URL.canParse(page.url), `url must be a URL; got ${page.url}`);
     },
   ],
   [
@@ -177,7 +178,7 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     },
   ],
   [
-    "leaves out what is gone or never was",
+    "omits pages that do not exist",
     async (wiki) => {
       const [gone = "", there = ""] = wiki.ids();
       wiki.remove(gone);
@@ -189,12 +190,12 @@ const reading = (fixtures: KnowledgeFixtures, open: Open): Case[] => [
     },
   ],
   [
-    "strange bodies become text that can be stored",
+    "converts malformed bodies to text that can be stored",
     async (wiki) => {
       const { readOne } = await open(wiki.url);
       for (const body of fixtures.strange) {
         const page = await readOne(wiki.add({ title: `Strange ${body.length}`, body }));
-        assert.ok(page.body.isWellFormed() && !page.body.includes("\0"), "a body must be storable");
+        assert.ok(page.body.isWellFormed() && !page.body.includes("\0"), "a body must not contain NUL or lone surrogates");
       }
     },
   ],
@@ -218,7 +219,7 @@ const trouble = (_: KnowledgeFixtures, open: Open): Case[] => [
     ),
   ),
   [
-    "a short Retry-After is obeyed",
+    "obeys a short Retry-After",
     async (wiki) => {
       const { list } = await open(wiki.url);
       wiki.fault({ kind: "status", status: 429, headers: { "retry-after": "1" }, body: '{"message":"slow down"}', times: 1 });
@@ -227,9 +228,12 @@ const trouble = (_: KnowledgeFixtures, open: Open): Case[] => [
         () => null,
         (error: { code?: unknown; retry_after_ms?: number }) => error,
       );
-      if (outcome === null) assert.ok(performance.now() - started > 900, "list came back before the second that was asked for");
+      if (outcome === null) assert.ok(performance.now() - started > 900, "list returned before the requested second had passed");
       else
-        assert.ok(outcome.code === "rate_limited" && (outcome.retry_after_ms ?? 0) >= 900, "retry_after_ms must hold the wait");
+        assert.ok(
+          outcome.code === "rate_limited" && (outcome.retry_after_ms ?? 0) >= 900,
+          "retry_after_ms must be the requested wait",
+        );
     },
   ],
 ];

@@ -2,27 +2,27 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemoryMatch, MemoryScope } from "../memory.ts";
 import type { TestCase } from "./fixtures.ts";
-import { keysOf, type MemoryHarness, stored } from "./memory-bench.ts";
+import { keysOf, type MemoryHarness, stored } from "./memory-harness.ts";
 
 type Open = () => Promise<MemoryHarness>;
 
 /** Storing, reading, deleting, lifetimes, lists. */
 export const keepingCases = (open: Open): TestCase[] => [
-  { name: "gives back what was stored", run: async () => givesBack(await open()) },
-  { name: "keeps any text", run: async () => anyText(await open()) },
-  { name: "a key is held by one memory", run: async () => oneHolder(await open()) },
-  { name: "of many at the same time one gets the key", run: async () => race(await open()) },
+  { name: "returns what was stored", run: async () => givesBack(await open()) },
+  { name: "stores any text", run: async () => anyText(await open()) },
+  { name: "a key belongs to one memory", run: async () => oneHolder(await open()) },
+  { name: "one of several concurrent puts gets the key", run: async () => race(await open()) },
   { name: "deletes once", run: async () => deletes(await open()) },
-  { name: "an expired memory is gone at once, and its key is free", slow: true, run: async () => expires(await open()) },
+  { name: "an expired memory is not returned, and its key can be reused", slow: true, run: async () => expires(await open()) },
   { name: "lists newest first, page by page", run: async () => pages(await open()) },
-  { name: "lists what a filter lets through, and nothing else", run: async () => filters(await open()) },
+  { name: "lists only what a filter matches", run: async () => filters(await open()) },
 ];
 
 async function givesBack({ backend, other, memory, put }: MemoryHarness): Promise<void> {
   const one = await put("Deploys happen on Fridays.", { project_id: 7, task_id: "t-1", scope: "task" });
   assert.deepEqual(await backend.get(one.key), stored(one));
-  assert.deepEqual(await other.get(one.key), stored(one), "another replica must see it at once");
-  assert.equal(await backend.get(memory("").key), null, "get of an absent key must answer null");
+  assert.deepEqual(await other.get(one.key), stored(one), "another replica must see it immediately");
+  assert.equal(await backend.get(memory("").key), null, "get of an absent key must return null");
 }
 
 /** Of every kind: separators of stores and paths, marks that combine, right to left, beyond 16 bits, spaces, long ones. */
@@ -51,18 +51,18 @@ async function anyText({ backend, put, agent, memory }: MemoryHarness): Promise<
     const one = await put(`${text} is a content`, { key: `${agent.slice(-8)}${text}` });
     assert.deepEqual(await backend.get(one.key), stored(one));
   }
-  // Nothing is trimmed, folded or normalised away.
+  // Keys are not trimmed, case-folded or normalized.
   const composed = await put("composed", { key: `${agent}\u00e9` });
-  assert.equal(await backend.get(`${agent}e\u0301`), null, "keys that look alike are different keys");
+  assert.equal(await backend.get(`${agent}e\u0301`), null, "keys that only look alike must be different");
   assert.equal((await backend.get(composed.key))?.content, "composed");
   const large = await put("ü".repeat(128 * 1024), { key: memory("").key });
-  assert.equal((await backend.get(large.key))?.content, large.content, "256 KiB must be kept whole");
+  assert.equal((await backend.get(large.key))?.content, large.content, "256 KiB must be stored completely");
 }
 
 async function oneHolder({ backend, other, memory, put }: MemoryHarness): Promise<void> {
   const first = await put("first");
   const second = memory("second", { key: first.key, scope: "organizational" as MemoryScope });
-  assert.equal(await backend.put(second), false, "put of a taken key must answer false");
+  assert.equal(await backend.put(second), false, "put of a taken key must return false");
   assert.equal(await other.put({ ...second, ttl_ms: 60_000 }), false);
   assert.equal((await backend.get(first.key))?.content, "first", "a refused put must change nothing");
   assert.deepEqual(keysOf((await backend.list([{ scope: "agent", agent_id: first.agent_id }], { limit: 10, offset: 0 })).items), [
@@ -82,7 +82,7 @@ async function race({ backend, other, memory, agent }: MemoryHarness): Promise<v
 async function deletes({ backend, other, put, agent, vector }: MemoryHarness): Promise<void> {
   const one = await put("to be forgotten soon", { embedding: vector(0) });
   const outcomes = await Promise.all([backend.delete(one.key), other.delete(one.key), backend.delete(one.key)]);
-  assert.equal(outcomes.filter(Boolean).length, 1, "one of several deletions must answer true");
+  assert.equal(outcomes.filter(Boolean).length, 1, "one of several deletions must return true");
   assert.equal(await backend.get(one.key), null);
   assert.deepEqual((await backend.list([{ agent_id: agent }], { limit: 10, offset: 0 })).items, []);
   assert.deepEqual(await backend.nearest(vector(0), [{ agent_id: agent }], 10), []);
@@ -95,18 +95,21 @@ async function expires({ backend, put, agent, vector, memory }: MemoryHarness): 
   const kept = await put("harbour stays", { embedding: vector(0), ttl_ms: 600_000 });
   const brief = await put("harbour goes", { embedding: vector(1), ttl_ms: 400 });
   const waits = await put("harbour goes too", { ttl_ms: 400 });
-  assert.equal((await backend.get(brief.key))?.id, brief.id, "it must be there until its time is over");
+  assert.equal((await backend.get(brief.key))?.id, brief.id, "it must exist until it expires");
   await sleep(450);
   assert.equal(await backend.get(brief.key), null, "get must not find an expired memory");
   const page = await backend.list(filter, { limit: 10, offset: 0 });
   assert.deepEqual([keysOf(page.items), page.total], [[kept.key], 1], "list and total must not count expired memories");
   assert.deepEqual(keysOf(await backend.nearest(vector(0), filter, 10)), [kept.key]);
   assert.deepEqual(keysOf(await backend.match({ words: "all", text: "harbour", vector: null }, filter, 10)), [kept.key]);
-  assert.ok(!(await backend.unembedded(10_000)).some(({ id }) => id === waits.id), "an expired memory waits for nothing");
-  assert.equal(await backend.delete(brief.key), false, "delete of an expired memory must answer false");
+  assert.ok(
+    !(await backend.unembedded(10_000)).some(({ id }) => id === waits.id),
+    "an expired memory must not be listed as unembedded",
+  );
+  assert.equal(await backend.delete(brief.key), false, "delete of an expired memory must return false");
   await put("new tenant", { key: waits.key, ttl_ms: null });
   await backend.sweep();
-  assert.equal((await backend.get(waits.key))?.content, "new tenant", "sweep must leave the living");
+  assert.equal((await backend.get(waits.key))?.content, "new tenant", "sweep must keep unexpired memories");
   assert.ok(await backend.put(memory("again", { key: brief.key })), "the key of an expired memory must be free");
 }
 

@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import type { MemoryHit } from "../memory.ts";
 import { similarityFromDistance, vectorDistance } from "../vector.ts";
 import type { TestCase } from "./fixtures.ts";
-import { keysOf, type MemoryHarness } from "./memory-bench.ts";
+import { keysOf, type MemoryHarness } from "./memory-harness.ts";
 
 type Open = () => Promise<MemoryHarness>;
 
 /** By vector, by words, and the vectors that come late. */
 export const searchCases = (open: Open): TestCase[] => [
   { name: "finds the closest first, with their similarity", run: async () => closest(await open()) },
-  { name: "a filter does not starve a search", run: async () => filtered(await open()) },
-  { name: "refuses or ignores a vector of another length", run: async () => otherLength(await open()) },
+  { name: "a filtered search returns all matches", run: async () => filtered(await open()) },
+  { name: "rejects or ignores a vector with another dimension", run: async () => otherLength(await open()) },
   { name: "finds words in English", run: async () => english(await open()) },
   { name: "reads web search syntax", run: async () => syntax(await open()) },
-  { name: "free text finds what shares words with it, best first", run: async () => freeText(await open()) },
-  { name: "stores without a vector and takes it later", run: async () => later(await open()) },
-  { name: "answers while it is up", run: async () => (await open()).backend.check() },
+  { name: "finds memories that share words with free text, best first", run: async () => freeText(await open()) },
+  { name: "stores without a vector and accepts it later", run: async () => later(await open()) },
+  { name: "check succeeds while the store is available", run: async () => (await open()).backend.check() },
 ];
 
 async function closest({ backend, put, agent, vector, vectors }: MemoryHarness): Promise<void> {

@@ -3,19 +3,20 @@ import type { Capabilities } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
 import { fakeCapabilities, setUpPlugin, testVectors } from "./fake-host.ts";
 import type { TestCase } from "./fixtures.ts";
-import { type MemoryHarness, memoryBench } from "./memory-bench.ts";
+import { type MemoryHarness, memoryHarness } from "./memory-harness.ts";
 import { keepingCases } from "./memory-keeping.ts";
 import { searchCases } from "./memory-search.ts";
 
+/** Input of `testMemory`. */
 export interface MemoryFixtures {
-  /** Name of the store among the plugin's contributions; the plugin's id where absent. */
+  /** Name of the store. Default: the id of the plugin. */
   readonly store?: string;
   readonly config?: Record<string, unknown>;
-  /** What the plugin needs; `vectors` say how long a vector is. The store behind may hold other memories. */
+  /** Capabilities of the plugin; `vectors` sets the dimension. The store may contain other memories. */
   readonly capabilities?: Partial<Capabilities>;
 }
 
-/** What a store of memories must do. `for (const c of testMemory(plugin, fixtures)) test(c.name, c.run);` */
+/** The conformance suite for memory stores. `for (const c of testMemory(plugin, fixtures)) test(c.name, c.run);` */
 export function testMemory(plugin: Plugin, fixtures: MemoryFixtures = {}): TestCase[] {
   const name = fixtures.store ?? plugin.id;
   const open = async (): Promise<MemoryHarness> => {
@@ -25,7 +26,7 @@ export function testMemory(plugin: Plugin, fixtures: MemoryFixtures = {}): TestC
     const again = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
     const backend = contributed.memories?.[name];
     assert.ok(backend, `setup must contribute memories.${name}`);
-    return memoryBench(backend, again.memories?.[name] ?? backend, vectors);
+    return memoryHarness(backend, again.memories?.[name] ?? backend, vectors);
   };
   return [...keepingCases(open), ...searchCases(open)].map((one) => ({ ...one, name: `memory store ${name}: ${one.name}` }));
 }

@@ -11,7 +11,7 @@ interface Operation {
   readonly parameters?: readonly ({ $ref: string } | Parameter)[];
   readonly requestBody?: { content: { "application/json"?: { schema: object } } };
 }
-/** An OpenAPI 3.0 description, as far as requests are checked by it. */
+/** The parts of an OpenAPI 3.0 description that `contractViolations` uses. */
 export interface ApiContract {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components?: {
@@ -20,7 +20,7 @@ export interface ApiContract {
   };
 }
 
-/** What is wrong with a request by the platform's own description; `base` is the part of its path before the description's. */
+/** The violations of an OpenAPI description by a request. `base` is the path prefix that the description does not contain. */
 export function contractViolations(
   contract: ApiContract,
   { method, path, query, body, headers }: RecordedRequest,
@@ -52,7 +52,7 @@ export function contractViolations(
   return [...faults, ...bodyFaults(contract, operation, body, headers["content-type"])];
 }
 
-/** The fewer names in braces, the better a path fits. */
+/** The matching path template with the fewest parameters. */
 function templateOf(contract: ApiContract, parts: readonly string[], method: string): string | undefined {
   const fits = (template: string) => {
     const names = template.split("/");
@@ -66,7 +66,7 @@ function templateOf(contract: ApiContract, parts: readonly string[], method: str
 
 function bodyFaults(contract: ApiContract, operation: Operation, body: unknown, type: string | undefined): string[] {
   const schema = operation.requestBody?.content["application/json"]?.schema;
-  if (!schema) return body === undefined ? [] : ["a body where the contract has none"];
+  if (!schema) return body === undefined ? [] : ["the contract has no request body"];
   const parsed = schemaOf(contract, schema).safeParse(body);
   const known = membersOf(contract, schema);
   return [
@@ -91,7 +91,7 @@ function schemaOf(contract: ApiContract, schema: object): z.ZodType {
   return z.fromJSONSchema(whole as never, { defaultTarget: "draft-2020-12" });
 }
 
-/** Of a request: members that only answers carry are not required. Version 3.0's `nullable` becomes a type. */
+/** Converts a schema of OpenAPI 3.0 for requests: read-only members are not required, and `nullable` becomes a type. */
 function requestForm(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(requestForm);
   if (typeof value !== "object" || value === null) return value;

@@ -77,12 +77,12 @@ const wrong: [string, Change, string][] = [
     (q) => ({ pending: async (p) => ({ ...(await q.pending(p)), total: (await q.pending(p)).items.length }) }),
     "in pages",
   ],
-  ["loses members", (q) => ({ take: async (w) => (await q.take(w)).map((one) => ({ ...one, data: {} })) }), "as they came"],
-  ["forgets what it acknowledged", (q) => ({ ack: (id) => q.ack(id).finally(() => q.expire("9999")) }), "passes over"],
-  ["hands out without a lease", (q) => ({ take: (w) => q.take({ ...w, lease_seconds: 0 }) }), "one taker"],
-  ["never gives back", (q) => ({ take: (w) => q.take({ ...w, lease_seconds: 600 }) }), "when its lease ends"],
-  ["acknowledges everything", () => ({ ack: async () => true }), "nothing else"],
-  ["keeps everything", () => ({ expire: async () => {} }), "forgets what is older"],
+  ["loses members", (q) => ({ take: async (w) => (await q.take(w)).map((one) => ({ ...one, data: {} })) }), "messages unchanged"],
+  ["forgets what it acknowledged", (q) => ({ ack: (id) => q.ack(id).finally(() => q.expire("9999")) }), "skips known messages"],
+  ["hands out without a lease", (q) => ({ take: (w) => q.take({ ...w, lease_seconds: 0 }) }), "one consumer"],
+  ["never gives back", (q) => ({ take: (w) => q.take({ ...w, lease_seconds: 600 }) }), "when their lease ends"],
+  ["acknowledges everything", () => ({ ack: async () => true }), "acknowledges only messages"],
+  ["keeps everything", () => ({ expire: async () => {} }), "expires only older messages"],
 ];
 test.for(wrong)("a queue that %s fails", async ([, change, at]) => {
   const [one, ...more] = casesOf(change).filter(({ name }) => name.includes(at));

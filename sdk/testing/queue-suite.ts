@@ -6,27 +6,31 @@ import type { CloudEvent, Queue } from "../queue.ts";
 import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { TestCase } from "./fixtures.ts";
 
+/** Input of `testQueues`. */
 export interface QueueFixtures {
-  /** Name of the queue; absent: the plugin's id. */
+  /** Name of the queue. Default: the id of the plugin. */
   readonly queue?: string;
   readonly config?: Record<string, unknown>;
   /**
-   * What the plugin needs, and whose settings point at an empty queue: asked once for each case. `close` is called after it.
+   * Provides an empty queue: the capabilities and the configuration for it. Called once for each case, followed by `close`.
    */
   readonly start?: () => Promise<QueueEnvironment>;
 }
+/** An empty queue for one case. */
 export interface QueueEnvironment {
   readonly config?: Record<string, unknown>;
   readonly capabilities?: Partial<Capabilities>;
   close(): Promise<void>;
 }
 
-/** What a queue must do. `for (const c of testQueues(plugin, fixtures)) test(c.name, c.run);` */
+/** The conformance suite for queues. `for (const c of testQueues(plugin, fixtures)) test(c.name, c.run);` */
 export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCase[] {
   const name = fixtures.queue ?? plugin.id;
-  const open = async (ground: QueueEnvironment | undefined): Promise<Queue> => {
-    const config = { ...fixtures.config, ...ground?.config };
-    const queue = (await setUpPlugin(plugin, { config, capabilities: fakeCapabilities(ground?.capabilities) })).queues?.[name];
+  const open = async (environment: QueueEnvironment | undefined): Promise<Queue> => {
+    const config = { ...fixtures.config, ...environment?.config };
+    const queue = (await setUpPlugin(plugin, { config, capabilities: fakeCapabilities(environment?.capabilities) })).queues?.[
+      name
+    ];
     assert.ok(queue, `setup must contribute queues.${name}`);
     return queue;
   };
@@ -34,12 +38,12 @@ export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCa
     name: `queue ${name}: ${what}`,
     slow,
     run: async () => {
-      const ground = await fixtures.start?.();
+      const environment = await fixtures.start?.();
       try {
         // Two, as two replicas of the service would have.
-        await run(await open(ground), await open(ground));
+        await run(await open(environment), await open(environment));
       } finally {
-        await ground?.close();
+        await environment?.close();
       }
     },
   }));
@@ -68,7 +72,7 @@ async function same(queue: Queue, messages: readonly CloudEvent[], what: string)
 
 const cases: readonly Case[] = [
   [
-    "says what it is, and is empty at first",
+    "describes itself, and is empty at first",
     async (queue) => {
       assert.ok(typeof queue.about === "string" && queue.about.trim() !== "", "about must be a sentence");
       await queue.publish([]);
@@ -89,7 +93,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "hands messages out as they came",
+    "returns messages unchanged",
     async (queue) => {
       const { subject: _, ...bare } = message(2);
       const data = { text: 'Größe 🦉 "\\ \n', nested: [{ a: null }, [], 1.5, true, "'; drop"], empty: {} };
@@ -108,7 +112,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "passes over what it knows: pending, taken or acknowledged",
+    "skips known messages: pending, taken or acknowledged",
     async (queue, other) => {
       const one = message(5);
       await queue.publish([one, one]);
@@ -123,7 +127,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "hands each message to one taker",
+    "delivers each message to one consumer",
     async (queue, other) => {
       const many = Array.from({ length: 40 }, (_, i) => message(100 - i));
       await queue.publish(many);
@@ -135,7 +139,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "gives back what was not acknowledged when its lease ends",
+    "returns unacknowledged messages when their lease ends",
     async (queue, other) => {
       const [lost, done] = [message(9), message(8)] as const;
       await queue.publish([lost, done]);
@@ -153,7 +157,7 @@ const cases: readonly Case[] = [
     true,
   ],
   [
-    "acknowledges what was handed out, and nothing else",
+    "acknowledges only messages that were taken",
     async (queue, other) => {
       const one = message(5);
       await queue.publish([one]);
@@ -166,7 +170,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "forgets what is older, acknowledged or not, and no more",
+    "expires only older messages, acknowledged or not",
     async (queue) => {
       const [taken, old, edge, young] = [message(40), message(30), message(20), message(10)] as const;
       await queue.publish([taken, old, edge, young]);

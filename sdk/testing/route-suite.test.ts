@@ -43,20 +43,20 @@ test("a right route passes every case", async () => expect(await failures({})).t
 
 const answers = (answer: unknown): Partial<Route> => ({ run: () => answer as never });
 const wrong: [string, Partial<Route>, string][] = [
-  ["says nothing of itself", { about: " " }, "says what it is"],
-  ["answers a redirect", answers({ status: 302, body: null }), "answers its requests"],
-  ["sets a cookie", answers({ status: 200, headers: { "set-cookie": "a=b" }, body: {} }), "answers its requests"],
-  ["answers what is no JSON", answers({ status: 200, body: { at: new Date(0) } }), "answers its requests"],
-  ["answers too much", answers({ status: 200, body: "x".repeat(3_000_000) }), "answers its requests"],
-  ["shows a secret", answers({ status: 200, body: { token } }), "answers its requests"],
-  ["takes everything", answers({ status: 200, body: {} }), "refuses what is wrong"],
-  ["has errors of its own shape", answers({ status: 400, body: { message: "no" } }), "refuses what is wrong"],
+  ["says nothing of itself", { about: " " }, "describes itself"],
+  ["answers a redirect", answers({ status: 302, body: null }), "responds to its requests"],
+  ["sets a cookie", answers({ status: 200, headers: { "set-cookie": "a=b" }, body: {} }), "responds to its requests"],
+  ["answers what is no JSON", answers({ status: 200, body: { at: new Date(0) } }), "responds to its requests"],
+  ["answers too much", answers({ status: 200, body: "x".repeat(3_000_000) }), "responds to its requests"],
+  ["shows a secret", answers({ status: 200, body: { token } }), "responds to its requests"],
+  ["takes everything", answers({ status: 200, body: {} }), "rejects invalid requests"],
+  ["has errors of its own shape", answers({ status: 400, body: { message: "no" } }), "rejects invalid requests"],
   [
     "reads what is not there",
     { input: z.looseObject({}), run: ({ input }) => ({ status: 200, body: (input.text as string).length }) },
-    "strange requests",
+    "malformed requests",
   ],
-  ["does not end", { run: () => new Promise(() => {}) }, "ends when it is told to"],
+  ["does not end", { run: () => new Promise(() => {}) }, "stops when its signal is aborted"],
 ];
 test.for(wrong)("a route that %s fails", { timeout: 60_000 }, async ([, change, at]) => {
   const cases = testRoutes(pluginWith(change), fixtures).filter(({ name }) => name.includes(at));

@@ -7,23 +7,26 @@ import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import { FakeOperations } from "./fake-operations.ts";
 import type { TestCase } from "./fixtures.ts";
 
+/** A sample request to a route. */
 export interface SampleRequest {
   readonly query?: Readonly<Record<string, string>>;
-  /** Names in lower case. */
+  /** Headers with names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json;
 }
+/** Sample requests of a route. */
 export interface RouteSample {
-  /** Requests that are answered with a status of 200 to 299. */
+  /** Requests that succeed with a status of 200 to 299. */
   readonly requests: readonly SampleRequest[];
-  /** Requests that are refused: a status of 400 to 499, or a `PluginError` that means one. */
+  /** Requests that are rejected with a status of 400 to 499 or with an equivalent `PluginError`. */
   readonly refused?: readonly SampleRequest[];
 }
+/** Input of `testRoutes`. */
 export interface RouteFixtures {
   readonly config?: Record<string, unknown>;
-  /** Values that no answer may show. */
+  /** Values that must not appear in a response. */
   readonly secrets?: readonly string[];
-  /** For every route of the plugin. */
+  /** One sample for each route of the plugin. */
   readonly routes: Readonly<Record<string, RouteSample>>;
 }
 
@@ -43,14 +46,14 @@ const strangeQueries: readonly Readonly<Record<string, string>>[] = [
   JSON.parse('{"__proto__": "1"}') as Record<string, string>,
 ];
 
-/** What HTTP routes must do. `for (const c of testRoutes(plugin, fixtures)) test(c.name, c.run);` */
+/** The conformance suite for HTTP routes. `for (const c of testRoutes(plugin, fixtures)) test(c.name, c.run);` */
 export function testRoutes(plugin: Plugin, fixtures: RouteFixtures): TestCase[] {
   const open = async () => {
     const capabilities = fakeCapabilities({ operations: new FakeOperations() });
     return (await setUpPlugin(plugin, { config: fixtures.config, capabilities })).routes ?? {};
   };
   const every: TestCase = {
-    name: "routes: each has its sample",
+    name: "routes: every route has a sample",
     run: async () => {
       const routes = await open();
       assert.deepEqual(Object.keys(fixtures.routes).sort(), Object.keys(routes).sort(), "fixtures must name every route");
@@ -73,7 +76,7 @@ type Case = readonly [string, (route: Route) => Promise<void>];
 
 const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
   [
-    "says what it is",
+    "describes itself",
     async ({ about, method, scope }) => {
       assert.ok(typeof about === "string" && about.trim() !== "", "about must be a sentence");
       assert.ok(["GET", "POST"].includes(method), `method must be GET or POST; it is ${method}`);
@@ -81,24 +84,24 @@ const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
     },
   ],
   [
-    "answers its requests",
+    "responds to its requests",
     async (route) => {
       assert.ok(sample.requests.length > 0, "requests must hold one at least");
       for (const request of sample.requests) {
         const answer = await ask(route, request);
         right(answer, secrets);
-        assert.ok(answer.status < 300, `${JSON.stringify(request)} must be answered 200 to 299; it is ${JSON.stringify(answer)}`);
+        assert.ok(answer.status < 300, `${JSON.stringify(request)} must succeed with 200 to 299; got ${JSON.stringify(answer)}`);
       }
     },
   ],
   [
-    "refuses what is wrong, for the caller's sake",
+    "rejects invalid requests",
     async (route) => {
       for (const request of sample.refused ?? []) await refuses(route, request, secrets);
     },
   ],
   [
-    "answers or refuses strange requests, and breaks at none",
+    "responds to or rejects malformed requests without failing",
     async (route) => {
       for (const body of route.method === "POST" ? strangeBodies : [null]) {
         for (const query of strangeQueries) await survives(route, { body, query }, secrets);
@@ -106,14 +109,14 @@ const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
     },
   ],
   [
-    "answers many at once",
+    "responds to concurrent requests",
     async (route) => {
       const [request = {}] = sample.requests;
       for (const answer of await Promise.all(Array.from({ length: 30 }, () => ask(route, request)))) right(answer, secrets);
     },
   ],
   [
-    "ends when it is told to",
+    "stops when its signal is aborted",
     async (route) => {
       const [request = {}] = sample.requests;
       const stop = new AbortController();
@@ -133,13 +136,9 @@ const ask = (
 
 function right(answer: unknown, secrets: readonly string[]): asserts answer is RouteResponse {
   const fault = routeResponseError(answer);
-  assert.equal(fault, null, `the answer is not what it must be: ${fault}`);
+  assert.equal(fault, null, `the response is invalid: ${fault}`);
   const { body } = answer as RouteResponse;
-  assert.deepEqual(
-    JSON.parse(JSON.stringify(body)),
-    body,
-    "body must be JSON: what JSON leaves out or changes must not be in it",
-  );
+  assert.deepEqual(JSON.parse(JSON.stringify(body)), body, "body must be JSON without values that JSON omits or changes");
   assertNoSecret("an answer", JSON.stringify(answer), secrets);
 }
 
@@ -147,11 +146,11 @@ async function refuses(route: Route, request: SampleRequest, secrets: readonly s
   const what = JSON.stringify(request).slice(0, 200);
   const told = await survives(route, request, secrets);
   if (typeof told === "string")
-    assert.ok(callers.includes(told), `${what} must be refused with ${callers.join(", ")}; it is ${told}`);
-  else assert.ok(told.status >= 400 && told.status < 500, `${what} must be refused with 400 to 499; it is ${told.status}`);
+    assert.ok(callers.includes(told), `${what} must be rejected with ${callers.join(", ")}; got ${told}`);
+  else assert.ok(told.status >= 400 && told.status < 500, `${what} must be rejected with 400 to 499; got ${told.status}`);
 }
 
-/** The answer, or the code of what was thrown. */
+/** The response, or the code of the thrown error. */
 async function survives(route: Route, request: SampleRequest, secrets: readonly string[]): Promise<RouteResponse | string> {
   const what = JSON.stringify(request).slice(0, 200);
   let answer: RouteResponse;
@@ -159,7 +158,7 @@ async function survives(route: Route, request: SampleRequest, secrets: readonly 
     answer = await ask(route, request);
   } catch (thrown) {
     const { code, message } = await expectPluginError(what, () => Promise.reject(thrown), secrets);
-    assert.notEqual(code, "failed", `${what} must be answered, or refused with a code of its own; it broke: ${message}`);
+    assert.notEqual(code, "failed", `${what} must succeed or fail with a specific error code; it failed with: ${message}`);
     return code;
   }
   right(answer, secrets);

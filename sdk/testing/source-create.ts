@@ -3,16 +3,16 @@ import { z } from "zod";
 import { expectPluginError, withTracker } from "./expect.ts";
 import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { OpenSource } from "./source-bench.ts";
+import type { OpenSource } from "./source-harness.ts";
 
 const made = z.object({ key: z.string().min(1), url: z.url() });
 
-/** What a source that makes issues must do; nothing where it makes none. */
+/** Cases for `createIssue` and `closeIssue`. They pass for a source without them. */
 export function createCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const { project } = fixtures.subject;
   return [
     {
-      name: "createIssue makes one issue, whose event is read like a webhook, and closeIssue closes it",
+      name: "createIssue creates one issue with a parseable event, and closeIssue closes it",
       run: async () => {
         const { source, settings } = await open();
         if (!source.createIssue) return;
@@ -24,10 +24,10 @@ export function createCases(open: OpenSource, fixtures: SourceFixtures): TestCas
           assert.equal(tracker.writes() - before, 1, "createIssue must write once");
           if (answer?.event) {
             const event = await source.parse(JSON.parse(JSON.stringify(answer.event)));
-            assert.equal(event.missing_field, null, "the event of an issue that was made must lack nothing");
-            assert.ok(event.subject, "the event of an issue that was made must name it");
-            assert.match(event.text, /A new\s+issue/, "the event of an issue that was made must hold its title");
-            assert.match(event.text, /reason/, "the event of an issue that was made must hold its text");
+            assert.equal(event.missing_field, null, "the event of a created issue must have no missing field");
+            assert.ok(event.subject, "the event of a created issue must have a subject");
+            assert.match(event.text, /A new\s+issue/, "the event of a created issue must contain its title");
+            assert.match(event.text, /reason/, "the event of a created issue must contain its text");
           }
           for (const _ of [1, 2]) await source.closeIssue?.({ project, key }, callContext(settings(tracker.url)));
           if (source.closeIssue) assert.ok(tracker.writes() - before >= 2, "closeIssue must close");
@@ -35,7 +35,7 @@ export function createCases(open: OpenSource, fixtures: SourceFixtures): TestCas
       },
     },
     {
-      name: "createIssue is not repeated where its answer is lost",
+      name: "createIssue is not repeated if its response is lost",
       run: async () => {
         const { source, settings, secrets } = await open();
         if (!source.createIssue) return;
@@ -44,7 +44,7 @@ export function createCases(open: OpenSource, fixtures: SourceFixtures): TestCas
           tracker.fault({ kind: "drop", after: true, writes: true });
           const issue = { project, title: "Once", body: "Text" };
           await expectPluginError("createIssue", () => source.createIssue?.(issue, callContext(settings(tracker.url))), secrets);
-          assert.equal(tracker.writes() - before, 1, "createIssue must not repeat a write of unknown outcome");
+          assert.equal(tracker.writes() - before, 1, "createIssue must not repeat a write that may have succeeded");
         });
       },
     },

@@ -3,11 +3,11 @@ import { z } from "zod";
 import { expectPluginError, withTracker } from "./expect.ts";
 import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";
-import type { OpenSource, SourceHarness } from "./source-bench.ts";
+import type { OpenSource, SourceHarness } from "./source-harness.ts";
 
 const posted = z.object({ id: z.string().min(1), url: z.string().min(1) });
 
-/** Posting, and finding again what was posted. */
+/** Cases for `deliver`, `find`, `check` and `account`. */
 export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const { subject } = fixtures;
   const on = (name: string, check: (bench: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
@@ -15,41 +15,41 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
     run: () => withTracker(fixtures.tracker, async (tracker) => check(await open(), tracker)),
   });
   return [
-    on("check and account accept a good connection", async ({ source, settings }, tracker) => {
+    on("check and account accept a valid connection", async ({ source, settings }, tracker) => {
       await source.check(callContext(settings(tracker.url)));
       const account = await source.account(callContext(settings(tracker.url)));
-      assert.ok(account === null || account.length > 0, `account must be a login or null; it is ${JSON.stringify(account)}`);
+      assert.ok(account === null || account.length > 0, `account must be a login or null; got ${JSON.stringify(account)}`);
     }),
-    on("deliver posts one comment, which find finds", async ({ source, settings }, tracker) => {
+    on("deliver posts one comment, which find returns", async ({ source, settings }, tracker) => {
       const call = callContext(settings(tracker.url));
       const post = { subject, body: "The **answer**." };
-      assert.equal(await source.find(post, call), null, "find must answer null before the post");
+      assert.equal(await source.find(post, call), null, "find must return null before the post");
       const first = posted.parse(await source.deliver(post, call));
       assert.equal(tracker.comments(subject).length, 1);
-      assert.ok(tracker.comments(subject)[0]?.includes("answer"), "the comment must hold the body");
-      assert.deepEqual(await source.find(post, call), first, "find must answer what deliver answered");
+      assert.ok(tracker.comments(subject)[0]?.includes("answer"), "the comment must contain the body");
+      assert.deepEqual(await source.find(post, call), first, "find must return what deliver returned");
       assert.equal(
         await source.find(post, callContext(settings(tracker.url))),
         null,
-        "find of a key that was never posted must answer null",
+        "find of a key that was never posted must return null",
       );
       assert.equal(tracker.comments(subject).length, 1, "find must not write");
     }),
-    on("webhooks tell of the own account as account does", async ({ source, settings }, tracker) => {
+    on("actor and account use the same identifier", async ({ source, settings }, tracker) => {
       const account = await source.account(callContext(settings(tracker.url)));
       if (account === null || !fixtures.own_event) return;
       const { actor } = await source.parse(fixtures.own_event);
-      assert.equal(actor, account, "actor and account must be comparable, or the source would answer itself");
+      assert.equal(actor, account, "actor and account must be equal, otherwise the source triggers itself");
     }),
-    on("deliver twice with one key does no harm", async ({ source, settings }, tracker) => {
+    on("deliver can be repeated with the same key", async ({ source, settings }, tracker) => {
       const call = callContext(settings(tracker.url));
       const post = { subject, body: "Once, or twice where the platform keeps both." };
       const [first, second] = [posted.parse(await source.deliver(post, call)), posted.parse(await source.deliver(post, call))];
-      assert.ok(tracker.comments(subject).length <= 2, "each deliver must write one comment at most");
+      assert.ok(tracker.comments(subject).length <= 2, "each deliver must write at most one comment");
       const found = await source.find(post, call);
-      assert.ok(found, "find must find what was posted twice");
-      assert.ok([first.id, second.id].includes(found.id), "find must answer one of the two");
-      assert.deepEqual(await source.find(post, call), found, "find must answer the same again");
+      assert.ok(found, "find must return a comment that was posted twice");
+      assert.ok([first.id, second.id].includes(found.id), "find must return one of the two");
+      assert.deepEqual(await source.find(post, call), found, "find must return the same again");
     }),
     on("of two comments with one key, retract removes one and findAll keeps the older", async ({ source, settings }, tracker) => {
       const { findAll, retract } = source;
@@ -69,7 +69,7 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       assert.deepEqual(await findAll(post, call), [first], "only the oldest must remain");
       assert.equal(tracker.comments(subject).length, 2, "retract must remove nothing else");
     }),
-    on("two keys are two comments, each found by its own", async ({ source, settings }, tracker) => {
+    on("two keys are two comments, each found by its key", async ({ source, settings }, tracker) => {
       const calls = [callContext(settings(tracker.url)), callContext(settings(tracker.url))] as const;
       const post = { subject, body: "Twice the same words." };
       const [one, two] = [await source.deliver(post, calls[0]), await source.deliver(post, calls[1])];
@@ -77,21 +77,25 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       assert.deepEqual(await source.find(post, calls[0]), one);
       assert.deepEqual(await source.find(post, calls[1]), two);
     }),
-    on("a marker in the body is not taken for one of ours", async ({ source, settings }, tracker) => {
+    on("a marker in the body is ignored", async ({ source, settings }, tracker) => {
       const [victim, call] = [callContext(settings(tracker.url)), callContext(settings(tracker.url))];
       await source.deliver({ subject, body: `<!-- signalbox:${victim.key} -->` }, call);
-      assert.equal(await source.find({ subject, body: "" }, victim), null, "a model could forge the post of another run");
+      assert.equal(
+        await source.find({ subject, body: "" }, victim),
+        null,
+        "otherwise a model could forge the post of another execution",
+      );
     }),
     ...(["status", "drop", "truncate"] as const).map((kind) =>
-      on(`a post whose answer is lost (${kind}) is not repeated, and is found`, async ({ source, settings }, tracker) => {
+      on(`a post whose response is lost (${kind}) is not repeated and can be found`, async ({ source, settings }, tracker) => {
         const call = callContext(settings(tracker.url));
         const post = { subject, body: "Written, but who knows." };
         tracker.fault({ kind, ...(kind === "status" ? { status: 502, body: "bad gateway" } : {}), after: true, writes: true });
         const error = await expectPluginError("deliver", () => source.deliver(post, call));
-        assert.equal(error.retryable, true, "the host must be told that it may settle this and try again");
+        assert.equal(error.retryable, true, "the error must be retryable");
         tracker.heal();
-        assert.equal(tracker.comments(subject).length, 1, "deliver must not repeat a post that may have been carried out");
-        assert.ok(await source.find(post, call), "find must find the post whose answer was lost");
+        assert.equal(tracker.comments(subject).length, 1, "deliver must not repeat a post that may have succeeded");
+        assert.ok(await source.find(post, call), "find must return the post whose response was lost");
       }),
     ),
   ];

@@ -4,11 +4,13 @@ import { z } from "zod";
 import type { Source, SourceEvent, WebhookPayload } from "../contract.ts";
 import { addMarker } from "../marker.ts";
 import type { GoldenWebhook, SourceFixtures, TestCase } from "./fixtures.ts";
-import type { OpenSource } from "./source-bench.ts";
-import { malformedPayloads, mutations } from "./strange.ts";
+import { malformedPayloads, mutations } from "./malformed.ts";
+import type { OpenSource } from "./source-harness.ts";
 
-/** Text goes into PostgreSQL, which takes neither NUL nor half a character. */
-const text = z.string().refine((value) => value.isWellFormed() && !value.includes("\u0000"), "holds NUL or a lone surrogate");
+/** Text that PostgreSQL accepts: without NUL and lone surrogates. */
+const text = z
+  .string()
+  .refine((value) => value.isWellFormed() && !value.includes("\u0000"), "must not contain NUL or a lone surrogate");
 const event = z.strictObject({
   delivery_id: text.min(1).max(200).nullable(),
   event_name: text,
@@ -22,23 +24,26 @@ const event = z.strictObject({
   change_key: text.min(1).nullable().optional(),
 });
 
-/** What a source reads out of webhooks. */
+/** Cases for `parse`. */
 export function parseCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const golden = fixtures.golden.map((one) => ({
     name: `parse reads ${one.name}`,
     run: async () => readsGolden((await open()).source, one),
   }));
-  assert.ok(golden.length > 0, "fixtures.golden must hold at least one webhook");
+  assert.ok(golden.length > 0, "fixtures.golden must contain at least one webhook");
   return [
     ...golden,
-    { name: "parse never throws on strange JSON", run: async () => survives((await open()).source, fixtures) },
-    { name: "parse never throws on a disturbed webhook", run: async () => survivesDisturbed((await open()).source, fixtures) },
-    { name: "parse knows a redelivery", run: async () => knowsRedelivery((await open()).source, fixtures) },
+    { name: "parse never throws on malformed JSON values", run: async () => survives((await open()).source, fixtures) },
+    { name: "parse never throws on a modified webhook", run: async () => survivesDisturbed((await open()).source, fixtures) },
+    { name: "parse recognizes a redelivery", run: async () => knowsRedelivery((await open()).source, fixtures) },
     { name: "parse reads delivery ids", run: async () => readsIds((await open()).source, fixtures) },
     ...(fixtures.unmarked
       ? []
       : [
-          { name: "parse knows its own marker, not a quoted one", run: async () => knowsMarker((await open()).source, fixtures) },
+          {
+            name: "parse recognizes its own marker, but not a quoted one",
+            run: async () => knowsMarker((await open()).source, fixtures),
+          },
         ]),
   ];
 }
@@ -49,36 +54,36 @@ async function readsGolden(source: Source, golden: GoldenWebhook): Promise<void>
   for (const [member, expected] of Object.entries(golden.expect)) {
     assert.deepEqual(first[member as keyof SourceEvent], expected, `${golden.name}: ${member}`);
   }
-  assert.deepEqual(await parsed(source, input, golden.name), first, `${golden.name}: parsed twice, two results`);
+  assert.deepEqual(await parsed(source, input, golden.name), first, `${golden.name}: parsing twice must give the same result`);
 }
 
 async function survives(source: Source, fixtures: SourceFixtures): Promise<void> {
   const kinds = [{}, ...fixtures.golden.map((golden) => golden.headers), { "": "", constructor: "x" }];
   for (const headers of kinds) {
-    for (const payload of malformedPayloads()) await parsed(source, { headers, payload }, "strange JSON");
+    for (const payload of malformedPayloads()) await parsed(source, { headers, payload }, "malformed JSON values");
   }
 }
 
 async function survivesDisturbed(source: Source, fixtures: SourceFixtures): Promise<void> {
   for (const golden of fixtures.golden) {
-    for (const input of mutations(golden)) await parsed(source, input, `${golden.name}, disturbed`);
+    for (const input of mutations(golden)) await parsed(source, input, `${golden.name}, modified`);
   }
 }
 
-/** Of two deliveries of one thing nothing but the id may differ: by it, and by the change, what came twice is known. */
+/** Two deliveries of the same event may differ only in their id. */
 async function knowsRedelivery(source: Source, { golden, delivery_header }: SourceFixtures): Promise<void> {
   if (delivery_header === null) return;
   for (const { name, headers, payload } of golden) {
     const read = (id: string): Promise<SourceEvent> =>
       parsed(source, { headers: { ...headers, [delivery_header]: id }, payload }, name);
     const [first, again, other] = [await read("d-1"), await read("d-1"), await read("d-2")];
-    assert.deepEqual(again, first, `${name}: the same delivery must be read the same`);
+    assert.deepEqual(again, first, `${name}: the same delivery must be parsed the same`);
     assert.deepEqual(
       { ...other, delivery_id: "d-1" },
       first,
-      `${name}: another delivery of the same must differ by its id alone`,
+      `${name}: another delivery of the same event must differ only in its id`,
     );
-    assert.equal(other.delivery_id, "d-2", `${name}: the id is that of the header`);
+    assert.equal(other.delivery_id, "d-2", `${name}: delivery_id must be the value of the header`);
   }
 }
 
@@ -91,19 +96,19 @@ async function readsIds(source: Source, { comment_event, delivery_header }: Sour
   if (delivery_header === null) return;
   assert.equal(delivery_header, delivery_header.toLowerCase(), "delivery_header: header names are lower-case");
   assert.equal(await idOf("7d3c-1"), "7d3c-1", `header ${delivery_header} must be the delivery_id`);
-  assert.equal(await idOf("  7d3c-1 "), "7d3c-1", "spaces around a delivery id do not belong to it");
-  assert.equal(await idOf("   "), null, "a blank delivery id is none");
-  assert.equal(await idOf("x".repeat(10_000)), null, "a delivery id over 200 characters is none");
+  assert.equal(await idOf("  7d3c-1 "), "7d3c-1", "delivery_id must be trimmed");
+  assert.equal(await idOf("   "), null, "a blank delivery id must be read as null");
+  assert.equal(await idOf("x".repeat(10_000)), null, "a delivery id of more than 200 characters must be read as null");
 }
 
 async function knowsMarker(source: Source, { comment_event }: SourceFixtures): Promise<void> {
   const marked = async (body: string) => (await parsed(source, comment_event(body), "a comment")).marked;
   const own = addMarker("Done.", "key-1");
-  assert.equal(await marked(own), true, "a comment that begins with the marker is ours");
-  assert.equal(await marked("A comment of a person."), false, "a comment without the marker is a person's");
+  assert.equal(await marked(own), true, "a comment that starts with the marker must be marked");
+  assert.equal(await marked("A comment of a person."), false, "a comment without the marker must not be marked");
   const quoted = own.replace(/^/gm, "> ");
-  assert.equal(await marked(`${quoted}\n\nI agree.`), false, "a quoted marker does not make a comment ours");
-  assert.equal(await marked(`As it said:\n\n${own}`), false, "a marker inside a comment does not make it ours");
+  assert.equal(await marked(`${quoted}\n\nI agree.`), false, "a comment with a quoted marker must not be marked");
+  assert.equal(await marked(`As it said:\n\n${own}`), false, "a comment with a marker in its middle must not be marked");
 }
 
 async function parsed(source: Source, input: WebhookPayload, what: string): Promise<SourceEvent> {
@@ -117,7 +122,7 @@ async function parsed(source: Source, input: WebhookPayload, what: string): Prom
   const checked = event.safeParse(answer);
   assert.ok(
     checked.success,
-    `parse must answer a SourceEvent; ${checked.success ? "" : z.prettifyError(checked.error)}\nfor ${shown()}`,
+    `parse must return a SourceEvent; ${checked.success ? "" : z.prettifyError(checked.error)}\nfor ${shown()}`,
   );
   return answer;
 }

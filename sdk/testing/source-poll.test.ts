@@ -12,17 +12,17 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
         return { cursor, events: events.map((e) => ({ ...e, headers: { "x-id": crypto.randomUUID() } })) };
       },
     }),
-    "the same again",
+    "the same ones",
   ],
   [
     "polls without ids",
     (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), delivery_id: null }) }),
-    "poll tells what is there",
+    "poll returns existing events",
   ],
   [
     "polls nothing after its first poll",
     (s) => ({ poll: async (f, c) => (f.cursor ? { events: [], cursor: f.cursor } : ((await s.poll?.(f, c)) as never)) }),
-    "goes on from its cursor",
+    "continues from its cursor",
   ],
   [
     "throws whatever a strange cursor makes",
@@ -32,22 +32,22 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
         return (await s.poll?.(f, c)) as never;
       },
     }),
-    "none of its own",
+    "invalid cursor",
   ],
   [
     "polls any project",
     (s) => ({ poll: async (f, c) => (await s.poll?.({ ...f, project: "p" }, c)) as never }),
-    "leads elsewhere",
+    "path characters",
   ],
   [
     "polls on after the deadline",
     (s) => ({ poll: async (f, c) => (await s.poll?.(f, { ...c, signal: AbortSignal.timeout(4000) })) as never }),
-    "poll at no answer",
+    "poll at no response",
   ],
   [
     "takes half an answer for no news",
     (s) => ({ poll: async (f, c) => s.poll?.(f, c).catch(() => ({ events: [], cursor: "0" })) as never }),
-    "poll at a truncated answer",
+    "poll at a truncated response",
   ],
 ];
 

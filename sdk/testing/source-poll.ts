@@ -4,7 +4,7 @@ import type { Source, WebhookPayload } from "../contract.ts";
 import { expectPluginError, withTracker } from "./expect.ts";
 import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";
-import type { OpenSource, SourceHarness } from "./source-bench.ts";
+import type { OpenSource, SourceHarness } from "./source-harness.ts";
 
 const polled = z.object({
   events: z.array(z.object({ headers: z.record(z.string(), z.string()), payload: z.json() })),
@@ -12,7 +12,7 @@ const polled = z.object({
 });
 const longAgo = "2020-01-01T00:00:00.000Z";
 
-/** What a source that can be polled must do; nothing where it cannot. */
+/** Cases for `poll`. They pass for a source without it. */
 export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const { project } = fixtures.subject;
   const on = (name: string, check: (bench: SourceHarness, tracker: TestTracker) => Promise<void>): TestCase => ({
@@ -29,18 +29,14 @@ export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
       return polled.parse(JSON.parse(JSON.stringify(answer)));
     };
   return [
-    on("poll tells what is there, and the same again from the same cursor", async (bench, tracker) => {
+    on("poll returns existing events, and the same ones for the same cursor", async (bench, tracker) => {
       const poll = pollOf(bench, tracker);
       const first = await poll(null);
-      assert.ok(first.events.length > 0, "a poll that reaches back far enough must tell of the issue that exists");
+      assert.ok(first.events.length > 0, "a poll from 2020 on must return the existing issue");
       const ids = await idsOf(bench.source, first.events);
-      assert.deepEqual(
-        await idsOf(bench.source, (await poll(null)).events),
-        ids,
-        "after a crash a poll is repeated: its events must be known",
-      );
+      assert.deepEqual(await idsOf(bench.source, (await poll(null)).events), ids, "a repeated poll must return the same events");
     }),
-    on("poll goes on from its cursor", async (bench, tracker) => {
+    on("poll continues from its cursor", async (bench, tracker) => {
       const poll = pollOf(bench, tracker);
       const first = await poll(null);
       const before = new Set(await idsOf(bench.source, first.events));
@@ -48,16 +44,16 @@ export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
       await bench.source.deliver({ subject: fixtures.subject, body: "News." }, call);
       let cursor = first.cursor;
       const told: WebhookPayload[] = [];
-      // Some platforms tell of a change by a later poll.
+      // Some platforms return a change only in a later poll.
       for (let count = 0; count < 3 && told.length === 0; count++) {
         const next = await poll(cursor);
         const ids = await idsOf(bench.source, next.events);
         told.push(...next.events.filter((_, at) => !before.has(ids[at] as string)));
         cursor = next.cursor;
       }
-      assert.ok(told.length > 0, "what happened after a poll must be told by the next ones");
+      assert.ok(told.length > 0, "later polls must return what happened after a poll");
     }),
-    on("poll starts again, or refuses, where the cursor is none of its own", async (bench, tracker) => {
+    on("poll starts over or fails for an invalid cursor", async (bench, tracker) => {
       for (const cursor of ["", "not a cursor", '{"v":99}', "[]", "null"]) {
         const outcome = await pollOf(
           bench,
@@ -70,7 +66,7 @@ export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
           await expectPluginError(`poll from the cursor ${JSON.stringify(cursor)}`, () => Promise.reject(outcome));
       }
     }),
-    on("poll refuses a project that leads elsewhere", async ({ source, settings }, tracker) => {
+    on("poll rejects a project with path characters", async ({ source, settings }, tracker) => {
       for (const wrong of ["../x", "a/../../b", "x?y=1#z"]) {
         const call = callContext(settings(tracker.url));
         const error = await expectPluginError(`poll of ${wrong}`, () =>
@@ -82,17 +78,17 @@ export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
   ];
 }
 
-/** Delivery ids of polled events, each of which must be read like a webhook. */
+/** Delivery ids of polled events, which must be parsed like webhooks. */
 async function idsOf(source: Source, events: readonly WebhookPayload[]): Promise<string[]> {
   const ids: string[] = [];
   for (const event of events) {
     const read = await source.parse(event);
     const shown = JSON.stringify(event).slice(0, 500);
-    assert.equal(read.missing_field, null, `a polled event must lack nothing: ${shown}`);
+    assert.equal(read.missing_field, null, `a polled event must have no missing field: ${shown}`);
     assert.ok(read.event_name, `a polled event must have a name: ${shown}`);
-    assert.ok(read.delivery_id, `a polled event must have a delivery id, for it may be told twice: ${shown}`);
+    assert.ok(read.delivery_id, `a polled event must have a delivery id, because it may be returned twice: ${shown}`);
     ids.push(read.delivery_id);
   }
-  assert.equal(new Set(ids).size, ids.length, "one poll must not tell the same thing twice");
+  assert.equal(new Set(ids).size, ids.length, "one poll must not return an event twice");
   return ids;
 }

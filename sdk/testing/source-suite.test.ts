@@ -24,7 +24,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
   [
     "throws on strange JSON",
     (s) => ({ parse: (r) => ({ ...(s.parse(r) as object), actor: (r.payload as { by: string }).by.trim() || null }) as never }),
-    "strange JSON",
+    "malformed JSON",
   ],
   [
     "hands NUL on",
@@ -34,7 +34,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
         text: JSON.stringify(r.payload).includes("\\u0000") ? "\0" : (await s.parse(r)).text,
       }),
     }),
-    "strange JSON",
+    "malformed JSON",
   ],
   [
     "changes the payload",
@@ -62,7 +62,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
     "marker",
   ],
   ["does not know its marker", (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), marked: false }) }), "marker"],
-  ["finds nothing", () => ({ find: async () => null }), "which find finds"],
+  ["finds nothing", () => ({ find: async () => null }), "which find returns"],
   [
     "refuses the second post of a key",
     (s) => ({
@@ -71,7 +71,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
         return s.deliver(p, c);
       },
     }),
-    "twice with one key",
+    "with the same key",
   ],
   [
     "loses what was posted twice",
@@ -83,9 +83,9 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
       },
       find: async (p, c) => (memory.get(c.key)?.id === "twice" ? null : s.find(p, c)),
     }),
-    "twice with one key",
+    "with the same key",
   ],
-  ["calls its account otherwise than its webhooks do", () => ({ account: async () => "The Bot" }), "own account"],
+  ["calls its account otherwise than its webhooks do", () => ({ account: async () => "The Bot" }), "actor and account"],
   [
     "takes every delivery for another change",
     (s) => ({ parse: async (r) => ({ ...(await s.parse(r)), change_key: r.headers["x-id"] ?? null }) }),
@@ -109,7 +109,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
         event: { headers: {}, payload: { comment: "New", at: "1" } },
       }),
     }),
-    "createIssue makes one issue",
+    "createIssue creates one issue",
   ],
   [
     "finds whatever carries a marker",
@@ -119,7 +119,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
         return { id: "1", url: "u" };
       },
     }),
-    "which find finds",
+    "which find returns",
   ],
   [
     "remembers instead of looking",
@@ -131,12 +131,12 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
       },
       find: async (_, c) => memory.get(c.key) ?? null,
     }),
-    "answer is lost (drop)",
+    "response is lost (drop)",
   ],
   [
     "repeats a post of unknown outcome",
     (s) => ({ deliver: (p, c) => s.deliver(p, c).catch(() => s.deliver(p, c)) }),
-    "answer is lost (status)",
+    "response is lost (status)",
   ],
   [
     "puts the token into its errors",
@@ -171,7 +171,7 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
   [
     "ignores the deadline",
     (s) => ({ find: (p, c) => s.find(p, { ...c, signal: AbortSignal.timeout(4000) }) }),
-    "find at no answer",
+    "find at no response",
   ],
   [
     "forgets how long to wait",

@@ -4,15 +4,15 @@ import type { Source } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
 import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { OpenSource } from "./source-bench.ts";
 import { createCases } from "./source-create.ts";
 import { deliveryCases } from "./source-delivery.ts";
+import { troubleCases } from "./source-faults.ts";
+import type { OpenSource } from "./source-harness.ts";
 import { parseCases } from "./source-parse.ts";
 import { pollCases } from "./source-poll.ts";
-import { troubleCases } from "./source-trouble.ts";
 import { verifyCases } from "./source-verify.ts";
 
-/** What a source must do. Each case sets the plugin up anew; those that post start a tracker of their own. */
+/** The conformance suite for sources. Each case sets up the plugin anew and starts its own test tracker if it needs one. */
 export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[] {
   const name = fixtures.source ?? plugin.id;
   const open: OpenSource = async () => {
@@ -43,22 +43,22 @@ export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[]
 
 async function declares(open: OpenSource, fixtures: SourceFixtures): Promise<void> {
   const { source, settings } = await open();
-  assert.ok(source.about.trim(), "about must say which platform this is");
+  assert.ok(source.about.trim(), "about must name the platform");
   const members = Object.keys(source.connection.shape);
   for (const member of [...source.secrets, ...source.required]) {
     assert.ok(
       members.includes(member),
-      `secrets and required name members of connection; "${member}" is none of ${members.join(", ")}`,
+      `secrets and required must name members of connection; "${member}" is not one of ${members.join(", ")}`,
     );
   }
   z.toJSONSchema(source.connection, { io: "input" });
   const filled = settings("http://127.0.0.1:9");
   for (const member of source.required)
-    assert.ok(filled[member], `fixtures.connection lacks "${member}", which the source requires`);
+    assert.ok(filled[member], `fixtures.connection must contain "${member}", which the source requires`);
   for (const wrong of [{ ...fixtures.connection("not an address") }, ...source.secrets.map((member) => ({ [member]: 42 }))]) {
     assert.ok(
       !source.connection.safeParse(wrong).success,
-      `connection must refuse ${JSON.stringify(Object.keys(wrong))} of the wrong kind`,
+      `connection must reject ${JSON.stringify(Object.keys(wrong))} with invalid values`,
     );
   }
 }

@@ -1,32 +1,32 @@
 import assert from "node:assert/strict";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { OpenSource } from "./source-bench.ts";
+import type { OpenSource } from "./source-harness.ts";
 
 const body = new TextEncoder().encode('{"action": "opened",  "é": "\\u00e9"}\n');
 const url = "http://127.0.0.1:9";
 
-/** Signatures, on the raw bytes. */
+/** Cases for `verify`. */
 export function verifyCases(open: OpenSource, { signature }: SourceFixtures): TestCase[] {
   const verdict = async (headers: Record<string, string>, bytes: Uint8Array = body, more = signature?.settings ?? {}) => {
     const { source, settings, secrets } = await open();
     const answer = await source.verify({ headers, body: bytes }, settings(url, more));
     if (answer.ok) return true;
-    assert.ok(answer.reason.trim(), "a refusal must give its reason");
-    for (const secret of secrets) assert.ok(!answer.reason.includes(secret), "the reason must not show the secret");
+    assert.ok(answer.reason.trim(), "a rejection must have a reason");
+    for (const secret of secrets) assert.ok(!answer.reason.includes(secret), "the reason must not contain the secret");
     return false;
   };
   if (signature === null) {
-    return [{ name: "verify lets an unsigned webhook in", run: async () => assert.equal(await verdict({}), true) }];
+    return [{ name: "verify accepts an unsigned webhook", run: async () => assert.equal(await verdict({}), true) }];
   }
   const good = signature.sign(body);
   const refuses = (what: string, headers: () => Record<string, string>, bytes?: Uint8Array): TestCase => ({
-    name: `verify refuses ${what}`,
-    run: async () => assert.equal(await verdict(headers(), bytes), false, `${what} must be refused`),
+    name: `verify rejects ${what}`,
+    run: async () => assert.equal(await verdict(headers(), bytes), false, `${what} must be rejected`),
   });
   const each = (change: (value: string) => string) => () =>
     Object.fromEntries(Object.entries(good).map(([name, value]) => [name, change(value)]));
   const cases = [
-    { name: "verify accepts a good signature", run: async () => assert.equal(await verdict(good), true) },
+    { name: "verify accepts a valid signature", run: async () => assert.equal(await verdict(good), true) },
     refuses("a missing signature", () => ({})),
     refuses(
       "an empty signature",
@@ -45,7 +45,7 @@ export function verifyCases(open: OpenSource, { signature }: SourceFixtures): Te
       each((value) => `${value.slice(0, -1)}${value.endsWith("0") ? "1" : "0"}`),
     ),
     refuses(
-      "a signature that is no text of the kind",
+      "a signature with invalid characters",
       each(() => "sha256=\u00e9\u0000"),
     ),
     refuses(
@@ -61,7 +61,7 @@ export function verifyCases(open: OpenSource, { signature }: SourceFixtures): Te
     refuses("one flipped bit of the body", () => good, flipped),
     refuses("another body", () => good, body.slice(1)),
     refuses(
-      "the same JSON written otherwise",
+      "the same JSON formatted differently",
       () => good,
       new TextEncoder().encode(JSON.stringify(JSON.parse(new TextDecoder().decode(body)))),
     ),

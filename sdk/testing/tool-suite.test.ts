@@ -26,7 +26,7 @@ const wrong: [string, Parameters<typeof sampleTools>[0], string][] = [
         return t.run(i, c);
       },
     }),
-    "twice with one key",
+    "with the same key",
   ],
   ["is a write without either", () => ({ find: undefined as never }), "declares itself"],
   ["says read and writes", () => ({ effect: "read", find: undefined as never }), "runs, input 1"],
@@ -36,7 +36,7 @@ const wrong: [string, Parameters<typeof sampleTools>[0], string][] = [
     () => ({ input: z.object({ body: z.custom<string>().describe("x") }) as never }),
     "declares itself",
   ],
-  ["takes anything", () => ({ input: z.any() as never }), "refuses wrong input"],
+  ["takes anything", () => ({ input: z.any() as never }), "rejects invalid input"],
   [
     "answers what its output does not know",
     (t) => ({

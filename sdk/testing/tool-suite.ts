@@ -16,7 +16,7 @@ interface Bench {
   readonly tracker: TestTracker | null;
 }
 
-/** What every tool must do. `fixtures.tools` names all of the plugin's tools; one that is left out fails the first case. */
+/** The conformance suite for tools. `fixtures.tools` must contain a sample for every tool of the plugin. */
 export function testTools(plugin: Plugin, fixtures: ToolFixtures): TestCase[] {
   const all: TestCase = {
     name: `tools of ${plugin.id}: every tool has a sample`,
@@ -56,10 +56,10 @@ async function bench(
 type Case = (check: (bench: Bench) => Promise<void>) => () => Promise<void>;
 
 function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase[] {
-  assert.ok(sample.inputs.length > 0, "a sample must hold at least one input");
+  assert.ok(sample.inputs.length > 0, "a sample must contain at least one input");
   const cases = [
     { name: "declares itself", run: on(async ({ tool }) => declares(tool)) },
-    { name: "refuses wrong input", run: on((bench) => refuses(bench, sample)) },
+    { name: "rejects invalid input", run: on((bench) => refuses(bench, sample)) },
     ...sample.inputs.map((input, index) => ({ name: `runs, input ${index + 1}`, run: on((bench) => runs(bench, input)) })),
   ];
   if (!fixtures.tracker || sample.offline) return cases;
@@ -76,29 +76,26 @@ function casesOf(on: Case, sample: ToolSample, fixtures: ToolFixtures): TestCase
   return [
     ...cases,
     ...troubled,
-    { name: "run twice with one key does no harm", run: on((bench) => runsTwice(bench, input)) },
+    { name: "run can be repeated with the same key", run: on((bench) => runsTwice(bench, input)) },
     { name: "does not repeat a write of unknown outcome", run: on((bench) => writesOnce(bench, input)) },
   ];
 }
 
 function declares(tool: AnyTool): void {
-  assert.ok(tool.about.trim().length > 10, "about must tell the model when to call this");
+  assert.ok(tool.about.trim().length > 10, "about must tell the model when to call the tool");
   assert.ok(tool.effect === "read" || tool.effect === "write", "effect must be read or write");
   if (tool.effect === "write") assert.ok(tool.idempotent || tool.find, "a write must be idempotent or have find");
   const schema = z.toJSONSchema(tool.input, { io: "input" });
-  assert.equal(schema.type, "object", "input must be an object: models call with named parameters");
+  assert.equal(schema.type, "object", "input must be an object, because models use named parameters");
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
-    assert.ok(
-      (member as { description?: string }).description,
-      `parameter "${name}" must be described: the model reads nothing else`,
-    );
+    assert.ok((member as { description?: string }).description, `parameter "${name}" must have a description for the model`);
   }
   z.toJSONSchema(tool.output, { io: "input" });
 }
 
 async function refuses({ tool, connection }: Bench, sample: ToolSample): Promise<void> {
   for (const wrong of [null, "text", 42, []])
-    assert.ok(!tool.input.safeParse(wrong).success, `input must refuse ${JSON.stringify(wrong)}`);
+    assert.ok(!tool.input.safeParse(wrong).success, `input must reject ${JSON.stringify(wrong)}`);
   for (const wrong of sample.refused ?? []) {
     const parsed = tool.input.safeParse(wrong);
     if (!parsed.success) continue;
@@ -106,25 +103,25 @@ async function refuses({ tool, connection }: Bench, sample: ToolSample): Promise
       tool.run(parsed.data, callContext(connection)),
     );
     assert.equal(error.code, "invalid_input", `run of ${JSON.stringify(wrong)}: ${error.message}`);
-    assert.equal(error.retryable, false, "wrong input does not get better by trying again");
+    assert.equal(error.retryable, false, "invalid input must not be retryable");
   }
 }
 
 async function runs({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
   const call = callContext(connection);
   const parsed = tool.input.parse(input);
-  if (tool.find) assert.equal(await tool.find(parsed, call), null, "find must answer null before the run");
+  if (tool.find) assert.equal(await tool.find(parsed, call), null, "find must return null before the run");
   const before = tracker?.writes() ?? 0;
   const output = tool.output.parse(await tool.run(parsed, call));
   assert.deepEqual(JSON.parse(JSON.stringify(output)), output, "output must be JSON");
   const wrote = (tracker?.writes() ?? 0) - before;
   if (tool.effect === "read") assert.equal(wrote, 0, "a tool of effect read must not write");
   if (tool.find) {
-    assert.deepEqual(tool.output.parse(await tool.find(parsed, call)), output, "find must answer what run answered");
-    assert.equal(await tool.find(parsed, callContext(connection)), null, "find of another key must answer null");
+    assert.deepEqual(tool.output.parse(await tool.find(parsed, call)), output, "find must return what run returned");
+    assert.equal(await tool.find(parsed, callContext(connection)), null, "find with another key must return null");
   }
   if (tool.effect === "read" || tool.idempotent) {
-    assert.deepEqual(tool.output.parse(await tool.run(parsed, call)), output, "the same call again must answer the same");
+    assert.deepEqual(tool.output.parse(await tool.run(parsed, call)), output, "a repeated call must return the same");
   }
 }
 
@@ -133,8 +130,8 @@ async function runsTwice({ tool, connection, tracker }: Bench, input: Record<str
   const call = callContext(connection);
   const before = tracker.writes();
   for (const _ of [1, 2]) tool.output.parse(await tool.run(tool.input.parse(input), call));
-  assert.ok(tracker.writes() - before <= 2, "each run must write once at most");
-  if (tool.find) assert.ok(await tool.find(tool.input.parse(input), call), "find must find what was written twice");
+  assert.ok(tracker.writes() - before <= 2, "each run must write at most once");
+  if (tool.find) assert.ok(await tool.find(tool.input.parse(input), call), "find must return a result that was written twice");
 }
 
 async function writesOnce({ tool, connection, tracker }: Bench, input: Record<string, unknown>): Promise<void> {
@@ -145,7 +142,7 @@ async function writesOnce({ tool, connection, tracker }: Bench, input: Record<st
   const error = await expectPluginError("run", () => tool.run(tool.input.parse(input), call));
   assert.equal(error.retryable, true);
   tracker.heal();
-  assert.equal(tracker.writes() - before, 1, "run must leave the repetition of a write to the host");
-  if (tool.find) assert.ok(await tool.find(tool.input.parse(input), call), "find must find the write whose answer was lost");
+  assert.equal(tracker.writes() - before, 1, "run must not repeat a write");
+  if (tool.find) assert.ok(await tool.find(tool.input.parse(input), call), "find must return the write whose response was lost");
   else tool.output.parse(await tool.run(tool.input.parse(input), call));
 }

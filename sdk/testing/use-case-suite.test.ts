@@ -72,13 +72,13 @@ test.each<[string, Parameters<typeof failing>[0], string]>([
   [
     "names a project that is not there",
     (u) => ({ setup: async (r, c) => ({ ...(await u.setup(r, c)), project: { project_id: "x", name: "x", id: 99 } }) }),
-    "the setup says what it made",
+    "setup returns what it created",
   ],
-  ["forgets what it made", (u) => ({ setup: (r, c) => u.setup(r, forgetful(c)) }), "the setup again answers what stands"],
+  ["forgets what it made", (u) => ({ setup: (r, c) => u.setup(r, forgetful(c)) }), "a repeated setup returns the existing one"],
   [
     "makes an issue each time",
     (u) => ({ setup: (r, c) => u.setup(r, { ...c, state: null }) }),
-    "the setup again answers what stands",
+    "a repeated setup returns the existing one",
   ],
   [
     "removes the agents too",
@@ -88,7 +88,7 @@ test.each<[string, Parameters<typeof failing>[0], string]>([
         return u.teardown(c);
       },
     }),
-    "the teardown removes what was made, and nothing else",
+    "teardown deletes what setup created, and nothing else",
   ],
   [
     "leaves the mapping",
@@ -99,12 +99,12 @@ test.each<[string, Parameters<typeof failing>[0], string]>([
         return done;
       },
     }),
-    "a setup that breaks off anywhere is removed",
+    "an interrupted setup can be torn down",
   ],
   [
     "claims to have removed what never was",
     (u) => ({ teardown: async (c) => ({ ...(await u.teardown(c)), project_deleted: true }) }),
-    "the teardown twice, and before a setup",
+    "teardown can be repeated, and run before a setup",
   ],
   [
     "makes a project before it looks for its agent",

@@ -7,22 +7,23 @@ import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import { FakeOperations } from "./fake-operations.ts";
 import type { TestCase } from "./fixtures.ts";
 
+/** Input of `testUseCase`. */
 export interface UseCaseFixtures {
-  /** Name of the use case; absent: the plugin's id. */
+  /** Name of the use case. Default: the id of the plugin. */
   readonly useCase?: string;
   readonly config?: Record<string, unknown>;
-  /** The source that is configured; absent: `alpha`. */
+  /** The configured source. Default: `alpha`. */
   readonly source?: string;
-  /** What the setup is asked for; absent: nothing. */
+  /** Input of the setup. Default: none. */
   readonly request?: UseCaseRequest;
-  /** An agent of the default seeds that the setup needs; absent: it needs none. */
+  /** A default agent that the setup requires. Default: none. */
   readonly needs_agent?: string;
 }
 
-/** A host with what a use case may touch, all in memory. */
+/** A use case under test, with a host in memory. */
 interface Bench {
   readonly operations: FakeOperations;
-  /** Keys of the issues made, and of those closed. */
+  /** Keys of the created and of the closed issues. */
   readonly issues: string[];
   readonly closed: string[];
   setup(): Promise<UseCaseResult>;
@@ -33,7 +34,7 @@ interface Surroundings {
   readonly tracker?: "none" | "refuses";
 }
 
-/** What every use case must do, whatever it demonstrates. */
+/** The conformance suite for use cases. */
 export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): TestCase[] {
   const name = fixtures.useCase ?? plugin.id;
   const on = (check: (bench: Bench) => Promise<void>, around: Surroundings = {}) => ({
@@ -42,16 +43,19 @@ export function testUseCase(plugin: Plugin, fixtures: UseCaseFixtures = {}): Tes
   const breaks = (check: Check) => ({ slow: true, run: () => breaksOff(() => bench(plugin, name, fixtures), check) });
   const cases: TestCase[] = [
     { name: "declares itself", run: () => declares(plugin, name, fixtures) },
-    { name: "the setup says what it made", ...on(says) },
-    { name: "the setup again answers what stands", ...on(again) },
-    { name: "the teardown removes what was made, and nothing else", ...on(removes) },
-    { name: "the teardown twice, and before a setup", ...on(tornTwice) },
-    { name: "a setup that breaks off anywhere is taken up", ...breaks(takenUp) },
-    { name: "a setup that breaks off anywhere is removed", ...breaks(cleared) },
-    { name: "stands without a tracker", ...on(untracked, { tracker: "none" }) },
+    { name: "setup returns what it created", ...on(says) },
+    { name: "a repeated setup returns the existing one", ...on(again) },
+    { name: "teardown deletes what setup created, and nothing else", ...on(removes) },
+    { name: "teardown can be repeated, and run before a setup", ...on(tornTwice) },
+    { name: "an interrupted setup can be resumed", ...breaks(takenUp) },
+    { name: "an interrupted setup can be torn down", ...breaks(cleared) },
+    { name: "works without a tracker", ...on(untracked, { tracker: "none" }) },
   ];
   if (plugin.needs.includes("trackers"))
-    cases.push({ name: "a tracker that refuses is told, and cleared away", ...on(refused, { tracker: "refuses" }) });
+    cases.push({
+      name: "a rejected tracker request is reported, and the setup can be torn down",
+      ...on(refused, { tracker: "refuses" }),
+    });
   const agent = fixtures.needs_agent;
   if (agent !== undefined)
     cases.push({ name: "a missing agent is a conflict", ...on((one) => missing(one, agent), { without: [agent] }) });
@@ -78,7 +82,7 @@ async function bench(plugin: Plugin, name: string, fixtures: UseCaseFixtures, ar
   const call = () => ({
     ...{ signal: AbortSignal.timeout(10_000), state },
     save: async (next: Json) => {
-      assert.deepEqual(JSON.parse(JSON.stringify(next)), next, "what is saved must be JSON");
+      assert.deepEqual(JSON.parse(JSON.stringify(next)), next, "the saved state must be JSON");
       state = next;
     },
   });
@@ -105,7 +109,7 @@ function trackersOf(
     projectId: async (_, project) => project,
     createIssue: async (from, { project }) => {
       if (from !== source) return null;
-      if (tracker === "refuses") throw new PluginError("not_found", "There is no such project.");
+      if (tracker === "refuses") throw new PluginError("not_found", "The project does not exist.");
       operations.change();
       const key = `${project}#${issues.length + 1}`;
       issues.push(key);
@@ -120,47 +124,51 @@ function trackersOf(
 
 async function declares(plugin: Plugin, name: string, { config }: UseCaseFixtures): Promise<void> {
   const { useCases } = await setUpPlugin(plugin, { config });
-  assert.ok((useCases?.[name]?.about.trim().length ?? 0) > 10, "about must say what is demonstrated");
-  assert.ok(plugin.needs.includes("operations"), 'needs must name "operations": a use case works through it');
+  assert.ok((useCases?.[name]?.about.trim().length ?? 0) > 10, "about must say what the use case demonstrates");
+  assert.ok(plugin.needs.includes("operations"), 'needs must name "operations": a use case uses it for every change');
 }
 
 async function says({ setup, operations, issues }: Bench): Promise<void> {
   const made = await setup();
-  assert.deepEqual(JSON.parse(JSON.stringify(made)), made, "the answer must be JSON");
-  assert.ok(made.status.length > 0, "status must say how it stands");
+  assert.deepEqual(JSON.parse(JSON.stringify(made)), made, "the result must be JSON");
+  assert.ok(made.status.length > 0, "status must not be empty");
   assert.ok(
     operations.rows.projects?.some(({ id }) => id === made.project.id),
-    "project.id must be that of a project that exists",
+    "project.id must be the id of an existing project",
   );
   for (const id of made.agents_verified)
     assert.ok(
       operations.rows.agents?.some((agent) => agent.id === id),
       `agents_verified: there is no agent "${id}"`,
     );
-  assert.ok(made.next_steps.length > 0, "next_steps must say how to go on");
-  assert.equal(made.tracker_issue?.key, issues[0], "tracker_issue must be the issue that was made");
+  assert.ok(made.next_steps.length > 0, "next_steps must not be empty");
+  assert.equal(made.tracker_issue?.key, issues[0], "tracker_issue must be the created issue");
 }
 
 async function again({ setup, operations, issues }: Bench): Promise<void> {
   const made = await setup();
   const before = operations.rows;
-  assert.deepEqual(await setup(), made, "the setup again must answer the same");
-  assert.deepEqual(operations.rows, before, "the setup again must make nothing");
-  assert.ok(issues.length <= 1, "the setup again must make no second issue");
+  assert.deepEqual(await setup(), made, "a repeated setup must return the same");
+  assert.deepEqual(operations.rows, before, "a repeated setup must create nothing");
+  assert.ok(issues.length <= 1, "a repeated setup must not create a second issue");
 }
 
 async function removes({ setup, teardown, operations, issues, closed }: Bench): Promise<void> {
   const before = operations.rows;
   await setup();
   assert.equal((await teardown()).project_deleted, true, "project_deleted must be true");
-  assert.deepEqual(operations.rows, before, "the teardown must remove what the setup made, and leave agents and tasks alone");
+  assert.deepEqual(operations.rows, before, "the teardown must delete what the setup created, and keep agents and tasks");
   assert.deepEqual(closed, issues, "the teardown must close the issue");
 }
 
 async function tornTwice({ setup, teardown, operations }: Bench): Promise<void> {
   const before = operations.rows;
   const nothing = await teardown();
-  assert.deepEqual([nothing.project_deleted, nothing.issue_closed], [false, false], "there was nothing to remove");
+  assert.deepEqual(
+    [nothing.project_deleted, nothing.issue_closed],
+    [false, false],
+    "a teardown before a setup must find nothing",
+  );
   await setup();
   await teardown();
   assert.equal((await teardown()).project_deleted, false, "the second teardown must find nothing");
@@ -169,7 +177,7 @@ async function tornTwice({ setup, teardown, operations }: Bench): Promise<void> 
 
 type Check = (bench: Bench, whole: Bench) => Promise<void>;
 
-/** Lets one change after the other fail, before it is made and after, until a setup goes through. */
+/** Lets each change of a setup fail, once before and once after it is made, until a setup succeeds. */
 async function breaksOff(fresh: () => Promise<Bench>, check: Check): Promise<void> {
   for (const made of [false, true]) await breaksOffAt(fresh, check, made);
 }
@@ -186,7 +194,7 @@ async function breaksOffAt(fresh: () => Promise<Bench>, check: Check, made: bool
       () => true,
     );
     broken.operations.failAt = 0;
-    if (!failed) return assert.ok(at > 1, "the setup must change something, and must not hide that it could not");
+    if (!failed) return assert.ok(at > 1, "the setup must change something and must report a failed change");
     await check(broken, whole);
   }
 }
@@ -195,17 +203,17 @@ async function takenUp({ setup, operations, issues }: Bench, whole: Bench): Prom
   await setup();
   const seen = ({ rows }: FakeOperations) =>
     Object.entries(rows).map(([noun, all]) => `${noun}: ${all.map(({ id: _, ...row }) => JSON.stringify(row)).join()}`);
-  assert.deepEqual(seen(operations).sort(), seen(whole.operations).sort(), "what broke off must end as what went through");
+  assert.deepEqual(seen(operations).sort(), seen(whole.operations).sort(), "a resumed setup must end like an uninterrupted one");
   assert.equal(issues.length, whole.issues.length, "there must be one issue");
 }
 
 async function cleared({ teardown, operations }: Bench): Promise<void> {
   await teardown();
-  assert.deepEqual(operations.rows, new FakeOperations().rows, "the teardown must remove what a broken setup left");
+  assert.deepEqual(operations.rows, new FakeOperations().rows, "the teardown must delete what an interrupted setup created");
 }
 
 async function untracked({ setup, teardown, operations }: Bench): Promise<void> {
-  assert.equal((await setup()).tracker_issue, null, "tracker_issue must be null where there is no tracker");
+  assert.equal((await setup()).tracker_issue, null, "tracker_issue must be null without a tracker");
   await teardown();
   assert.deepEqual(operations.rows, new FakeOperations().rows);
 }
@@ -215,8 +223,8 @@ async function refused(bench: Bench): Promise<void> {
     () => null,
     (thrown: unknown) => thrown as Partial<PluginError>,
   );
-  assert.ok(error, "the setup must not hide that the tracker refused");
-  assert.ok(error.code && error.message, "the setup must throw a PluginError that says what was refused");
+  assert.ok(error, "the setup must fail if the tracker rejects the request");
+  assert.ok(error.code && error.message, "the setup must throw a PluginError that says what was rejected");
   await cleared(bench);
 }
 
@@ -226,7 +234,7 @@ async function missing({ setup, operations }: Bench, needs_agent: string): Promi
     () => null,
     (thrown: unknown) => thrown as Partial<PluginError>,
   );
-  assert.equal(error?.code, "conflict", `the setup must be refused with "conflict" while the agent ${needs_agent} is missing`);
-  assert.match(error?.message ?? "", new RegExp(needs_agent), "the refusal must name the agent");
-  assert.deepEqual(operations.rows, before, "nothing may be made");
+  assert.equal(error?.code, "conflict", `the setup must fail with "conflict" if the agent ${needs_agent} is missing`);
+  assert.match(error?.message ?? "", new RegExp(needs_agent), "the error must name the agent");
+  assert.deepEqual(operations.rows, before, "nothing may be created");
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -17,6 +17,8 @@ let api: ReturnType<typeof jsonClient>;
 beforeAll(async () => {
   const built = spawnSync(join(root, "node_modules/.bin/tsup"), { cwd: root, encoding: "utf8" });
   expect(built.status, built.stdout + built.stderr).toBe(0);
+  // As `.ci/package.mjs` does, which also checks types.
+  cpSync(join(root, "migrations"), join(root, "dist/signalbox/migrations"), { recursive: true });
   folder = mkdtempSync(join(tmpdir(), "signalbox-bundle-"));
   const [port = 0, grpc = 0] = await freePorts(2);
   const env = { PORT: String(port), GRPC_PORT: String(grpc), DATA_DIR: folder };
@@ -47,4 +49,16 @@ test("serves, and evaluates filters in a process of their own", async () => {
 test("stops cleanly", async () => {
   service.signal("SIGTERM");
   expect(await service.ended).toMatchObject({ code: 0 });
+});
+
+test("on a Node that is too old it says which one it needs", () => {
+  const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.19.4" } })';
+  const file = join(root, "dist/signalbox/signalbox.js");
+  const ended = spawnSync(process.execPath, ["--import", `data:text/javascript,${encodeURIComponent(older)}`, file, "--help"], {
+    encoding: "utf8",
+  });
+  expect(ended).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("requires Node 22.18 or newer") });
+  expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).engines.node).toBe(">=22.18");
+  // What an older Node cannot load must not be imported before the check.
+  expect(readFileSync(file, "utf8")).not.toMatch(/^import\b/m);
 });

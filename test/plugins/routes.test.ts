@@ -67,7 +67,7 @@ describe("before an approval", () => {
     const body = { ...built.body, manifest: { ...built.manifest, permissions: { ...permissions, open_routes: [] } } };
     const { status, body: told } = await service.post<Failure>("/api/plugins", body);
     expect(status).toBe(400);
-    expect(told.error).toContain("must name the route status, which asks for no API key");
+    expect(told.error).toContain("must contain the route status, which needs no API key");
   });
   test("the operator sees what is open, and nothing is served", async () => {
     const { status, body } = await service.post<{ waiting: { widens: string[] }; routes: object[] }>("/api/plugins", built.body);

@@ -70,8 +70,8 @@ describe("build", () => {
 
   test.each<[string, string, PackageErrorCode, RegExp]>([
     ['"manifest": 1', '"manifest": 1, "postinstall": "x"', "BAD_MANIFEST", /postinstall/],
-    ['"manifest": 1', '"manifest": 2', "BAD_MANIFEST", /expected edition 1 of the manifest; it is of edition 2/],
-    ['"status.example.com"', '"*.example.com"', "BAD_MANIFEST", /host name such as/],
+    ['"manifest": 1', '"manifest": 2', "BAD_MANIFEST", /must be 1, the version of the manifest format; got 2/],
+    ['"status.example.com"', '"*.example.com"', "BAD_MANIFEST", /must be a host name/],
     ['"sdk": "^0', '"sdk": "*", "x": "^0', "BAD_MANIFEST", /signalbox/],
     ['"type": "module"', '"type": "commonjs"', "BAD_PACKAGE", /"type": "module"; it is "commonjs"/],
     ['"type": "module"', '"type": "module", "dependencies": { "left-pad": "1" }', "BAD_PACKAGE", /devDependencies/],

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { client, collect, failure, grpc, type Loose, until } from "./testing/clients.ts";
 import { BadRequest } from "./well-known.ts";
 
-const binary = (name: string) => new URL(`../../node_modules/.bin/${name}`, import.meta.url).pathname;
+const binary = (name: string) => new URL(`../../../node_modules/.bin/${name}`, import.meta.url).pathname;
 const serve = new URL("./testing/serve.ts", import.meta.url).pathname;
 const runtimes: Record<string, [string, ...string[]]> = {
   node: [process.execPath, serve],

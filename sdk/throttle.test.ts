@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { httpClient } from "./http-client.ts";
-import { inMemoryThrottle, type SharedThrottle } from "./pace-access.ts";
+import { inMemoryThrottle, type SharedThrottle } from "./shared-throttle.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 0, toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());

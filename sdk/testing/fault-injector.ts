@@ -1,11 +1,11 @@
 import type { TrackerFault } from "./fixtures.ts";
 
-/** The fault that a stranger in tests has at the moment, and which requests it concerns. */
+/** Holds the fault of a fake server and decides which requests it affects. */
 export class FaultInjector {
   #fault: TrackerFault | null = null;
   #left = 0;
 
-  /** From the next request on. */
+  /** Sets the fault, from the next request on. */
   set(fault: TrackerFault): void {
     this.#fault = fault;
     this.#left = fault.times ?? Number.POSITIVE_INFINITY;
@@ -13,7 +13,7 @@ export class FaultInjector {
   heal(): void {
     this.#fault = null;
   }
-  /** What a request of this method meets; counts it. */
+  /** The fault for a request with this method, or `null`. Counts the request. */
   next(method: string): TrackerFault | null {
     if (!this.#fault || this.#left <= 0 || (this.#fault.writes && method === "GET")) return null;
     this.#left -= 1;
@@ -21,5 +21,5 @@ export class FaultInjector {
   }
 }
 
-/** Whether the request is carried out all the same: only its answer is lost. */
+/** Whether the server processes the request and only its response is lost. */
 export const isApplied = (fault: TrackerFault | null): boolean => !fault || fault.after === true || fault.kind === "truncate";

@@ -2,22 +2,22 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { MemoryScope, MemoryStore, NewMemory, VectorSettings } from "../memory.ts";
 
-/** A store under test, with a corner of its own: memories that nothing outside this case shares an agent with. */
+/** A memory store under test. Each case has an agent of its own, so that it sees only its own memories. */
 export interface MemoryHarness {
   readonly backend: MemoryStore;
-  /** The same store through a second setup of the plugin, as another replica has it. */
+  /** The same store through a second setup of the plugin, like another replica. */
   readonly other: MemoryStore;
   readonly vectors: VectorSettings;
   readonly agent: string;
-  /** A memory of the corner; its key is new unless it is given. */
+  /** Creates a memory of the case's agent, with a new key unless one is given. */
   memory(content: string, more?: Partial<NewMemory>): NewMemory;
-  /** Stores one, which must succeed. */
+  /** Creates and stores a memory. Storing must succeed. */
   put(content: string, more?: Partial<NewMemory>): Promise<NewMemory>;
-  /** A vector of length 1, `degrees` away from that of 0 degrees. */
+  /** A vector of length 1 at an angle of `degrees`. */
   vector(degrees: number): number[];
 }
 
-export function memoryBench(backend: MemoryStore, other: MemoryStore, vectors: VectorSettings): MemoryHarness {
+export function memoryHarness(backend: MemoryStore, other: MemoryStore, vectors: VectorSettings): MemoryHarness {
   const agent = `agent_${randomUUID().replaceAll("-", "")}`;
   let made = 0;
   const vector = (degrees: number) => {
@@ -38,7 +38,7 @@ export function memoryBench(backend: MemoryStore, other: MemoryStore, vectors: V
   return { backend, other, vectors, agent, memory, put, vector };
 }
 
-/** A memory as it is read: without what only storing needs. */
+/** The memory as the store returns it. */
 export function stored({ ttl_ms: _, embedding: __, ...memory }: NewMemory) {
   return memory;
 }

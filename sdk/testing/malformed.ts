@@ -8,7 +8,7 @@ function nested(depth: number): Json {
   return value;
 }
 
-/** JSON that a stranger may send with a good signature. */
+/** Unexpected JSON values that a signed webhook may contain. */
 export const malformedPayloads = (): readonly Json[] => [
   null,
   true,
@@ -44,7 +44,7 @@ const swaps: readonly (Json | undefined)[] = [
   1.5,
 ];
 
-/** The payload with one member at a time left out or replaced, down to four levels; at most `most` of them. */
+/** Variants of a webhook with one member removed or replaced, down to four levels; at most `most` variants. */
 export function* mutations(golden: WebhookPayload, most = 3000): Generator<WebhookPayload> {
   let count = 0;
   for (const path of pathsOf(golden.payload, 4)) {

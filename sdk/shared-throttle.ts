@@ -1,21 +1,21 @@
 /**
- * One queue of starts per account, shared by all replicas: the capability `pace`. Whoever is told to wait asks again
- * after that time, and of several who ask at the same time one gets the start.
+ * Spaces the requests of an account across all replicas: the capability `throttle`. A caller that must wait calls `reserve`
+ * again after that time; of several concurrent callers one succeeds.
  */
 export interface SharedThrottle {
   /**
-   * Takes the next start of `key`: `0`, and the one after it is `interval` milliseconds later. Else the milliseconds after
-   * which to ask again. `key` names an account without showing its credential.
+   * Reserves the next slot of `key`. Returns `0` on success; the following slot is `interval` milliseconds later. Otherwise
+   * returns the milliseconds to wait before the next call. `key` identifies an account without showing its credential.
    */
   reserve(key: string, interval: number): Promise<number>;
-  /** No start of `key` for `ms` milliseconds; a longer hold stands. */
+  /** Blocks `key` for `ms` milliseconds. A longer block stays in effect. */
   block(key: string, ms: number): Promise<void>;
 }
 
-/** Keys of a process at most; credentials are rotated. */
+/** Maximum number of keys: old ones are dropped, because credentials are rotated. */
 const most = 1_000;
 
-/** The same within one process. */
+/** A `SharedThrottle` within one process. */
 export function inMemoryThrottle(): SharedThrottle {
   const next = new Map<string, number>();
   const set = (key: string, at: number) => {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { assertHandlesFault, assertNoSecret, expectPluginError, faultScenarios, withTracker } from "./expect.ts";
 import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
-import type { OpenSource } from "./source-bench.ts";
+import type { OpenSource } from "./source-harness.ts";
 
-/** What a source says when its tracker misbehaves. */
+/** Cases for faults of the tracker. */
 export function troubleCases(open: OpenSource, fixtures: SourceFixtures): TestCase[] {
   const post = { subject: fixtures.subject, body: "Hello." };
   const since = "2020-01-01T00:00:00.000Z";
@@ -30,10 +30,10 @@ export function troubleCases(open: OpenSource, fixtures: SourceFixtures): TestCa
         }),
     })),
   );
-  return [...cases, shortLimit(open, fixtures), nobodyThere(open, fixtures)];
+  return [...cases, shortLimit(open, fixtures), closedPort(open, fixtures)];
 }
 
-/** A write that was refused was not carried out, so it may be tried again after the wait, by the source or by the host. */
+/** A rate-limited write did not succeed, so the source or the host may repeat it after the wait. */
 function shortLimit(open: OpenSource, fixtures: SourceFixtures): TestCase {
   return {
     name: "deliver obeys a short Retry-After",
@@ -56,19 +56,19 @@ function shortLimit(open: OpenSource, fixtures: SourceFixtures): TestCase {
           (error: { code?: unknown; retry_after_ms?: number }) => error,
         );
         if (outcome === null) {
-          assert.ok(performance.now() - started > 900, "deliver came back before the second that the tracker asked for");
+          assert.ok(performance.now() - started > 900, "deliver returned before the requested second had passed");
           assert.equal(tracker.comments(fixtures.subject).length, 1);
         } else {
           assert.equal(outcome.code, "rate_limited");
-          assert.ok((outcome.retry_after_ms ?? 0) >= 900, "retry_after_ms must hold the wait that the tracker asked for");
+          assert.ok((outcome.retry_after_ms ?? 0) >= 900, "retry_after_ms must be the requested wait");
         }
       }),
   };
 }
 
-function nobodyThere(open: OpenSource, fixtures: SourceFixtures): TestCase {
+function closedPort(open: OpenSource, fixtures: SourceFixtures): TestCase {
   return {
-    name: "deliver where nobody listens",
+    name: "deliver to a closed port",
     run: async () => {
       const tracker = await fixtures.tracker();
       await tracker.close();

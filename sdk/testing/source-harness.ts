@@ -1,10 +1,10 @@
 import type { Source } from "../contract.ts";
 
-/** A source that was set up, with the lines it logs. */
+/** A source under test, with the lines that it logs. */
 export interface SourceHarness {
   readonly source: Source;
   readonly settings: (url: string, more?: Record<string, unknown>) => Record<string, unknown>;
-  /** The values of the connection's secret members. */
+  /** Values of the secret members of the connection. */
   readonly secrets: readonly string[];
   readonly lines: readonly string[];
 }

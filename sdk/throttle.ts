@@ -1,12 +1,12 @@
-import { inMemoryThrottle, type SharedThrottle } from "./pace-access.ts";
+import { inMemoryThrottle, type SharedThrottle } from "./shared-throttle.ts";
 
 /**
- * Without an interval the shared pace has nothing to give but word of another replica's refusal, which is asked for this
- * often, and not before every request.
+ * Without an interval, the shared throttle only reports that another replica was rate limited. It is then asked at this
+ * interval and not before every request. Milliseconds.
  */
-const hearsayMs = 1000;
+const recheckMs = 1000;
 
-/** Waits `ms` milliseconds; `false` when the signal came first. */
+/** Waits `ms` milliseconds. Resolves with `false` as soon as the signal is aborted, otherwise with `true`. */
 export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((done) => {
@@ -21,32 +21,33 @@ export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   });
 }
 
+/** Options of a `Throttle`. */
 export interface ThrottleOptions {
-  /** Least milliseconds between two starts. */
+  /** Minimum milliseconds between two starts. */
   readonly interval: number;
-  /** Requests at a time, of this process; 8 where absent. */
+  /** Maximum number of concurrent requests of this process. Default: 8. */
   readonly slots?: number;
-  /** The capability, so that all who work in the name of an account keep one pace; this process alone where absent. */
+  /** The capability `throttle`, to throttle an account across all replicas. Default: this process only. */
   readonly shared?: SharedThrottle;
-  /** Names the account, without showing its credential. */
+  /** Identifies the account without showing its credential. */
   readonly key?: string;
 }
 
 /**
- * The pace of one account: at most `slots` requests at a time, their starts at least `interval` milliseconds apart, and
- * none before the moment that a refusal named. First come, first served: a request that was refused keeps its slot, so
- * it goes out before those that wait, and is not refused again.
+ * Throttles the requests of one account: at most `slots` concurrent requests, started at least `interval` milliseconds apart,
+ * and none before the time that a rate limit error named. Requests are served in order of arrival; a request that was rate
+ * limited keeps its slot and is sent before those that wait.
  */
 export class Throttle {
   readonly #interval: number;
   readonly #key: string;
-  readonly #access: SharedThrottle;
-  /** Serves while the shared one cannot be reached. */
-  readonly #own = inMemoryThrottle();
+  readonly #shared: SharedThrottle;
+  /** Used while the shared throttle is unavailable. */
+  readonly #local = inMemoryThrottle();
   #free: number;
   #next = 0;
-  /** Until then the shared pace need not be asked whether somebody else was refused. */
-  #heard = 0;
+  /** Time until which the shared throttle need not be asked for rate limits of other replicas. */
+  #recheckAt = 0;
   #last: Promise<unknown> = Promise.resolve();
   readonly #waiting: (() => void)[] = [];
 
@@ -54,22 +55,22 @@ export class Throttle {
     this.#interval = interval;
     this.#free = slots;
     this.#key = key;
-    this.#access = access ?? this.#own;
+    this.#shared = access ?? this.#local;
   }
 
-  /** Milliseconds until the next request may start, as things stand. */
+  /** Estimated milliseconds until the next request may start. */
   get waitMs(): number {
     return Math.max(0, this.#next - Date.now()) + this.#waiting.length * this.#interval;
   }
 
-  /** Nothing starts for `ms` milliseconds. */
+  /** Blocks all starts for `ms` milliseconds. */
   async block(ms: number): Promise<void> {
     this.#next = Math.max(this.#next, Date.now() + ms);
-    await this.#own.block(this.#key, ms);
-    if (this.#access !== this.#own) await this.#access.block(this.#key, ms).catch(() => {});
+    await this.#local.block(this.#key, ms);
+    if (this.#shared !== this.#local) await this.#shared.block(this.#key, ms).catch(() => {});
   }
 
-  /** Waits for a slot; `false` when the signal came first. Whoever got `true` must call `leave`. */
+  /** Waits for a slot. Resolves with `false` if the signal is aborted first; after `true` the caller must call `release`. */
   async acquire(signal: AbortSignal): Promise<boolean> {
     if (this.#free > 0) this.#free -= 1;
     else if (!(await this.#queue(signal))) return false;
@@ -82,9 +83,9 @@ export class Throttle {
     else this.#free += 1;
   }
 
-  /** Waits until a request may start, and takes that start. The next one is `interval` milliseconds later. */
+  /** Waits until a request may start. Resolves with `false` if the signal is aborted first. The next start is `interval` milliseconds later. */
   async waitForStart(signal: AbortSignal, interval: number = this.#interval): Promise<boolean> {
-    // One of this process asks at a time, in the order in which they came.
+    // Requests of this process reserve their start one at a time, in order of arrival.
     const before = this.#last;
     let done = () => {};
     this.#last = new Promise<void>((resolve) => (done = resolve));
@@ -97,21 +98,22 @@ export class Throttle {
         if (!(await sleep(wait, signal))) return false;
       }
     } finally {
-      // Who gave up while others were before it must not let its successor pass them.
+      // An aborted request must not let its successor overtake the requests before it.
       void before.then(done);
     }
   }
 
   async #take(interval: number): Promise<number> {
-    if (this.#access === this.#own || (interval === 0 && Date.now() < this.#heard)) return this.#own.reserve(this.#key, interval);
+    if (this.#shared === this.#local || (interval === 0 && Date.now() < this.#recheckAt))
+      return this.#local.reserve(this.#key, interval);
     try {
-      const wait = await this.#access.reserve(this.#key, interval);
-      this.#heard = Date.now() + hearsayMs;
-      // Kept in step, for the time when the shared one is away.
-      if (wait <= 0) await this.#own.reserve(this.#key, interval);
+      const wait = await this.#shared.reserve(this.#key, interval);
+      this.#recheckAt = Date.now() + recheckMs;
+      // Keep the local throttle in step, in case the shared one becomes unavailable.
+      if (wait <= 0) await this.#local.reserve(this.#key, interval);
       return wait;
     } catch {
-      return this.#own.reserve(this.#key, interval);
+      return this.#local.reserve(this.#key, interval);
     }
   }
 
@@ -132,7 +134,7 @@ export class Throttle {
   }
 }
 
-/** Waits for `work`, which never fails; `false` when the signal came first. */
+/** Waits for `work`, which never rejects. Resolves with `false` if the signal is aborted first. */
 function settled(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((done) => {
