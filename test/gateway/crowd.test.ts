@@ -17,6 +17,8 @@ const total = issues * agents.length;
 const dying = [0, 5, 10, 15].map((first) => connections.slice(first, first + 5));
 
 test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every task is completed once, no comment is there twice", {
+  // The sum of what it waits for at most.
+  timeout: 300_000,
   tags: ["postgres"],
 }, async () => {
   await using database = await freshDatabase();
