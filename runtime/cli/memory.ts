@@ -34,7 +34,7 @@ export const runReembed = (interactive: boolean, out: Write, err: Write): Promis
     }
   });
 
-/** A model or a store that is away is nobody's mistake in the program. */
+/** An unavailable model or store is no fault of the program: no stack trace. */
 const foreseen = (error: unknown, way = ""): unknown =>
   error instanceof Error && ["Failure", "PluginError"].includes(error.name) ? new RequestError(`${error.message}${way}`) : error;
 

@@ -19,7 +19,7 @@ export type RefusalCode =
   | "NOT_FOUND"
   | "NO_SANDBOX";
 
-/** Why a plugin was not taken in: a code, and what was expected and what came. */
+/** Why a plugin was refused: a code, and a sentence with the expected and the actual value. */
 export class Refusal extends CodedError<RefusalCode> {
   override readonly name = "Refusal";
 }
@@ -30,7 +30,7 @@ export class Refusal extends CodedError<RefusalCode> {
  */
 export const contracts: ReadonlyMap<number, string> = new Map([[CONTRACT_VERSION, SDK_VERSION]]);
 
-/** The capabilities that this host hands out to everybody; `sql` and `redis` are for built-ins. */
+/** The capabilities of every plugin; `sql` and `redis` are for built-in plugins only. */
 export const capabilityNames: readonly string[] = [
   "log",
   "fetch",

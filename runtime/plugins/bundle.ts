@@ -21,7 +21,7 @@ export async function bundleOf(file: string): Promise<Uint8Array> {
       conditions: ["import"],
       external: ["node:*"],
       logLevel: "silent",
-      // What the folder says about how to compile is a stranger's.
+      // A third party's compiler options must not apply here.
       tsconfigRaw: "{}",
     });
     const bytes = outputFiles[0]?.contents ?? new Uint8Array();

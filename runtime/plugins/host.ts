@@ -51,7 +51,7 @@ export interface Host {
   /** Message queues beside the database's own, by name. */
   readonly queues: ReadonlyMap<string, Queue>;
   readonly useCases: ReadonlyMap<string, UseCase>;
-  /** By `<plugin>/<name>`, as it stands in their paths. */
+  /** By `<plugin>/<name>`, as in their paths. */
   readonly routes: ReadonlyMap<string, RouteEntry>;
   /** Adds a plugin's contributions. A name that another plugin has stays with that one; returns what was skipped. */
   add(loaded: Loaded): string[];

@@ -19,7 +19,7 @@ export interface Built {
 
 export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** Where the built manifest stands, beside the bundle. */
+/** Path of the built manifest, beside the bundle. */
 export const builtPathOf = (folder: string, entry: string): string => join(folder, dirname(entry), "plugin.json");
 
 /**

@@ -72,7 +72,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
 
 /** The settings that a plugin needs to start at all. */
 async function configOf(folder: string): Promise<Readonly<Record<string, unknown>>> {
-  // First of all: what is wrong with it would be told of as something else.
+  // First, because a fault in package.json would otherwise be reported as another error.
   const { readPackage } = await import("./package-file.ts");
   readPackage(folder);
   const { readConformance } = await import("./conformance/read-conformance.ts");

@@ -16,7 +16,7 @@ import { PackageError } from "./package-error.ts";
 import { requirePackageFile } from "./package-file.ts";
 import { watchSaves } from "./saves.ts";
 
-/** What stands on one screen: so many failures, and so many lines of each. */
+/** Limits of the output, so that it fits on one screen: failures, and lines of each. */
 const shownFailures = 4;
 const shownLines = 6;
 /** For processes that are under way at the end. */
@@ -31,7 +31,7 @@ interface Round extends Pick<Terminal, "out" | "err"> {
 
 /**
  * Builds the plugin and plays the quick cases of its suites whenever one of its files is saved, and hands it to a running
- * service where one is named, until the process is told to end.
+ * service if one is named, until the process receives a signal.
  */
 export async function dev(args: readonly string[], terminal: Terminal): Promise<number> {
   const stop = new AbortController();

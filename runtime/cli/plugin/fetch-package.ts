@@ -92,7 +92,7 @@ function readFiles(read: (file: string) => Buffer | undefined): Contents {
   if (own.version !== manifest.version)
     throw new PackageError(
       "MISMATCH",
-      `package.json says ${own.version}, ${path} says ${manifest.version}: it was not built anew.`,
+      `package.json says ${own.version}, ${path} says ${manifest.version}: run \`signalbox plugin build\` again.`,
     );
   return { manifest, bundle, name: typeof own.name === "string" ? own.name : "" };
 }

@@ -20,10 +20,10 @@ export function permissionsText(plugin: PluginEntity): string {
   return `${serving}${taken}${requestedText(plugin)}`;
 }
 
-/** What a version breaks although its number says that it does not, a line each. */
+/** The breaking changes that a version number does not announce, one per line. */
 export function breakingChangesText({ id, versions, waiting }: PluginEntity, version: string): string {
-  const told = waiting?.version === version ? waiting.breaks : (versions.find((one) => one.version === version)?.breaks ?? []);
-  return told
+  const changes = waiting?.version === version ? waiting.breaks : (versions.find((one) => one.version === version)?.breaks ?? []);
+  return changes
     .map(
       (what) =>
         `warning: ${id} ${version} contains breaking changes that its version number does not announce: ${singleLine(what)}\n`,

@@ -107,7 +107,7 @@ const verbs: Record<Name, Verb> = {
     const given = id(args, "upgrade");
     const source = await newest(given, around);
     const fetched = await fetchPackage(source);
-    // Asked first: an upgrade of what is not there would be an installation.
+    // First, because an upgrade of a plugin that is not installed would install it.
     const { version: serving } = await around.call<PluginEntity>(plugins.get, { id: fetched.manifest.id });
     mustNotBeOlder(fetched.manifest, serving);
     await install(fetched, false, around);
@@ -271,7 +271,7 @@ async function newest(given: string, { call }: Around): Promise<string> {
   if (!installed) return given;
   const origin = installed.versions.at(-1)?.origin ?? "";
   if (/.@[^@/]+$/.test(origin)) return `${origin.slice(0, origin.lastIndexOf("@"))}@latest`;
-  // A package of that name may be somebody else's.
+  // A package of that name may have another author.
   throw new PackageError(
     "NO_PACKAGE",
     `${given} came from ${origin || "the environment"}, not from a registry; name the tarball, the folder or the package of the newer version.`,

@@ -21,7 +21,7 @@ const beside = ["README.md", "LICENSE", "LICENSE.md", "CHANGELOG.md"];
 /** The same for every file, as npm does it, so that the same contents are the same tarball. */
 const mtime = new Date("1985-10-26T08:15:00.000Z");
 
-/** Packs what was built as npm would: package.json, the bundle, what stands beside it and the readme. No scripts are run. */
+/** Packs a build as npm would: package.json, the bundle with its manifest and report, and the readme. Runs no scripts. */
 export async function pack(folder: string, into = folder): Promise<Packed> {
   const { manifest } = readBuilt(folder);
   const { name, version } = readPackage(folder);

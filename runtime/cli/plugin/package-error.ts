@@ -19,7 +19,7 @@ export const packageErrorCodes = {
   NOT_SET_UP: "the bundle does not start in the sandbox",
   MISMATCH: "package.json and the plugin's declaration disagree",
   UNDECLARED_HOST: "the declaration names a host that the manifest does not",
-  UNDECLARED_ROUTE: "a route is open to everybody, and the manifest does not name it",
+  UNDECLARED_ROUTE: "a route is open to everyone, and the manifest does not name it",
   NOTHING_CONTRIBUTED: "setup returned nothing",
   NOT_BUILT: "dist/plugin.json is missing, or not of this bundle",
   NO_CONFORMANCE: "test/conformance.ts is missing or exports no conformance",

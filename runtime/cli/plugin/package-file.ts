@@ -47,7 +47,7 @@ export function readPackage(folder: string): PackageFile {
   return { path, name, version, source: sourceOf(folder, raw), manifest: manifestOf(path, authored(raw.signalbox)), raw };
 }
 
-/** The author's half of a manifest: what stands for the rest is replaced by what the declaration says, once it was started. */
+/** The author's half of a manifest, with placeholders for the half that the declaration decides. */
 function authored(own: unknown): unknown {
   if (typeof own !== "object" || own === null || Array.isArray(own)) return own;
   const { about: _, ...rest } = own as Record<string, unknown>;
@@ -66,7 +66,7 @@ function sourceOf(folder: string, raw: Readonly<Record<string, unknown>>): strin
   const named = raw.source;
   if (typeof named === "string") {
     if (existsSync(join(folder, named))) return named;
-    throw new PackageError("NO_SOURCE", `package.json names the source ${named}, which is not there.`);
+    throw new PackageError("NO_SOURCE", `package.json names the source ${named}, which does not exist.`);
   }
   const found = sources.find((one) => existsSync(join(folder, one)));
   if (found) return found;

@@ -8,7 +8,7 @@ const passedOver = /^(dist|node_modules|\.[^/\\]*)([\\/]|$)|~$|\.tgz$|\.lock\.js
 
 /**
  * Names of the files that were saved, several saves at once as one list (empty: only removals), until the signal. Watched from the call on, folder by
- * folder: `node_modules` may hold more than the system lets anybody watch. `isOwn`: this was written by ourselves.
+ * folder: `node_modules` may hold more folders than the system can watch. `isOwn`: this program wrote the file.
  */
 export function watchSaves(folder: string, isOwn: (path: string) => boolean, signal: AbortSignal): AsyncIterable<string[]> {
   const saved = new Set<string>();

@@ -1,7 +1,7 @@
 import { listOfKinds } from "./kinds.ts";
 
 interface PluginVerb {
-  /** What stands behind the verb. */
+  /** Arguments of the verb. */
   readonly takes: string;
   readonly about: string;
   /** Said by the help of this verb alone, in lines. */
@@ -35,7 +35,7 @@ It ends with Ctrl-C. \`signalbox plugin rollback <id>\` goes back to the version
     about: "Run the conformance suites against the bundle in the sandbox.",
     more: `  --record    ask the real other side where test/http/ has no recording, and keep what it answers
   --no-build  test what is in dist/
-Exit code: 0 where every case passes, 1 where one fails. The report also stands in dist/conformance.json.
+Exit code: 0 if every case passes, otherwise 1. The report is also written to dist/conformance.json.
 `,
   },
   pack: { takes: "[folder]", about: "Pack the build as a tarball to publish or install." },

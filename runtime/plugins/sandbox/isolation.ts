@@ -6,7 +6,7 @@ import { startChild } from "./child.ts";
 import { type Isolation, launchOf, noIsolation } from "./launch.ts";
 import { seccompFilter } from "./seccomp.ts";
 
-/** One isolation layer, and why it is not there. */
+/** One isolation layer, and why it is missing. */
 export interface IsolationLayer {
   readonly layer: "limits" | "no_new_privileges" | "own_user" | "namespaces" | "seccomp";
   readonly active: boolean;

@@ -23,7 +23,7 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
       },
     },
     {
-      name: "bundle: ends by itself when it is told to",
+      name: "bundle: ends by itself when asked to",
       run: async () => {
         const sandbox = await start();
         await sandbox.close(2_000);
@@ -48,11 +48,11 @@ export function closingCases(
         assert.deepEqual([...missing], [], "run `signalbox plugin test --record` once, or write them into test/http/"),
     },
     {
-      name: "secrets: none stands in what the plugin wrote",
+      name: "secrets: none is in the output of the plugin",
       run: async () => {
         const all = stage.written.join("\n");
         for (const [name, value] of Object.entries(conformance.secrets ?? {}))
-          assert.ok(!all.includes(value), `the secret ${name} stands in what the plugin wrote to its console`);
+          assert.ok(!all.includes(value), `the secret ${name} is in the console output of the plugin`);
         for (const name of Object.keys(manifest.secrets))
           assert.ok(conformance.secrets?.[name], `conformance.secrets must hold a value for the manifest's secret "${name}"`);
       },

@@ -132,7 +132,7 @@ const dropped = () =>
 const untilAborted = (signal: AbortSignal | null | undefined): Promise<never> =>
   new Promise((_, fail) => signal?.addEventListener("abort", () => fail(signal.reason), { once: true }));
 
-/** A good answer whose connection ends half way. */
+/** A good response whose connection ends early. */
 function truncated(text: string, { status, headers }: Response): Response {
   const bytes = new TextEncoder().encode(text);
   const stream = new ReadableStream({

@@ -20,5 +20,5 @@ export interface Report {
   readonly warnings: readonly string[];
 }
 
-/** Where the report on a bundle stands. */
+/** Path of the report on a bundle. */
 export const reportPathOf = (bundle: string): string => join(dirname(bundle), "conformance.json");

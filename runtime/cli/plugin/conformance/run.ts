@@ -73,11 +73,11 @@ async function outcome({ name, run }: TestCase): Promise<CaseResult> {
     await run();
     return { name, ok: true, ms: took() };
   } catch (error) {
-    return { name, ok: false, ms: took(), error: told(error) };
+    return { name, ok: false, ms: took(), error: messageOf(error) };
   }
 }
 
-function told(error: unknown): string {
+function messageOf(error: unknown): string {
   if (error instanceof z.ZodError) return z.prettifyError(error);
   return error instanceof Error ? error.message : String(error);
 }

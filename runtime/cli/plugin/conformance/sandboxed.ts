@@ -22,7 +22,7 @@ type Fetch = typeof globalThis.fetch;
 export interface Stage {
   /** Answers what no tracker of the case answers. */
   readonly recorded: Fetch;
-  /** Tracker of the case under way; it stands for every host of the manifest. */
+  /** Tracker of the case under way; it answers for every host of the manifest. */
   tracker: Pick<TestTracker, "url"> | null;
   /** Hosts and methods that the plugin used: `GET api.example.com`. */
   readonly used: Set<string>;
@@ -42,30 +42,30 @@ interface Process {
   readonly key: string;
   readonly sandbox: Sandbox;
   /** Capabilities of the case that uses it. */
-  lent: Partial<Capabilities>;
+  given: Partial<Capabilities>;
   busy: boolean;
   gone: boolean;
 }
 
-/** Capabilities that a suite lends; the others are the host's own here. */
-const lendable: readonly string[] = ["operations", "trackers", "vectors", "embed"];
+/** Capabilities that a suite provides; the host provides the others. */
+const provided: readonly string[] = ["operations", "trackers", "vectors", "embed"];
 
 export function sandboxed({ manifest, bundle }: Built, conformance: Conformance, stage: Stage): Sandboxed {
   const processes: Process[] = [];
-  const needs = ["log", ...manifest.needs.filter((need) => lendable.includes(need))] as CapabilityName[];
+  const needs = ["log", ...manifest.needs.filter((need) => provided.includes(need))] as CapabilityName[];
   const setup = async ({
     config,
-    ...lent
+    ...given
   }: Partial<Capabilities> & { config: Record<string, unknown> }): Promise<Contributions> => {
-    const key = JSON.stringify([config, lent.vectors ?? null]);
+    const key = JSON.stringify([config, given.vectors ?? null]);
     const free = processes.find((one) => !one.busy && !one.gone && one.key === key);
-    const process = free ?? (await start(key, config, lent));
+    const process = free ?? (await start(key, config, given));
     process.busy = true;
-    process.lent = lent;
+    process.given = given;
     return withSchemas(process.sandbox.contributions, manifest.contributes);
   };
-  const start = async (key: string, config: Record<string, unknown>, lent: Partial<Capabilities>): Promise<Process> => {
-    const process = await open(manifest, bundle, { conformance, stage, config, lent });
+  const start = async (key: string, config: Record<string, unknown>, given: Partial<Capabilities>): Promise<Process> => {
+    const process = await open(manifest, bundle, { conformance, stage, config, given });
     const made = Object.assign(process, { key });
     processes.push(made);
     return made;
@@ -91,11 +91,11 @@ interface Around {
   readonly conformance: Conformance;
   readonly stage: Stage;
   readonly config: Record<string, unknown>;
-  readonly lent: Partial<Capabilities>;
+  readonly given: Partial<Capabilities>;
 }
 
-async function open(manifest: Built["manifest"], bundle: string, { conformance, stage, config, lent }: Around) {
-  const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = { lent, busy: true, gone: false };
+async function open(manifest: Built["manifest"], bundle: string, { conformance, stage, config, given }: Around) {
+  const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = { given, busy: true, gone: false };
   const secrets = conformance.secrets ?? {};
   const standIns = createPlaceholders(manifest.secrets, () => secrets);
   const ways = {
@@ -110,16 +110,16 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
   const serve = serveCapabilities(manifest.id, manifest, {
     fetch: hostFetch,
     secret: async (name) => (typeof masked[name] === "string" ? masked[name] : null),
-    embed: (texts) => process.lent.embed?.(texts) ?? Promise.resolve([]),
-    operations: { call: (id, input) => (process.lent.operations as Capabilities["operations"]).call(id, input) },
+    embed: (texts) => process.given.embed?.(texts) ?? Promise.resolve([]),
+    operations: { call: (id, input) => (process.given.operations as Capabilities["operations"]).call(id, input) },
     trackers: {
-      configured: () => process.lent.trackers?.configured() ?? [],
-      createIssue: async (...given) => process.lent.trackers?.createIssue(...given) ?? null,
-      projectId: async (...given) => process.lent.trackers?.projectId(...given) ?? given[1],
-      closeIssue: async (...given) => process.lent.trackers?.closeIssue(...given) ?? false,
+      configured: () => process.given.trackers?.configured() ?? [],
+      createIssue: async (...given) => process.given.trackers?.createIssue(...given) ?? null,
+      projectId: async (...given) => process.given.trackers?.projectId(...given) ?? given[1],
+      closeIssue: async (...given) => process.given.trackers?.closeIssue(...given) ?? false,
     },
   });
-  const { vectors, trackers } = lent;
+  const { vectors, trackers } = given;
   process.sandbox = await openSandbox({
     ...{ bundle, serve, name: manifest.id, memoryMb: manifest.limits.memory_mb, mask: standIns.mask },
     callMs: manifest.limits.call_ms,
@@ -127,7 +127,7 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
     facts: { ...(vectors && { vectors: JSON.parse(JSON.stringify(vectors)) }), trackers: trackers?.configured() ?? [] },
     notified: (method, params) => {
       const { message, fields } = params as { message: string; fields: Record<string, never> };
-      if (method === "log") process.lent.log?.(message, fields);
+      if (method === "log") process.given.log?.(message, fields);
     },
   });
   void process.sandbox.exited.then(() => {

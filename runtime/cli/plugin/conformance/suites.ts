@@ -51,11 +51,11 @@ export function suitesOf(around: Around): Suite[] {
       plain(testSource(plugin, { ...given, source, config, tracker: onStage(stage, given.tracker) })),
     ),
     ...each("memories", (store, { start, ...given }) => async (play) => {
-      const stranger = await start?.();
+      const server = await start?.();
       try {
-        await play(testMemory(plugin, { ...given, store, config: { ...config, ...stranger?.config } }));
+        await play(testMemory(plugin, { ...given, store, config: { ...config, ...server?.config } }));
       } finally {
-        await stranger?.close();
+        await server?.close();
       }
     }),
     ...each("knowledge", (knowledge, given) =>
@@ -72,7 +72,7 @@ function routeCases({ conformance, plugin }: Around): TestCase[] {
   return testRoutes(plugin, { routes, config, secrets: Object.values(secrets) });
 }
 
-/** Where nobody plays the other side, the recordings do. */
+/** Without a fake server, the recordings answer. */
 function toolCases({ built, conformance, plugin, stage, recorded }: Around): TestCase[] {
   const given = conformance.tools ?? { tools: {} };
   const start = given.tracker ?? (built.manifest.needs.includes("fetch") ? async () => recorded : undefined);

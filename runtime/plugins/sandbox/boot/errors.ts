@@ -5,7 +5,7 @@ export interface WireError {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** An error that the host told of, with the members that a plugin reads. */
+/** An error of the host, with the members that a plugin reads. */
 export class HostError extends Error {
   override readonly name = "PluginError";
   readonly code: string;

@@ -5,7 +5,7 @@ import { highestCommon } from "./highest-common.ts";
 import { ask, serve } from "./peer.ts";
 import { args, exit, isReadable, takeConsole } from "./stdio.ts";
 
-// The first code of a sandboxed process: it speaks with the host, and lends the plugin its voice. It guards nothing, since
+// The first code of a sandboxed process: it talks to the host, also for the plugin. It guards nothing, because
 // it shares its realm with the plugin; what guards is how the process was started, and what the host believes of it.
 
 /** Majors of the messages between this file and the host, and of the contract between this file and a plugin. */

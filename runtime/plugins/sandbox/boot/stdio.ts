@@ -33,7 +33,7 @@ function writeAll(to: (bytes: Uint8Array) => number, bytes: Uint8Array): void {
 
 /** One message, one line. */
 export const lineOf = (message: unknown): Uint8Array => encoder.encode(`${stringify(message)}\n`);
-/** Standard output is the host's: nobody else may write to it. */
+/** Standard output carries the protocol; the plugin's output goes elsewhere. */
 export const sendLine = (line: Uint8Array): void => writeAll(write, line);
 export const send = (message: unknown): void => sendLine(lineOf(message));
 
