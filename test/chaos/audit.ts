@@ -4,6 +4,8 @@ import { keyOf, writtenIn } from "./ledger.ts";
 import type { Crash } from "./replica.ts";
 import type { World } from "./world.ts";
 
+type Execution = ExecutionSeen & { readonly created_at: string; readonly finished_at: string | null };
+
 interface EventSeen {
   readonly id: string;
   readonly delivery_id: string | null;
@@ -24,7 +26,10 @@ export interface Findings {
   readonly ranTwice: string[];
   /** Neither succeeded nor failed at the end. */
   readonly stuck: string[];
+  /** Failed, although fewer workers were killed during it than an execution may lose. */
   readonly failed: string[];
+  /** Failed because each of their workers was killed: that many are taken for a sign that the execution is what kills them. */
+  readonly killed: number;
   /** Succeeded, but its answer or a note that was confirmed is not there. */
   readonly missing: string[];
   /** Comments beyond the first of each, that are there in the end. */
@@ -45,9 +50,10 @@ export async function audit(world: World, { patience = 60 }: { patience?: number
   await world.sender.settled();
   await settle(world, patience * 1000);
   const reader = await aReader(world);
-  const executions = await all<ExecutionSeen>(reader, "/api/task-executions");
+  const executions = await all<Execution>(reader, "/api/task-executions");
   const events = await all<EventSeen>(reader, "/api/webhook-events");
   const { replicas, sender } = world;
+  const failed = executions.filter(({ state }) => state === "failed");
   const states: Record<string, number> = {};
   for (const { state } of executions) states[state] = (states[state] ?? 0) + 1;
   return {
@@ -57,7 +63,8 @@ export async function audit(world: World, { patience = 60 }: { patience?: number
     ...accounts(world, events, executions),
     ...writes(world, executions),
     stuck: executions.filter(isOpen).map((one) => `${one.id} ${one.state} attempts=${one.attempts} error=${one.error}`),
-    failed: executions.filter(({ state }) => state === "failed").map(({ id, error }) => `${id}: ${error}`),
+    failed: failed.filter((one) => !wasKilled(world, one)).map(({ id, error }) => `${id}: ${error}`),
+    killed: failed.filter((one) => wasKilled(world, one)).length,
     crashes: replicas.flatMap(({ crashes }) => crashes),
     outlived: replicas.flatMap(({ ends }) => ends).filter((took) => took === null).length,
     unhandled: replicas.flatMap((replica) => replica.unhandled),
@@ -65,6 +72,14 @@ export async function audit(world: World, { patience = 60 }: { patience?: number
 }
 
 const isOpen = ({ state }: ExecutionSeen): boolean => state === "queued" || state === "running";
+
+/** Whether the execution says that so many workers died as were killed while it was there. */
+function wasKilled({ replicas }: World, { error, created_at, finished_at }: Execution): boolean {
+  const deaths = Number(/worker died (\d+) times/.exec(error ?? "")?.[1] ?? Number.POSITIVE_INFINITY);
+  const [from, to] = [Date.parse(created_at), Date.parse(finished_at ?? "")];
+  const kills = replicas.flatMap((replica) => replica.kills).filter((at) => at >= from && at <= to);
+  return kills.length >= deaths;
+}
 
 /** Whether each accepted delivery became one event with one execution of each task. */
 function accounts({ sender, options }: World, events: readonly EventSeen[], executions: readonly ExecutionSeen[]) {

@@ -26,11 +26,13 @@ const restart = async (replica: Replica, { random }: FaultContext): Promise<void
   await sleep(random.between(0, 1500));
   replica.start();
   await replica.serves(30_000).catch(() => {});
+  // Executions that lose five workers in a row are failed on purpose: it must have time to do some work.
+  await sleep(random.between(1000, 4000));
 };
 
 const processes: readonly Fault[] = [
   {
-    ...{ name: "kill", weight: 25 },
+    ...{ name: "kill", weight: 20 },
     act: async (replica, context) => {
       await replica.kill();
       await restart(replica, context);

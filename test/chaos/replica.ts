@@ -42,6 +42,8 @@ export class Replica {
   readonly crashes: Crash[] = [];
   /** Milliseconds that each process took to end after SIGTERM; `null` where it had to be killed. */
   readonly ends: (number | null)[] = [];
+  /** When it was killed with kill -9, milliseconds since 1970. */
+  readonly kills: number[] = [];
   /** Lines of the log that tell of an error which nothing handled. */
   readonly unhandled: string[] = [];
   /** A fault acts on it. */
@@ -91,7 +93,7 @@ export class Replica {
 
   /** kill -9. */
   async kill(): Promise<void> {
-    await this.#end("SIGKILL");
+    await this.#end();
   }
 
   /** SIGTERM. Gives the milliseconds until the end, or `null` where it outlived its limit and was killed. */
@@ -104,7 +106,7 @@ export class Replica {
     const ended = await Promise.race([running.ended, sleep(drainLimitMs, null, { ref: false })]);
     if (!ended) {
       this.#note(`[chaos] outlived its limit after SIGTERM\n`);
-      await this.#end("SIGKILL");
+      await this.#end();
     }
     const took = ended ? performance.now() - began : null;
     this.ends.push(took);
@@ -120,11 +122,12 @@ export class Replica {
     this.#frozen = false;
   }
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
+  async #end(): Promise<void> {
     const running = this.#running;
     this.#asked = true;
     if (!running || running.exit) return;
-    running.signal(signal);
+    this.kills.push(Date.now());
+    running.signal("SIGKILL");
     await running.ended;
     this.#frozen = false;
   }

@@ -36,6 +36,7 @@ export function print(title: string, measured: readonly Row[], findings: Finding
     ["deliveries never answered", findings.unanswered.length],
     ["executions", `${findings.executions} (${listed(findings.states)})`],
     ["taken back", findings.takenBack.length],
+    ["failed as their workers were killed", findings.killed],
     ...promises.map(([name, member]): Row => [name, countOf(findings[member])]),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
