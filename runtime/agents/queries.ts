@@ -32,8 +32,8 @@ export async function findAgent(sql: Queryable, id: string): Promise<Agent | und
 
 /** Returns `undefined` if the id is taken. */
 export async function insertAgent(sql: Queryable, agent: Stored): Promise<Agent | undefined> {
-  const [row] = await sql<{ id: string }[]>`insert into agents ${sql(agent)} on conflict (id) do nothing returning id`;
-  return row && findAgent(sql, row.id);
+  const [row] = await sql<Agent[]>`insert into agents ${sql(agent)} on conflict (id) do nothing returning ${columns(sql)}`;
+  return row;
 }
 
 export async function updateAgent(
@@ -41,9 +41,9 @@ export async function updateAgent(
   id: string,
   change: Omit<z.output<typeof agentChange>, "id" | "auth_secret"> & { auth_secret_hash?: string },
 ): Promise<Agent | undefined> {
-  const [row] = await sql<{ id: string }[]>`
-    update agents set ${sql({ ...change, updated_at: new Date().toISOString() })} where id = ${id} returning id`;
-  return row && findAgent(sql, row.id);
+  const [row] = await sql<Agent[]>`
+    update agents set ${sql({ ...change, updated_at: new Date().toISOString() })} where id = ${id} returning ${columns(sql)}`;
+  return row;
 }
 
 export async function deleteAgent(sql: Queryable, id: string): Promise<boolean> {

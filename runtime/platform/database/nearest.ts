@@ -1,4 +1,5 @@
 import type { SqlStatement, VectorQuery } from "@signalbox/sdk";
+import { toSql } from "pgvector";
 import type { Database, Sql } from "./client.ts";
 import { pipelined } from "./pipelined.ts";
 import type { VectorColumn } from "./vectors.ts";
@@ -74,7 +75,7 @@ function parametersOf(query: VectorQuery) {
 function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatement {
   const { table, columns, anyOf } = query;
   const { values, add } = parametersOf(query);
-  const distance = `embedding ${column.operator} ${add(vectorText(query.vector))}::${column.type}`;
+  const distance = `embedding ${column.operator} ${add(toSql([...query.vector]) as string)}::${column.type}`;
   const limit = `${add(query.limit)}::int`;
   const filter = anyOf ? (anyOf.length === 0 ? "false" : `(${anyOf.join(" or ")})`) : "true";
   const rows = (and: string) =>
@@ -103,6 +104,3 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
 
 const counted = (table: string, condition: string): string =>
   `(select count(*) from (select 1 from ${table} where ${condition} limit (select n + 1 from bound)) counted)`;
-
-/** pgvector's text form. */
-export const vectorText = (vector: readonly number[]): string => `[${vector.join(",")}]`;
