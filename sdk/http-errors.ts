@@ -20,8 +20,8 @@ export function statusError(platform: string, asked: string, status: number, hea
   const wait = retryAfterMs(headers);
   const limited = status === 429 || (status === 403 && wait !== null);
   const code = limited ? "rate_limited" : status >= 500 ? "unavailable" : (codes[status] ?? "failed");
-  const told = wait !== null && (limited || status === 503);
-  return new PluginError(code, message, told ? { retry_after_ms: wait } : {});
+  const hasWait = wait !== null && (limited || status === 503);
+  return new PluginError(code, message, hasWait ? { retry_after_ms: wait } : {});
 }
 
 /** Creates the `PluginError` for an error of `fetch`. Errors of the host keep their code; all others are connection failures. */

@@ -90,7 +90,7 @@ async function syntax({ backend, put, agent }: MemoryHarness): Promise<void> {
   const blue = (await put("a blue boat, and a red sail")).key;
   const find = async (text: string) =>
     keysOf(await backend.match({ words: "all", text, vector: null }, [{ agent_id: agent }], 10)).sort();
-  assert.deepEqual(await find('"red boat"'), [red], "a phrase stands together");
+  assert.deepEqual(await find('"red boat"'), [red], "the words of a phrase must be adjacent");
   assert.deepEqual(await find("boat -sail"), [red], "a minus keeps out");
   assert.deepEqual(await find("lake or sail"), [red, blue].sort(), "or means either");
   assert.deepEqual(await find("red boat"), [red, blue].sort());

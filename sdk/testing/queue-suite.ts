@@ -151,7 +151,7 @@ const cases: readonly Case[] = [
         [lost.id],
         "after its lease the message is pending again, the acknowledged not",
       );
-      assert.equal(await queue.ack(lost.id), true, "a late ack counts too: it was handed out");
+      assert.equal(await queue.ack(lost.id), true, "a late ack of a taken message must return true");
       await same(queue, [], "nothing is left");
     },
     true,
@@ -161,7 +161,7 @@ const cases: readonly Case[] = [
     async (queue, other) => {
       const one = message(5);
       await queue.publish([one]);
-      assert.equal(await queue.ack(one.id), false, "a message that nobody took cannot be acknowledged");
+      assert.equal(await queue.ack(one.id), false, "a message that was not taken cannot be acknowledged");
       assert.equal(await queue.ack(randomUUID()), false, "an unknown id is not there");
       await same(queue, [one], "a refused ack must change nothing");
       await queue.take(long);

@@ -144,10 +144,11 @@ function right(answer: unknown, secrets: readonly string[]): asserts answer is R
 
 async function refuses(route: Route, request: SampleRequest, secrets: readonly string[]): Promise<void> {
   const what = JSON.stringify(request).slice(0, 200);
-  const told = await survives(route, request, secrets);
-  if (typeof told === "string")
-    assert.ok(callers.includes(told), `${what} must be rejected with ${callers.join(", ")}; got ${told}`);
-  else assert.ok(told.status >= 400 && told.status < 500, `${what} must be rejected with 400 to 499; got ${told.status}`);
+  const outcome = await survives(route, request, secrets);
+  if (typeof outcome === "string")
+    assert.ok(callers.includes(outcome), `${what} must be rejected with ${callers.join(", ")}; got ${outcome}`);
+  else
+    assert.ok(outcome.status >= 400 && outcome.status < 500, `${what} must be rejected with 400 to 499; got ${outcome.status}`);
 }
 
 /** The response, or the code of the thrown error. */

@@ -43,15 +43,15 @@ export function pollCases(open: OpenSource, fixtures: SourceFixtures): TestCase[
       const call = callContext(bench.settings(tracker.url));
       await bench.source.deliver({ subject: fixtures.subject, body: "News." }, call);
       let cursor = first.cursor;
-      const told: WebhookPayload[] = [];
+      const later: WebhookPayload[] = [];
       // Some platforms return a change only in a later poll.
-      for (let count = 0; count < 3 && told.length === 0; count++) {
+      for (let count = 0; count < 3 && later.length === 0; count++) {
         const next = await poll(cursor);
         const ids = await idsOf(bench.source, next.events);
-        told.push(...next.events.filter((_, at) => !before.has(ids[at] as string)));
+        later.push(...next.events.filter((_, at) => !before.has(ids[at] as string)));
         cursor = next.cursor;
       }
-      assert.ok(told.length > 0, "later polls must return what happened after a poll");
+      assert.ok(later.length > 0, "later polls must return what happened after a poll");
     }),
     on("poll starts over or fails for an invalid cursor", async (bench, tracker) => {
       for (const cursor of ["", "not a cursor", '{"v":99}', "[]", "null"]) {
