@@ -59,7 +59,7 @@ const httpPermission = z.strictObject({
   why: sentence(300),
 });
 /** Operations with these nouns decide who may do what, so no plugin may call them, whatever an operator approves. */
-const reservedNouns = ["keys", "plugins", "integrations", "mcp-servers", "gateway", "audit-log", "pause", "erase"];
+const reservedNouns = ["keys", "plugins", "integrations", "mcp-servers", "gateway", "audit", "audit-log", "pause", "erase"];
 /** Whether a plugin may be permitted to call an operation of the host. */
 export const isGrantable = (operation: string): boolean => !reservedNouns.includes(operation.split(".")[0] as string);
 

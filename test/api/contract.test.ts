@@ -170,7 +170,7 @@ describe("the reference and what is not there", () => {
   });
 
   test("405 with Allow on what is not an operation; no U+0000 in a path; numbers in plain digits only", async () => {
-    for (const path of ["/openapi.json", "/docs", "/docs/start.js"]) {
+    for (const path of ["/openapi.json", "/docs", "/docs/page.js"]) {
       const answer = await service.post(path, {});
       expectRefused(answer, 405, /GET/);
       expect(answer.headers.get("allow")).toBe("GET");

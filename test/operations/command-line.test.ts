@@ -56,7 +56,7 @@ test("reembed and what moves memories say in a line what is away, and how to go 
   ]);
   expect(await signalbox(["reembed", "now"], own)).toEqual({
     code: 2,
-    text: expect.stringMatching(/^signalbox reembed takes nothing/),
+    text: expect.stringMatching(/^signalbox reembed takes no arguments/),
   });
 });
 

@@ -157,18 +157,18 @@ describe("no manifest may", () => {
       expect(manifestSchema.safeParse({ ...authored, secrets }).error?.issues[0]?.message).toMatch(/header of the connection/);
     },
   );
-  test.each(["keys.create", "keys.revoke", "plugins.approve", "plugins.configure", "integrations.create", "mcp-servers.create"])(
-    "ask for the operation %s",
-    (id) => {
-      const asking = {
-        ...authored,
-        needs: ["fetch", "operations"],
-        permissions: { operations: [{ id, why: "w" }] },
-        secrets: {},
-      };
-      expect(manifestSchema.safeParse(asking).error?.issues[0]?.message).toMatch(/no plugin may call/);
-    },
-  );
+  test.each([
+    ...["keys.create", "keys.revoke", "plugins.approve", "plugins.configure", "integrations.create", "mcp-servers.create"],
+    ...["audit-log.list", "audit.verify"],
+  ])("ask for the operation %s", (id) => {
+    const asking = {
+      ...authored,
+      needs: ["fetch", "operations"],
+      permissions: { operations: [{ id, why: "w" }] },
+      secrets: {},
+    };
+    expect(manifestSchema.safeParse(asking).error?.issues[0]?.message).toMatch(/no plugin may call/);
+  });
 });
 
 interface Plugin {
