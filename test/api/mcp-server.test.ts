@@ -117,7 +117,10 @@ describe("what is called", () => {
 
   test("bad input: the model is told what would be right", async () => {
     const bad = await call(keys.write, "agents_create", { id: "Bad Id", name: "M", role_id: "boss", prompt: "Hi." });
-    expect([bad.isError, textOf(bad)]).toEqual([true, expect.stringMatching(/^id: must start with a lower-case letter .* \(and 1 more\)$/)]);
+    expect([bad.isError, textOf(bad)]).toEqual([
+      true,
+      expect.stringMatching(/^id: must start with a lower-case letter .* \(and 1 more\)$/),
+    ]);
     const empty = await call(keys.write, "agents_update", { id: "pm_default", nonsense: 1 });
     expect([empty.isError, textOf(empty)]).toEqual([true, expect.stringMatching(/at least one of: .*prompt/)]);
     const lacks = await call(keys.write, "alpha__add_comment", { issue: 1 });
