@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { PluginError } from "./errors.ts";
 import { fetchError, redact, statusError } from "./http-errors.ts";
+import { textOfMarkup } from "./plain-markdown.ts";
 import type { SharedThrottle } from "./shared-throttle.ts";
 import { Throttle } from "./throttle.ts";
 import { throttled } from "./throttled.ts";
@@ -119,10 +120,7 @@ function errorText(text: string): string {
     });
     return parts.length > 0 ? parts.join("; ") : text;
   } catch {
-    return text
-      .replace(/<[^>]*>/g, " ")
-      .replace(/\s+/g, " ")
-      .trim();
+    return textOfMarkup(text).replace(/\s+/g, " ");
   }
 }
 

@@ -238,6 +238,8 @@ describe("comments", () => {
     expect(read.comments.at(-1)).toEqual({ author: "eve", body: "note 64" });
   });
 
+  test("pageOf takes linear time", () => expect(pageOf("<".repeat(1 << 20), "next")).toBeNull());
+
   test("pageOf reads Link headers", () => {
     const link = '<https://h/x?per_page=100&page=2>; rel="next", <https://h/x?page=17&per_page=100>; rel="last"';
     expect([pageOf(link, "next"), pageOf(link, "last"), pageOf(link, "prev"), pageOf("", "next"), pageOf("<", "next")]).toEqual([

@@ -102,7 +102,7 @@ const inline = (nodes: readonly PhrasingContent[], marks: readonly AdfMark[], pl
 function phrase(node: PhrasingContent, marks: readonly AdfMark[], place: Place): AdfNode[] {
   switch (node.type) {
     case "text":
-      return text(node.value.replace(/\s*\n\s*/g, " "), marks);
+      return text(node.value.replace(/(?<!\s)\s*\n\s*/g, " "), marks);
     case "emphasis":
       return inline(node.children, add(marks, "em"), place);
     case "strong":

@@ -85,7 +85,7 @@ const inline = (nodes: readonly PhrasingContent[], place: Place): string =>
 function phrase(node: PhrasingContent, place: Place): string {
   switch (node.type) {
     case "text":
-      return escapedWiki(node.value.replace(/\s*\n\s*/g, " "));
+      return escapedWiki(node.value.replace(/(?<!\s)\s*\n\s*/g, " "));
     case "emphasis":
       return wrapped("_", inline(node.children, place));
     case "strong":

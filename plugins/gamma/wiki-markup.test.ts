@@ -3,6 +3,7 @@ import type { Nodes } from "mdast";
 import { describe, expect, test } from "vitest";
 import { isMarked, withMarker } from "./bodies.ts";
 import { writeMarkdown } from "./markdown.ts";
+import { markdownToAdf } from "./markdown-to-adf.ts";
 import { markdownToWiki } from "./markdown-to-wiki.ts";
 import { document, settled } from "./test-documents.ts";
 import { wikiToMarkdown } from "./wiki-to-markdown.ts";
@@ -120,3 +121,9 @@ describe("Server's wiki markup", () => {
     );
   });
 });
+
+test.each([
+  ["spaces, to wiki markup", () => markdownToWiki(`a${" ".repeat(1 << 20)}b`)],
+  ["spaces, to a document", () => markdownToAdf(`a${" ".repeat(1 << 20)}b`)],
+  ["a URL that ends in points", () => wikiToMarkdown(`http://a${".".repeat(1 << 20)}b`)],
+])("%s: takes linear time", (_, convert) => expect(convert()).toBeTruthy());

@@ -130,7 +130,7 @@ const withoutLinks = (node: PhrasingContent): PhrasingContent[] => (node.type ==
 const address: Reader = (text, at) => {
   if (isWord(text[at - 1])) return null;
   const [whole] = match(/https?:\/\/[^\s|\][{}<>"\\]{1,2000}/iy, text, at) ?? [];
-  const url = whole?.replace(/[.,;:!?)*_]+$/, "");
+  const url = whole?.replace(/(?<![.,;:!?)*_])[.,;:!?)*_]+$/, "");
   return url ? linked(url, [{ type: "text", value: url }], at + url.length) : null;
 };
 

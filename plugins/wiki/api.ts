@@ -51,5 +51,5 @@ export const noSpace = (key: string): PluginError =>
 export function pageUrl(base: string | undefined, web: string, path: string | undefined): string | null {
   if (!path) return null;
   const root = base && /^https?:/i.test(base) && URL.canParse(base) ? base : web;
-  return `${root.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
+  return `${root.replace(/(?<!\/)\/+$/, "")}/${path.replace(/^\/+/, "")}`;
 }

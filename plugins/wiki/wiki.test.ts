@@ -1,5 +1,6 @@
 import { callContext, setUpPlugin, testKnowledge } from "@signalbox/sdk/testing";
 import { describe, expect, test } from "vitest";
+import { pageUrl } from "./api.ts";
 import wiki from "./index.ts";
 import { apiOf, settings, webOf } from "./settings.ts";
 import { account, FakeWiki } from "./test-wiki.ts";
@@ -81,4 +82,9 @@ test("URLs with and without a path", () => {
   expect(apiOf(of("https://acme.atlassian.net/wiki/"))).toBe("https://acme.atlassian.net/wiki/api/v2");
   expect(apiOf(of("https://wiki.example.com/confluence/", false))).toBe("https://wiki.example.com/confluence/rest/api");
   expect(webOf(of("https://wiki.example.com", false))).toBe("https://wiki.example.com");
+});
+
+test("the URL of a page takes linear time", () => {
+  const base = `https://wiki.example/${"/".repeat(1 << 20)}x`;
+  expect(pageUrl(base, "https://wiki.example", "/p")).toBe(`${base}/p`);
 });

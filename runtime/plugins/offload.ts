@@ -1,4 +1,5 @@
 import { type Capabilities, type Plugin, PluginError } from "@signalbox/sdk";
+import type { Log } from "../platform/log.ts";
 import { type Parcel, WorkerFailure, WorkerPool } from "../platform/worker-pool.ts";
 
 const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
@@ -6,22 +7,40 @@ const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 /** The capability `offload` for plugins in this process. `module`: URL of a plugin that is not built in. */
 export type OffloadFor = (plugin: Plugin, module?: string) => Capabilities["offload"];
 
-/** Worker threads for the capability `offload`, ended by `closing`. Deadlines and waits are those of `WorkerPool`, unless given. */
+/**
+ * Worker threads for the capability `offload`, ended by `closing`. Deadlines and waits are those of `WorkerPool`, unless given. The
+ * first failure of each plugin, function, code and size of input (to a power of two) is logged: plugins then use a plainer result.
+ */
 export function openOffload(
   closing: { add(close: () => Promise<void>): void },
+  log: Log,
   limits: { readonly deadlineMs?: number; readonly queueMs?: number } = {},
 ): { readonly offloadFor: OffloadFor } {
   const pool = new WorkerPool({ entry: new URL(`./offload-worker${extension}`, import.meta.url), ...limits });
   closing.add(() => pool.close());
+  const logged = new Set<string>();
+  const warn = (plugin: string, name: string, characters: number, { code, message }: PluginError) => {
+    const cause = `${plugin} ${name} ${code} ${Math.ceil(Math.log2(characters + 1))}`;
+    if (logged.has(cause)) return;
+    logged.add(cause);
+    log.warn("an offloaded function failed", { plugin, function: name, code, characters, error: message });
+  };
   const offloadFor: OffloadFor = (plugin, module = plugin.id) => {
     if (plugin.needs.includes("offload")) pool.load(module);
     return async (name, ...input) => {
       if (!Object.hasOwn(plugin.offloaded ?? {}, name))
         throw new PluginError("failed", `${plugin.id} has no offloaded function "${name}"`);
-      const result = await pool.run(module, name, parcelOf(plugin.id, name, input)).catch((error: unknown) => {
-        throw error instanceof WorkerFailure ? new PluginError(error.code, `${plugin.id}: ${error.message}`) : error;
-      });
-      return "texts" in result ? result.texts[0] : JSON.parse(result.json);
+      let characters = 0;
+      try {
+        const parcel = parcelOf(plugin.id, name, input);
+        characters = "texts" in parcel ? parcel.texts.reduce((sum, { length }) => sum + length, 0) : parcel.json.length;
+        const result = await pool.run(module, name, parcel);
+        return "texts" in result ? result.texts[0] : JSON.parse(result.json);
+      } catch (error) {
+        const failure = error instanceof WorkerFailure ? new PluginError(error.code, `${plugin.id}: ${error.message}`) : error;
+        if (failure instanceof PluginError) warn(plugin.id, name, characters, failure);
+        throw failure;
+      }
     };
   };
   return { offloadFor };

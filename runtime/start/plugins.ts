@@ -80,7 +80,7 @@ interface Hosts {
 
 /** What plugins get wherever they run: in this process, or in a sandbox. */
 function sharedBy({ config, log, database, closing }: Core, network: Network, resources: MemoryResources, hosts: Hosts) {
-  const { offloadFor } = openOffload(closing);
+  const { offloadFor } = openOffload(closing, log);
   const { hostsOf, userHostsOf } = hosts;
   const { guard, pluginGuard, fetch } = network;
   return {

@@ -1,0 +1,28 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { httpClient } from "./http-client.ts";
+
+/** The error that a client throws if the platform answers 400 with this body. */
+function errorOf(body: string): Promise<unknown> {
+  const client = httpClient({
+    ...{ platform: "beta", base: "https://beta.example", headers: {}, secrets: ["s3cret"] },
+    fetch: async () => new Response(body, { status: 400 }),
+  });
+  return client.read({ route: "GET /x", schema: z.unknown(), signal: AbortSignal.timeout(60_000) }).catch((error) => error);
+}
+
+describe("an error of the platform", () => {
+  test.each([
+    ['{"message":"no <b>"}', "beta answered 400 to /x: no <b>"],
+    ['{"errors":["a",{"b":1}],"error":"c"}', 'beta answered 400 to /x: c; ["a",{"b":1}]'],
+    ["<html><h1>Bad gateway</h1>\n<p>s3cret &amp; more</p></html>", "beta answered 400 to /x: Bad gateway [redacted] & more"],
+    ["", "beta answered 400 to /x"],
+  ])("%s", async (body, message) =>
+    expect(await errorOf(body)).toMatchObject({ code: "invalid_input", message: message.replace("to /x", "to GET /x") }),
+  );
+
+  // Work that grows with the square of the size would reach the test's timeout.
+  test.each(["<", "<a", "<a>", "<![CDATA[", "&", " ", "\n", "> <"])("1 MiB of %j is read in linear time", async (piece) =>
+    expect(await errorOf(piece.repeat((1 << 20) / piece.length))).toMatchObject({ code: "invalid_input" }),
+  );
+});
