@@ -22,3 +22,17 @@ test("a listener that fails keeps no other from hearing, here or on another repl
   await expect.poll(() => heard, { timeout: 5_000 }).toEqual(["here it", "there it"]);
   await Promise.all(buses.map((bus) => bus.close()));
 });
+
+test("a replica whose connection was lost listens again, and reads what it may have missed", { tags: ["postgres"] }, async () => {
+  const [own, other] = server?.pools ?? [];
+  if (!own || !other) throw new Error("no pools");
+  const buses = await Promise.all([own, other].map((database) => openBus(database, quiet)));
+  const heard: string[] = [];
+  buses[0]?.on("mappings", (payload) => void heard.push(`mappings ${payload}`));
+  buses[0]?.on("cancel", (payload) => void heard.push(`cancel ${payload}`));
+  await own.sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query ilike 'listen %'`;
+  await expect.poll(() => heard, { timeout: 5_000 }).toEqual(["mappings "]);
+  await buses[1]?.publish("cancel", "it");
+  await expect.poll(() => heard, { timeout: 5_000 }).toEqual(["mappings ", "cancel it"]);
+  for (const bus of buses) bus.close();
+});
