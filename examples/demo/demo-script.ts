@@ -24,7 +24,7 @@ const findings: readonly Finding[] = [
     lines: [
       "**Feasible:** yes, without a change of the public interface.",
       "**Where to look first:** the path that “{title}” describes, from the request to the first write; log both ends before changing either.",
-      "**Risk:** medium. Callers may rely on today's behaviour, so the change should stand behind a test that fails today.",
+      "**Risk:** medium. Callers may rely on today's behaviour, so start with a test that fails today.",
       "**Estimate:** one to two days, review included.",
     ],
   },

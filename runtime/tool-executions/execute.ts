@@ -34,7 +34,7 @@ export async function executeTool(
     const began = performance.now();
     const took = () => Math.round(performance.now() - began);
     try {
-      // A write goes on when its caller goes away, so that what became of it is recorded.
+      // A write continues if its caller disconnects, so that its outcome is recorded.
       const until = write ? new AbortController().signal : signal;
       const output = await runTool(tool, input, { connection, key: step.key, signal: until }, false);
       log.complete(step, { state: "succeeded", output: output ?? null, duration_ms: took() });
@@ -63,8 +63,8 @@ async function settingsFor(tool: RegisteredTool, deps: ExecuteDeps): Promise<Rec
   if (!tool.source) return {};
   const connection = await deps.connectionFor(tool.source.name);
   if (connection && connection.missing.length === 0) return connection.settings as Record<string, unknown>;
-  const lacks = connection?.missing.map((name) => `${tool.provider}_${name}`.toUpperCase()).join(", ") ?? "its settings";
-  throw problem("unavailable", `${tool.provider} is not configured; it lacks: ${lacks}.`);
+  const missing = connection?.missing.map((name) => `${tool.provider}_${name}`.toUpperCase()).join(", ") ?? "its settings";
+  throw problem("unavailable", `${tool.provider} is not configured: missing ${missing}.`);
 }
 
 /** What a failed run means for the caller. */
@@ -73,8 +73,8 @@ function toProblem(tool: RegisteredTool, error: unknown): Problem {
   const message = error instanceof Error ? error.message : String(error);
   const failure = error instanceof Failure ? error : null;
   if (code === "invalid_input") return problem("bad_request", `parameters: ${message}`, { field: "parameters", cause: error });
-  const told = `${tool.qualifiedName}: ${message}`;
-  if (code === "not_configured") return problem("unavailable", told, { cause: error });
+  const text = `${tool.qualifiedName}: ${message}`;
+  if (code === "not_configured") return problem("unavailable", text, { cause: error });
   const after = failure?.retryAfterMs;
-  return problem("bad_gateway", told, { cause: error, ...(after !== undefined && { retryAfter: after / 1000 }) });
+  return problem("bad_gateway", text, { cause: error, ...(after !== undefined && { retryAfter: after / 1000 }) });
 }

@@ -18,7 +18,7 @@ const commandMs = 1_000;
 const connectMs = 2_000;
 /** A connection that owes an answer for so long leads nowhere any more; the system itself would notice after a quarter of an hour. */
 const silentMs = 3_000;
-/** Where Redis stands when nobody says. */
+/** Default address of Redis. */
 const local = "redis://127.0.0.1:6379";
 
 /**
@@ -32,7 +32,7 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   let closing = false;
   const note = (now: boolean, error?: unknown) => {
     if (up !== now && !closing)
-      log[now ? "info" : "warn"](now ? "redis answers" : "redis is away", {
+      log[now ? "info" : "warn"](now ? "Redis is available" : "Redis is unavailable", {
         address,
         ...(error ? { error: String(error) } : {}),
       });
