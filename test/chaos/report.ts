@@ -65,6 +65,6 @@ export function spread(milliseconds: readonly (number | null)[]): string {
   if (times.length === 0) return `never (${milliseconds.length} times)`;
   const seconds = (ms: number | undefined) => `${((ms ?? 0) / 1000).toFixed(1)} s`;
   const never = milliseconds.length - times.length;
-  const median = seconds(times[Math.floor(times.length / 2)]);
+  const median = seconds(times[Math.floor((times.length - 1) / 2)]);
   return `median ${median}, longest ${seconds(times.at(-1))} (${milliseconds.length} times${never ? `, ${never} never` : ""})`;
 }
