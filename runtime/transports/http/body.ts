@@ -62,6 +62,13 @@ export async function readBody(c: HonoContext, limits: BodyLimits): Promise<Uint
 
 const late = problem("request_timeout", `The body did not arrive within ${bodyMs / 1000} seconds; send it again.`);
 
+const tooLarge = (max: number) => problem("too_large", `The body is larger than ${max} bytes.`);
+
+/** Throws `too_large` if the `Content-Length` exceeds the limit: known before anything of the body is read. */
+export function refuseLargeBody(c: HonoContext, maxBytes: number): void {
+  if (Number(c.req.header("content-length")) > maxBytes) throw tooLarge(maxBytes);
+}
+
 /** Counts the bytes of one request until it is answered, since they are held until then. */
 function holder(budget: BodyBudget | undefined, answer: HttpBindings["outgoing"] | undefined): (bytes: number) => void {
   if (!budget || !answer) return () => {};
@@ -79,13 +86,12 @@ async function collect(
   max: number,
   hold: (bytes: number) => void,
 ): Promise<Uint8Array> {
-  const tooLarge = () => problem("too_large", `The body is larger than ${max} bytes.`);
-  if (declared && Number(declared) > max) throw tooLarge();
+  if (declared && Number(declared) > max) throw tooLarge(max);
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of inTime(keptOpen(stream))) {
     size += chunk.byteLength;
-    if (size > max) throw tooLarge();
+    if (size > max) throw tooLarge(max);
     hold(chunk.byteLength);
     chunks.push(chunk);
   }

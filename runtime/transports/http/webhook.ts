@@ -8,7 +8,7 @@ import type { Networks } from "../../platform/network/networks.ts";
 import type { WebhookHead } from "../../webhooks/admit.ts";
 import type { Receiver } from "../../webhooks/receive.ts";
 import { methodNotAllowed } from "./app.ts";
-import { type BodyBudget, readBody } from "./body.ts";
+import { type BodyBudget, readBody, refuseLargeBody } from "./body.ts";
 import { bodyValue } from "./request.ts";
 
 export interface WebhookOptions {
@@ -29,6 +29,7 @@ const prefix = "/webhook/";
  */
 export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: WebhookOptions): void {
   app.post(`${prefix}*`, async (c) => {
+    refuseLargeBody(c, options.maxBytes);
     const slug = c.req.path.slice(prefix.length);
     const head = headOf(c, options.trusted);
     const { entry, needsProof } = await receiver.admit(slug, head);
