@@ -25,7 +25,7 @@ insert into audit_head (seq, hash) values (0, decode(repeat('00', 32), 'hex'));
 
 create function append_to_audit_log(entries text[]) returns void language plpgsql as $$
 declare
-  head audit_head;
+  head record;
   entry text;
   next bytea;
 begin

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 3e782f1ec5f300cf
+-- Made from e88d9e551bb7f699
 
 create extension if not exists vector;
 
@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION append_to_audit_log(entries text[])
  LANGUAGE plpgsql
 AS $function$
 declare
-  head audit_head;
+  head record;
   entry text;
   next bytea;
 begin

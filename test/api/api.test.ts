@@ -72,7 +72,7 @@ describe("agents", () => {
 
   test.each<[string, unknown, RegExp]>([
     ["no id", { ...minimal, id: undefined }, /id/],
-    ["a bad id", { ...minimal, id: "Not OK" }, /id.*\^\[a-z\]/],
+    ["a bad id", { ...minimal, id: "Not OK" }, /id.*lower-case letter/],
     ["an unknown role", { ...minimal, role_id: "ceo" }, /role_id/],
     ["an empty prompt", { ...minimal, prompt: " " }, /prompt/],
     ["a prompt that is a number", { ...minimal, prompt: 5 }, /prompt/],

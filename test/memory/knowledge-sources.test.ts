@@ -74,7 +74,7 @@ describeOnDatabases("knowledge sources", (database) => {
   test("what is not right is refused by name", async () => {
     const config = wikiConfig(wiki);
     const wrong: [Body, RegExp][] = [
-      [{ type: "gopher" }, /^type: .*"gopher"; there are: wiki/],
+      [{ type: "gopher" }, /^type: .*"gopher"\. Available: wiki/],
       [{ type: undefined }, /^type: is required/],
       [{ name: " " }, /^name: /],
       [{ config: undefined }, /^config: is required/],
@@ -146,7 +146,7 @@ describeOnDatabases("knowledge sources", (database) => {
     wiki.heal();
     const config = { ...wikiConfig(wiki), space_keys: ["DOCS", "SECRET"] };
     expect((await service.put(path(id), { config })).status).toBe(200);
-    expect(await synced(service, id)).toMatchObject({ status: "failed", error: expect.stringContaining('no space "SECRET"') });
+    expect(await synced(service, id)).toMatchObject({ status: "failed", error: expect.stringContaining('space "SECRET"') });
     expect((await service.get<Body>(path(id))).body.last_synced_at).toBeNull();
     const { body: jobs, headers } = await service.get<Job[]>(`${path(id)}/jobs?limit=1`);
     expect([jobs.length, jobs[0]?.status, headers.get("x-total-count")]).toEqual([1, "failed", "2"]);
