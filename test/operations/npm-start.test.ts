@@ -32,6 +32,6 @@ test.each([
   await eventually(gone, { timeout: 10_000 });
   const { code } = await npm.ended;
   if (signal !== "SIGKILL") expect(code).toBe(0);
-  expect(npm.logs()).toContain(signal === "SIGKILL" ? "was killed: the service ends, too" : `"signal":"${signal}"`);
+  expect(npm.logs()).toContain(signal === "SIGKILL" ? "was killed; exiting" : `"signal":"${signal}"`);
   await rm(folder, { recursive: true, force: true });
 });
