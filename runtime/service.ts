@@ -90,5 +90,6 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
     ready: async () => (await partsDown(needed)).length === 0,
   });
   closing.add(() => server.close());
+  queue?.begin();
   return { ...server, hasten: core.database.hasten };
 }

@@ -25,6 +25,8 @@ export interface QueueOptions extends Omit<AttemptDeps, "write"> {
 }
 
 export interface ExecutionQueue {
+  /** Starts to claim. Called once the service serves: a start is too busy to renew leases in time. */
+  begin(): void;
   /** Executions wait: claim now. */
   wake(): void;
   /**
@@ -41,7 +43,7 @@ const shortestSleepMs = 20;
 /** Part of a stop that is kept for releasing what did not end. */
 const releaseMs = 3_000;
 
-/** Claims executions and runs them, under leases that other replicas respect. */
+/** Claims executions and runs them, under leases that other replicas respect. It claims nothing before `begin`. */
 export async function startQueue(options: QueueOptions): Promise<ExecutionQueue> {
   await releaseExpired(options.sql, options.onlyProcess);
   return new LeasedQueue(options);
@@ -68,8 +70,8 @@ class LeasedQueue implements ExecutionQueue {
   readonly #interrupted = new Map<string, Interrupted>();
   readonly #stopping = new AbortController();
   readonly #stopped = new AbortController();
-  readonly #claiming: Promise<void>;
-  readonly #renewing: Promise<void>;
+  #claiming: Promise<void> = Promise.resolve();
+  #renewing: Promise<void> = Promise.resolve();
   #woken = true;
   #endSleep = () => {};
 
@@ -84,6 +86,9 @@ class LeasedQueue implements ExecutionQueue {
     this.#deps = { ...options, write };
     options.bus.on("queue", () => this.wake());
     options.bus.on("cancel", (id) => this.#held.get(id)?.lease.lose("cancelled"));
+  }
+
+  begin(): void {
     this.#claiming = this.#claimUntilStopped();
     this.#renewing = this.#renewUntilStopped();
   }
