@@ -231,7 +231,7 @@ export interface Config extends Parsed {
   readonly pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Variables that begin with `PLUGIN_` and are not read, because they lack the two underscores. */
   readonly unreadPluginVariables: readonly string[];
-  /** Standard error is a terminal, and nobody set NO_COLOR or CI. */
+  /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */
   readonly terminal: boolean;
   /** `npm start` started it, and is its parent. */
   readonly startedByNpm: boolean;
@@ -265,7 +265,7 @@ export function readConfig(environment: Environment = process.env, file = ".env"
 export const readClientConfig = (environment: Environment = process.env, file = ".env"): z.output<typeof clientSchema> =>
   parse(clientSchema, readEnvironment(environment, file));
 
-/** Whether somebody said which service the command line asks. */
+/** Whether the caller named the service that the command line asks. */
 export const isServiceNamed = (environment: Environment = process.env, file = ".env"): boolean =>
   readEnvironment(environment, file).SIGNALBOX_URL !== undefined;
 

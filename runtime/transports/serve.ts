@@ -126,7 +126,7 @@ export async function serve(serving: ServeOptions) {
   return { port, grpcPort: grpc.port, close };
 }
 
-/** Printable and short, so that it can stand in logs. */
+/** Printable and short, so that logs can contain it. */
 const requestIdOf = ({ headers }: Request) => /^[\w.:-]{1,100}$/.exec(headers.get("x-request-id") ?? "")?.[0];
 
 /** No answer is read as another type than it says, or shown in a frame. */

@@ -101,7 +101,7 @@ export class ConnectionPool {
   #wait<T>(until: number, exclusive: boolean, use: (connection: Connection) => T | PromiseLike<T>): Promise<T> {
     if (this.#closed) return Promise.reject(this.#closed);
     return new Promise((done, fail) => {
-      // Handed over in one go: nobody else may be given it in between.
+      // Handed over synchronously, so that no other caller gets it in between.
       this.#waiting.push({ until, exclusive, before: this.#attempts - 1, fail, take: (connection) => done(use(connection)) });
       this.#grow();
       this.#serve();

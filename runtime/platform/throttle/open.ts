@@ -5,7 +5,7 @@ import { deleteOldPaces, holdStarts, takeStart } from "./queries.ts";
 import { redisPace } from "./redis-pace.ts";
 
 /**
- * The capability `pace`: in Redis where it is connected, in the database while it is away or absent. An embedded database
+ * The capability `pace`: in Redis where it is connected, in the database while Redis is unavailable or not configured. An embedded database
  * has one process, whose memory does.
  */
 export function openPace({ sql, kind }: Pick<Database, "sql" | "kind">, redis: RedisAccess | null, log: Log): SharedThrottle {

@@ -23,7 +23,7 @@ export async function checkAlive(child: Child, peer: Peer, ms: number): Promise<
   // A refusal is an answer too, and a process that ended need not be ended.
   peer.request("ping", {}, { deadlineMs: 2 * ms }).then(hear, hear);
   await pause(ms, undefined, { ref: false });
-  // The answer may stand behind a long message that is being measured.
+  // The answer may be queued behind a long message that is being measured.
   if (!heard) await peer.idle();
   // If this process was busy itself, the answer may have arrived and only has to be read.
   if (!heard) await nextTurn();
