@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { prose, seedResult, slug, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
+import { policy } from "./policy.ts";
 
 export const roles = ["pm", "ta", "qa", "dev", "hub"] as const;
 export const trustLevels = ["default", "trusted", "privileged"] as const;
@@ -28,6 +29,7 @@ const persona = {
     .describe(
       "Tools that the agent may call, by qualified name or `provider.*`. Default: the tools of the event's source and of all providers that are not sources.",
     ),
+  policy: policy.describe("Limits of the agent. They narrow those of the settings and of the project."),
   trust_level: trustLevel.describe("Rate limit of the agent on the gRPC gateway. Default: `default`."),
 };
 
@@ -58,6 +60,7 @@ export const agent = z
 const lists = {
   responsibilities: persona.responsibilities.default([]),
   constraints: persona.constraints.default([]),
+  policy: persona.policy.default({}),
   trust_level: persona.trust_level.default("default"),
   auth_enabled: secret.auth_enabled.default(false),
   auth_secret: secret.auth_secret.optional(),

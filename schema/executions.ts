@@ -2,7 +2,7 @@ import { z } from "zod";
 import { rowId, slug, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
-export const executionStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
+export const executionStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
 export const executionState = z.enum(executionStates).meta({ id: "TaskExecutionState" });
 
 /** One execution of one task for one event. */
@@ -20,6 +20,15 @@ export const execution = z
     canonical_trigger: z.string(),
     subject: z.string().nullable().describe("Issue or pull request of the event, for example alpha:octo/repo#12."),
     state: executionState,
+    held_reason: z
+      .string()
+      .nullable()
+      .describe("Why the execution is held: the limit that it would exceed, and where the limit is set."),
+    held_until: timestamp.nullable().describe("When a held execution is queued again; null if it waits for a release."),
+    waiting_for: z
+      .string()
+      .nullable()
+      .describe("The connection, budget, approval or agent that the execution waits for, in words."),
     attempts: z.int().describe("How many times a worker has started the execution."),
     result: z.string().nullable().describe("Final answer of the agent, in Markdown."),
     result_url: z.string().nullable().describe("URL of the posted comment."),

@@ -3,6 +3,7 @@ import { agent } from "./agents.ts";
 import { canonicalTrigger, prose, rowId, source, text, timestamp } from "./common.ts";
 import { execution } from "./executions.ts";
 import { operation, pageOf, paging } from "./operation.ts";
+import { policy } from "./policy.ts";
 import { task } from "./tasks.ts";
 
 const members = {
@@ -12,8 +13,12 @@ const members = {
   source_project_id: text(500).describe("Id of the project at the platform, for example octo/app."),
 };
 
+const limits = policy.describe("Limits of the project. They narrow those of the settings.");
+
 /** A project at one of the platforms. Events about the project carry its id. */
-export const project = z.object({ id: rowId, ...members, created_at: timestamp, updated_at: timestamp }).meta({ id: "Project" });
+export const project = z
+  .object({ id: rowId, ...members, policy: limits, created_at: timestamp, updated_at: timestamp })
+  .meta({ id: "Project" });
 
 /** A memory in a project's workflow context. */
 const projectMemory = z.object({
@@ -65,7 +70,7 @@ export const create = operation({
   rpc: "ProjectService.CreateProject",
   summary: "Create a project",
   description: "New events about the project carry its id.",
-  input: z.object(members),
+  input: z.object({ ...members, policy: limits.default({}) }),
   output: project,
   status: 201,
   problems: ["conflict"],
@@ -76,7 +81,10 @@ export const update = operation({
   rpc: "ProjectService.UpdateProject",
   summary: "Update a project",
   description: "Members that are not sent keep their values.",
-  input: z.object(members).partial().extend({ id: rowId }),
+  input: z
+    .object({ ...members, policy: limits })
+    .partial()
+    .extend({ id: rowId }),
   output: project,
   problems: ["not_found", "conflict"],
 });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { timestamp } from "./common.ts";
 import { executionState } from "./executions.ts";
 import { operation, pageOf, paging } from "./operation.ts";
+import { author } from "./policy.ts";
 
 export const outcome = z.enum(["dispatched", "discarded"]).meta({ id: "EventOutcome" });
 
@@ -14,12 +15,14 @@ export const webhookEvent = z
     event_name: z.string().nullable(),
     action: z.string().nullable(),
     actor: z.string().nullable(),
+    author: author.nullable().describe("Who caused the event, as far as the platform tells; null if it tells nothing."),
     subject: z.string().nullable(),
     canonical_triggers: z.array(z.string()),
     outcome,
     reason: z.string().nullable().describe("Why the event was discarded; null if it was dispatched."),
     replay_of: z.uuid().nullable().describe("Event that this one replays; null if it is not a replay."),
     polled: z.boolean().describe("Whether the event came from a poll instead of a webhook."),
+    occurred_at: timestamp.nullable().describe("When the event happened at the platform; null if the platform does not tell."),
     received_at: timestamp,
   })
   .meta({ id: "WebhookEvent" });

@@ -52,6 +52,17 @@ export interface Subject {
   readonly issue: string;
 }
 
+/** Who caused an event. What the platform does not tell is `unknown` or `null`. */
+export interface EventAuthor {
+  /** Account id at the platform. */
+  readonly id: string | null;
+  /** Login, or the display name where the platform has no logins. */
+  readonly name: string | null;
+  readonly kind: "human" | "bot" | "app" | "unknown";
+  /** What the author is in the project of the event. */
+  readonly standing: "owner" | "member" | "collaborator" | "contributor" | "none" | "unknown";
+}
+
 /** An event of a platform, in the form that all sources share. */
 export interface SourceEvent {
   /** Id that the platform assigns to the delivery; a redelivery has the same id. `null` if the platform sends none. */
@@ -78,6 +89,20 @@ export interface SourceEvent {
    * by `delivery_id` only. `null` or absent if the source cannot identify the change.
    */
   readonly change_key?: string | null;
+  /** Who caused the event. `null` or absent if the platform tells nothing about it. */
+  readonly author?: EventAuthor | null;
+  /** Id of the webhook at the platform that delivered the event: two hooks may deliver one change. */
+  readonly hook_id?: string | null;
+  /** Whether the event tells of a state that a later event replaces: edited, labelled, moved, synchronised. Default: `false`. */
+  readonly snapshot?: boolean;
+  /** Whether the event is about something that not everybody who can see the project can see, for example an internal note. */
+  readonly private?: boolean;
+  /** What changed, one line for each change, for example `status: To Do → Done`. */
+  readonly changes?: readonly string[];
+  /** Id of the comment that the event is about; `null` or absent if it is not about one. */
+  readonly comment?: string | null;
+  /** What the answer goes to, where it is not the issue itself. The source gets it back in `NewComment.thread`. */
+  readonly thread?: string | null;
 }
 
 /** Context of one call to a plugin. */
@@ -95,6 +120,18 @@ export interface NewComment {
   readonly subject: Subject;
   /** Markdown. */
   readonly body: string;
+  /** Post where only those can read it who can read internal comments. A source that cannot do that throws `unsupported`. */
+  readonly private?: boolean;
+  /** `thread` of the event that the comment answers. */
+  readonly thread?: string | null;
+}
+
+/** A sign that an agent works on an issue: it has begun, has answered, or has failed. */
+export type Reaction = "working" | "done" | "failed";
+/** What a reaction is put on: the comment that triggered the run, or the issue itself where `comment` is `null`. */
+export interface ReactionTarget {
+  readonly subject: Subject;
+  readonly comment: string | null;
 }
 
 /** A comment that exists at the tracker: its id, and the URL where people read it. */
@@ -143,6 +180,10 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   findAll?(post: NewComment, call: CallContext<z.output<Settings>>): Promise<readonly PostedComment[]>;
   /** Deletes a comment that `findAll` returned. Succeeds where the comment no longer exists. */
   retract?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<void>;
+  /** Replaces the reaction of this account on an issue or comment; `null` removes it. Omit it if the platform has no reactions. */
+  react?(target: ReactionTarget, reaction: Reaction | null, call: CallContext<z.output<Settings>>): Promise<void>;
+  /** Replaces the text of a comment that `deliver` posted with the same `call.key`. */
+  update?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
   /** Returns the changes in a project since `cursor`, or since `since` (ISO 8601) if `cursor` is `null`, as webhooks would deliver them. */
   poll?(
     from: { project: string; since: string; cursor: string | null },

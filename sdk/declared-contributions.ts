@@ -48,7 +48,7 @@ export const builtSource = z.strictObject({
   required: z.array(z.string().max(100)).max(100),
   signature: signatureScheme.optional(),
   /** The optional functions that the source implements. */
-  has: z.array(z.enum(["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract"])).default([]),
+  has: z.array(z.enum(["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract", "react", "update"])).default([]),
 });
 /** A knowledge connector in a built manifest. `config` is the schema of one knowledge source's settings. */
 export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });

@@ -46,7 +46,7 @@ const seed = handle(agents.seed, async (_, { sql }) => {
   let created = 0;
   for (const agent of defaultAgents) {
     const row = { ...agent, responsibilities: [...agent.responsibilities], constraints: [...agent.constraints] };
-    if (await insertAgent(sql, { ...row, trust_level: "default", auth_enabled: false })) created++;
+    if (await insertAgent(sql, { ...row, policy: {}, trust_level: "default", auth_enabled: false })) created++;
   }
   return { created, skipped: defaultAgents.length - created };
 });

@@ -8,7 +8,7 @@ type Stored = Omit<z.output<(typeof create)["input"]>, "auth_secret"> & { auth_s
 
 const columns = (sql: Queryable) => sql`
   id, name, role_id, description, prompt, context, identity, responsibilities, constraints, communication_style,
-  model, temperature, allowed_tools, trust_level, auth_enabled, created_at, updated_at,
+  model, temperature, allowed_tools, policy, trust_level, auth_enabled, created_at, updated_at,
   (select coalesce(array_agg(c.capability order by c.id), '{}') from agent_capabilities c where c.agent_id = agents.id) as capabilities`;
 
 export async function listAgents(

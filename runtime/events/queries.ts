@@ -1,5 +1,7 @@
+import type { executionState } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
 import type { list } from "@signalbox/schema/webhooks";
+import type { z } from "zod";
 import type { Queryable } from "../platform/database/client.ts";
 
 export type WebhookEvent = Output<typeof list>["items"][number];
@@ -11,7 +13,7 @@ export interface EventFilter {
 }
 
 const columns = (sql: Queryable) => sql`
-  id, source, slug, delivery_id, event_name, action, actor, subject, canonical_triggers, outcome, reason, replay_of, polled, received_at`;
+  id, source, slug, delivery_id, event_name, action, actor, author, subject, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at`;
 
 export async function listEvents(sql: Queryable, filter: EventFilter): Promise<{ items: WebhookEvent[]; total: number }> {
   const where = sql`
@@ -34,7 +36,7 @@ export async function findEvent(sql: Queryable, id: string): Promise<KeptEvent |
   return event;
 }
 
-type ExecutionState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
+type ExecutionState = z.output<typeof executionState>;
 export const listExecutionsOfEvent = (
   sql: Queryable,
   eventId: string,

@@ -16,7 +16,7 @@ export interface ExecutionFilter {
 }
 
 const columns = (sql: Queryable) => sql`
-  id, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, attempts, result, result_url, error,
+  id, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, waiting_for, attempts, result, result_url, error,
   prompt_tokens, completion_tokens, tool_calls, created_at, started_at, finished_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
 

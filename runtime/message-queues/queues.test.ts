@@ -66,7 +66,20 @@ async function event(issue: number, task_id = "triage"): Promise<{ event: string
       canonical_triggers: ["issue.created"],
       outcome: "dispatched" as const,
     },
-    ...{ reason: null, replay_of: null, polled: false, headers: "{}", body: Buffer.from('{"secret":1}') },
+    ...{
+      reason: null,
+      replay_of: null,
+      polled: false,
+      author: null,
+      occurred_at: null,
+      hook_id: null,
+      snapshot: false,
+      private: false,
+      comment: null,
+      thread: null,
+      headers: "{}",
+      body: Buffer.from('{"secret":1}'),
+    },
   };
   const executions = [{ id: execution, task_id, canonical_trigger: "issue.created" }];
   await insertArrivals(door.sql, [{ event: row, project: "octo/app", issue: String(issue), content: "text", executions }]);
@@ -102,6 +115,13 @@ describe("the queue of the database", () => {
         action: "opened",
         canonical_triggers: ["issue.created"],
         polled: false,
+        author: null,
+        occurred_at: null,
+        hook_id: null,
+        snapshot: false,
+        private: false,
+        comment: null,
+        thread: null,
       },
     });
     expect(listed.body[2]).toMatchObject({

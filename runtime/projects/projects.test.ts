@@ -73,7 +73,20 @@ async function event(project: string, task_id: string) {
   const row = {
     ...{ id, source: "alpha", slug: "alpha", delivery_id: id, change_key: null, event_name: "issues", action: "opened" },
     ...{ actor: null, subject: `alpha:${project}#1`, canonical_triggers: ["issue.created"], outcome: "dispatched" as const },
-    ...{ reason: null, replay_of: null, polled: false, headers: "{}", body: Buffer.from("{}") },
+    ...{
+      reason: null,
+      replay_of: null,
+      polled: false,
+      author: null,
+      occurred_at: null,
+      hook_id: null,
+      snapshot: false,
+      private: false,
+      comment: null,
+      thread: null,
+      headers: "{}",
+      body: Buffer.from("{}"),
+    },
   };
   const executions = [{ id: newId(), task_id, canonical_trigger: "issue.created" }];
   await insertArrivals(door.sql, [{ event: row, project, issue: "1", content: "text", executions }]);

@@ -6,7 +6,7 @@ export type WorkflowContext = Output<typeof getWorkflowContext>;
 export type Project = Output<typeof create>;
 type Triggered = { canonical_trigger: string; task_ids: string[] };
 
-const columns = (sql: Queryable) => sql`id, name, description, source, source_project_id, created_at, updated_at`;
+const columns = (sql: Queryable) => sql`id, name, description, source, source_project_id, policy, created_at, updated_at`;
 
 export async function listProjects(
   sql: Queryable,

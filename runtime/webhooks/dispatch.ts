@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { receipt } from "@signalbox/schema/webhooks";
-import type { SourceEvent } from "@signalbox/sdk";
+import type { EventAuthor, SourceEvent } from "@signalbox/sdk";
 import type { z } from "zod";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
@@ -188,9 +188,27 @@ function rowOf(
     reason: text(reason),
     replay_of: replayOf ?? null,
     polled,
+    author: event.author ? authorOf(event.author) : null,
+    occurred_at: instant(event.occurred_at),
+    hook_id: text(event.hook_id ?? null),
+    snapshot: event.snapshot ?? false,
+    private: event.private ?? false,
+    comment: text(event.comment ?? null),
+    thread: text(event.thread ?? null),
     headers: JSON.stringify(headers),
     body,
   };
+}
+
+function authorOf({ id, name, kind, standing }: EventAuthor): EventAuthor {
+  const text = (value: string | null) => value && storableText(value).slice(0, 500);
+  return { id: text(id), name: text(name), kind, standing };
+}
+
+/** ISO 8601 in UTC; `null` for what is no time that the database can store. */
+function instant(text: string | null): string | null {
+  const ms = text === null ? Number.NaN : Date.parse(text);
+  return ms >= 0 && ms < 253_402_300_800_000 ? new Date(ms).toISOString() : null;
 }
 
 function receiptOf({ event, executions }: Arrival): Receipt {

@@ -9,7 +9,19 @@ const arrival = (change_key: string, polled: boolean, slug = "alpha"): Arrival =
   event: {
     ...{ id: newId(), source: "alpha", slug, delivery_id: `d${++deliveries}`, change_key, polled },
     ...{ event_name: "issues", action: "opened", actor: null, subject: null, canonical_triggers: [], outcome: "discarded" },
-    ...{ reason: "test", replay_of: null, headers: "{}", body: new Uint8Array([123, 125]) },
+    ...{
+      reason: "test",
+      replay_of: null,
+      author: null,
+      occurred_at: null,
+      hook_id: null,
+      snapshot: false,
+      private: false,
+      comment: null,
+      thread: null,
+      headers: "{}",
+      body: new Uint8Array([123, 125]),
+    },
   },
   ...{ project: null, issue: null, content: "", executions: [] },
 });

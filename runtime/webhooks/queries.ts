@@ -1,3 +1,4 @@
+import type { EventAuthor } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
 
 export interface NewExecution {
@@ -22,6 +23,13 @@ export interface NewEvent {
   readonly reason: string | null;
   readonly replay_of: string | null;
   readonly polled: boolean;
+  readonly author: EventAuthor | null;
+  readonly occurred_at: string | null;
+  readonly hook_id: string | null;
+  readonly snapshot: boolean;
+  readonly private: boolean;
+  readonly comment: string | null;
+  readonly thread: string | null;
   /** JSON of the headers that `parse` may need again. */
   readonly headers: string;
   /** JSON, and so UTF-8 without NUL characters. */
@@ -77,12 +85,13 @@ export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[
   const rows = await sql<{ id: string }[]>`
     with ${copies} stored as (
       insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
-        outcome, reason, replay_of, polled, headers, body)
+        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, headers, body)
       select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
-        outcome, reason, replay_of, polled, headers, substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes)
+        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, headers, substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes)
       from json_to_recordset(${JSON.stringify(events)}::text::json) as x (id uuid, source text, slug text, delivery_id text,
         change_key text, event_name text, action text, actor text, subject text, canonical_triggers text[], outcome text, reason text,
-        replay_of uuid, polled boolean, headers text, body_at int, body_bytes int)
+        replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
+        comment text, thread text, headers text, body_at int, body_bytes int)
       ${isNew}
       on conflict do nothing returning id
     ), fired as (

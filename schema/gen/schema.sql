@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from e88d9e551bb7f699
+-- Made from 715946e627b2a87b
 
 create extension if not exists vector;
 
@@ -116,6 +116,7 @@ create table agents (
   last_used_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  policy jsonb default '{}'::jsonb not null,
   constraint agents_pkey PRIMARY KEY (id)
 );
 
@@ -415,6 +416,7 @@ create table projects (
   source_project_id text not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  policy jsonb default '{}'::jsonb not null,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_source_source_project_id_key UNIQUE (source, source_project_id)
 );
@@ -487,6 +489,9 @@ create table task_executions (
   handovers integer default 0 not null,
   stream_id uuid,
   death_leases text[] default '{}'::text[] not null,
+  held_reason text,
+  held_until timestamp(3) with time zone,
+  waiting_for text,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );
@@ -595,6 +600,13 @@ create table webhook_events (
   body bytea not null,
   received_at timestamp(3) with time zone default now() not null,
   polled boolean default false not null,
+  author jsonb,
+  occurred_at timestamp(3) with time zone,
+  hook_id text,
+  snapshot boolean default false not null,
+  private boolean default false not null,
+  comment text,
+  thread text,
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_key) WHERE (change_key IS NOT NULL);

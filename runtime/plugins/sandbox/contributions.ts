@@ -111,6 +111,14 @@ function source(name: string, described: DeclaredContributions["sources"][string
       retract: (post: unknown, comment: unknown, use: AnyCall) =>
         ask(call, target("retract"), shapes.nothing, [post, comment], callOf(use, mask)),
     }),
+    ...(has.includes("react") && {
+      react: (subject: unknown, reaction: unknown, use: AnyCall) =>
+        ask(call, target("react"), shapes.nothing, [subject, reaction], callOf(use, mask)),
+    }),
+    ...(has.includes("update") && {
+      update: (post: unknown, comment: unknown, use: AnyCall) =>
+        ask(call, target("update"), shapes.posted, [post, comment], callOf(use, mask)),
+    }),
     ...(has.includes("poll") && { poll: asked("poll", shapes.polled) }),
     ...(has.includes("createIssue") && { createIssue: asked("createIssue", shapes.madeIssue) }),
     ...(has.includes("projectId") && { projectId: asked("projectId", shapes.projectId) }),

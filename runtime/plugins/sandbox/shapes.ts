@@ -1,3 +1,4 @@
+import { author } from "@signalbox/schema/policy";
 import type { Json } from "@signalbox/sdk";
 import { z } from "zod";
 
@@ -19,6 +20,13 @@ export const sourceEvent = z.object({
   occurred_at: short.nullable(),
   missing_field: short.nullable(),
   change_key: short.nullish(),
+  author: author.extend({ id: short.nullable(), name: short.nullable() }).nullish(),
+  hook_id: short.nullish(),
+  snapshot: z.boolean().optional(),
+  private: z.boolean().optional(),
+  changes: z.array(z.string().max(10_000)).max(1_000).optional(),
+  comment: short.nullish(),
+  thread: short.nullish(),
 });
 export const account = z.string().max(500).nullable();
 export const posted = z.object({ id: short, url: short });

@@ -122,7 +122,7 @@ const describeTool = ({ about, category, effect, idempotent, find, input, output
 const describeSource = (source: Target) => ({
   ...{ about: source.about, secrets: source.secrets, required: source.required, signature: source.signature },
   connection: schemaOf(source.connection as Schema),
-  has: ["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract"].filter(
+  has: ["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract", "react", "update"].filter(
     (name) => typeof source[name] === "function",
   ),
 });
