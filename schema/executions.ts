@@ -32,7 +32,7 @@ export const execution = z
     attempts: z.int().describe("How many times a worker has started the execution."),
     result: z.string().nullable().describe("Final answer of the agent, in Markdown."),
     result_url: z.string().nullable().describe("URL of the posted comment."),
-    error: z.string().nullable().describe("Why the execution failed or is being retried."),
+    error: z.string().nullable().describe("Why the execution failed, is being retried, or could not post its answer."),
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     tool_calls: z.int().describe("Number of tool calls."),

@@ -113,6 +113,11 @@ export interface CallContext<Settings = Record<string, unknown>> {
   readonly connection: Settings;
   /** Idempotency key: the same for every retry of this call, unique among all calls. Store it with everything that is written. */
   readonly key: string;
+  /**
+   * The run is about something private (`SourceEvent.private`): what a tool writes must be readable only by those who can read
+   * internal comments. Set for tools with `keeps_private` only; the host calls no other tool that writes in such a run.
+   */
+  readonly private?: boolean;
 }
 
 /** A comment to post on an issue. */
@@ -124,6 +129,42 @@ export interface NewComment {
   readonly private?: boolean;
   /** `thread` of the event that the comment answers. */
   readonly thread?: string | null;
+}
+
+/** The account whose standing `Source.standing` looks up. */
+export interface StandingQuery {
+  /** `project` of the event's subject. */
+  readonly project: string;
+  readonly author: EventAuthor;
+}
+
+/** What the platform's webhook has to deliver. */
+export interface WantedWebhook {
+  /** Project whose webhook it is, as in `Subject.project`; `null`: the webhook of the whole account, where the platform has such. */
+  readonly project: string | null;
+  /** URL that the webhook must lead to. */
+  readonly url: string;
+  /** The events that mappings name. */
+  readonly events: readonly { readonly event_name: string; readonly action: string | null }[];
+  /** Creates the webhook, or adds the missing events to it, if the account may. `false`: nothing is changed. */
+  readonly apply: boolean;
+}
+/** What the platform's webhook is configured for, in the platform's own names. */
+export interface WebhookReport {
+  /** Id of the webhook at the platform; `null` if none leads to the URL. */
+  readonly id: string | null;
+  /** Whether the platform delivers by it: it is not disabled. */
+  readonly active: boolean;
+  /** The events that it delivers. */
+  readonly configured: readonly string[];
+  /** Events that mappings need and that it does not deliver. */
+  readonly missing: readonly string[];
+  /** Names of mapped events that no webhook of the platform delivers. */
+  readonly unknown: readonly string[];
+  /** What `apply` changed. */
+  readonly changed: "created" | "updated" | null;
+  /** Anything else that is wrong with the webhook, one sentence each, for example that it sends no secret. */
+  readonly notes: readonly string[];
 }
 
 /** A sign that an agent works on an issue: it has begun, has answered, or has failed. */
@@ -198,6 +239,16 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   projectId?(name: string, call: CallContext<z.output<Settings>>): Promise<string>;
   /** Closes an issue that `createIssue` created. */
   closeIssue?(issue: { project: string; key: string }, call: CallContext<z.output<Settings>>): Promise<void>;
+  /**
+   * What an account is in a project, for events whose payload does not tell. The host caches the answer and never calls it
+   * while a webhook waits for its answer. `unknown` if the credential may not read it.
+   */
+  standing?(query: StandingQuery, call: CallContext<z.output<Settings>>): Promise<EventAuthor["standing"]>;
+  /**
+   * Compares the platform's webhook that leads to the URL with the events that mappings name; with `apply`, creates it or adds
+   * what is missing. The webhook's secret is that of the connection. Throws `unauthorized` if the credential may not read webhooks.
+   */
+  checkWebhook?(wanted: WantedWebhook, call: CallContext<z.output<Settings>>): Promise<WebhookReport>;
 }
 
 export type ToolEffect = "read" | "write";
@@ -210,6 +261,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends z.ZodType =
   readonly effect: ToolEffect;
   /** Whether a write can be repeated without further effect, for example one that sets a description. Default: `false`. */
   readonly idempotent?: boolean;
+  /** For a write: with `call.private` it writes where only those can read it who can read internal comments, or throws `unsupported`. */
+  readonly keeps_private?: boolean;
   readonly input: I;
   readonly output: O;
   run(input: z.output<I>, call: CallContext<Settings>): MaybePromise<z.input<O>>;

@@ -25,6 +25,8 @@ export const builtTool = z.strictObject({
   idempotent: z.boolean().default(false),
   /** Whether the tool implements `find`. */
   find: z.boolean().default(false),
+  /** Whether it writes privately in a run about something private. See `Tool.keeps_private`. */
+  keeps_private: z.boolean().default(false),
   input: objectSchema,
   output: anySchema,
 });
@@ -48,7 +50,14 @@ export const builtSource = z.strictObject({
   required: z.array(z.string().max(100)).max(100),
   signature: signatureScheme.optional(),
   /** The optional functions that the source implements. */
-  has: z.array(z.enum(["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract", "react", "update"])).default([]),
+  has: z
+    .array(
+      z.enum([
+        ...(["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract"] as const),
+        ...(["react", "update", "standing", "checkWebhook"] as const),
+      ]),
+    )
+    .default([]),
 });
 /** A knowledge connector in a built manifest. `config` is the schema of one knowledge source's settings. */
 export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });

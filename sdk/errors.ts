@@ -8,6 +8,7 @@ export const pluginErrorCodes = [
   "rate_limited",
   "unavailable",
   "timeout",
+  "unsupported",
   "failed",
 ] as const;
 export type PluginErrorCode = (typeof pluginErrorCodes)[number];

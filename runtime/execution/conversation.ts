@@ -40,6 +40,8 @@ export interface Conversation {
   readonly limits?: AttemptLimits;
   /** The `project` of a tool call where the tool takes one and the model names none. */
   readonly project: string | null;
+  /** It is about something that not everybody who can see the project can see. */
+  readonly private?: boolean;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
   /** A transient failure of a tool ends the attempt, because it will be retried. Otherwise the model gets the error. */
   readonly resumable: boolean;

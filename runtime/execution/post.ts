@@ -1,14 +1,35 @@
 import type { PostedComment } from "@signalbox/sdk";
 import { reconcile } from "../platform/reconcile.ts";
-import { longestRetryMs } from "../platform/retry.ts";
+import { Failure, longestRetryMs } from "../platform/retry.ts";
+import type { Claimed } from "./queries.ts";
 import type { Run, RunDeps } from "./run.ts";
 import { runWrite } from "./write-step.ts";
 
 /** Timeout of one call of a source's `deliver` or `find`. */
 const callMs = 90_000;
 
+/** Where an answer is; without an address, `error` may say why it was not posted. */
+export interface Posted {
+  readonly url: string | null;
+  readonly error: string | null;
+}
+export const nowhere: Posted = { url: null, error: null };
+
+/** What is stored of a post, so that it is looked for where it was made: the text, and its place where that is not the issue. */
+export interface PostInput {
+  readonly body: string;
+  readonly private?: true;
+  readonly thread?: string;
+}
+const inputOf = ({ place }: Claimed, body: string): PostInput => ({
+  body,
+  ...(place?.private && { private: true }),
+  ...(place?.thread && { thread: place.thread }),
+});
+
 /**
- * Posts the final answer to the issue, once. Returns its address, or `null` where there is nothing to post. Like a tool's
+ * Posts the final answer, once: to the issue, or to the thread of it that the event names, and privately where the event is
+ * private. A source that cannot do that posts nothing. Like a tool's
  * write it is stored as started before it is sent, and looked for before it is repeated.
  */
 export async function postAnswer(
@@ -16,12 +37,12 @@ export async function postAnswer(
   agentId: string | null,
   body: string,
   deps: RunDeps,
-): Promise<string | null> {
+): Promise<Posted> {
   const { project, issue } = execution;
   signal.throwIfAborted();
-  if (project === null || issue === null) return null;
+  if (project === null || issue === null) return nowhere;
   const before = transcript.steps.find((step) => step.kind === "post" && step.state !== "failed");
-  if (before && before.state !== "started") return (before.output as PostedComment | null)?.url ?? null;
+  if (before && before.state !== "started") return { url: (before.output as PostedComment | null)?.url ?? null, error: null };
   const connection = await deps.connectionFor(execution.source, execution, agentId);
   if (!connection && !before) {
     // The source comes from a webhook mapping: there is no tracker behind it.
@@ -29,24 +50,24 @@ export async function postAnswer(
       execution: execution.id,
       source: execution.source,
     });
-    return null;
+    return nowhere;
   }
-  const step =
-    before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input: { body } });
+  const input = (before?.input as PostInput | null) ?? inputOf(execution, body);
+  const step = before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input });
   if (!deps.trackerUpdates || !connection || connection.missing.length > 0) {
     const reason = `nothing was posted: ${execution.source} is not configured (missing ${connection?.missing.join(", ") ?? "plugin"})`;
     if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution: execution.id, reason });
     transcript.complete(step, deps.trackerUpdates ? { state: "failed", error: reason } : { state: "dry_run" });
-    return null;
+    return deps.trackerUpdates ? { url: null, error: reason } : nowhere;
   }
   const key = `${execution.id}.${step.seq}`;
   step.key = key;
   const { source } = connection.source;
   const began = performance.now();
-  const post = { subject: { project, issue }, body };
+  const post = { subject: { project, issue }, ...input };
   limits.lease.progress(longestRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
   const write = { step, log: transcript, resumed: before !== undefined, patch: { agent_id: agentId } };
-  const posted = await runWrite(write, limits, (until) => {
+  const sent = runWrite(write, limits, (until) => {
     const call = () => ({ signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
     return reconcile<PostedComment>(
       () => source.find(post, call()),
@@ -55,6 +76,21 @@ export async function postAnswer(
       write.resumed,
     );
   });
-  transcript.complete(step, { state: "succeeded", output: posted, duration_ms: Math.round(performance.now() - began) });
-  return posted.url;
+  try {
+    const posted = await sent;
+    transcript.complete(step, { state: "succeeded", output: posted, duration_ms: Math.round(performance.now() - began) });
+    return { url: posted.url, error: null };
+  } catch (error) {
+    const reason = unsupported(error);
+    if (reason === null) throw error;
+    transcript.complete(step, { state: "failed", error: reason, in_flight_ms: null });
+    deps.log.warn("answer not posted", { execution: execution.id, reason });
+    return { url: null, error: reason };
+  }
+}
+
+/** Why the platform cannot take the answer where it belongs; `null`: something else went wrong. */
+function unsupported(error: unknown): string | null {
+  if (!(error instanceof Failure) || (error.cause as { code?: unknown } | undefined)?.code !== "unsupported") return null;
+  return `nothing was posted: ${error.message}`;
 }

@@ -1,6 +1,13 @@
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Sql } from "../platform/database/client.ts";
 
+/** What the event of an execution tells about where its answer belongs. See `SourceEvent`. */
+export interface AnswerPlace {
+  readonly private: boolean;
+  readonly thread: string | null;
+  readonly comment: string | null;
+}
+
 /** An execution that a worker holds. */
 export interface Claimed {
   readonly id: string;
@@ -15,6 +22,8 @@ export interface Claimed {
   readonly project: string | null;
   readonly issue: string | null;
   readonly content: string;
+  /** Where the event's answer belongs; `null`: the event is no longer stored, or there was none. */
+  readonly place: AnswerPlace | null;
   readonly attempts: number;
   readonly failures: number;
   readonly deaths: number;
@@ -34,7 +43,9 @@ export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSe
   sql<Claimed[]>`
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, attempts,
       failures, deaths, handovers, lease, (select t.xmin::text from tasks t where t.id = task_id) as task_version,
-      (select a.xmin::text from agents a where a.id = agent_id) as agent_version
+      (select a.xmin::text from agents a where a.id = agent_id) as agent_version,
+      (select json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment)
+        from webhook_events w where w.id = event_id) as place
     from claim_executions(${worker}, ${limit}, ${leaseSeconds})`;
 
 /** Milliseconds until the next queued execution is due; `null` while none waits. */

@@ -6,7 +6,7 @@ import type { Connection } from "../plugins/connections.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
 import type { Lookup } from "./lookup.ts";
-import { postAnswer } from "./post.ts";
+import { nowhere, postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
 import { type Claimed, chooseAgent } from "./queries.ts";
 import type { Transcript } from "./steps/transcript.ts";
@@ -58,11 +58,12 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<RunOutcome>
   const { execution, signal, limits } = run;
   const conversation = {
     ...{ id: execution.id, plan, log: transcript, signal, limits, project: execution.project, resumable: true },
+    private: execution.place?.private ?? false,
     connectionFor: (source: string) => deps.connectionFor(source, execution, plan.agent_id),
   };
   const answer = (await converse(conversation, deps)).trim();
-  const url = answer === "" ? null : await postAnswer(run, plan.agent_id, answer, deps);
-  await transcript.flush({ ...transcript.totals(), state: "succeeded", result: answer, result_url: url, error: null });
+  const { url, error } = answer === "" ? nowhere : await postAnswer(run, plan.agent_id, answer, deps);
+  await transcript.flush({ ...transcript.totals(), state: "succeeded", result: answer, result_url: url, error });
   return { kind: "done" };
 }
 

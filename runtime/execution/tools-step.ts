@@ -40,13 +40,15 @@ export async function callTool(
         "This call was interrupted, and its outcome is unknown. It was not repeated. Check whether it took effect before you call it again.",
       );
     }
+    if (conversation.private && tool.effect === "write" && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
     const input = readArguments(tool, call.arguments, conversation.project);
     step.input = input;
     if (tool.effect === "write" && !deps.trackerUpdates) return await close("dry_run", { output: { dry_run: true } });
     const connection = await settingsFor(conversation, tool);
     const key = `${conversation.id}.${step.seq}`;
     step.key = key;
-    const run = (signal: AbortSignal) => runTool(tool, input, { connection, key, signal }, before !== undefined);
+    const use = { connection, key, ...(conversation.private && { private: true }) };
+    const run = (signal: AbortSignal) => runTool(tool, input, { ...use, signal }, before !== undefined);
     const output = await runLimited(conversation, tool, { step, log, resumed: before !== undefined }, run);
     return await close("succeeded", { output });
   } catch (error) {
@@ -72,6 +74,9 @@ async function runLimited(
 
 /** A permanent failure, which the model gets as the tool's result. */
 const toolError = (message: string) => new Failure(message, { retryable: false });
+
+const wouldPublish = ({ qualifiedName }: RegisteredTool) =>
+  `This run is about something private, and ${qualifiedName} cannot write where only those can read it who can read that. Nothing was written.`;
 
 /** The arguments of a call: the model's, and the event's project where the tool takes one and the model names none. */
 function readArguments(tool: RegisteredTool, text: string, project: string | null): Parameters {

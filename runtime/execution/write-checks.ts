@@ -5,6 +5,7 @@ import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Parameters } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
+import type { PostInput } from "./post.ts";
 import {
   claimWriteCheck,
   finishWriteCheck,
@@ -87,7 +88,7 @@ async function findWrites(check: WriteCheck, signal: AbortSignal, options: Write
     const connection = await options.connectionFor(source, check, check.agent_id);
     const { findAll, retract } = connection?.source.source ?? {};
     if (!connection || !findAll || project === null || issue === null) return null;
-    const post = { subject: { project, issue }, body: String((check.input as { body?: unknown } | null)?.body ?? "") };
+    const post = { subject: { project, issue }, body: "", ...(check.input as PostInput | null) };
     const call = { signal, connection: connection.settings, key };
     return {
       found: await findAll(post, call),

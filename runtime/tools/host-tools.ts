@@ -23,6 +23,7 @@ function fromEntry(entry: ToolEntry, builtIn: boolean): RegisteredTool {
     parameters: entry.sandboxed ? (safeSchema(entry.parameters) ?? { type: "object", properties: {} }) : entry.parameters,
     effect: tool.effect,
     idempotent: tool.idempotent === true,
+    ...(tool.keeps_private && { keepsPrivate: true }),
     source: entry.source,
     takesProject: "project" in tool.input.shape,
     endpoint: null,

@@ -12,6 +12,8 @@ export interface ToolUse {
   /** Stable over every repetition of this very call. */
   readonly key: string;
   readonly signal: AbortSignal;
+  /** What it writes must be readable only by those who can read internal comments. */
+  readonly private?: boolean;
 }
 
 /** A tool that can be run, whoever provides it. */
@@ -28,6 +30,8 @@ export interface RegisteredTool {
   readonly effect: "read" | "write";
   /** A write that may be repeated without harm. */
   readonly idempotent: boolean;
+  /** A write that can keep what it writes private. */
+  readonly keepsPrivate?: boolean;
   /** The source whose connection its calls use. */
   readonly source: SourceEntry | null;
   /** It takes a `project` that defaults to the event's. */

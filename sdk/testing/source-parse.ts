@@ -22,6 +22,21 @@ const event = z.strictObject({
   occurred_at: z.iso.datetime({ offset: true }).nullable(),
   missing_field: text.min(1).nullable(),
   change_key: text.min(1).nullable().optional(),
+  author: z
+    .strictObject({
+      id: text.min(1).nullable(),
+      name: text.min(1).nullable(),
+      kind: z.enum(["human", "bot", "app", "unknown"]),
+      standing: z.enum(["owner", "member", "collaborator", "contributor", "none", "unknown"]),
+    })
+    .nullable()
+    .optional(),
+  hook_id: text.min(1).max(200).nullable().optional(),
+  snapshot: z.boolean().optional(),
+  private: z.boolean().optional(),
+  changes: z.array(text.min(1)).optional(),
+  comment: text.min(1).max(200).nullable().optional(),
+  thread: text.min(1).max(500).nullable().optional(),
 });
 
 /** Cases for `parse`. */

@@ -73,9 +73,9 @@ async function ask<S extends z.ZodType>(
 }
 
 type AnyCall = CallContext<Readonly<Record<string, unknown>>>;
-const callOf = ({ signal, connection, key }: AnyCall, mask: Mask): CallOptions => ({
+const callOf = ({ signal, connection, key, private: isPrivate }: AnyCall, mask: Mask): CallOptions => ({
   signal,
-  call: { key, connection: mask(connection) },
+  call: { key, connection: mask(connection), ...(isPrivate && { private: true }) },
 });
 
 function source(name: string, described: DeclaredContributions["sources"][string], call: Caller, mask: Mask): Source {
@@ -122,6 +122,8 @@ function source(name: string, described: DeclaredContributions["sources"][string
     ...(has.includes("poll") && { poll: asked("poll", shapes.polled) }),
     ...(has.includes("createIssue") && { createIssue: asked("createIssue", shapes.madeIssue) }),
     ...(has.includes("projectId") && { projectId: asked("projectId", shapes.projectId) }),
+    ...(has.includes("standing") && { standing: asked("standing", shapes.standing) }),
+    ...(has.includes("checkWebhook") && { checkWebhook: asked("checkWebhook", shapes.webhookReport) }),
     ...(has.includes("closeIssue") && { closeIssue: asked("closeIssue", shapes.nothing) }),
   } as Source;
 }
@@ -163,12 +165,12 @@ function checkSignature(
 }
 
 function tool(name: string, described: DeclaredContributions["tools"][string], call: Caller, mask: Mask): Tool {
-  const { about, category, effect, idempotent, find, input } = described;
+  const { about, category, effect, idempotent, keeps_private, find, input } = described;
   const asked = (method: string) => (given: unknown, use: AnyCall) =>
     ask(call, { kind: "tools", name, method }, shapes.json, [given], callOf(use, mask));
   const members = typeof input.properties === "object" && input.properties !== null ? Object.keys(input.properties) : [];
   return {
-    ...{ about, effect, idempotent, ...(category !== undefined && { category }) },
+    ...{ about, effect, idempotent, keeps_private, ...(category !== undefined && { category }) },
     // The process checks by the plugin's own schema; the host by the JSON Schema of it.
     input: z.looseObject(Object.fromEntries(members.map((member) => [member, z.unknown()]))),
     output: z.unknown(),

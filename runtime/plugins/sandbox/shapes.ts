@@ -33,6 +33,14 @@ export const posted = z.object({ id: short, url: short });
 const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: json });
 export const polled = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });
 export const madeIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
+export const standing = author.shape.standing;
+const names = z.array(short).max(1_000);
+export const webhookReport = z.object({
+  id: short.nullable(),
+  active: z.boolean(),
+  ...{ configured: names, missing: names, unknown: names, notes: names },
+  changed: z.enum(["created", "updated"]).nullable(),
+});
 export const projectId = z.string().max(1_000);
 export const nothing = z.unknown().transform(() => undefined);
 

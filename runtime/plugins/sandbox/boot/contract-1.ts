@@ -112,19 +112,29 @@ export class Contract1 {
   }
 }
 
-const describeTool = ({ about, category, effect, idempotent, find, input, output }: Target) => ({
+const describeTool = ({ about, category, effect, idempotent, keeps_private, find, input, output }: Target) => ({
   ...{ about, category, effect },
   idempotent: idempotent === true,
   find: typeof find === "function",
+  keeps_private: keeps_private === true,
   input: schemaOf(input as Schema),
   output: schemaOf(output as Schema),
 });
 const describeSource = (source: Target) => ({
   ...{ about: source.about, secrets: source.secrets, required: source.required, signature: source.signature },
   connection: schemaOf(source.connection as Schema),
-  has: ["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract", "react", "update"].filter(
-    (name) => typeof source[name] === "function",
-  ),
+  has: [
+    "poll",
+    "createIssue",
+    "closeIssue",
+    "projectId",
+    "findAll",
+    "retract",
+    "react",
+    "update",
+    "standing",
+    "checkWebhook",
+  ].filter((name) => typeof source[name] === "function"),
 });
 
 const withBytes = (request: unknown) => {
