@@ -221,9 +221,15 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   findAll?(post: NewComment, call: CallContext<z.output<Settings>>): Promise<readonly PostedComment[]>;
   /** Deletes a comment that `findAll` returned. Succeeds where the comment no longer exists. */
   retract?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<void>;
-  /** Replaces the reaction of this account on an issue or comment; `null` removes it. Omit it if the platform has no reactions. */
+  /**
+   * Replaces the reaction of this account on an issue or comment; `null` removes it. Repeating it changes nothing. Omit it if the
+   * platform has no reactions.
+   */
   react?(target: ReactionTarget, reaction: Reaction | null, call: CallContext<z.output<Settings>>): Promise<void>;
-  /** Replaces the text of a comment that `deliver` posted with the same `call.key`. */
+  /**
+   * Replaces the text of a comment that `deliver` posted. Its marker is now that of `call.key`, so that `find` tells whether the
+   * edit succeeded. Throws `not_found` if the comment no longer exists.
+   */
   update?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
   /** Returns the changes in a project since `cursor`, or since `since` (ISO 8601) if `cursor` is `null`, as webhooks would deliver them. */
   poll?(

@@ -21,6 +21,19 @@ export async function postComment(
   return postedOf(data);
 }
 
+/** The text replaces the whole comment, so the marker of `key` does too. */
+export async function updateComment(
+  client: Client,
+  { owner, repo }: Address,
+  { id }: PostedComment,
+  { body, key }: { body: string; key: string },
+  signal: AbortSignal,
+): Promise<PostedComment> {
+  const path = "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}";
+  const sent = { owner, repo, comment_id: id, body: commentBody(body, key) };
+  return postedOf((await client.write(path, sent, shapes.comment, signal)).data);
+}
+
 /** The note comes first: after the text, an unclosed code fence would swallow it. */
 export function commentBody(body: string, key: string): string {
   const whole = addMarker(sanitizeText(body), key);

@@ -83,7 +83,10 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
     const connection = source.connection.parse({ token: "test-token-1", api_url: tracker.url });
     const subject = { project: "octo/app", issue: "12" };
     await source.account(callContext(connection));
-    await source.deliver({ subject, body: "Hello" }, callContext(connection));
+    const posted = await source.deliver({ subject, body: "Hello" }, callContext(connection));
+    await source.update?.({ subject, body: "Hello again" }, posted, callContext(connection));
+    for (const sign of ["working", "done"] as const)
+      await source.react?.({ subject, comment: posted.id }, sign, callContext(connection));
     await source.find({ subject, body: "Hello" }, callContext(connection));
     await source.poll({ project: "octo/app", since: "2025-12-31T00:00:00.123Z", cursor: null }, callContext(connection));
     tracker.app = true;
@@ -95,7 +98,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
     const label = { project: "octo/app", name: "bug", color: "#FF0000", description: "A fault" };
     for (const _ of [1, 2]) await tools.create_label?.run(label, callContext(connection));
     const asked = new Set(tracker.requests.map((request) => `${request.method} ${request.path.replace(/\d+/, "n")}`));
-    expect(asked.size).toBe(11);
+    expect(asked.size).toBe(15);
     for (const request of tracker.requests) expect(faultsOf(contract, request), `${request.method} ${request.path}`).toEqual([]);
   });
 

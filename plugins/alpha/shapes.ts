@@ -6,6 +6,8 @@ const user = z.object({ login: z.string() }).nullish();
 
 export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user });
 export const comments = z.array(comment);
+export const reaction = z.object({ id, content: z.string(), user });
+export const reactions = z.array(reaction);
 export const account = z.object({ login: z.string() });
 export const anything = z.record(z.string(), z.unknown());
 export const issue = z.object({

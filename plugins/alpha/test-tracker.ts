@@ -51,6 +51,14 @@ export class AlphaTracker extends FakeTracker {
       if (this.app) return { status: 403, body: { message: "Resource not accessible by integration" } };
       return { status: 200, body: { login: "signalbox-bot", id: 1 } };
     }
+    const reacted = this.reacted(
+      request,
+      /^\/repos\/octo\/app\/issues\/(?:comments\/(\d+)|(\d+))\/reactions(?:\/(\d+))?$/,
+      "content",
+    );
+    if (reacted) return reacted;
+    const edited = this.editComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
+    if (edited) return edited;
     const deleted = this.deleteComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
     if (deleted) return deleted;
     const match = /^\/repos\/octo\/app(\/.*)$/.exec(path);

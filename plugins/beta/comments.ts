@@ -23,6 +23,19 @@ export async function postComment(
   return postedOf(connection, address, data.id);
 }
 
+/** The text replaces the whole note, so the marker of `key` does too. */
+export async function updateComment(
+  { client, connection, signal }: Account,
+  address: Address,
+  { id }: PostedComment,
+  { body, key }: { body: string; key: string },
+): Promise<PostedComment> {
+  const path = { ...address, note: id };
+  const sent = { body: commentBody(body, key) };
+  const { data } = await client.write({ route: `PUT ${route}/{note}`, path, body: sent, schema: shapes.note, signal });
+  return postedOf(connection, address, data.id);
+}
+
 /** The note about the cut comes first: after the text, an unclosed code fence would swallow it. */
 export function commentBody(body: string, key: string): string {
   const text = withoutQuickActions(sanitizeText(body));

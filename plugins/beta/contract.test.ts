@@ -29,6 +29,15 @@ const notes = (iid: string) => ({
     requestBody: body({ body: text, internal: { type: "boolean" }, created_at: text }, ["body"]),
   },
 });
+/** https://docs.gitlab.com/api/notes/#modify-existing-issue-note, and the same of merge requests */
+const note = (iid: string) => ({ put: { parameters: path("id", iid, "note_id"), requestBody: body({ body: text }, ["body"]) } });
+/** https://docs.gitlab.com/api/emoji_reactions/#list-all-emoji-reactions-for-a-comment, #add-an-emoji-reaction-to-a-comment */
+const awards = (iid: string) => ({
+  get: { parameters: [...path("id", iid, "note_id"), ...query(paging)] },
+  post: { parameters: path("id", iid, "note_id"), requestBody: body({ name: text }, ["name"]) },
+});
+/** #delete-an-emoji-reaction-from-a-comment */
+const award = (iid: string) => ({ delete: { parameters: path("id", iid, "note_id", "award_id") } });
 /** https://docs.gitlab.com/api/resource_label_events/#list-project-issue-label-events, and the same of merge requests */
 const labelEvents = (iid: string) => ({ get: { parameters: [...path("id", iid), ...query(paging)] } });
 const listed = {
@@ -65,6 +74,9 @@ const contract: ApiContract = {
       },
     },
     "/projects/{id}/issues/{issue_iid}/notes": notes("issue_iid"),
+    "/projects/{id}/issues/{issue_iid}/notes/{note_id}": note("issue_iid"),
+    "/projects/{id}/issues/{issue_iid}/notes/{note_id}/award_emoji": awards("issue_iid"),
+    "/projects/{id}/issues/{issue_iid}/notes/{note_id}/award_emoji/{award_id}": award("issue_iid"),
     "/projects/{id}/issues/{issue_iid}/resource_label_events": labelEvents("issue_iid"),
     /** https://docs.gitlab.com/api/merge_requests/#list-project-merge-requests */
     "/projects/{id}/merge_requests": { get: { parameters: [...path("id"), ...query(listed)] } },
@@ -77,6 +89,9 @@ const contract: ApiContract = {
       },
     },
     "/projects/{id}/merge_requests/{merge_request_iid}/notes": notes("merge_request_iid"),
+    "/projects/{id}/merge_requests/{merge_request_iid}/notes/{note_id}": note("merge_request_iid"),
+    "/projects/{id}/merge_requests/{merge_request_iid}/notes/{note_id}/award_emoji": awards("merge_request_iid"),
+    "/projects/{id}/merge_requests/{merge_request_iid}/notes/{note_id}/award_emoji/{award_id}": award("merge_request_iid"),
     "/projects/{id}/merge_requests/{merge_request_iid}/resource_label_events": labelEvents("merge_request_iid"),
   },
 };
@@ -103,7 +118,10 @@ describe("every request matches the platform's documentation", () => {
     const project = "octo/team/app";
     for (const issue of ["12", "!7"]) {
       const subject = { project, issue };
-      await source.deliver({ subject, body: "Hello" }, callContext(connection));
+      const posted = await source.deliver({ subject, body: "Hello" }, callContext(connection));
+      await source.update?.({ subject, body: "Hello again" }, posted, callContext(connection));
+      for (const sign of ["working", "done"] as const)
+        await source.react?.({ subject, comment: posted.id }, sign, callContext(connection));
       await source.find({ subject, body: "Hello" }, callContext(connection));
       await tools.add_comment?.run({ ...subject, body: "x" }, callContext(connection));
       await tools.update_description?.run({ ...subject, description: "x" }, callContext(connection));
@@ -112,26 +130,34 @@ describe("every request matches the platform's documentation", () => {
     const made = await source.createIssue?.({ project, title: "New", body: "/close" }, callContext(connection));
     await source.closeIssue?.({ project, key: made?.key ?? "" }, callContext(connection));
     await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callContext(connection));
-    const asked = new Set(
-      tracker.requests.map((request) => `${request.method} ${request.path.replace("/api/v4/projects/octo%2Fteam%2Fapp", "")}`),
-    );
+    const shortened = (path: string) =>
+      path.replace("/api/v4/projects/octo%2Fteam%2Fapp", "").replace(/(notes|award_emoji)\/\d+/g, "$1/ID");
+    const asked = new Set(tracker.requests.map(({ method, path }) => `${method} ${shortened(path)}`));
     expect([...asked].sort()).toEqual([
+      "DELETE /issues/12/notes/ID/award_emoji/ID",
+      "DELETE /merge_requests/7/notes/ID/award_emoji/ID",
       "GET /api/v4/user",
       "GET /issues",
       "GET /issues/12",
       "GET /issues/12/notes",
+      "GET /issues/12/notes/ID/award_emoji",
       "GET /issues/12/resource_label_events",
       "GET /issues/13/resource_label_events",
       "GET /merge_requests",
       "GET /merge_requests/7",
       "GET /merge_requests/7/notes",
+      "GET /merge_requests/7/notes/ID/award_emoji",
       "GET /merge_requests/7/resource_label_events",
       "POST /issues",
       "POST /issues/12/notes",
+      "POST /issues/12/notes/ID/award_emoji",
       "POST /merge_requests/7/notes",
+      "POST /merge_requests/7/notes/ID/award_emoji",
       "PUT /issues/12",
+      "PUT /issues/12/notes/ID",
       "PUT /issues/13",
       "PUT /merge_requests/7",
+      "PUT /merge_requests/7/notes/ID",
     ]);
     for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);
   });

@@ -14,6 +14,7 @@ export const note = z.object({
   confidential: z.boolean().nullish(),
 });
 export const notes = z.array(note);
+export const awards = z.array(z.object({ id: z.number(), name: z.string(), user }));
 export const account = z.object({ username: z.string() });
 export const issue = z.object({
   iid: z.number(),

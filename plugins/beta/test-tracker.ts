@@ -75,6 +75,12 @@ export class BetaTracker extends FakeTracker {
     if (person === undefined) return { status: 401, body: { message: "401 Unauthorized" } };
     const username = headers.authorization?.includes("-user-") ? person : "signalbox-bot";
     if (path === "/api/v4/user") return { status: 200, body: { id: 6, username } };
+    const awards =
+      /^\/api\/v4\/projects\/[^/]+\/(?:issues|merge_requests)\/(?:\d+\/notes\/(\d+)|(\d+))\/award_emoji(?:\/(\d+))?$/;
+    const reacted = this.reacted(request, awards, "name", { username });
+    if (reacted) return reacted;
+    const edited = this.editComment(request, /\/notes\/(\d+)$/, this.notes);
+    if (edited) return edited;
     const deleted = this.deleteComment(request, /\/notes\/(\d+)$/, this.notes);
     if (deleted) return deleted;
     const match =

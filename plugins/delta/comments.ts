@@ -37,6 +37,20 @@ export async function postComment(account: Account, address: Address, body: stri
   }
 }
 
+/** Replaces the text and the external id of a comment. */
+export async function updateComment(
+  account: Account,
+  address: Address,
+  { id }: PostedComment,
+  { body, key }: { body: string; key: string },
+): Promise<PostedComment> {
+  const { client, convert, signal } = account;
+  const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue, id };
+  const sent = { comment_html: await markedHtml(convert, body, key), external_source: externalSource, external_id: key };
+  const { data } = await client.write({ route: `PATCH ${route}{id}/`, path, body: sent, schema: shapes.comment, signal });
+  return postedOf(account, path, data.id);
+}
+
 /** Finds the comment with `key` as its external id. */
 export async function findComment(account: Account, address: Address, key: string): Promise<PostedComment | null> {
   const { client, signal } = account;

@@ -42,7 +42,8 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
       { project, issue },
       { project: "-", issue },
     ]) {
-      await source.deliver({ subject, body: "Hello" }, callContext(connection));
+      const posted = await source.deliver({ subject, body: "Hello" }, callContext(connection));
+      await source.update?.({ subject, body: "Hello again" }, posted, callContext(connection));
       await source.find({ subject, body: "Hello" }, callContext(connection));
     }
     const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callContext(connection));
@@ -64,6 +65,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
       "GET /projects/ID/issues/ID/comments/",
       "GET /projects/ID/states/",
       "PATCH /projects/ID/issues/ID/",
+      "PATCH /projects/ID/issues/ID/comments/ID/",
       "POST /projects/ID/issues/",
       "POST /projects/ID/issues/ID/comments/",
     ]);

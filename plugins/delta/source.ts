@@ -2,7 +2,7 @@ import type { CallContext, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
-import { type Account, findComment, postComment } from "./comments.ts";
+import { type Account, findComment, postComment, updateComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
@@ -32,6 +32,8 @@ export function deltaSource(clientOf: (connection: Settings) => Client, convert:
     find: async ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
     findAll: async ({ subject }, call) => findAllComments(account(call), addressOfSubject(subject), call.key),
     retract: async ({ subject }, { id }, call) => deleteComment(account(call), addressOfSubject(subject), id),
+    update: async ({ subject, body }, comment, call) =>
+      updateComment(account(call), addressOfSubject(subject), comment, { body, key: call.key }),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     projectId: async (name, { connection, signal }) => projectId(clientOf(connection), name, signal),

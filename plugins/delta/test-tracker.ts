@@ -82,6 +82,8 @@ export class DeltaTracker extends FakeTracker {
     if (!key.startsWith("test-key-")) return { status: 401, body: { error: "Given API token is not valid" } };
     if (path === "/api/v1/users/me/" && this.tellsAccount)
       return { status: 200, body: { id: writer, display_name: writer === people.bot ? "signalbox" : "ann" } };
+    const edited = this.editComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
+    if (edited) return edited;
     const deleted = this.deleteComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
     if (deleted) return deleted;
     const base = `/api/v1/workspaces/${workspace}/projects/`;

@@ -29,6 +29,18 @@ export async function postComment(
   return postedOf(connection, issue, data.id);
 }
 
+/** Replaces the text and the key of a comment. */
+export async function updateComment(
+  { client, connection, convert, signal }: Account,
+  issue: string,
+  { id }: PostedComment,
+  { body, key }: { body: string; key: string },
+): Promise<PostedComment> {
+  const sent = { body: await markedBody(convert, body, key, connection), properties: [{ key: property, value: { key } }] };
+  const one = { route: `PUT ${route}/{id}`, path: { issue, id }, body: sent, schema: shapes.comment, signal };
+  return postedOf(connection, issue, (await client.write(one)).data.id);
+}
+
 /** Finds the comment with `key` in its property or the marker of `key` in its text; newest first. */
 export async function findComment(
   { client, connection, signal }: Account,

@@ -39,7 +39,8 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
     const subject = { project: "APP", issue: "APP-12" };
     await source.account(callContext(connection));
     await source.check(callContext(connection));
-    await source.deliver({ subject, body: "# Hello\n\n- a\n\n|a|b|\n|-|-|\n|1|2|" }, callContext(connection));
+    const posted = await source.deliver({ subject, body: "# Hello\n\n- a\n\n|a|b|\n|-|-|\n|1|2|" }, callContext(connection));
+    await source.update?.({ subject, body: "Hello again" }, posted, callContext(connection));
     await source.find({ subject, body: "Hello" }, callContext(connection));
     const since = new Date(Date.now() - 60_000).toISOString();
     const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callContext(connection));
@@ -70,6 +71,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
       "POST /rest/api/3/issue/APP-12/transitions",
       "POST /rest/api/3/issue/APP-13/transitions",
       "PUT /rest/api/3/issue/APP-12",
+      `PUT /rest/api/3/issue/APP-12/comment/${posted.id}`,
     ]);
     for (const request of tracker.requests) expect(faultsOf(request), `${request.method} ${request.path}`).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import type { CallContext, HttpClient, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { keyOf } from "./address.ts";
-import { findComment, postComment } from "./comments.ts";
+import { findComment, postComment, updateComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
@@ -30,6 +30,8 @@ export function gammaSource(clientOf: (connection: Settings) => HttpClient, conv
     find: ({ subject }, call) => findComment(account(call), keyOf(subject.issue, subject.project), call.key),
     findAll: ({ subject }, call) => findAllComments(account(call), keyOf(subject.issue, subject.project), call.key),
     retract: ({ subject }, { id }, call) => deleteComment(account(call), keyOf(subject.issue, subject.project), id),
+    update: ({ subject, body }, comment, call) =>
+      updateComment(account(call), keyOf(subject.issue, subject.project), comment, { body, key: call.key }),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),

@@ -102,6 +102,8 @@ export class GammaTracker extends FakeTracker {
       return { status: 401, body: { errorMessages: ["Log in first."] } };
     const rest = path.startsWith(`/rest/api/${this.#version}`) ? path.slice(`/rest/api/${this.#version}`.length) : "";
     const writer = this.#writer(headers.authorization ?? "");
+    const edited = this.editComment(request, /\/comment\/(\d+)$/, this.notes);
+    if (edited) return edited;
     const deleted = this.deleteComment(request, /\/comment\/(\d+)$/, this.notes);
     if (deleted) return deleted;
     if (rest === "/myself") return { status: 200, body: writer };

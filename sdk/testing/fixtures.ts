@@ -1,4 +1,4 @@
-import type { SourceEvent, Subject, WebhookPayload } from "../contract.ts";
+import type { ReactionTarget, SourceEvent, Subject, WebhookPayload } from "../contract.ts";
 
 /** One case of a suite. `run` throws an `AssertionError` that says what the plugin did and what was expected. */
 export interface TestCase {
@@ -29,6 +29,8 @@ export interface TestTracker {
   readonly url: string;
   /** Bodies of the comments on an issue, oldest first, as the tracker stores them. */
   comments(subject: Subject): readonly string[];
+  /** The reactions on an issue or comment. Required if the source has `react`. */
+  reactions?(target: ReactionTarget): readonly string[];
   /** Number of requests so far that changed something. Tests detect repeated writes with it. */
   writes(): number;
   fault(fault: TrackerFault): void;

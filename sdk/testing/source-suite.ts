@@ -6,6 +6,7 @@ import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
 import { createCases } from "./source-create.ts";
 import { deliveryCases } from "./source-delivery.ts";
+import { editCases } from "./source-edits.ts";
 import { troubleCases } from "./source-faults.ts";
 import type { OpenSource } from "./source-harness.ts";
 import { parseCases } from "./source-parse.ts";
@@ -34,6 +35,7 @@ export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[]
     ...verifyCases(open, fixtures),
     ...parseCases(open, fixtures),
     ...deliveryCases(open, fixtures),
+    ...editCases(open, fixtures),
     ...pollCases(open, fixtures),
     ...createCases(open, fixtures),
     ...troubleCases(open, fixtures),

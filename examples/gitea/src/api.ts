@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Settings } from "./settings.ts";
 
 export type ClientOf = (connection: Settings) => HttpClient;
-type GiteaCall = Pick<CallContext<Settings>, "connection" | "signal" | "key">;
+export type GiteaCall = Pick<CallContext<Settings>, "connection" | "signal" | "key">;
 
 const comment = z.object({ id: z.int(), body: z.string(), html_url: z.string() });
 const issue = z.object({
@@ -55,7 +55,7 @@ export function placeOf(project: string, number: string | number): { owner: stri
     throw new PluginError("invalid_input", `issue: must be a number; it is ${JSON.stringify(number)}`);
   return { owner, repo, issue: String(number) };
 }
-type Place = ReturnType<typeof placeOf>;
+export type Place = ReturnType<typeof placeOf>;
 
 export async function login(client: ClientOf, { connection, signal }: GiteaCall): Promise<string> {
   const shape = z.object({ login: z.string() });
@@ -66,6 +66,17 @@ export async function postComment(client: ClientOf, path: Place, body: string, c
   const { connection, signal, key } = call;
   const sent = { body: addMarker(body, key) };
   const { data } = await client(connection).write({ route: `POST ${comments}`, path, body: sent, schema: comment, signal });
+  return { id: String(data.id), url: data.html_url };
+}
+
+export async function updateComment(
+  client: ClientOf,
+  path: Place & { readonly id: string },
+  body: string,
+  { connection, signal, key }: GiteaCall,
+): Promise<PostedComment> {
+  const route = "PATCH /repos/{owner}/{repo}/issues/comments/{id}";
+  const { data } = await client(connection).write({ route, path, body: { body: addMarker(body, key) }, schema: comment, signal });
   return { id: String(data.id), url: data.html_url };
 }
 

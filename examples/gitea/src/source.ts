@@ -1,6 +1,7 @@
 import { firstHeader, isValidHmacSha256, type Source } from "@signalbox/sdk";
-import { type ClientOf, findComment, login, placeOf, postComment } from "./api.ts";
+import { type ClientOf, findComment, login, placeOf, postComment, updateComment } from "./api.ts";
 import { parse } from "./parse.ts";
+import { react } from "./react.ts";
 import { settings } from "./settings.ts";
 
 export const source = (client: ClientOf): Source<typeof settings> => ({
@@ -23,4 +24,8 @@ export const source = (client: ClientOf): Source<typeof settings> => ({
   check: async (call) => void (await login(client, call)),
   deliver: ({ subject, body }, call) => postComment(client, placeOf(subject.project, subject.issue), body, call),
   find: ({ subject }, call) => findComment(client, placeOf(subject.project, subject.issue), call),
+  update: ({ subject, body }, { id }, call) =>
+    updateComment(client, { ...placeOf(subject.project, subject.issue), id }, body, call),
+  react: ({ subject, comment }, reaction, call) =>
+    react(client, { ...placeOf(subject.project, subject.issue), comment }, reaction, call),
 });

@@ -1,7 +1,7 @@
 import type { Subject } from "@signalbox/sdk";
 import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
-interface Comment {
+interface Comment extends Record<string, unknown> {
   readonly id: number;
   readonly body: string;
   readonly html_url: string;
@@ -15,10 +15,15 @@ export class GiteaServer extends FakeTracker {
     return this.#of(`/api/v1/repos/${project}/issues/${issue}/comments`).map(({ body }) => body);
   }
 
-  protected route({ method, path, headers, body }: RecordedRequest): FakeResponse {
+  protected route(request: RecordedRequest): FakeResponse {
+    const { method, path, headers, body } = request;
     if (headers.authorization !== "token gitea-test-token")
       return { status: 401, body: { message: "invalid username, password or token" } };
     if (path === "/api/v1/user") return { status: 200, body: { id: 9, login: "signalbox" } };
+    const reacted = this.reacted(request, /\/issues\/(?:comments\/(\d+)|(\d+))\/reactions(?:\/(\d+))?$/, "content");
+    if (reacted) return reacted;
+    const edited = this.editComment(request, /\/issues\/comments\/(\d+)$/, [...this.#comments.values()].flat());
+    if (edited) return edited;
     if (!path.endsWith("/comments")) return { status: 200, body: { ...issue, html_url: `${this.url}/octo/app/issues/7` } };
     const comments = this.#of(path);
     if (method === "GET") return { status: 200, body: comments };
