@@ -22,6 +22,8 @@ import type { Bound } from "./platform/operation.ts";
 import type { Connections } from "./plugins/connections.ts";
 import { notServing } from "./plugins/not-serving.ts";
 import { type PluginDeps, pluginOperations } from "./plugins/operations.ts";
+import { policyOperations } from "./policy/operations.ts";
+import type { Policies } from "./policy/policies.ts";
 import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
 import { projectOperations } from "./projects/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
@@ -38,6 +40,7 @@ import type { Routing } from "./webhooks/routing.ts";
 /** Dependencies of the operations besides the database. */
 export interface Parts {
   readonly bus: Bus;
+  readonly policies: Policies;
   readonly routing: Routing;
   readonly receiver: Receiver;
   readonly connections: Connections;
@@ -63,10 +66,14 @@ export interface Parts {
 
 /** All operations: HTTP, gRPC and the generated files are made from this list. */
 export const bindAll = (parts: Parts): Bound[] => [
-  ...agentOperations,
+  ...agentOperations(parts.bus),
   ...capabilityOperations,
   ...auditOperations,
-  ...projectOperations(async (_, project_id, limit) => (await parts.memory.list([{ project_id }], { limit, offset: 0 })).items),
+  ...projectOperations(
+    parts.bus,
+    async (_, project_id, limit) => (await parts.memory.list([{ project_id }], { limit, offset: 0 })).items,
+  ),
+  ...policyOperations(parts.policies),
   ...taskOperations(parts.bus, parts.routing),
   ...mappingOperations(parts.bus, parts.sources),
   ...executionOperations(parts.bus),

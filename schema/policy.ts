@@ -1,12 +1,13 @@
 import { z } from "zod";
+import { rowId, slug } from "./common.ts";
+import { operation } from "./operation.ts";
 
 /** Who somebody is in the project of an event, from the most to the least trusted. `unknown`: the platform does not say. */
 export const standings = ["owner", "member", "collaborator", "contributor", "none", "unknown"] as const;
 export const standing = z.enum(standings).meta({ id: "Standing" });
 /** A standing that a rule can require. */
-export const requiredStanding = z
-  .enum(["owner", "member", "collaborator", "contributor", "none"])
-  .meta({ id: "RequiredStanding" });
+export const requiredStandings = ["owner", "member", "collaborator", "contributor", "none"] as const;
+export const requiredStanding = z.enum(requiredStandings).meta({ id: "RequiredStanding" });
 export const authorKind = z.enum(["human", "bot", "app", "unknown"]).meta({ id: "AuthorKind" });
 
 /** Who caused an event, as far as the platform tells. */
@@ -61,3 +62,39 @@ export const policyMembers = {
 
 /** What an agent may do, and how often. Absent members are those of the level above. */
 export const policy = z.object(policyMembers).partial().strict().meta({ id: "Policy" });
+
+export type PolicyMembers = typeof policyMembers;
+export type PolicyMember = keyof PolicyMembers;
+export type Policy = z.output<typeof policy>;
+
+/** Where a limit is set: in the environment of the service, in the project or in the agent. */
+export const policyLevels = ["settings", "project", "agent"] as const;
+export type PolicyLevel = (typeof policyLevels)[number];
+const level = z.enum(policyLevels).meta({ id: "PolicyLevel" }).describe("Level that sets the value.");
+
+type EffectiveMembers = {
+  [M in PolicyMember]: z.ZodObject<{ value: PolicyMembers[M]; level: typeof level }>;
+};
+const effectiveMembers = Object.fromEntries(
+  Object.entries(policyMembers).map(([name, value]) => [name, z.object({ value, level })]),
+) as EffectiveMembers;
+
+/** Every limit with its value, and the level that sets it. */
+export const effectivePolicy = z.object(effectiveMembers).meta({ id: "EffectivePolicy" });
+export type EffectivePolicy = z.output<typeof effectivePolicy>;
+
+export const get = operation({
+  id: "policy.get",
+  http: "GET /api/policy",
+  rpc: "PolicyService.GetPolicy",
+  summary: "Get the policy that applies",
+  description:
+    "Combines the settings of the service with the policies of a project and of an agent, and returns the level that sets each value. Of numbers the smallest applies, where 0 is no limit; of lists what all levels name, except that `approve` collects what any level names; of other members the strictest value.",
+  input: z.object({
+    agent_id: slug.optional().describe("Agent whose policy applies. Default: none."),
+    project_id: rowId.optional().describe("Project whose policy applies. Default: none."),
+  }),
+  output: z
+    .object({ agent_id: slug.nullable(), project_id: rowId.nullable(), policy: effectivePolicy })
+    .meta({ id: "AppliedPolicy" }),
+});

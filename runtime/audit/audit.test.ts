@@ -3,14 +3,19 @@ import { agentOperations } from "../agents/operations.ts";
 import { claimExecutions, releaseExecutions, releaseExpired } from "../execution/queries.ts";
 import { type Patch, type StepRow, writeChanges } from "../execution/steps/queries.ts";
 import { cancelExecution, findExecution, requeueFailed } from "../executions/queries.ts";
+import { openBus } from "../platform/bus.ts";
 import { newId } from "../platform/ids.ts";
-import { type Door, openDoor } from "../transports/http/testing/door.ts";
+import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { usageOperation } from "../usage/operations.ts";
 import { auditOperations } from "./operations.ts";
 
 let door: Door;
 beforeAll(async () => {
-  door = await openDoor(() => [...agentOperations, ...auditOperations, usageOperation]);
+  door = await openDoor(async (database) => [
+    ...agentOperations(await openBus(database, quiet)),
+    ...auditOperations,
+    usageOperation,
+  ]);
   await door.post("/api/agents", { id: "worker", name: "Worker", role_id: "dev", prompt: "p" });
   await door.post("/api/agents", { id: "idle", name: "Idle", role_id: "dev", prompt: "p" });
 }, 60_000);

@@ -14,7 +14,7 @@ beforeAll(async () => {
     async (database) => {
       bus = await openBus(database, quiet);
       ring = await openKeyring(database.sql, bus, quiet, []);
-      return [...keyOperations(bus), ...agentOperations];
+      return [...keyOperations(bus), ...agentOperations(bus)];
     },
     () => createAuthenticate({ isOpen: () => ring.isOpen(), find: (key) => ring.find(key) }),
   );

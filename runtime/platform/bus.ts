@@ -8,6 +8,8 @@ export type Topic =
   | "mappings"
   /** An integration changed. */
   | "integrations"
+  /** The policy of a project or an agent changed. */
+  | "policy"
   /** A tool or a tool server changed. */
   | "tools"
   /** Executions wait for a worker. */
@@ -43,7 +45,7 @@ export interface Bus {
 
 const channel = "signalbox";
 /** After a change of these a request to another replica must not be answered by what was before. */
-const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "tools", "keys"]);
+const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys"]);
 /** What may have changed unheard while the connection was lost. */
 const cached: readonly Topic[] = [...decisive, "queue", "streams", "plugins", "knowledge"];
 const patienceMs = 500;

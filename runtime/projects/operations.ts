@@ -2,6 +2,7 @@ import { problem } from "@signalbox/schema/problem";
 import * as projects from "@signalbox/schema/projects";
 import { findAgent } from "../agents/queries.ts";
 import { listExecutions } from "../executions/queries.ts";
+import type { Bus } from "../platform/bus.ts";
 import { isUniqueViolation, type Queryable } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { findTasks } from "../tasks/queries.ts";
@@ -17,21 +18,31 @@ const taken = () =>
 /** The latest memories of a project, newest first. */
 export type MemoriesOf = (sql: Queryable, projectId: number, limit: number) => Promise<WorkflowContext["memories"]>;
 
-export function projectOperations(memoriesOf: MemoriesOf): Bound[] {
+/** A change of a project is published before it is answered: the next event is judged by its policy. */
+export function projectOperations(bus: Bus, memoriesOf: MemoriesOf): Bound[] {
+  const changed = () => bus.publish("policy");
   return [
     handle(projects.list, (page, { sql }) => queries.listProjects(sql, page)),
     handle(projects.get, async ({ id }, { sql }) => (await queries.findProject(sql, id)) ?? Promise.reject(absent(id))),
-    handle(projects.create, async (input, { sql }) => (await queries.insertProject(sql, input)) ?? Promise.reject(taken())),
+    handle(projects.create, async (input, { sql }) => {
+      const project = await queries.insertProject(sql, input);
+      if (!project) throw taken();
+      if (Object.keys(input.policy).length > 0) await changed();
+      return project;
+    }),
     handle(projects.update, async ({ id, ...change }, { sql }) => {
       const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-      try {
-        return (await queries.updateProject(sql, id, known)) ?? Promise.reject(absent(id));
-      } catch (error) {
+      const project = await queries.updateProject(sql, id, known).catch((error) => {
         throw isUniqueViolation(error) ? taken() : error;
-      }
+      });
+      if (!project) throw absent(id);
+      // Its source and id may have changed too: its policy then applies to other events.
+      await changed();
+      return project;
     }),
     handle(projects.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteProject(sql, id))) throw absent(id);
+      await changed();
       return {};
     }),
     handle(projects.getWorkflowContext, async ({ id }, { sql }) => {

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
 import { capabilityOperations } from "../capabilities/operations.ts";
 import { insertSourceMapping, insertTriggerMapping } from "../mappings/queries.ts";
+import { openBus } from "../platform/bus.ts";
 import { newId } from "../platform/ids.ts";
 import { insertTask } from "../tasks/queries.ts";
-import { type Door, openDoor } from "../transports/http/testing/door.ts";
+import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
 import { insertWebhookMapping } from "../webhook-mappings/queries.ts";
 import { insertArrivals } from "../webhooks/queries.ts";
 import { projectOperations } from "./operations.ts";
@@ -16,7 +17,10 @@ const memory = {
 };
 beforeAll(async () => {
   const memoriesOf = async (_: unknown, project_id: number) => [{ ...memory, project_id }];
-  door = await openDoor(() => [...projectOperations(memoriesOf), ...agentOperations, ...capabilityOperations]);
+  door = await openDoor(async (database) => {
+    const bus = await openBus(database, quiet);
+    return [...projectOperations(bus, memoriesOf), ...agentOperations(bus), ...capabilityOperations];
+  });
 }, 60_000);
 afterAll(() => door?.close());
 

@@ -4,10 +4,12 @@ import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import type { Log } from "../platform/log.ts";
 import { createVault } from "../platform/vault.ts";
+import { openPolicies } from "../policy/policies.ts";
+import { settingsPolicy } from "../policy/settings.ts";
 import { createWatchdog } from "../watchdog/watchdog.ts";
 import type { Closing } from "./closing.ts";
 
-/** What every part uses: configuration, log, database, bus, vault, alerts, and the list of what to close. */
+/** What every part uses: configuration, log, database, bus, policies, vault, alerts, and the list of what to close. */
 export async function openCore(config: Config, log: Log, closing: Closing) {
   const database = await openDatabase(config, log);
   closing.add(() => database.close());
@@ -15,6 +17,8 @@ export async function openCore(config: Config, log: Log, closing: Closing) {
   await migrate(database, log);
   const bus = await openBus(database, log);
   closing.add(() => bus.close());
+  const policies = await openPolicies(sql, bus, log, settingsPolicy(config));
+  closing.add(() => policies.close());
   const watchdog = createWatchdog(sql, log, config.WATCHDOG_ENABLED);
   return {
     config,
@@ -23,6 +27,7 @@ export async function openCore(config: Config, log: Log, closing: Closing) {
     database,
     sql,
     bus,
+    policies,
     vault: createVault(config.ENCRYPTION_KEY),
     warn: (message: string, context: Record<string, unknown>) => watchdog("warn", message, context),
     alarm: (message: string, context: Record<string, unknown>) => watchdog("error", message, context),

@@ -43,7 +43,7 @@ export const neededParts = ({ sql }: Core, { redis }: MemoryResources): readonly
 /** Every operation with its dependencies; changes are recorded in the audit log. */
 export function bindOperations(stages: Stages) {
   const { core, network, plugins, memory, tools, webhooks } = stages;
-  const { config, log, sql, bus, vault, alarm } = core;
+  const { config, log, sql, bus, policies, vault, alarm } = core;
   const { guard } = network;
   const { host, manager, connections, logs } = plugins;
   const { routing, evaluator, receiver, deferred } = webhooks;
@@ -52,6 +52,7 @@ export function bindOperations(stages: Stages) {
   const sources = () => host.sources.keys();
   const operations = bindAll({
     bus,
+    policies,
     routing,
     receiver,
     connections,

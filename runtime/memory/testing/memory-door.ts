@@ -33,14 +33,15 @@ export async function openMemoryDoor(
     const vectors = await openVectors(database, ["memories", "document_chunks"], options, quiet);
     const { memories } = await memoryPgvector.setup({ sql: sqlAccess(database.sql, vectors.nearest), vectors, config: {} });
     const long = { name: "pgvector", backend: memories?.pgvector as MemoryStore };
+    const bus = await openBus(database, quiet);
     memory = await openMemory({
-      ...{ sql: database.sql, bus: await openBus(database, quiet), log: quiet, embedder, vectors },
+      ...{ sql: database.sql, bus, log: quiet, embedder, vectors },
       stores: storesOf(long, given.short ? { name: "short", backend: given.short } : long),
       ...{ topK: 10, promptLimit: 10, shortTtlSeconds: given.shortTtlSeconds ?? 3600 },
       warn: (message) => void warnings.push(message),
       intervalMs: 200,
     });
-    return [...memoryOperations(memory), ...agentOperations, ...projectOperations(async () => [])];
+    return [...memoryOperations(memory), ...agentOperations(bus), ...projectOperations(bus, async () => [])];
   });
   const close = async () => {
     await memory?.close();

@@ -17,4 +17,5 @@ export const projects: Cases = {
   },
   "projects.delete": { valid: made },
   "projects.workflow-context": { valid: made },
+  "policy.get": { 400: () => ({ query: { agent_id: "nobody" } }) },
 };

@@ -1,0 +1,99 @@
+import {
+  type EffectivePolicy,
+  type Policy,
+  type PolicyLevel,
+  type PolicyMember,
+  policyLevels,
+  requiredStandings,
+} from "@signalbox/schema/policy";
+
+type Value<M extends PolicyMember> = EffectivePolicy[M]["value"];
+/** The stricter of two values of a member. */
+type Narrow<T> = (above: T, below: T) => T;
+
+/** Applies where no level sets a member. */
+const defaults: { readonly [M in PolicyMember]: Value<M> } = {
+  trigger_allowed_bots: [],
+  trigger_min_standing: "none",
+  write_min_standing: "collaborator",
+  loop_max_hops: 10,
+  run_tokens: 500_000,
+  run_seconds: 1200,
+  run_writes: 10,
+  issue_runs_per_hour: 60,
+  issue_tokens_per_day: 5_000_000,
+  author_runs_per_hour: 120,
+  day_tokens: 0,
+  day_usd: 0,
+  month_usd: 0,
+  on_close: "cancel",
+  targets: "issue",
+  reads: "project",
+  allow: [],
+  staged: false,
+  approve: [],
+  presence: "reaction",
+};
+
+/** The smaller of two limits, where 0 is none. */
+const smaller: Narrow<number> = (above, below) => (above === 0 || (below !== 0 && below < above) ? below : above);
+
+/** The one that comes first in the order, which begins with the strictest. */
+const stricter =
+  <T>(order: readonly T[]): Narrow<T> =>
+  (above, below) =>
+    order.indexOf(below) < order.indexOf(above) ? below : above;
+
+const sameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+/** What both name; `*` is every name. */
+const commonNames: Narrow<string[]> = (above, below) => {
+  if (above.includes("*")) return below;
+  if (below.includes("*")) return above;
+  return above.filter((name) => below.some((other) => sameName(name, other)));
+};
+
+const narrowing: { readonly [M in PolicyMember]: Narrow<Value<M>> } = {
+  trigger_allowed_bots: commonNames,
+  trigger_min_standing: stricter(requiredStandings),
+  write_min_standing: stricter(requiredStandings),
+  loop_max_hops: smaller,
+  run_tokens: smaller,
+  run_seconds: smaller,
+  run_writes: smaller,
+  issue_runs_per_hour: smaller,
+  issue_tokens_per_day: smaller,
+  author_runs_per_hour: smaller,
+  day_tokens: smaller,
+  day_usd: smaller,
+  month_usd: smaller,
+  on_close: stricter(["cancel", "finish"]),
+  targets: stricter(["issue", "project", "any"]),
+  reads: stricter(["project", "any"]),
+  allow: (above, below) => above.filter((kind) => below.includes(kind)),
+  staged: (above, below) => above || below,
+  approve: (above, below) => [...new Set([...above, ...below])],
+  presence: stricter(["off", "reaction", "comment"]),
+};
+
+/**
+ * The policy that applies to work of an agent in a project: each level narrows the ones above it. A member that no level sets
+ * has its default, as a value of the settings.
+ */
+export function effectivePolicy(settings: Policy, project: Policy = {}, agent: Policy = {}): EffectivePolicy {
+  const levels = { settings, project, agent };
+  const members = Object.keys(defaults) as PolicyMember[];
+  return Object.fromEntries(members.map((member) => [member, effectiveMember(member, levels)])) as EffectivePolicy;
+}
+
+function effectiveMember<M extends PolicyMember>(member: M, levels: Readonly<Record<PolicyLevel, Policy>>) {
+  let found: { value: Value<M>; level: PolicyLevel } | null = null;
+  for (const level of policyLevels) {
+    const set = levels[level][member] as Value<M> | undefined;
+    if (set === undefined) continue;
+    const value: Value<M> = found ? narrowing[member](found.value, set) : set;
+    // A level that repeats the value of the one above it does not set it.
+    if (!found || JSON.stringify(value) !== JSON.stringify(found.value)) found = { value, level };
+  }
+  return found ?? { value: defaults[member], level: "settings" as const };
+}

@@ -1,0 +1,16 @@
+import * as policy from "@signalbox/schema/policy";
+import { problem } from "@signalbox/schema/problem";
+import { type Bound, handle } from "../platform/operation.ts";
+import type { Policies } from "./policies.ts";
+import { findLevels } from "./queries.ts";
+
+export const policyOperations = (policies: Policies): Bound[] => [
+  handle(policy.get, async ({ agent_id = null, project_id = null }, { sql }) => {
+    const { agent, project } = await findLevels(sql, agent_id, project_id);
+    if (agent_id !== null && !agent)
+      throw problem("bad_request", `agent_id: no agent has the id "${agent_id}"`, { field: "agent_id" });
+    if (project_id !== null && !project)
+      throw problem("bad_request", `project_id: no project has the id ${project_id}`, { field: "project_id" });
+    return { agent_id, project_id, policy: policies.of(agent_id, project_id) };
+  }),
+];

@@ -1,0 +1,55 @@
+import type { EffectivePolicy, Policy } from "@signalbox/schema/policy";
+import type { Bus } from "../platform/bus.ts";
+import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import { effectivePolicy } from "./effective.ts";
+import { allAgentPolicies, allProjectPolicies } from "./queries.ts";
+
+/** A project by its id here, or by its id at its platform. */
+export type ProjectKey = number | { readonly source: string; readonly project: string } | null;
+
+/** The policies of all levels, in memory. They are the same on every replica when a change of them is answered. */
+export interface Policies extends CachedValue {
+  /** What applies to work of an agent in a project; `null`: to work of no agent, or in no project. */
+  of(agentId: string | null, project: ProjectKey): EffectivePolicy;
+}
+
+/** Longest list of combined policies that is kept. */
+const maxCached = 10_000;
+
+/** Read once, and again whenever the policy of a project or an agent changes on any replica. */
+export async function openPolicies(sql: Sql, bus: Bus, log: Log, settings: Policy, sweepMs?: number): Promise<Policies> {
+  let agents = new Map<string, Policy>();
+  let projects = new Map<number | string, Policy>();
+  const combined = new Map<string, EffectivePolicy>();
+  const plain = effectivePolicy(settings);
+  const read = async () => {
+    const [ofProjects, ofAgents] = await Promise.all([allProjectPolicies(sql), allAgentPolicies(sql)]);
+    agents = new Map(ofAgents.map(({ id, policy }) => [id, policy]));
+    projects = new Map(
+      ofProjects.flatMap(({ id, source, source_project_id, policy }): [number | string, Policy][] => [
+        [id, policy],
+        [`${source} ${source_project_id}`, policy],
+      ]),
+    );
+    combined.clear();
+  };
+  const cached = await openCachedValue({ name: "policies", topic: "policy", read, bus, log, sweepMs });
+  return {
+    ...cached,
+    of: (agentId, project) => {
+      const ofAgent = agentId === null ? undefined : agents.get(agentId);
+      const projectKey = typeof project === "object" && project ? `${project.source} ${project.project}` : project;
+      const ofProject = projectKey === null ? undefined : projects.get(projectKey);
+      if (!ofAgent && !ofProject) return plain;
+      const key = JSON.stringify([ofAgent && agentId, ofProject && projectKey]);
+      const known = combined.get(key);
+      if (known) return known;
+      const effective = effectivePolicy(settings, ofProject, ofAgent);
+      if (combined.size >= maxCached) combined.clear();
+      combined.set(key, effective);
+      return effective;
+    },
+  };
+}
