@@ -1,9 +1,10 @@
-import { type HttpClient, type PostedComment, valueAt } from "@signalbox/sdk";
+import { type HttpClient, PluginError, type PostedComment, valueAt } from "@signalbox/sdk";
 import type { z } from "zod";
 import { isMarked, markedBody } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
+import { internalProperty, visibilityOf } from "./visibility.ts";
 
 export interface Account {
   readonly client: HttpClient;
@@ -18,13 +19,28 @@ export const route = "/issue/{issue}/comment";
 /** Pages of 100; the platform allows 5,000 comments on an issue. */
 export const maxPages = 60;
 
+/** Where a comment can be read: `private` only by those who can read internal comments, or whom its thread names. */
+export interface Visibility {
+  readonly private?: boolean | undefined;
+  readonly thread?: string | null | undefined;
+}
+
+/** Throws `unsupported` where the comment would be visible to more people than what it answers. */
 export async function postComment(
   { client, connection, convert, signal }: Account,
   issue: string,
-  body: string,
+  post: { readonly body: string } & Visibility,
   key: string,
 ): Promise<PostedComment> {
-  const sent = { body: await markedBody(convert, body, key, connection), properties: [{ key: property, value: { key } }] };
+  const thread = post.thread ?? null;
+  const visibility = thread === null ? undefined : visibilityOf(thread);
+  if (thread !== null && visibility === undefined)
+    throw new PluginError(
+      "unsupported",
+      "the comment is restricted to people that the webhook does not name; nothing was posted",
+    );
+  const properties = [{ key: property, value: { key } }, ...(post.private ? [internalProperty] : [])];
+  const sent = { body: await markedBody(convert, post.body, key, connection), properties, ...(visibility && { visibility }) };
   const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body: sent, schema: shapes.comment, signal });
   return postedOf(connection, issue, data.id);
 }

@@ -1,27 +1,63 @@
-import { stringAt, valueAt } from "@signalbox/sdk";
+import { stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
+import { hasComment, isComment, isIssue } from "./event-name.ts";
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
   const fields = valueAt(payload, "issue", "fields");
-  if (!event.startsWith("gamma:issue_") && !event.startsWith("comment_")) return "";
-  const comment = valueAt(payload, "comment");
+  const top = [heading(payload), facts(fields)];
+  if (event.startsWith("worklog_")) return sections(...top, await worklogText(convert, event, payload));
+  if (event.startsWith("attachment_")) return sections(...top, attachmentText(event, payload));
+  if (!isIssue(event) && !isComment(event)) return "";
   const [description, commented] = await Promise.all([
     markdownOf(convert, valueAt(fields, "description")),
-    markdownOf(convert, valueAt(comment, "body")),
+    hasComment(payload) ? commentText(convert, event, payload) : "",
   ]);
-  if (event.startsWith("gamma:issue_")) {
-    const changes = changesOf(payload);
-    return sections(heading(payload), facts(fields), changes && `## Changes\n\n${changes}`, description);
-  }
+  if (isComment(event)) return sections(...top, commented, description && `## Description\n\n${description}`);
+  const changes = listedChanges(event, payload);
+  if (commented === "") return sections(...top, changes && `## Changes\n\n${changes}`, description);
+  const described = description && `## Description\n\n${description}`;
+  return sections(...top, changes && `## Changes\n\n${changes}`, commented, described);
+}
+
+const deeds: Readonly<Record<string, string>> = { created: "", updated: ", edited", deleted: ", deleted" };
+const deedOf = (event: string): string => deeds[event.split("_").at(-1) ?? ""] ?? "";
+
+async function commentText(convert: Convert, event: string, payload: unknown): Promise<string> {
+  const comment = valueAt(payload, "comment");
   const author = stringAt(comment, ["author", "displayName"], 200);
+  const deed = isComment(event) ? deedOf(event) : "";
+  return sections(`## Comment${author ? ` by ${author}` : ""}${deed}`, await markdownOf(convert, valueAt(comment, "body")));
+}
+
+async function worklogText(convert: Convert, event: string, payload: unknown): Promise<string> {
+  const worklog = valueAt(payload, "worklog");
+  const author = stringAt(worklog, ["author", "displayName"], 200);
+  const spent = stringAt(worklog, ["timeSpent"], 100);
+  const times = list([
+    ["Time spent", spent],
+    ["Started", timestampAt(worklog, "started")],
+  ]);
   return sections(
-    heading(payload),
-    facts(fields),
-    `## Comment${author ? ` by ${author}` : ""}`,
-    commented,
-    description && `## Description\n\n${description}`,
+    `## Work log${author ? ` by ${author}` : ""}${deedOf(event)}`,
+    times,
+    await markdownOf(convert, valueAt(worklog, "comment")),
+  );
+}
+
+function attachmentText(event: string, payload: unknown): string {
+  const attachment = valueAt(payload, "attachment");
+  const author = stringAt(attachment, ["author", "displayName"], 200);
+  const size = valueAt(attachment, "size");
+  return sections(
+    `## Attachment${author ? ` by ${author}` : ""}${deedOf(event)}`,
+    list([
+      ["File", stringAt(attachment, ["filename"], 500)],
+      ["Type", stringAt(attachment, ["mimeType"], 200)],
+      ["Bytes", typeof size === "number" ? String(size) : null],
+      ["URL", stringAt(attachment, ["content"], 2000)],
+    ]),
   );
 }
 
@@ -44,20 +80,23 @@ function facts(fields: unknown): string {
   ]);
 }
 
-/** The fields that an update changed, with their old and new values. The description has its own section. */
-function changesOf(payload: unknown): string {
+/** The fields that an update changed, with their old and new values. A description is too long for a line: it has its own section. */
+export function changesOf(event: string, payload: unknown): string[] {
   const items = valueAt(payload, "changelog", "items");
-  if (!Array.isArray(items)) return "";
-  return items
-    .slice(0, 50)
-    .flatMap((item) => {
-      const field = stringAt(item, ["field"], 100);
-      if (field === null || field === "description") return [];
-      const [from, to] = ["fromString", "toString"].map((side) => stringAt(item, [side], 500)?.replace(/\s+/g, " ") ?? "none");
-      return [`- ${field}: ${from} → ${to}`];
-    })
-    .join("\n");
+  if (event !== "gamma:issue_updated" || !Array.isArray(items)) return [];
+  return items.slice(0, 50).flatMap((item) => {
+    const field = stringAt(item, ["field"], 100)?.replace(/\s+/g, " ") ?? null;
+    if (field === null) return [];
+    if (field === "description") return ["description: edited"];
+    const [from, to] = ["fromString", "toString"].map((side) => stringAt(item, [side], 500)?.replace(/\s+/g, " ") ?? "none");
+    return [`${field}: ${from} → ${to}`];
+  });
 }
+
+const listedChanges = (event: string, payload: unknown): string =>
+  changesOf(event, payload)
+    .map((line) => `- ${line}`)
+    .join("\n");
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
   entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");

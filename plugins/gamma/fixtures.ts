@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { readMarker, stripMarker } from "@signalbox/sdk";
 import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
 import { withMarker } from "./bodies.ts";
+import { goldenComments } from "./comment-fixtures.ts";
 import { markdownToWiki } from "./markdown-to-wiki.ts";
 import { startTracker } from "./test-tracker.ts";
 
@@ -24,6 +25,7 @@ const issue = { id: "10001", self: "https://yours.atlassian.net/rest/api/2/10001
 const facts = "- Type: Bug\n- State: To Do\n- Priority: High\n- Author: Ann\n- Labels: urgent";
 
 const golden: readonly GoldenWebhook[] = [
+  ...goldenComments,
   {
     name: "jira:issue_created",
     headers: { "x-atlassian-webhook-identifier": "d-1" },

@@ -8,68 +8,78 @@ import {
   valueAt,
   type WebhookPayload,
 } from "@signalbox/sdk";
-import { isKey, projectOfKey } from "./address.ts";
+import { anyProject, isIssueId, isKey, projectOfKey } from "./address.ts";
 import { isMarked } from "./bodies.ts";
 import { changeKey } from "./change-key.ts";
 import type { Convert } from "./conversions.ts";
-import { eventText } from "./event-text.ts";
+import { eventName, hasComment, isComment, isIssue } from "./event-name.ts";
+import { changesOf, eventText } from "./event-text.ts";
+import { actorOf, authorOf } from "./people.ts";
+import { isPrivate, restrictionOf } from "./visibility.ts";
 
 /** Parses any event. Never throws, whatever the payload is. */
 export async function parse(convert: Convert, { headers, payload }: WebhookPayload): Promise<SourceEvent> {
-  // The platform calls it jira:issue_created; event mappings call it gamma:issue_created.
-  const event_name =
-    stringAt(payload, ["webhookEvent"], 200)
-      ?.trim()
-      .replace(/^jira:/, "gamma:") ?? "";
+  const event_name = eventName(payload);
   const delivery = firstHeader(headers, "x-gamma-webhook-identifier", "x-atlassian-webhook-identifier");
+  const subject = subjectOf(payload);
   return {
     delivery_id: delivery === null || delivery.length > 200 ? null : sanitizeText(delivery),
     event_name,
     action: null,
-    subject: subjectOf(payload),
+    subject,
     actor: actorOf(event_name, payload),
     text: await eventText(convert, event_name, payload),
-    marked: event_name.startsWith("comment_") && isMarked(valueAt(payload, "comment", "body")),
+    marked: isMarked(valueAt(payload, "comment", "body")),
     occurred_at: occurredAt(event_name, payload),
-    missing_field: event_name === "" ? "webhookEvent" : lacking(event_name, payload),
+    missing_field: event_name === "" ? "webhookEvent" : lacking(event_name, payload, subject),
     change_key: changeKey(event_name, payload),
+    author: authorOf(event_name, payload),
+    hook_id: hookOf(payload),
+    snapshot: event_name === "gamma:issue_updated" && !hasComment(payload),
+    private: isPrivate(payload),
+    changes: changesOf(event_name, payload),
+    comment: idOf(payload, "comment", "id"),
+    thread: restrictionOf(payload),
   };
 }
 
-function subjectOf(payload: unknown): Subject | null {
-  const key = valueAt(payload, "issue", "key");
-  if (!isKey(key)) return null;
-  return { project: stringAt(payload, ["issue", "fields", "project", "key"], 100) ?? projectOfKey(key), issue: key };
+/** Ids are text; some versions send numbers. */
+function idOf(payload: unknown, ...path: readonly string[]): string | null {
+  const id = valueAt(payload, ...path);
+  return typeof id === "number" ? String(id) : stringAt(payload, path, 50);
 }
 
-/** Display names are not used: two people may have the same one. */
-function actorOf(event: string, payload: unknown): string | null {
-  const author = event === "comment_created" ? "author" : "updateAuthor";
-  const candidates = [
-    valueAt(payload, "user"),
-    ...(event.startsWith("comment_") ? [valueAt(payload, "comment", author), valueAt(payload, "comment", "author")] : []),
-  ];
-  for (const user of candidates) {
-    const id = stringAt(user, ["accountId"], 200) ?? stringAt(user, ["name"], 200) ?? stringAt(user, ["key"], 200);
-    if (id !== null) return id;
-  }
-  if (event !== "gamma:issue_created") return null;
-  return (
-    stringAt(payload, ["issue", "fields", "creator", "accountId"], 200) ??
-    stringAt(payload, ["issue", "fields", "creator", "name"], 200)
-  );
+/** Server sends comments, and both send worklogs, with the issue's id at most. The host looks up its key when a task runs. */
+function subjectOf(payload: unknown): Subject | null {
+  const key = valueAt(payload, "issue", "key");
+  if (isKey(key))
+    return { project: stringAt(payload, ["issue", "fields", "project", "key"], 100) ?? projectOfKey(key), issue: key };
+  if (valueAt(payload, "issue") !== undefined) return null;
+  const self = stringAt(payload, ["comment", "self"], 2000) ?? stringAt(payload, ["worklog", "self"], 2000) ?? "";
+  const id = idOf(payload, "worklog", "issueId") ?? /\/issue\/(\d{1,15})\/(?:comment|worklog)\/\d+$/.exec(self)?.[1];
+  return id && isIssueId(id) ? { project: anyProject, issue: id } : null;
+}
+
+/** The webhooks of an app: one delivery can match several. Webhooks that people set up have no id in the payload. */
+function hookOf(payload: unknown): string | null {
+  const matched = valueAt(payload, "matchedWebhookIds");
+  const ids = Array.isArray(matched) ? matched.slice(0, 10).filter((id) => ["number", "string"].includes(typeof id)) : [];
+  return ids.length > 0 ? sanitizeText(ids.join(",").slice(0, 200)).trim() || null : null;
 }
 
 function occurredAt(event: string, payload: unknown): string | null {
   const stamp = valueAt(payload, "timestamp");
   if (typeof stamp === "number" && stamp > 0 && stamp < 8.64e15) return new Date(stamp).toISOString();
-  if (event.startsWith("comment_")) return timestampAt(payload, "comment", event === "comment_created" ? "created" : "updated");
-  return timestampAt(payload, "issue", "fields", event === "gamma:issue_created" ? "created" : "updated");
+  const when = event.endsWith("_created") ? "created" : "updated";
+  if (isComment(event)) return timestampAt(payload, "comment", when);
+  if (event.startsWith("worklog_")) return timestampAt(payload, "worklog", when);
+  if (event.startsWith("attachment_")) return timestampAt(payload, "attachment", "created");
+  return timestampAt(payload, "issue", "fields", when);
 }
 
-function lacking(event: string, payload: unknown): string | null {
-  if (!event.startsWith("gamma:issue_") && !event.startsWith("comment_")) return null;
-  if (!isKey(valueAt(payload, "issue", "key"))) return "issue.key";
+function lacking(event: string, payload: unknown, subject: Subject | null): string | null {
+  if (!isIssue(event) && !isComment(event) && !/^(?:worklog|attachment)_/.test(event)) return null;
+  if (subject === null) return "issue.key";
   const body = valueAt(payload, "comment", "body");
   if (event === "comment_created" && typeof body !== "string" && typeof body !== "object") return "comment.body";
   return null;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** The members of the platform's responses that are used. Cloud identifies accounts by id, Server by name. */
-const user = z.object({
+const user = z.looseObject({
   accountId: z.string().nullish(),
   name: z.string().nullish(),
   key: z.string().nullish(),
@@ -10,7 +10,8 @@ const user = z.object({
 
 export const account = user;
 export const properties = z.array(z.object({ key: z.string(), value: z.unknown() }));
-export const comment = z.object({
+/** Kept whole, with its people: the poll passes comments to `parse`. */
+export const comment = z.looseObject({
   id: z.string(),
   body: z.unknown(),
   author: user.nullish(),

@@ -35,7 +35,7 @@ const addComment = (clientOf: ClientOf, convert: Convert) =>
       postComment(
         { client: clientOf(connection), connection, convert, signal },
         keyOf(input.issue, input.project),
-        input.body,
+        { body: input.body },
         key,
       ),
     find: (input, { connection, key, signal }) =>
