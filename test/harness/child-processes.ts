@@ -14,6 +14,9 @@ const statOf = (pid: string): string[] => {
 /** Ids of the processes that one started. */
 export const childrenOf = (parent: number | undefined): string[] =>
   readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && Number(statOf(pid)[1]) === parent);
+/** Ids of the processes that one started, and of those that these started, for example within a sandbox. */
+export const descendantsOf = (parent: number | undefined): string[] =>
+  childrenOf(parent).flatMap((pid) => [pid, ...descendantsOf(Number(pid))]);
 /** Ended, whether or not somebody has asked for its exit code. */
 export const isGone = (pid: string): boolean => [undefined, "Z", "X"].includes(statOf(pid)[0]);
 /** Processor time that it has used, in hundredths of a second. */

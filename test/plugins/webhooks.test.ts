@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { childrenOf, cpuTicks, isGone } from "../harness/child-processes.ts";
+import { childrenOf, cpuTicks, descendantsOf, isGone } from "../harness/child-processes.ts";
 import { testOnDatabases } from "../harness/on-databases.ts";
 import type { Built } from "../harness/plugin-bundle.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
@@ -169,7 +169,7 @@ test(
 test(
   "a host that is killed takes the processes of its plugins with it, one in a loop too",
   async () => {
-    const children = processes();
+    const children = descendantsOf(service?.pid);
     expect(children.length).toBeGreaterThan(0);
     // It reads nothing any more, so it does not see that its input ended.
     const unanswered = send("tickets", 8, "spin").catch(() => null);
