@@ -26,6 +26,7 @@ import { policyOperations } from "./policy/operations.ts";
 import type { Policies } from "./policy/policies.ts";
 import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
 import { projectOperations } from "./projects/operations.ts";
+import { type RetentionParts, retentionOperations } from "./retention/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
 import { type ToolExecutionDeps, toolExecutionOperations } from "./tool-executions/operations.ts";
 import { type ToolDeps, toolOperations } from "./tools/operations.ts";
@@ -61,6 +62,7 @@ export interface Parts {
   readonly plugins: PluginDeps;
   readonly polls: Omit<PollParts, "receiver">;
   readonly queues: Queues;
+  readonly retention: RetentionParts;
   readonly useCases: ReadonlyMap<string, UseCase>;
 }
 
@@ -88,6 +90,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...knowledgeOperations(parts.knowledge),
   ...keyOperations(parts.bus),
   usageOperation,
+  ...retentionOperations(parts.retention),
   watchdogOperation(parts.watchdogEnabled),
   ...gatewayOperations(parts.gateway),
   ...pluginOperations(parts.plugins),

@@ -36,10 +36,19 @@ export const execution = z
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     tool_calls: z.int().describe("Number of tool calls."),
+    model: z.string().nullable().describe("Model of the last model call; null before it."),
+    cost_usd: z
+      .number()
+      .nullable()
+      .describe("Cost of the model calls in US dollars, as far as it is known; null if nothing is known of it."),
+    unpriced_tokens: z.int().describe("Tokens of model calls whose cost is not known."),
     duration_ms: z.int().nullable().describe("Duration in milliseconds from the first start to the end."),
     created_at: timestamp,
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
+    transcript_removed_at: timestamp
+      .nullable()
+      .describe("When retention or an erasure removed transcript and result; null if they are stored."),
   })
   .meta({ id: "TaskExecution" });
 

@@ -2,17 +2,73 @@ import { z } from "zod";
 import { tokens } from "./audit.ts";
 import { operation } from "./operation.ts";
 
+/** What usage can be grouped by. */
+export const usageGroups = ["day", "month", "project", "agent", "model", "task", "source"] as const;
+type UsageGroup = (typeof usageGroups)[number];
+
+const time = z.iso.datetime({ offset: true, error: "must be a time with a zone, for example 2026-01-31T00:00:00Z" });
+
+const figures = {
+  runs: z.int().describe("Executions that were created."),
+  failed: z.int().describe("Executions that failed."),
+  held: z.int().describe("Executions that are held now."),
+  cost_usd: z
+    .number()
+    .describe("Cost in US dollars, as reported by the LLM proxy or by `MODEL_PRICES`. Does not include `unpriced_tokens`."),
+  unpriced_tokens: z.int().describe("Tokens of model calls whose price is not known."),
+  p50_duration_ms: z
+    .int()
+    .nullable()
+    .describe("Median duration of the executions that ended, in milliseconds, within 10 %; null if none ended."),
+  p95_duration_ms: z.int().nullable().describe("95th percentile of the duration, in milliseconds, within 10 %."),
+};
+
+const group = z
+  .object({
+    day: z.iso.date().optional().describe("Day in UTC."),
+    month: z.string().optional().describe("Month in UTC, for example 2026-01."),
+    project_id: z.int().nullish(),
+    agent_id: z.string().nullish(),
+    model: z.string().nullish(),
+    task_id: z.string().nullish(),
+    source: z.string().nullish(),
+    tokens,
+    tool_calls: z.int(),
+    ...figures,
+  })
+  .meta({ id: "UsageGroup" });
+
 export const get = operation({
   id: "usage.get",
   http: "GET /api/usage",
   rpc: "MonitoringService.GetUsage",
-  summary: "Get usage totals",
-  description: "Returns the tokens, task executions and tool calls of the whole service.",
+  summary: "Get usage",
+  description:
+    "Returns the tokens, task executions and tool calls of the whole service. With `from`, `to` or `group_by`: those of a period, with costs and durations. An execution counts on the day on which it was created.",
+  input: z.object({
+    from: time.optional().describe("Start of the period, inclusive."),
+    to: time.optional().describe("End of the period, exclusive."),
+    group_by: z
+      .string()
+      .optional()
+      .refine(
+        (text) => text === undefined || text.split(",").every((name) => usageGroups.includes(name.trim() as UsageGroup)),
+        `must be a comma-separated list of ${usageGroups.join(", ")}`,
+      )
+      .describe(`What to group by, comma-separated: ${usageGroups.join(", ")}.`),
+  }),
   output: z
     .object({
       tokens,
       tasks: z.object({ total: z.int(), succeeded: z.int(), failed: z.int(), running: z.int(), queued: z.int() }),
       tool_calls: z.object({ total: z.int(), failed: z.int() }),
+      from: z.iso.datetime().nullish().describe("Start of the period; null if it has none."),
+      to: z.iso.datetime().nullish().describe("End of the period; null if it has none."),
+      ...z.object(figures).partial().shape,
+      groups: z
+        .array(group)
+        .optional()
+        .describe("One item for each group, the most expensive first; by day or month, the oldest first."),
     })
     .meta({ id: "Usage" }),
 });

@@ -24,6 +24,9 @@ export const webhookEvent = z
     polled: z.boolean().describe("Whether the event came from a poll instead of a webhook."),
     occurred_at: timestamp.nullable().describe("When the event happened at the platform; null if the platform does not tell."),
     received_at: timestamp,
+    body_removed_at: timestamp
+      .nullable()
+      .describe("When retention or an erasure removed payload and headers; null if they are stored."),
   })
   .meta({ id: "WebhookEvent" });
 
@@ -94,5 +97,5 @@ export const replay = operation({
   output: receipt,
   status: 202,
   alternateStatus: { status: 200, when: (output) => output.status !== "accepted" },
-  problems: ["not_found"],
+  problems: ["not_found", "conflict"],
 });

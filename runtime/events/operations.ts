@@ -21,11 +21,14 @@ export function eventOperations(receiver: Receiver): Bound[] {
       const event = await findEvent(sql, id);
       if (!event) throw absent(id);
       const { headers: _, body, ...members } = event;
-      return { ...members, payload: shown(body), executions: await listExecutionsOfEvent(sql, id) };
+      const payload = event.body_removed_at === null ? shown(body) : null;
+      return { ...members, payload, executions: await listExecutionsOfEvent(sql, id) };
     }),
     handle(webhooks.replay, async ({ id }, { sql }) => {
       const event = await findEvent(sql, id);
       if (!event) throw absent(id);
+      if (event.body_removed_at !== null)
+        throw problem("conflict", `The payload of the event was removed at ${event.body_removed_at}; it cannot be replayed.`);
       const entry = await receiver.entry(event.slug);
       if (!entry) throw problem("not_found", `The webhook "${event.slug}", by which the event arrived, no longer exists.`);
       return receiver.accept(entry, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {

@@ -13,7 +13,7 @@ export interface EventFilter {
 }
 
 const columns = (sql: Queryable) => sql`
-  id, source, slug, delivery_id, event_name, action, actor, author, subject, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at`;
+  id, source, slug, delivery_id, event_name, action, actor, author, subject, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at, body_removed_at`;
 
 export async function listEvents(sql: Queryable, filter: EventFilter): Promise<{ items: WebhookEvent[]; total: number }> {
   const where = sql`

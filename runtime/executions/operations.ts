@@ -46,6 +46,8 @@ export function executionOperations(bus: Bus): Bound[] {
         await bus.publish("queue");
         return restarted;
       }
+      if (execution?.transcript_removed_at)
+        throw problem("conflict", "The transcript of the execution was removed; replay its event instead.");
       if (execution) throw problem("conflict", `The execution is ${execution.state}; only a failed one can be restarted.`);
       if ((await findTask(sql, id)) || (await hasExecutionsOfTask(sql, id))) {
         throw problem("conflict", `The task "${id}" has no failed execution to restart.`);

@@ -17,7 +17,7 @@ export interface ExecutionFilter {
 
 const columns = (sql: Queryable) => sql`
   id, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, waiting_for, attempts, result, result_url, error,
-  prompt_tokens, completion_tokens, tool_calls, created_at, started_at, finished_at,
+  prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
 
 export async function listExecutions(sql: Queryable, filter: ExecutionFilter): Promise<{ items: Execution[]; total: number }> {
@@ -51,7 +51,7 @@ export async function cancelExecution(sql: Queryable, id: string): Promise<Execu
 /** The latest failed execution of a task. */
 export async function findFailedOfTask(sql: Queryable, taskId: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
-    select id from task_executions where task_id = ${taskId} and state = 'failed' order by created_at desc, id desc limit 1`;
+    select id from task_executions where task_id = ${taskId} and state = 'failed' and transcript_removed_at is null order by created_at desc, id desc limit 1`;
   return row?.id;
 }
 
@@ -63,7 +63,12 @@ export async function hasExecutionsOfTask(sql: Queryable, taskId: string): Promi
 /** Queues a failed execution again; it goes on behind the last step of its transcript. `undefined` where it has not failed. */
 export async function requeueFailed(sql: Queryable, id: string): Promise<Execution | undefined> {
   const [execution] = await sql<Execution[]>`
+    with reopened as (
+      -- Its day is summed again.
+      update usage_sums set open = open + 1
+      where day = (select (created_at at time zone 'UTC')::date from task_executions where id = ${id})
+    )
     update task_executions set state = 'queued', failures = 0, deaths = 0, death_leases = '{}', run_after = now(), error = null, finished_at = null
-    where id = ${id} and state = 'failed' returning ${columns(sql)}`;
+    where id = ${id} and state = 'failed' and transcript_removed_at is null returning ${columns(sql)}`;
   return execution;
 }

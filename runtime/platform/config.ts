@@ -219,6 +219,17 @@ export const variables = {
   TRUSTED_PROXIES: networks.describe("Networks of the reverse proxies whose `X-Forwarded-For` is trusted, comma-separated."),
   ALLOW_PRIVATE_ADDRESSES: networks.describe("Private networks that URLs given by users may reach, comma-separated."),
   WATCHDOG_ENABLED: yesNo(false).describe("Whether the watchdog stores entries for GET /api/watchdog."),
+  RETENTION_EVENT_DAYS: whole(90, 0, 36_500).describe("Days after which payloads and headers of events are removed. 0: never."),
+  RETENTION_DISCARDED_DAYS: whole(7, 0, 36_500).describe(
+    "Days after which payloads and headers of discarded events are removed. 0: never.",
+  ),
+  RETENTION_TRANSCRIPT_DAYS: whole(90, 0, 36_500).describe(
+    "Days after which transcripts and results of executions are removed. 0: never.",
+  ),
+  RETENTION_HISTORY_DAYS: whole(400, 0, 36_500).describe(
+    "Days after which events and executions are removed. Their usage stays in the daily sums. 0: never.",
+  ),
+  RETENTION_AUDIT_DAYS: whole(400, 0, 36_500).describe("Days after which entries of the audit log are removed. 0: never."),
   NODE_USE_ENV_PROXY: yesNo(false).describe(
     "Whether requests to models and trackers use the proxies in `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.",
   ),

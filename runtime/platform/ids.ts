@@ -24,6 +24,12 @@ export function newId(): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** The lowest id of a moment, milliseconds since 1970: every id made at that moment or later is not below it. */
+export function firstIdOf(ms: number): string {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
+}
+
 let pool = Buffer.alloc(0);
 
 /** Random bytes are drawn a page at a time: one call for 16 bytes costs as much as one for 4,096. */

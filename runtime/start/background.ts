@@ -2,13 +2,14 @@ import { startRunner } from "../knowledge/runner.ts";
 import type { Memory } from "../memory/open.ts";
 import { startRelay } from "../message-queues/relay.ts";
 import { startScheduler } from "../poll-sources/scheduler.ts";
+import { startRetention } from "../retention/run.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 import type { Webhooks } from "./webhooks.ts";
 
 /** Polls, syncs of knowledge sources, and the relay of message queues. `null` on a replica with the role `api`. */
 export function startBackground(core: Core, plugins: Plugins, memory: Memory, { receiver }: Webhooks) {
-  const { config, log, sql, bus, vault, warn, closing } = core;
+  const { config, log, database, sql, bus, vault, warn, closing } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
   const { host, connections, egress, changed } = plugins;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
@@ -27,7 +28,8 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
   });
   const relay = startRelay({ sql, queues: host.queues, log });
   changed.push(relay.changed);
-  closing.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop()]));
-  return { polls };
+  const retention = startRetention({ sql, log, days: config, embedded: database.kind === "embedded" });
+  closing.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop(), retention.stop()]));
+  return { polls, retention };
 }
 export type Background = ReturnType<typeof startBackground>;

@@ -60,6 +60,7 @@ export function bindOperations(stages: Stages) {
     sources,
     queues: openQueues(sql, host.queues),
     useCases: host.useCases,
+    retention: { days: config, bus, removeMemory: (key) => memory.remove(key) },
     health: stages.needed,
     deferredWebhooks: deferred.waiting,
     watchdogEnabled: config.WATCHDOG_ENABLED,

@@ -1,5 +1,114 @@
+import type { Input, Output } from "@signalbox/schema/operation";
 import * as usage from "@signalbox/schema/usage";
 import { handle } from "../platform/operation.ts";
-import { sumAll } from "./queries.ts";
+import { percentile } from "./durations.ts";
+import { countOpen, type Group, groupColumns, type Period, summedDays, sumUsage, type UsageRow } from "./queries.ts";
 
-export const usageOperation = handle(usage.get, (_, { sql }) => sumAll(sql));
+type Usage = Output<typeof usage.get>;
+
+const dayMs = 86_400_000;
+const startOfDay = (ms: number) => Math.floor(ms / dayMs) * dayMs;
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+/** Beyond all times that occur, and within what the database can store. */
+const always = { from: Date.parse("2000-01-01T00:00:00Z"), to: Date.parse("3000-01-01T00:00:00Z") };
+
+export const usageOperation = handle(usage.get, async (input, { sql }) => {
+  const groups = [...new Set((input.group_by ?? "").split(",").map((name) => name.trim()))].filter(
+    (name) => name !== "",
+  ) as Group[];
+  const from = input.from ? Date.parse(input.from) : always.from;
+  const to = input.to ? Date.parse(input.to) : always.to;
+  const { summed, rest } = split(from, to, await summedDays(sql));
+  const [rows, open] = await Promise.all([sumUsage(sql, groups, summed, rest), countOpen(sql)]);
+  const all = fold(rows);
+  const totals = {
+    tokens: all.tokens,
+    tasks: { total: all.runs, succeeded: all.succeeded, failed: all.failed, ...open },
+    tool_calls: { total: all.tool_calls, failed: all.failed_tool_calls },
+  };
+  return Object.keys(input).length === 0 ? totals : { ...totals, ...reportOf(input, all, rows, groups) };
+});
+
+function reportOf(
+  input: Input<typeof usage.get>,
+  all: Folded,
+  rows: readonly UsageRow[],
+  groups: readonly Group[],
+): Partial<Usage> {
+  const time = (text: string | undefined) => (text ? new Date(text).toISOString() : null);
+  return {
+    from: time(input.from),
+    to: time(input.to),
+    ...figuresOf(all),
+    groups: groups.length > 0 ? groupsOf(rows, groups) : [],
+  };
+}
+
+/** Whole days that are summed come from their sums; the rest is read from the executions themselves. */
+export function split(from: number, to: number, known: Period | null): { summed: Period | null; rest: Period[] } {
+  const period = (start: number, end: number): Period[] =>
+    start < end ? [{ from: new Date(start).toISOString(), to: new Date(end).toISOString() }] : [];
+  if (!known) return { summed: null, rest: period(from, to) };
+  const first = Math.max(startOfDay(from + dayMs - 1), Date.parse(known.from));
+  const last = Math.min(startOfDay(to), Date.parse(known.to) + dayMs);
+  if (first >= last) return { summed: null, rest: period(from, to) };
+  return { summed: { from: dayOf(first), to: dayOf(last - dayMs) }, rest: [...period(from, first), ...period(last, to)] };
+}
+
+interface Folded {
+  readonly tokens: Usage["tokens"];
+  runs: number;
+  succeeded: number;
+  failed: number;
+  held: number;
+  cost_usd: number;
+  unpriced_tokens: number;
+  tool_calls: number;
+  failed_tool_calls: number;
+  readonly durations: Map<number, number>;
+}
+
+/** Adds up the rows of one group. */
+function fold(rows: readonly UsageRow[]): Folded {
+  const sum = (name: keyof UsageRow) => rows.reduce((total, row) => total + (row[name] as number), 0);
+  const durations = new Map<number, number>();
+  for (const { bucket, runs } of rows) if (bucket !== null) durations.set(bucket, (durations.get(bucket) ?? 0) + runs);
+  const [prompt, completion] = [sum("prompt_tokens"), sum("completion_tokens")];
+  return {
+    tokens: { prompt, completion, total: prompt + completion },
+    runs: sum("runs"),
+    succeeded: sum("succeeded"),
+    failed: sum("failed"),
+    held: sum("held"),
+    cost_usd: sum("cost_usd"),
+    unpriced_tokens: sum("unpriced_tokens"),
+    tool_calls: sum("tool_calls"),
+    failed_tool_calls: sum("failed_tool_calls"),
+    durations,
+  };
+}
+
+const figuresOf = ({ runs, failed, held, cost_usd, unpriced_tokens, durations }: Folded) => ({
+  runs,
+  failed,
+  held,
+  // Sums of binary fractions: a millionth of a cent is noise.
+  cost_usd: Math.round(cost_usd * 1e8) / 1e8,
+  unpriced_tokens,
+  p50_duration_ms: percentile(durations, 0.5),
+  p95_duration_ms: percentile(durations, 0.95),
+});
+
+function groupsOf(rows: readonly UsageRow[], groups: readonly Group[]): NonNullable<Usage["groups"]> {
+  const columns = groups.map((group) => groupColumns[group]);
+  const keyOf = (row: UsageRow): { day?: string; month?: string } =>
+    Object.fromEntries(columns.map((column) => [column, row[column]]));
+  const all = [...Map.groupBy(rows, (row) => JSON.stringify(keyOf(row))).values()].map((members) => {
+    const folded = fold(members);
+    return { ...keyOf(members[0] as UsageRow), tokens: folded.tokens, tool_calls: folded.tool_calls, ...figuresOf(folded) };
+  });
+  const time = (one: { day?: string; month?: string }) => one.day ?? one.month ?? "";
+  return all.sort(
+    (a, b) => time(a).localeCompare(time(b)) || b.cost_usd - a.cost_usd || b.tokens.total - a.tokens.total || b.runs - a.runs,
+  );
+}

@@ -1,16 +1,147 @@
-import type { Output } from "@signalbox/schema/operation";
-import type { get } from "@signalbox/schema/usage";
-import type { Queryable } from "../platform/database/client.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
+import { firstIdOf } from "../platform/ids.ts";
+import { bucketSql } from "./durations.ts";
 
-export async function sumAll(sql: Queryable): Promise<Output<typeof get>> {
-  const [tasks] = await sql<[{ total: number; succeeded: number; failed: number; running: number; queued: number }]>`
-    select count(*) as total, count(*) filter (where state = 'succeeded') as succeeded, count(*) filter (where state = 'failed') as failed,
-      count(*) filter (where state = 'running') as running, count(*) filter (where state = 'queued') as queued
-    from task_executions`;
-  const [steps] = await sql<[{ prompt: number; completion: number; called: number; failed: number }]>`
-    select coalesce(sum(prompt_tokens), 0)::bigint as prompt, coalesce(sum(completion_tokens), 0)::bigint as completion,
-      count(*) filter (where kind = 'tool') as called, count(*) filter (where kind = 'tool' and state = 'failed') as failed
-    from execution_steps`;
-  const { prompt, completion, called, failed } = steps;
-  return { tokens: { prompt, completion, total: prompt + completion }, tasks, tool_calls: { total: called, failed } };
+/** Executions that were created on one day or in a part of it, ISO 8601. `to` is exclusive. */
+export interface Period {
+  readonly from: string;
+  readonly to: string;
 }
+
+/** Column of each group. */
+export const groupColumns = {
+  day: "day",
+  month: "month",
+  project: "project_id",
+  agent: "agent_id",
+  model: "model",
+  task: "task_id",
+  source: "source",
+} as const;
+export type Group = keyof typeof groupColumns;
+
+/** Sums of one group, and of one bucket of durations within it. */
+export interface UsageRow {
+  readonly bucket: number | null;
+  readonly runs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly held: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly cost_usd: number;
+  readonly unpriced_tokens: number;
+  readonly tool_calls: number;
+  readonly failed_tool_calls: number;
+  readonly [column: string]: unknown;
+}
+
+/** Ids begin with the time of the replica that made them. The clocks of replicas and database differ by an hour at most. */
+const slackMs = 3_600_000;
+
+/** One row for each execution created in the period, and for each step outside of executions. */
+const live = (sql: Queryable, { from, to }: Period) => sql`
+  select (created_at at time zone 'UTC')::date as day, source, project_id, agent_id, task_id, model,
+    case when finished_at is not null and started_at is not null
+      then ${sql.unsafe(bucketSql("extract(epoch from finished_at - started_at) * 1000"))} end as bucket,
+    1 as runs, (state = 'succeeded')::int as succeeded, (state = 'failed')::int as failed, (state = 'held')::int as held,
+    prompt_tokens, completion_tokens, coalesce(cost_usd, 0) as cost_usd, unpriced_tokens, tool_calls, failed_tool_calls,
+    (state not in ('succeeded', 'failed', 'cancelled'))::int as open
+  from task_executions
+  where id >= ${firstIdOf(Date.parse(from) - slackMs)}::uuid and id < ${firstIdOf(Date.parse(to) + slackMs)}::uuid
+    and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz
+  union all
+  select (created_at at time zone 'UTC')::date, null, null, agent_id, null, case when kind = 'model' then name end, null,
+    0, 0, 0, 0, prompt_tokens, completion_tokens, coalesce(cost_usd, 0),
+    case when kind = 'model' and cost_usd is null then prompt_tokens + completion_tokens else 0 end,
+    (kind = 'tool')::int, (kind = 'tool' and state = 'failed')::int, 0
+  from execution_steps
+  where execution_id is null and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz`;
+
+const sums = (sql: Queryable) => sql`
+  sum(runs)::bigint as runs, sum(succeeded)::bigint as succeeded, sum(failed)::bigint as failed, sum(held)::bigint as held,
+  sum(prompt_tokens)::bigint as prompt_tokens, sum(completion_tokens)::bigint as completion_tokens, sum(cost_usd)::float8 as cost_usd,
+  sum(unpriced_tokens)::bigint as unpriced_tokens, sum(tool_calls)::bigint as tool_calls,
+  sum(failed_tool_calls)::bigint as failed_tool_calls`;
+
+/** Sums by these groups and by duration. `summed`: days (`from` to `to`, inclusive) that are read from their sums. */
+export function sumUsage(
+  sql: Queryable,
+  groups: readonly Group[],
+  summed: Period | null,
+  periods: readonly Period[],
+): Promise<UsageRow[]> {
+  const columnOf = (group: Group) =>
+    group === "month" ? sql`to_char(day, 'YYYY-MM')` : group === "day" ? sql`day::text` : sql`${sql(groupColumns[group])}`;
+  const none = sql``;
+  const named = groups.reduce((all, group) => sql`${all} ${columnOf(group)} as ${sql(groupColumns[group])},`, none);
+  const keys = groups.reduce((all, group) => sql`${all} ${columnOf(group)},`, none);
+  const days = summed
+    ? sql`select day, source, project_id, agent_id, task_id, model, bucket, runs, succeeded, failed, held, prompt_tokens, completion_tokens,
+        cost_usd, unpriced_tokens, tool_calls, failed_tool_calls, 0 as open
+        from usage_days where day between ${summed.from}::date and ${summed.to}::date`
+    : sql`select null::date as day, null::text as source, null::int as project_id, null::text as agent_id, null::text as task_id,
+        null::text as model, null::int as bucket, 0 as runs, 0 as succeeded, 0 as failed, 0 as held, 0 as prompt_tokens, 0 as completion_tokens,
+        0::float8 as cost_usd, 0 as unpriced_tokens, 0 as tool_calls, 0 as failed_tool_calls, 0 as open where false`;
+  const rest = periods.reduce((all, period) => sql`${all} union all ${live(sql, period)}`, none);
+  return sql<UsageRow[]>`
+    select ${named} bucket, ${sums(sql)} from (${days} ${rest}) r
+    group by ${keys} bucket`;
+}
+
+export async function countOpen(sql: Queryable): Promise<{ running: number; queued: number }> {
+  const [row] = await sql<[{ running: number; queued: number }]>`
+    select (select count(*) from task_executions where state = 'running') as running,
+      (select count(*) from task_executions where state = 'queued') as queued`;
+  return row;
+}
+
+/** The first and the last day that are summed, without gaps between them; `null` where none is. */
+export async function summedDays(sql: Queryable): Promise<Period | null> {
+  const [row] = await sql<[{ from: string | null; to: string | null }]>`
+    select min(day)::text as from, max(day)::text as to from usage_sums`;
+  return row.from === null || row.to === null ? null : { from: row.from, to: row.to };
+}
+
+/** The days before today that are not summed, or have to be summed again, oldest first. */
+export async function daysToSum(sql: Queryable): Promise<string[]> {
+  const rows = await sql<{ day: string }[]>`
+    with first as (
+      select least(
+        (select (created_at at time zone 'UTC')::date from task_executions order by id limit 1),
+        (select (created_at at time zone 'UTC')::date from execution_steps where execution_id is null order by created_at limit 1)) as day
+    ), missing as (
+      select d::date as day from first, generate_series(
+        coalesce((select max(day) + 1 from usage_sums), first.day), (now() at time zone 'UTC')::date - 1, interval '1 day') d
+    )
+    select day::text from missing union select day::text from usage_sums where open > 0 order by day`;
+  return rows.map(({ day }) => day);
+}
+
+/** Sums one day again. Executions whose model is not stored yet, of earlier versions, get it from their steps. */
+export const sumDay = (sql: Sql, day: string): Promise<void> =>
+  sql.begin(async (tx) => {
+    const from = `${day}T00:00:00.000Z`;
+    const to = new Date(Date.parse(from) + 86_400_000).toISOString();
+    await tx`select pg_advisory_xact_lock(7160420)`;
+    await tx`
+      update task_executions e set model = s.model, cost_usd = s.cost_usd, unpriced_tokens = s.unpriced, failed_tool_calls = s.failed
+      from (
+        select execution_id, min(name) filter (where kind = 'model') as model, sum(cost_usd) as cost_usd,
+          coalesce(sum(prompt_tokens + completion_tokens) filter (where kind = 'model' and cost_usd is null), 0) as unpriced,
+          count(*) filter (where kind = 'tool' and state = 'failed') as failed
+        from execution_steps where execution_id in (
+          select id from task_executions where id >= ${firstIdOf(Date.parse(from) - slackMs)}::uuid and id < ${firstIdOf(Date.parse(to) + slackMs)}::uuid
+            and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz and model is null and prompt_tokens > 0)
+        group by execution_id
+      ) s where e.id = s.execution_id and s.model is not null`;
+    await tx`delete from usage_days where day = ${day}::date`;
+    await tx`
+      insert into usage_days (day, source, project_id, agent_id, task_id, model, bucket, runs, succeeded, failed, held, prompt_tokens,
+        completion_tokens, cost_usd, unpriced_tokens, tool_calls, failed_tool_calls)
+      select day, source, project_id, agent_id, task_id, model, bucket, ${sums(tx)} from (${live(tx, { from, to })}) r
+      group by day, source, project_id, agent_id, task_id, model, bucket`;
+    await tx`
+      insert into usage_sums (day, open) select ${day}::date, coalesce(sum(open), 0) from (${live(tx, { from, to })}) r
+      on conflict (day) do update set open = excluded.open, summed_at = now()`;
+  });

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 715946e627b2a87b
+-- Made from c62f00736c62ea6a
 
 create extension if not exists vector;
 
@@ -220,6 +220,7 @@ CREATE INDEX execution_steps_agent ON execution_steps USING btree (agent_id, cre
 CREATE INDEX execution_steps_agent_tools ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind = 'tool'::text);
 CREATE UNIQUE INDEX execution_steps_chat ON execution_steps USING btree (chat_id, seq) WHERE (chat_id IS NOT NULL);
 CREATE INDEX execution_steps_tools ON execution_steps USING btree (created_at DESC) WHERE (kind = 'tool'::text);
+CREATE INDEX execution_steps_unattached ON execution_steps USING btree (created_at) WHERE (execution_id IS NULL);
 
 create table ingestion_jobs (
   id uuid not null,
@@ -352,6 +353,7 @@ create table migrations (
   id integer not null,
   name text not null,
   applied_at timestamp(3) with time zone default now() not null,
+  digest text,
   constraint migrations_pkey PRIMARY KEY (id)
 );
 
@@ -455,6 +457,14 @@ create table source_mappings (
   constraint source_mappings_source_event_name_action_key UNIQUE NULLS NOT DISTINCT (source, event_name, action)
 );
 
+create table storage_samples (
+  day date not null,
+  table_name text not null,
+  row_count bigint not null,
+  bytes bigint not null,
+  constraint storage_samples_pkey PRIMARY KEY (day, table_name)
+);
+
 create table task_executions (
   id uuid not null,
   event_id uuid,
@@ -492,6 +502,11 @@ create table task_executions (
   held_reason text,
   held_until timestamp(3) with time zone,
   waiting_for text,
+  model text,
+  cost_usd double precision,
+  unpriced_tokens bigint default 0 not null,
+  failed_tool_calls integer default 0 not null,
+  transcript_removed_at timestamp(3) with time zone,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );
@@ -555,6 +570,34 @@ create table unread_webhooks (
 );
 CREATE INDEX unread_webhooks_order ON unread_webhooks USING btree (plugin, slug, received_at, id);
 
+create table usage_days (
+  day date not null,
+  source text,
+  project_id integer,
+  agent_id text,
+  task_id text,
+  model text,
+  bucket integer,
+  runs bigint not null,
+  succeeded bigint not null,
+  failed bigint not null,
+  held bigint not null,
+  prompt_tokens bigint not null,
+  completion_tokens bigint not null,
+  cost_usd double precision not null,
+  unpriced_tokens bigint not null,
+  tool_calls bigint not null,
+  failed_tool_calls bigint not null
+);
+CREATE INDEX usage_days_day ON usage_days USING btree (day);
+
+create table usage_sums (
+  day date not null,
+  open bigint not null,
+  summed_at timestamp(3) with time zone default now() not null,
+  constraint usage_sums_pkey PRIMARY KEY (day)
+);
+
 create table use_cases (
   name text not null,
   state jsonb not null,
@@ -607,6 +650,7 @@ create table webhook_events (
   private boolean default false not null,
   comment text,
   thread text,
+  body_removed_at timestamp(3) with time zone,
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_key) WHERE (change_key IS NOT NULL);

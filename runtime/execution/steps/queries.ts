@@ -38,6 +38,13 @@ export interface Patch {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
   readonly tool_calls?: number;
+  readonly failed_tool_calls?: number;
+  /** Model of its last model call. */
+  readonly model?: string | null;
+  /** Cost of the model calls whose cost is known, US dollars; null where none is. */
+  readonly cost_usd?: number | null;
+  /** Tokens of the model calls whose cost is not known. */
+  readonly unpriced_tokens?: number;
   /** With the state `queued`: the connected agent to which it is offered, for `offered_seconds`, before the LLM runs it. */
   readonly offered_to?: string;
   readonly offered_seconds?: number;
@@ -53,7 +60,12 @@ export interface Change {
 const stepTypes =
   "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8";
 const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, offered_to text, offered_seconds float8";
+  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8";
+
+/** What usage reports sum. */
+const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_calls, e.failed_tool_calls),
+  model = coalesce(g.model, e.model), cost_usd = coalesce(g.cost_usd, e.cost_usd),
+  unpriced_tokens = coalesce(g.unpriced_tokens, e.unpriced_tokens)`;
 
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
@@ -103,7 +115,7 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
         failures = coalesce(g.failures, e.failures),
         run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
         prompt_tokens = coalesce(g.prompt_tokens, e.prompt_tokens), completion_tokens = coalesce(g.completion_tokens, e.completion_tokens),
-        tool_calls = coalesce(g.tool_calls, e.tool_calls),
+        tool_calls = coalesce(g.tool_calls, e.tool_calls), ${sums(sql)},
         finished_at = case when g.state in ('succeeded', 'failed') then now() else e.finished_at end,
         offered_to = g.offered_to, offered_until = now() + make_interval(secs => g.offered_seconds),
         stream_id = case when g.state is null then e.stream_id end,

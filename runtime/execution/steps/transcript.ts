@@ -54,14 +54,21 @@ export class Transcript implements StepLog {
   }
 
   /** What the execution's row stores about its steps: sums, and the agent that the prompt was made for. */
-  totals(): Pick<Patch, "agent_id" | "prompt_tokens" | "completion_tokens" | "tool_calls"> {
+  totals(): Partial<Patch> {
     const [prompt] = this.steps;
+    const models = this.steps.filter((step) => step.kind === "model");
+    const priced = models.filter((step) => step.cost_usd !== null);
+    const unpriced = models.filter((step) => step.cost_usd === null);
     const sum = (name: "prompt_tokens" | "completion_tokens") => this.steps.reduce((total, step) => total + step[name], 0);
     return {
       ...(prompt && { agent_id: prompt.agent_id }),
       prompt_tokens: sum("prompt_tokens"),
       completion_tokens: sum("completion_tokens"),
       tool_calls: this.steps.filter((step) => step.kind === "tool").length,
+      failed_tool_calls: this.steps.filter((step) => step.kind === "tool" && step.state === "failed").length,
+      model: models.at(-1)?.name ?? null,
+      cost_usd: priced.length > 0 ? priced.reduce((total, step) => total + (step.cost_usd as number), 0) : null,
+      unpriced_tokens: unpriced.reduce((total, step) => total + step.prompt_tokens + step.completion_tokens, 0),
     };
   }
 }

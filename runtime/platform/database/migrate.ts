@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { StartError } from "../config.ts";
 import type { Log } from "../log.ts";
 import type { Database } from "./client.ts";
 
@@ -10,6 +12,8 @@ interface Migration {
   readonly id: number;
   readonly name: string;
   readonly text: string;
+  /** SHA-256 of the text, in hexadecimal. It is stored when the migration is applied. */
+  readonly digest: string;
 }
 
 /** Applies what is missing, in order, each file in a transaction of its own. Replicas that start together take turns. */
@@ -19,7 +23,8 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
   try {
     await connection`select pg_advisory_lock(${lock})`;
     await connection`create table if not exists migrations (id integer primary key, name text not null, applied_at timestamptz(3) not null default now())`;
-    const known = await connection<{ id: number; name: string }[]>`select id, name from migrations`;
+    await connection`alter table migrations add column if not exists digest text`;
+    const known = await connection<Applied[]>`select id, name, digest from migrations order by id`;
     const newest = Math.max(0, ...known.map((row) => row.id));
     const ours = all.at(-1)?.id ?? 0;
     if (newest > ours) {
@@ -27,9 +32,15 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
         `The database is at migration ${newest}, this version of Signalbox knows ${ours}. Run the newer version, or restore a backup.`,
       );
     }
+    requireSameText(known, all);
+    for (const { id, digest } of all)
+      if (known.some((row) => row.id === id && row.digest === null))
+        await connection`update migrations set digest = ${digest} where id = ${id}`;
     const missing = all.filter((migration) => !known.some((row) => row.id === migration.id));
-    for (const { id, name, text } of missing) {
-      await connection.unsafe(`begin; ${text}; insert into migrations (id, name) values (${id}, '${name}'); commit`).simple();
+    for (const { id, name, text, digest } of missing) {
+      await connection
+        .unsafe(`begin; ${text}; insert into migrations (id, name, digest) values (${id}, '${name}', '${digest}'); commit`)
+        .simple();
       log.info("migration applied", { migration: name });
     }
     return missing.length;
@@ -42,11 +53,34 @@ export async function migrate(database: Database, log: Log, folder = findFolder(
   }
 }
 
+interface Applied {
+  readonly id: number;
+  readonly name: string;
+  /** null: applied by a version that stored no digests. */
+  readonly digest: string | null;
+}
+
+/** A migration that was edited after it was applied would leave two kinds of databases behind. */
+function requireSameText(known: readonly Applied[], all: readonly Migration[]): void {
+  const edited = known.filter(
+    (row) => row.digest !== null && all.some(({ id, digest }) => id === row.id && digest !== row.digest),
+  );
+  if (edited.length === 0) return;
+  const names = edited.map(({ name }) => name).join(", ");
+  throw new StartError(
+    `The database was migrated with another text of ${names} than this version has. Migrations must not be edited once they are applied: restore the files of the release, or start the version that migrated this database.`,
+  );
+}
+
 function readMigrations(folder: string): Migration[] {
   return readdirSync(folder)
     .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
     .sort()
-    .map((file) => ({ id: Number(file.slice(0, 4)), name: file.slice(0, -4), text: readFileSync(`${folder}/${file}`, "utf8") }));
+    .map((file) => {
+      const text = readFileSync(`${folder}/${file}`, "utf8");
+      const digest = createHash("sha256").update(text).digest("hex");
+      return { id: Number(file.slice(0, 4)), name: file.slice(0, -4), text, digest };
+    });
 }
 
 /**

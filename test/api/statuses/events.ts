@@ -54,6 +54,16 @@ export const events: Cases = {
       const { event_id } = await make<Receipt>("webhooks.receive", await delivered("star"));
       return { params: { id: event_id } };
     },
+    409: async (world) => {
+      const { event_id } = await accepted(world);
+      const { body } = await world.main.get<{ subject: string }>(`/api/webhook-events/${event_id}`);
+      await world.make("data.erase", { body: { subject: body.subject } });
+      return { params: { id: event_id } };
+    },
+  },
+  "data.erase": {
+    valid: () => ({ body: { actor: "nobody-here", dry_run: true } }),
+    404: () => ({ body: { project_id: 99_999 } }),
   },
   "task-executions.get": {
     valid: async (world) => {

@@ -62,6 +62,7 @@ export const work: Cases = {
   "memory.get": { valid: kept, 503: broken({ params: { key: inRedis.key } }) },
   "memory.delete": { valid: kept, 503: broken({ params: { key: inRedis.key } }) },
   "health.get": { 503: broken({}) },
+  "usage.get": { 400: () => ({ query: { group_by: "week" } }) },
   "watchdog.list": { 503: () => ({ at: "bare" }) },
   "use-cases.setup": {
     valid: () => ({ ...useCase, body: {} }),

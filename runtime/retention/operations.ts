@@ -1,0 +1,55 @@
+import type { Output } from "@signalbox/schema/operation";
+import { problem } from "@signalbox/schema/problem";
+import * as retention from "@signalbox/schema/retention";
+import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { type Bound, handle } from "../platform/operation.ts";
+import { cancelForErasure, countErasure, type ErasureTarget, eraseData, hasProject, memoriesOf } from "./erase-queries.ts";
+import { countDue, databaseSize, earlierSizes, tableSizes } from "./queries.ts";
+import { cutoffs, type RetentionDays, rulesOf } from "./rules.ts";
+
+export interface RetentionParts {
+  readonly days: RetentionDays;
+  readonly bus: Bus;
+  /** Deletes a memory by its key, wherever it is stored. */
+  readonly removeMemory: (key: string) => Promise<void>;
+}
+
+export function retentionOperations({ days, bus, removeMemory }: RetentionParts): Bound[] {
+  return [
+    handle(retention.storage, (_, { sql }) => storageOf(sql, days)),
+    handle(retention.erase, async (input, { sql }) => {
+      const target: ErasureTarget = {
+        subject: input.subject ?? null,
+        actor: input.actor ?? null,
+        project_id: input.project_id ?? null,
+      };
+      if (Object.values(target).filter((value) => value !== null).length !== 1)
+        throw problem("bad_request", "Name exactly one of subject, actor and project_id.");
+      if (target.project_id !== null && !(await hasProject(sql, target.project_id)))
+        throw problem("not_found", `There is no project ${target.project_id}.`);
+      const memories = (await memoriesOf(sql, target)).map(({ key }) => key);
+      if (input.dry_run) return { dry_run: true, ...target, ...(await countErasure(sql, target)), memories: memories.length };
+      const cancelled = await cancelForErasure(sql, target);
+      for (const id of cancelled) await bus.publish("cancel", id);
+      const counts = await eraseData(sql, target);
+      for (const key of memories) await removeMemory(key);
+      return { dry_run: false, ...target, ...counts, cancelled: cancelled.length, memories: memories.length };
+    }),
+  ];
+}
+
+async function storageOf(sql: Sql, days: RetentionDays): Promise<Output<typeof retention.storage>> {
+  const tables = await tableSizes(sql);
+  const earlier = new Map((await earlierSizes(sql)).map((one) => [one.name, one]));
+  const due = await countDue(sql, cutoffs(days, Date.now()));
+  const growth = ({ name, bytes }: { name: string; bytes: number }) => {
+    const before = earlier.get(name);
+    return before ? Math.round((bytes - before.bytes) / before.days) : null;
+  };
+  return {
+    bytes: await databaseSize(sql),
+    tables: tables.map((table) => ({ ...table, bytes_per_day: growth(table) })),
+    retention: rulesOf(days).map(({ key, ...rule }) => ({ ...rule, due: due[key] })),
+  };
+}

@@ -1,0 +1,168 @@
+import type { Queryable, Sql } from "../platform/database/client.ts";
+import { firstIdOf } from "../platform/ids.ts";
+
+/** One portion of a pass: where it ended, `null` at the end of the table, and how many rows it changed. */
+export interface Portion {
+  readonly last: string | null;
+  readonly changed: number;
+}
+
+/** Takes or renews the right to remove; `false` while another replica has it. */
+export async function holdRetention(sql: Queryable, holder: string, seconds: number): Promise<boolean> {
+  const rows = await sql`
+    insert into memory_leases (name, holder, expires_at) values ('retention', ${holder}, now() + make_interval(secs => ${seconds}))
+    on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at
+    where memory_leases.holder = ${holder} or memory_leases.expires_at <= now() returning name`;
+  return rows.length > 0;
+}
+
+const first = "00000000-0000-0000-0000-000000000000";
+const isOpen = (sql: Queryable) => sql`state not in ('succeeded', 'failed', 'cancelled')`;
+
+/** Removes bodies and headers of events before `before`, of discarded ones before `discardedBefore` (milliseconds; 0: never). */
+export async function removeBodies(
+  sql: Sql,
+  after: string | null,
+  { before, discardedBefore }: { before: number; discardedBefore: number },
+  limit: number,
+): Promise<Portion> {
+  const [row] = await sql<[Portion]>`
+    with page as materialized (
+      select id from webhook_events where id > ${after ?? first}::uuid and id < ${firstIdOf(Math.max(before, discardedBefore))}::uuid
+      order by id limit ${limit}
+    ), removed as (
+      update webhook_events e set body = '', headers = '{}', body_removed_at = now()
+      from page p where e.id = p.id and e.body_removed_at is null
+        and (e.id < ${firstIdOf(before)}::uuid or (e.outcome <> 'dispatched' and e.id < ${firstIdOf(discardedBefore)}::uuid))
+        and not exists (select 1 from task_executions x where x.event_id = e.id and ${isOpen(sql)})
+      returning 1
+    )
+    select case when (select count(*) from page) = ${limit} then (select id from page order by id desc limit 1) end as last,
+      (select count(*) from removed) as changed`;
+  return row;
+}
+
+/** Removes steps, texts and results of executions that ended, created before `before`. */
+export async function removeTranscripts(sql: Sql, after: string | null, before: number, limit: number): Promise<Portion> {
+  const [row] = await sql<[Portion]>`
+    with page as materialized (
+      select id from task_executions where id > ${after ?? first}::uuid and id < ${firstIdOf(before)}::uuid order by id limit ${limit}
+    ), removed as (
+      update task_executions e set content = '', result = null, transcript_removed_at = now()
+      from page p where e.id = p.id and e.transcript_removed_at is null and not (${isOpen(sql)})
+      returning e.id
+    ), steps as (
+      delete from execution_steps where execution_id in (select id from removed)
+    )
+    select case when (select count(*) from page) = ${limit} then (select id from page order by id desc limit 1) end as last,
+      (select count(*) from removed) as changed`;
+  return row;
+}
+
+/** Removes the records of chats and direct calls of tools. */
+export async function removeUnattachedSteps(sql: Sql, before: number, limit: number): Promise<number> {
+  const result = await sql`
+    delete from execution_steps where id in (
+      select id from execution_steps where execution_id is null and created_at < ${new Date(before).toISOString()}::timestamptz
+      order by created_at limit ${limit})`;
+  return result.count;
+}
+
+/**
+ * Removes events with their executions. What has not ended stays, and so do days whose usage is not summed for good: the
+ * sums are what remains of them.
+ */
+export async function removeHistory(sql: Sql, after: string | null, before: number, limit: number): Promise<Portion> {
+  const [row] = await sql<[Portion]>`
+    with page as materialized (
+      select id, received_at from webhook_events where id > ${after ?? first}::uuid and id < ${firstIdOf(before)}::uuid
+      order by id limit ${limit}
+    ), removed as (
+      delete from webhook_events e using page p where e.id = p.id
+        and exists (select 1 from usage_sums s where s.day = (p.received_at at time zone 'UTC')::date and s.open = 0)
+        and not exists (select 1 from task_executions x where x.event_id = e.id
+          and (${isOpen(sql)} or not exists (select 1 from usage_sums s where s.day = (x.created_at at time zone 'UTC')::date and s.open = 0)))
+      returning 1
+    )
+    select case when (select count(*) from page) = ${limit} then (select id from page order by id desc limit 1) end as last,
+      (select count(*) from removed) as changed`;
+  return row;
+}
+
+export async function removeAttempts(sql: Sql, before: number, limit: number): Promise<number> {
+  const result = await sql`
+    delete from execution_history where ctid in (
+      select ctid from execution_history where created_at < ${new Date(before).toISOString()}::timestamptz limit ${limit})`;
+  return result.count;
+}
+
+/** Removes the oldest entries of the audit log, never the newest one, so that the chain can still be verified. */
+export async function removeAuditEntries(sql: Sql, before: number, limit: number): Promise<number> {
+  const result = await sql`
+    delete from audit_log where seq in (
+      select seq from audit_log where created_at < ${new Date(before).toISOString()}::timestamptz
+        and seq < (select seq from audit_head) order by seq limit ${limit})`;
+  return result.count;
+}
+
+/** Removes watchdog entries before `before`, and all but the newest `most`. */
+export async function removeWatchdogEntries(sql: Sql, before: number, most: number, limit: number): Promise<number> {
+  const result = await sql`
+    delete from watchdog_logs where id in (
+      select id from watchdog_logs where created_at < ${new Date(before).toISOString()}::timestamptz
+        or id <= (select id from watchdog_logs order by id desc offset ${most} limit 1)
+      order by id limit ${limit})`;
+  return result.count;
+}
+
+/** What is due for each rule, at most 10,000 each. */
+export async function countDue(
+  sql: Queryable,
+  before: { bodies: number; discarded: number; transcripts: number; history: number; audit: number; watchdog: number },
+): Promise<Record<keyof typeof before, number>> {
+  const capped = (query: ReturnType<Queryable>) => sql`(select count(*) from (${query} limit 10000) c)`;
+  const time = (ms: number) => new Date(ms).toISOString();
+  const [row] = await sql<[Record<keyof typeof before, number>]>`
+    select
+      ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.bodies)}::uuid and body_removed_at is null`)} as bodies,
+      ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.discarded)}::uuid and body_removed_at is null and outcome <> 'dispatched'`)} as discarded,
+      ${capped(sql`select 1 from task_executions where id < ${firstIdOf(before.transcripts)}::uuid and transcript_removed_at is null`)} as transcripts,
+      ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.history)}::uuid`)} as history,
+      ${capped(sql`select 1 from audit_log where created_at < ${time(before.audit)}::timestamptz`)} as audit,
+      ${capped(sql`select 1 from watchdog_logs where created_at < ${time(before.watchdog)}::timestamptz`)} as watchdog`;
+  return row;
+}
+
+export interface TableSize {
+  readonly name: string;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Tables with their sizes, the largest first. Rows are estimated by the server's statistics. */
+export const tableSizes = (sql: Queryable): Promise<TableSize[]> =>
+  sql<TableSize[]>`
+    select c.relname as name, greatest(c.reltuples, coalesce(s.n_live_tup, 0), 0)::bigint as rows, pg_total_relation_size(c.oid)::bigint as bytes
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
+    where c.relkind in ('r', 'p') and n.nspname = current_schema() order by bytes desc, name`;
+
+export async function databaseSize(sql: Queryable): Promise<number> {
+  const [row] = await sql<[{ bytes: number }]>`select pg_database_size(current_database())::bigint as bytes`;
+  return row.bytes;
+}
+
+/** Stores today's sizes, and removes samples of more than 400 days ago. */
+export async function sampleSizes(sql: Sql): Promise<void> {
+  await sql`
+    insert into storage_samples (day, table_name, row_count, bytes)
+    select (now() at time zone 'UTC')::date, c.relname, greatest(c.reltuples, 0)::bigint, pg_total_relation_size(c.oid)
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind in ('r', 'p') and n.nspname = current_schema()
+    on conflict (day, table_name) do update set row_count = excluded.row_count, bytes = excluded.bytes`;
+  await sql`delete from storage_samples where day < (now() at time zone 'UTC')::date - 400`;
+}
+
+/** The oldest sample of each table within 30 days that is not of today. */
+export const earlierSizes = (sql: Queryable): Promise<{ name: string; bytes: number; days: number }[]> =>
+  sql<{ name: string; bytes: number; days: number }[]>`
+    select distinct on (table_name) table_name as name, bytes, (now() at time zone 'UTC')::date - day as days from storage_samples
+    where day >= (now() at time zone 'UTC')::date - 30 and day < (now() at time zone 'UTC')::date order by table_name, day`;

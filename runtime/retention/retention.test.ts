@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Sql } from "../platform/database/client.ts";
+import { firstIdOf, newId } from "../platform/ids.ts";
+import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
+import { percentile } from "../usage/durations.ts";
+import { split, usageOperation } from "../usage/operations.ts";
+import { retentionOperations } from "./operations.ts";
+import { pass } from "./run.ts";
+
+const days = {
+  RETENTION_EVENT_DAYS: 90,
+  RETENTION_DISCARDED_DAYS: 7,
+  RETENTION_TRANSCRIPT_DAYS: 60,
+  RETENTION_HISTORY_DAYS: 400,
+  RETENTION_AUDIT_DAYS: 400,
+};
+const removedMemories: string[] = [];
+let door: Door;
+beforeAll(async () => {
+  const bus = { publish: async () => {} } as never;
+  door = await openDoor(() => [
+    usageOperation,
+    ...retentionOperations({ days, bus, removeMemory: async (key) => void removedMemories.push(key) }),
+  ]);
+}, 60_000);
+afterAll(() => door?.close());
+
+const run = () => pass({ sql: door.sql, log: quiet, days, embedded: true }, "test", new AbortController().signal);
+let serial = 0;
+
+interface Given {
+  readonly ago: number;
+  readonly state?: string;
+  readonly outcome?: string;
+  readonly subject?: string;
+  readonly actor?: string;
+  readonly cost?: number | null;
+  readonly model?: string;
+  readonly seconds?: number;
+}
+/** An event with one execution and two steps, `ago` days old. Returns their id: both have the same. */
+async function given(sql: Sql, { ago, state = "succeeded", outcome = "dispatched", ...more }: Given): Promise<string> {
+  const at = Date.now() - ago * 86_400_000;
+  const id = firstIdOf(at).slice(0, 24) + (++serial).toString(16).padStart(12, "0");
+  const time = new Date(at).toISOString();
+  const { subject = "alpha:acme/webshop#1", actor = "ann", cost = 0.5, model = "large", seconds = 2 } = more;
+  await sql`insert into webhook_events (id, source, slug, delivery_id, event_name, actor, subject, outcome, headers, body, received_at)
+    values (${id}, 'alpha', 'alpha', ${id}, 'issues', ${actor}, ${subject}, ${outcome}, '{"a":"b"}', ${Buffer.from("{}")}, ${time})`;
+  if (outcome !== "dispatched") return id;
+  const finished = ["succeeded", "failed", "cancelled"].includes(state) ? new Date(at + seconds * 1000).toISOString() : null;
+  await sql`insert into task_executions (id, event_id, task_id, source, slug, canonical_trigger, subject, content, state, result, prompt_tokens,
+      completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, created_at, started_at, finished_at)
+    values (${id}, ${id}, 'triage', 'alpha', 'alpha', 'issue.created', ${subject}, 'text', ${state}, 'answer', 100, 10, 1, ${model}, ${cost},
+      ${cost === null ? 110 : 0}, ${time}, ${time}, ${finished})`;
+  for (const seq of [0, 1])
+    await sql`insert into execution_steps (id, execution_id, seq, kind, state, name, created_at)
+      values (${newId()}, ${id}, ${seq}, ${seq === 0 ? "model" : "tool"}, 'succeeded', 'x', ${time})`;
+  return id;
+}
+
+describe("retention", () => {
+  test("each kind of data goes after its period, and what has not ended stays", async () => {
+    const { sql } = door;
+    const old = await given(sql, { ago: 100 });
+    const held = await given(sql, { ago: 100, state: "held" });
+    const middle = await given(sql, { ago: 70 });
+    const discarded = await given(sql, { ago: 10, outcome: "discarded" });
+    const recent = await given(sql, { ago: 1 });
+    const ancient = await given(sql, { ago: 500 });
+    const waiting = await given(sql, { ago: 510, state: "waiting" });
+    const due = (await door.get("/api/storage")).body.retention;
+    expect(due.map(({ setting, due }: { setting: string; due: number }) => [setting, due])).toEqual([
+      ["RETENTION_EVENT_DAYS", 4],
+      ["RETENTION_DISCARDED_DAYS", 1],
+      ["RETENTION_TRANSCRIPT_DAYS", 5],
+      ["RETENTION_HISTORY_DAYS", 2],
+      ["RETENTION_AUDIT_DAYS", 0],
+      [null, 0],
+    ]);
+    const before = (await door.get("/api/usage?group_by=month")).body;
+    await run();
+    const kept = await sql<{ id: string; body: boolean; text: boolean | null; steps: number }[]>`
+      select e.id, e.body_removed_at is null as body, x.transcript_removed_at is null as text,
+        (select count(*) from execution_steps s where s.execution_id = x.id) as steps
+      from webhook_events e left join task_executions x on x.event_id = e.id`;
+    const left = Object.fromEntries(kept.map(({ id, body, text, steps }) => [id, [body, text, steps]]));
+    expect(left).toEqual({
+      [old]: [false, false, 0],
+      [held]: [true, true, 2],
+      [middle]: [true, false, 0],
+      [discarded]: [false, true, 0],
+      [recent]: [true, true, 2],
+      [waiting]: [true, true, 2],
+    });
+    expect(left).not.toHaveProperty(ancient);
+    // A delivery whose body is gone is still known.
+    expect(await sql`select 1 from webhook_events where slug = 'alpha' and delivery_id = ${old}`).toHaveLength(1);
+    // What was removed is in the sums.
+    expect((await door.get("/api/usage?group_by=month")).body).toEqual(before);
+    expect(Object.values(await run()).every((count) => count === 0)).toBe(true);
+  });
+
+  test("the audit log keeps its newest entry, the watchdog its newest 10,000", async () => {
+    const { sql } = door;
+    const at = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString();
+    const entries = [500, 450, 410].map((ago) => JSON.stringify({ at: at(ago), actor: "a", operation: "o", object: "x" }));
+    await sql`select append_to_audit_log(${entries}::text[])`;
+    await sql`insert into watchdog_logs (level, message, created_at) values ('info', 'old', ${at(31)})`;
+    await sql`insert into watchdog_logs (level, message) select 'info', 'new' from generate_series(1, 10005)`;
+    expect(await run()).toMatchObject({ audit_entries: 2, watchdog_entries: 6 });
+    expect(await sql`select seq from audit_log`).toEqual([{ seq: 3 }]);
+  });
+});
+
+describe("usage", () => {
+  test("by month, project, agent, model and task, also after the days are summed", async () => {
+    const { sql } = door;
+    await sql`delete from webhook_events`;
+    await sql`delete from usage_days`;
+    await sql`delete from usage_sums`;
+    await given(sql, { ago: 40, model: "large", cost: 1.5, seconds: 4 });
+    await given(sql, { ago: 3, model: "large", cost: 0.25, seconds: 40 });
+    await given(sql, { ago: 3, model: "small", cost: null, state: "failed" });
+    await given(sql, { ago: 0, model: "large", cost: 0.25, state: "held" });
+    const from = new Date(Date.now() - 10 * 86_400_000).toISOString();
+    const ask = async () => (await door.get(`/api/usage?from=${from}&group_by=model,source`)).body;
+    const live = await ask();
+    expect(live).toMatchObject({ runs: 3, failed: 1, held: 1, cost_usd: 0.5, unpriced_tokens: 110, tokens: { total: 330 } });
+    expect(live.groups).toEqual([
+      expect.objectContaining({ model: "large", source: "alpha", runs: 2, cost_usd: 0.5, unpriced_tokens: 0, tool_calls: 2 }),
+      expect.objectContaining({ model: "small", source: "alpha", runs: 1, cost_usd: 0, unpriced_tokens: 110, failed: 1 }),
+    ]);
+    expect(Math.abs(live.groups[0].p95_duration_ms - 40_000)).toBeLessThan(4_000);
+    await run();
+    expect(await ask()).toEqual(live);
+    const months = (await door.get("/api/usage?group_by=month")).body.groups;
+    expect(months.map(({ month }: { month: string }) => month)).toEqual(
+      months.map(({ month }: { month: string }) => month).sort(),
+    );
+    expect((await door.get("/api/usage")).body).toEqual({
+      tokens: { prompt: 400, completion: 40, total: 440 },
+      tasks: { total: 4, succeeded: 2, failed: 1, running: 0, queued: 0 },
+      tool_calls: { total: 4, failed: 0 },
+    });
+  });
+
+  test("an execution that ends after its day was summed is summed again", async () => {
+    await door.sql`delete from usage_sums`;
+    const id = await given(door.sql, { ago: 2, state: "held", cost: 8 });
+    await run();
+    await door.sql`update task_executions set state = 'succeeded', finished_at = now() where id = ${id}`;
+    await run();
+    const body = (await door.get("/api/usage?group_by=source")).body;
+    expect(body.tasks.succeeded).toBe(3);
+  });
+
+  test.each([
+    ["group_by=week", /day, month/],
+    ["from=yesterday", /zone/],
+    ["from=2026-01-01T00:00:00", /zone/],
+  ])("?%s is 400", async (query, error) =>
+    expect(await door.get(`/api/usage?${query}`)).toMatchObject({ status: 400, body: { error: expect.stringMatching(error) } }),
+  );
+
+  test("a period is read from the sums of its whole days, and the rest live", () => {
+    const at = (text: string) => Date.parse(text);
+    const known = { from: "2026-01-01", to: "2026-01-31" };
+    expect(split(at("2026-01-10T12:00:00Z"), at("2026-02-03T00:00:00Z"), known)).toEqual({
+      summed: { from: "2026-01-11", to: "2026-01-31" },
+      rest: [
+        { from: "2026-01-10T12:00:00.000Z", to: "2026-01-11T00:00:00.000Z" },
+        { from: "2026-02-01T00:00:00.000Z", to: "2026-02-03T00:00:00.000Z" },
+      ],
+    });
+    expect(split(at("2026-01-10T01:00:00Z"), at("2026-01-10T02:00:00Z"), known).summed).toBeNull();
+    expect(split(at("2026-01-10T01:00:00Z"), at("2026-01-12T02:00:00Z"), null).rest).toHaveLength(1);
+  });
+
+  test("percentiles of bucketed durations", () => {
+    expect(percentile(new Map(), 0.5)).toBeNull();
+    expect(
+      percentile(
+        new Map([
+          [0, 1],
+          [40, 99],
+        ]),
+        0.5,
+      ),
+    ).toBe(Math.round(2 ** (40.5 / 4)));
+  });
+});
+
+describe("erasure", () => {
+  test("of an issue: payloads, transcripts and memories go, ids and states stay; others are untouched", async () => {
+    const { sql } = door;
+    await sql`delete from webhook_events`;
+    const mine = await given(sql, { ago: 1, subject: "gamma:CONF#CONF-7" });
+    const open = await given(sql, { ago: 1, subject: "gamma:CONF#CONF-7", state: "queued" });
+    const other = await given(sql, { ago: 1, subject: "gamma:CONF#CONF-70" });
+    await sql`insert into memories (id, key, content, scope, task_id) values (gen_random_uuid(), 'made', 'x', 'task', ${mine})`;
+    const counts = { events: 2, executions: 2, cancelled: 1, steps: 4, memories: 1 };
+    expect((await door.post("/api/erase", { subject: "CONF-7", dry_run: true })).body).toMatchObject({
+      dry_run: true,
+      ...counts,
+    });
+    expect((await door.post("/api/erase", { subject: "CONF-7" })).body).toMatchObject({
+      dry_run: false,
+      subject: "CONF-7",
+      ...counts,
+    });
+    expect(removedMemories).toEqual(["made"]);
+    const rows = await sql`select id, state, content, result from task_executions order by id`;
+    expect(rows).toEqual([
+      { id: mine, state: "succeeded", content: "", result: null },
+      { id: open, state: "cancelled", content: "", result: null },
+      { id: other, state: "succeeded", content: "text", result: "answer" },
+    ]);
+    expect(await sql`select actor, octet_length(body) as bytes from webhook_events where id = ${mine}`).toEqual([
+      { actor: null, bytes: 0 },
+    ]);
+  });
+
+  test.each([[{}], [{ subject: "a/b#1", actor: "ann" }]])("%j is 400", async (body) =>
+    expect(await door.post("/api/erase", body)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining("exactly one") },
+    }),
+  );
+
+  test("of a person, and of a project that does not exist", async () => {
+    await given(door.sql, { ago: 1, actor: "bob" });
+    expect((await door.post("/api/erase", { actor: "bob" })).body).toMatchObject({ events: 1, executions: 1, actor: "bob" });
+    expect((await door.post("/api/erase", { project_id: 99 })).status).toBe(404);
+  });
+});

@@ -1,0 +1,46 @@
+/** Days after which each kind of data is removed; 0: never. */
+export interface RetentionDays {
+  readonly RETENTION_EVENT_DAYS: number;
+  readonly RETENTION_DISCARDED_DAYS: number;
+  readonly RETENTION_TRANSCRIPT_DAYS: number;
+  readonly RETENTION_HISTORY_DAYS: number;
+  readonly RETENTION_AUDIT_DAYS: number;
+}
+
+export const watchdogDays = 30;
+/** Most watchdog entries that are kept, whatever their age. */
+export const watchdogRows = 10_000;
+
+/** For each rule the time before which its data is removed, milliseconds; 0 where nothing is. */
+export function cutoffs(days: RetentionDays, now: number) {
+  const before = (count: number) => (count === 0 ? 0 : now - count * 86_400_000);
+  return {
+    bodies: before(days.RETENTION_EVENT_DAYS),
+    discarded: before(days.RETENTION_DISCARDED_DAYS),
+    transcripts: before(days.RETENTION_TRANSCRIPT_DAYS),
+    history: before(days.RETENTION_HISTORY_DAYS),
+    audit: before(days.RETENTION_AUDIT_DAYS),
+    watchdog: before(watchdogDays),
+  };
+}
+
+/** The rules in the words of `GET /api/storage`. */
+export const rulesOf = (days: RetentionDays) =>
+  [
+    { key: "bodies", what: "payloads and headers of events", setting: "RETENTION_EVENT_DAYS", days: days.RETENTION_EVENT_DAYS },
+    {
+      key: "discarded",
+      what: "payloads and headers of discarded events",
+      setting: "RETENTION_DISCARDED_DAYS",
+      days: days.RETENTION_DISCARDED_DAYS,
+    },
+    {
+      key: "transcripts",
+      what: "transcripts and results of executions",
+      setting: "RETENTION_TRANSCRIPT_DAYS",
+      days: days.RETENTION_TRANSCRIPT_DAYS,
+    },
+    { key: "history", what: "events and executions", setting: "RETENTION_HISTORY_DAYS", days: days.RETENTION_HISTORY_DAYS },
+    { key: "audit", what: "entries of the audit log", setting: "RETENTION_AUDIT_DAYS", days: days.RETENTION_AUDIT_DAYS },
+    { key: "watchdog", what: "watchdog entries", setting: null, days: watchdogDays },
+  ] as const;

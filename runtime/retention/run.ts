@@ -1,0 +1,118 @@
+import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import type { Log } from "../platform/log.ts";
+import { sleep } from "../platform/retry.ts";
+import { daysToSum, sumDay } from "../usage/queries.ts";
+import {
+  holdRetention,
+  type Portion,
+  removeAttempts,
+  removeAuditEntries,
+  removeBodies,
+  removeHistory,
+  removeTranscripts,
+  removeUnattachedSteps,
+  removeWatchdogEntries,
+  sampleSizes,
+} from "./queries.ts";
+import { cutoffs, type RetentionDays, watchdogRows } from "./rules.ts";
+
+export interface RetentionOptions {
+  readonly sql: Sql;
+  readonly log: Log;
+  readonly days: RetentionDays;
+  /** The embedded database has one session: portions are small, so that no request waits long. */
+  readonly embedded: boolean;
+  /** Milliseconds between two passes, and until the first one. */
+  readonly everyMs?: number;
+  readonly firstMs?: number;
+}
+
+export interface Retention {
+  /** When the last pass ended, and why it failed; `null` before the first one. */
+  readonly last: () => { readonly at: string; readonly error: string | null } | null;
+  stop(): Promise<void>;
+}
+
+const hourMs = 3_600_000;
+const leaseSeconds = 60;
+/** After each portion others get as long as it took, and at least this long, milliseconds. */
+const pauseMs = 20;
+
+/** Sums the usage of past days and removes what is older than its period, on one replica at a time. */
+export function startRetention(options: RetentionOptions): Retention {
+  const { sql, log, everyMs = hourMs, firstMs = 10_000 } = options;
+  const stopping = new AbortController();
+  const holder = newId();
+  let last: { at: string; error: string | null } | null = null;
+  const loop = async () => {
+    for (let wait = firstMs; ; wait = everyMs) {
+      await sleep(wait, stopping.signal).catch(() => {});
+      if (stopping.signal.aborted) return;
+      try {
+        if (!(await holdRetention(sql, holder, leaseSeconds))) continue;
+        const removed = await pass(options, holder, stopping.signal);
+        last = { at: new Date().toISOString(), error: null };
+        if (Object.values(removed).some((count) => count > 0)) log.info("retention removed expired data", removed);
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        last = { at: new Date().toISOString(), error: String(error) };
+        log.warn("retention failed; it is tried again in an hour", { error });
+      }
+    }
+  };
+  const running = loop();
+  return {
+    last: () => last,
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** One pass over everything. Returns how many rows of each kind were removed. */
+export async function pass(options: RetentionOptions, holder: string, signal: AbortSignal): Promise<Record<string, number>> {
+  const { sql, embedded, days } = options;
+  const limit = embedded ? 100 : 1000;
+  const { bodies, discarded, transcripts, history, audit, watchdog } = cutoffs(days, Date.now());
+  for (const day of await daysToSum(sql)) {
+    signal.throwIfAborted();
+    await sumDay(sql, day);
+  }
+  await sampleSizes(sql);
+  const portions = (remove: (after: string | null) => Promise<Portion>) => inPortions(remove, sql, holder, signal);
+  const counted = (remove: () => Promise<number>) =>
+    portions(async () => {
+      const changed = await remove();
+      return { changed, last: changed === limit ? "" : null };
+    });
+  return {
+    events: await portions((after) => removeHistory(sql, after, history, limit)),
+    bodies: await portions((after) => removeBodies(sql, after, { before: bodies, discardedBefore: discarded }, limit)),
+    transcripts: await portions((after) => removeTranscripts(sql, after, transcripts, limit)),
+    tool_calls: await counted(() => removeUnattachedSteps(sql, transcripts, limit)),
+    attempts: await counted(() => removeAttempts(sql, history, limit)),
+    audit_entries: await counted(() => removeAuditEntries(sql, audit, limit)),
+    watchdog_entries: await counted(() => removeWatchdogEntries(sql, watchdog, watchdogRows, limit)),
+  };
+}
+
+async function inPortions(
+  remove: (after: string | null) => Promise<Portion>,
+  sql: Sql,
+  holder: string,
+  signal: AbortSignal,
+): Promise<number> {
+  let changed = 0;
+  for (let after: string | null = null; ; ) {
+    signal.throwIfAborted();
+    const began = performance.now();
+    const portion = await remove(after);
+    changed += portion.changed;
+    if (portion.last === null) return changed;
+    after = portion.last;
+    await sleep(Math.max(pauseMs, performance.now() - began), signal);
+    if (!(await holdRetention(sql, holder, leaseSeconds))) throw new Error("another replica took the retention over");
+  }
+}

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { rowId } from "./common.ts";
+import { operation } from "./operation.ts";
+
+const table = z
+  .object({
+    name: z.string(),
+    rows: z.int().describe("Number of rows, estimated for large tables."),
+    bytes: z.int().describe("Size on disk with indexes, in bytes."),
+    bytes_per_day: z
+      .int()
+      .nullable()
+      .describe("Average growth in bytes per day over the last 30 days; null before the second day."),
+  })
+  .meta({ id: "StorageTable" });
+
+const rule = z
+  .object({
+    what: z.string().describe("What is removed."),
+    setting: z.string().nullable().describe("Environment variable that sets the period; null if the period is fixed."),
+    days: z.int().describe("Days after which it is removed. 0: never."),
+    due: z.int().describe("How many are due now, at most 10,000."),
+  })
+  .meta({ id: "RetentionRule" });
+
+export const storage = operation({
+  id: "storage.get",
+  http: "GET /api/storage",
+  summary: "Get storage",
+  description: "Returns the rows, size and growth of each table, and what retention will remove.",
+  output: z
+    .object({
+      bytes: z.int().describe("Size of the database, in bytes."),
+      tables: z.array(table).describe("The largest first."),
+      retention: z.array(rule),
+    })
+    .meta({ id: "Storage" }),
+});
+
+export const erase = operation({
+  id: "data.erase",
+  http: "POST /api/erase",
+  rpc: "MonitoringService.EraseData",
+  summary: "Erase stored data",
+  description:
+    "Removes what is stored about an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a webhook that is delivered again still is a duplicate. It cannot be undone.",
+  input: z.object({
+    subject: z
+      .string()
+      .trim()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe("Issue, for example acme/webshop#42, CONF-7 or alpha:acme/webshop#42."),
+    actor: z.string().trim().min(1).max(500).optional().describe("Login or account id of the person who caused the events."),
+    project_id: rowId.optional().describe("Project, by its id."),
+    dry_run: z.boolean().default(false).describe("Whether to only count. Default: `false`."),
+  }),
+  output: z
+    .object({
+      dry_run: z.boolean(),
+      subject: z.string().nullable(),
+      actor: z.string().nullable(),
+      project_id: rowId.nullable(),
+      events: z.int().describe("Webhook events whose payload, headers and author were removed."),
+      executions: z.int().describe("Executions whose text and result were removed."),
+      cancelled: z.int().describe("Executions among them that had not ended and were cancelled."),
+      steps: z.int().describe("Steps of transcripts that were removed, tool calls included."),
+      memories: z.int().describe("Memories that were deleted."),
+    })
+    .meta({ id: "Erasure" }),
+  scope: "admin",
+  problems: ["not_found"],
+});
