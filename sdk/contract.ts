@@ -81,6 +81,8 @@ export interface SourceEvent {
   readonly marked: boolean;
   /** When the event occurred at the platform, ISO 8601. */
   readonly occurred_at: string | null;
+  /** Why the event starts nothing, whatever the mappings say, for example a hook of the whole server; `null` or absent otherwise. */
+  readonly ignored?: string | null;
   /** Required member that is missing in the payload, for example `issue.number`; `null` if none is missing. */
   readonly missing_field: string | null;
   /**

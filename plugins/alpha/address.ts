@@ -1,4 +1,4 @@
-import { PluginError, type Subject } from "@signalbox/sdk";
+import { PluginError } from "@signalbox/sdk";
 
 const repository = /^[A-Za-z0-9_.-]{1,100}\/[A-Za-z0-9_.-]{1,100}$/;
 
@@ -39,5 +39,3 @@ export function addressOf(issue: string | number, project: string | undefined): 
   }
   return { ...repositoryOf(match[1] ?? project), issue_number };
 }
-
-export const addressOfSubject = (subject: Subject): Address => addressOf(subject.issue, subject.project);

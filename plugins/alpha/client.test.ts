@@ -14,7 +14,7 @@ import { type AlphaTracker, startTracker } from "./test-tracker.ts";
 const log = () => {};
 const throttle = inMemoryThrottle();
 const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init);
-const address = { owner: "octo", repo: "app", issue_number: 1 };
+const address = { kind: "issue" as const, owner: "octo", repo: "app", issue_number: 1 };
 let tracker: AlphaTracker;
 beforeEach(async () => {
   tracker = await startTracker();

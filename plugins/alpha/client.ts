@@ -4,14 +4,16 @@ import { retry } from "@octokit/plugin-retry";
 import { type Capabilities, PluginError, Throttle, throttled } from "@signalbox/sdk";
 import type { z } from "zod";
 import { orAborted } from "./deadline.ts";
+import { dataOf } from "./discussions.ts";
 import { failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
+import * as shapes from "./shapes.ts";
 
 /** The public platform wants writes a second apart, and comments three: people are told of each. Milliseconds. */
 const publicInterval = 1_000;
 const commentInterval = 3_000;
 
-export type Parameters = Readonly<Record<string, string | number | null>>;
+export type Parameters = Readonly<Record<string, string | number | boolean | null | object>>;
 export interface Answer<T> {
   readonly data: T;
   /** The `Link` header, `""` without one. */
@@ -25,6 +27,8 @@ export interface Client {
   readonly read: Request;
   /** Never repeated unless it was refused by a rate limit: a write whose answer is lost may have been carried out. */
   readonly write: Request;
+  /** The GraphQL API, for what the REST API does not have. Throws `unsupported` where the server has none, or the token may not. */
+  readonly graphql: (effect: "read" | "write", query: string, variables: Parameters, signal: AbortSignal) => Promise<unknown>;
 }
 
 const Reader = Octokit.plugin(retry);
@@ -70,13 +74,29 @@ function clientFor({ api_url, token, webhook_secret }: Settings, { fetch, log, t
     (octokit: Octokit, own: Throttle): Request =>
     (route, parameters, shape, signal) => {
       const asked = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
-      const isComment = paced && own === writes && route.endsWith("/comments");
+      const isComment = paced && own === writes && /\/(comments|replies|graphql)$/.test(route);
       const turn = { throttle: own, platform: "alpha", request: asked, signal, isRetryable: () => false };
       return throttled({ ...turn, ...(isComment && { interval: commentInterval }) }, () =>
         send(secrets, asked, shape, signal, () => octokit.request(route, { ...parameters, request: { signal } })),
       );
     };
-  return { read: through(new Reader(options), reads), write: through(new Octokit(options), writes) };
+  const read = through(new Reader(options), reads);
+  const write = through(new Octokit(options), writes);
+  return { read, write, graphql: graphqlBy(api_url, { read, write }) };
+}
+
+/** A server of one's own has it beside the REST API: `/api/graphql` and `/api/v3`. */
+function graphqlBy(api_url: string, { read, write }: Pick<Client, "read" | "write">): Client["graphql"] {
+  const route = `POST ${api_url.replace(/\/+$/, "").replace(/\/v3$/, "")}/graphql`;
+  return async (effect, query, variables, signal) => {
+    const request = effect === "read" ? read : write;
+    try {
+      return dataOf((await request(route, { query, variables }, shapes.anything, signal)).data);
+    } catch (error) {
+      if (!(error instanceof PluginError) || error.code !== "not_found" || !error.message.includes("answered 404")) throw error;
+      throw new PluginError("unsupported", "alpha's server has no GraphQL API, which discussions need");
+    }
+  };
 }
 
 /** Limits are off on other servers unless their owner turns them on, and then they say so by 403 or 429. */

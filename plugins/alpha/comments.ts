@@ -1,37 +1,75 @@
 import { addMarker, type PostedComment, readMarker, sanitizeText, truncate } from "@signalbox/sdk";
-import type { Address } from "./address.ts";
-import type { Client } from "./client.ts";
+import type { Client, Parameters } from "./client.ts";
+import { findAllDiscussionComments, postDiscussionComment, updateDiscussionComment } from "./discussions.ts";
 import { pageOf } from "./paging.ts";
+import type { Place } from "./place.ts";
 import * as shapes from "./shapes.ts";
 
 /** Longest comment that the platform accepts, in characters. */
 export const longest = 65_536;
-export const route = "/repos/{owner}/{repo}/issues/{issue_number}/comments";
 /** Pages of 100. The platform allows 2,500 comments on an issue; a self-hosted server may allow more. */
 export const maxPages = 1000;
 
+/** The places whose comments the REST API reads and writes. */
+export type RestPlace = Exclude<Place, { kind: "discussion" }>;
+
+interface Routes {
+  readonly list: string;
+  readonly post: string;
+  /** One comment, with its id as `{id}`. */
+  readonly one: string;
+  readonly parameters: Parameters;
+  /** Written beside the text. */
+  readonly more: Parameters;
+}
+
+/** Where the comments of a place are listed, written, changed and deleted. */
+export function routesOf({ owner, repo, ...place }: RestPlace): Routes {
+  const base = "/repos/{owner}/{repo}";
+  if (place.kind === "review") {
+    const list = `${base}/pulls/{pull_number}/comments`;
+    const parameters = { owner, repo, pull_number: place.pull_number, comment_id: place.comment_id };
+    return { list, post: `${list}/{comment_id}/replies`, one: `${base}/pulls/comments/{id}`, parameters, more: {} };
+  }
+  if (place.kind === "commit") {
+    const list = `${base}/commits/{commit_sha}/comments`;
+    const more = place.path === null ? {} : { path: place.path, position: place.position };
+    const parameters = { owner, repo, commit_sha: place.commit_sha };
+    return { list, post: list, one: `${base}/comments/{id}`, parameters, more };
+  }
+  const list = `${base}/issues/{issue_number}/comments`;
+  const parameters = { owner, repo, issue_number: place.issue_number };
+  return { list, post: list, one: `${base}/issues/comments/{id}`, parameters, more: {} };
+}
+
 export async function postComment(
   client: Client,
-  address: Address,
+  place: Place,
   body: string,
   key: string,
   signal: AbortSignal,
 ): Promise<PostedComment> {
-  const { data } = await client.write(`POST ${route}`, { ...address, body: commentBody(body, key) }, shapes.comment, signal);
+  const text = commentBody(body, key);
+  if (place.kind === "discussion") return postDiscussionComment(client, place, text, signal);
+  const { post, parameters, more } = routesOf(place);
+  const { data } = await client.write(`POST ${post}`, { ...parameters, ...more, body: text }, shapes.comment, signal);
   return postedOf(data);
 }
 
 /** The text replaces the whole comment, so the marker of `key` does too. */
 export async function updateComment(
   client: Client,
-  { owner, repo }: Address,
+  place: Place,
   { id }: PostedComment,
   { body, key }: { body: string; key: string },
   signal: AbortSignal,
 ): Promise<PostedComment> {
-  const path = "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}";
-  const sent = { owner, repo, comment_id: id, body: commentBody(body, key) };
-  return postedOf((await client.write(path, sent, shapes.comment, signal)).data);
+  const text = commentBody(body, key);
+  if (place.kind === "discussion") return updateDiscussionComment(client, id, text, signal);
+  const { owner, repo } = place;
+  return postedOf(
+    (await client.write(`PATCH ${routesOf(place).one}`, { owner, repo, id, body: text }, shapes.comment, signal)).data,
+  );
 }
 
 /** The note comes first: after the text, an unclosed code fence would swallow it. */
@@ -43,15 +81,12 @@ export function commentBody(body: string, key: string): string {
 }
 
 /** Finds the comment with the marker of `key`; newest page first. */
-export async function findComment(
-  client: Client,
-  address: Address,
-  key: string,
-  signal: AbortSignal,
-): Promise<PostedComment | null> {
-  const load = (page: number) => client.read(`GET ${route}`, { ...address, per_page: 100, page }, shapes.comments, signal);
-  const among = (list: readonly { id: number | bigint; html_url: string; body?: string | null | undefined }[]) =>
-    list.findLast((comment) => readMarker(comment.body) === key);
+export async function findComment(client: Client, place: Place, key: string, signal: AbortSignal): Promise<PostedComment | null> {
+  if (place.kind === "discussion") return (await findAllDiscussionComments(client, place, key, signal)).at(-1) ?? null;
+  const { list, parameters } = routesOf(place);
+  const load = (page: number) => client.read(`GET ${list}`, { ...parameters, per_page: 100, page }, shapes.comments, signal);
+  const among = (page: readonly { id: number | bigint; html_url: string; body?: string | null | undefined }[]) =>
+    page.findLast((comment) => readMarker(comment.body) === key);
   const first = await load(1);
   let found = among(first.data);
   let forward = pageOf(first.link, "last") === null ? pageOf(first.link, "next") : null;

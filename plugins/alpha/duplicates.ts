@@ -1,30 +1,29 @@
 import { PluginError, type PostedComment, readMarker } from "@signalbox/sdk";
-import type { Address } from "./address.ts";
 import type { Client } from "./client.ts";
-import { maxPages, postedOf, route } from "./comments.ts";
+import { maxPages, postedOf, routesOf } from "./comments.ts";
+import { deleteDiscussionComment, findAllDiscussionComments } from "./discussions.ts";
 import { pageOf } from "./paging.ts";
+import type { Place } from "./place.ts";
 import * as shapes from "./shapes.ts";
 
 /** Every comment that carries `key`, oldest first. */
-export async function findAllComments(
-  client: Client,
-  address: Address,
-  key: string,
-  signal: AbortSignal,
-): Promise<PostedComment[]> {
+export async function findAllComments(client: Client, place: Place, key: string, signal: AbortSignal): Promise<PostedComment[]> {
+  if (place.kind === "discussion") return findAllDiscussionComments(client, place, key, signal);
+  const { list, parameters } = routesOf(place);
   const found: PostedComment[] = [];
   for (let page: number | null = 1; page !== null && page <= maxPages; ) {
-    const { data, link } = await client.read(`GET ${route}`, { ...address, per_page: 100, page }, shapes.comments, signal);
+    const { data, link } = await client.read(`GET ${list}`, { ...parameters, per_page: 100, page }, shapes.comments, signal);
     found.push(...data.filter((comment) => readMarker(comment.body) === key).map(postedOf));
     page = pageOf(link, "next");
   }
   return found;
 }
 
-export async function deleteComment(client: Client, { owner, repo }: Address, id: string, signal: AbortSignal): Promise<void> {
+export async function deleteComment(client: Client, place: Place, id: string, signal: AbortSignal): Promise<void> {
   try {
-    const path = "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}";
-    await client.write(path, { owner, repo, comment_id: id }, shapes.nothing, signal);
+    if (place.kind === "discussion") return await deleteDiscussionComment(client, id, signal);
+    const { owner, repo } = place;
+    await client.write(`DELETE ${routesOf(place).one}`, { owner, repo, id }, shapes.nothing, signal);
   } catch (error) {
     if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
   }

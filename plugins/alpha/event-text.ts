@@ -1,45 +1,119 @@
 import { stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { isNumber } from "./address.ts";
+import { changesOf } from "./changes.ts";
 
 /** The platform's own limit for a body, in characters. */
 const longest = 65_536;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
-export function eventText(event: string, payload: unknown): string {
-  if (event === "issues") return itemText("Issue", valueAt(payload, "issue"));
-  if (event === "pull_request") return itemText("Pull request", valueAt(payload, "pull_request"));
-  if (event === "issue_comment") return commentText(payload);
-  if (event === "pull_request_review") return reviewText(payload);
+export function eventText(event: string, action: string | null, payload: unknown): string {
+  const changes = changesOf(event, action, payload);
+  if (event === "issues") return itemText("Issue", valueAt(payload, "issue"), changes);
+  if (event === "pull_request") return itemText("Pull request", valueAt(payload, "pull_request"), changes);
+  if (event === "discussion") return itemText("Discussion", valueAt(payload, "discussion"), changes);
+  if (event === "issue_comment") {
+    const isPull = valueAt(payload, "issue", "pull_request") !== undefined;
+    return commentText(isPull ? "Pull request" : "Issue", valueAt(payload, "issue"), action, payload);
+  }
+  if (event === "discussion_comment") return commentText("Discussion", valueAt(payload, "discussion"), action, payload);
+  if (event === "commit_comment") return commitCommentText(action, payload);
+  if (event === "pull_request_review") return reviewText(action, payload);
+  if (event === "pull_request_review_comment") return reviewCommentText(action, payload);
   if (event === "deployment_status") return deploymentText(payload);
   return "";
 }
 
-function itemText(kind: string, item: unknown): string {
-  return sections(heading(kind, item), facts(item), body(item, "body"));
+function itemText(kind: string, item: unknown, changes: readonly string[]): string {
+  const listed = changes.map((change) => `- ${change}`).join("\n");
+  return sections(heading(kind, item), facts(item), listed && `## Changes\n\n${listed}`, body(item, "body"));
 }
 
-function commentText(payload: unknown): string {
-  const issue = valueAt(payload, "issue");
-  const kind = valueAt(issue, "pull_request") ? "Pull request" : "Issue";
-  const author = stringAt(payload, ["comment", "user", "login"], 200);
-  const description = body(issue, "body");
+function commentText(kind: string, item: unknown, action: string | null, payload: unknown): string {
   return sections(
-    heading(kind, issue),
-    facts(issue),
-    `## Comment${author ? ` by ${author}` : ""}`,
+    heading(kind, item),
+    facts(item),
+    commentHeading(action, payload),
     body(valueAt(payload, "comment"), "body"),
-    description && `## Description\n\n${description}`,
+    described(item),
   );
 }
 
-function reviewText(payload: unknown): string {
-  const review = valueAt(payload, "review");
-  const author = stringAt(review, ["user", "login"], 200);
-  const state = stringAt(review, ["state"], 100);
+/** Who wrote a comment, and who changed or deleted it where that is somebody else. */
+function commentHeading(action: string | null, payload: unknown): string {
+  const author = stringAt(payload, ["comment", "user", "login"], 200);
+  const sender = stringAt(payload, ["sender", "login"], 200);
+  const other = sender !== null && sender !== author ? ` by ${sender}` : "";
+  const changed = action === "edited" || action === "deleted" ? ` (${action}${other})` : "";
+  return `## Comment${author ? ` by ${author}` : ""}${changed}`;
+}
+
+function commitCommentText(action: string | null, payload: unknown): string {
+  const comment = valueAt(payload, "comment");
+  const commit = stringAt(comment, ["commit_id"], 100);
   return sections(
-    heading("Pull request", valueAt(payload, "pull_request")),
-    facts(valueAt(payload, "pull_request")),
-    `## Review${author ? ` by ${author}` : ""}${state ? `: ${state}` : ""}`,
+    `# Commit${commit ? ` ${commit}` : ""}`,
+    list([
+      ["Repository", stringAt(payload, ["repository", "full_name"], 300)],
+      ["Link", stringAt(comment, ["html_url"])],
+    ]),
+    position(comment),
+    commentHeading(action, payload),
+    body(comment, "body"),
+  );
+}
+
+function reviewCommentText(action: string | null, payload: unknown): string {
+  const comment = valueAt(payload, "comment");
+  const pull = valueAt(payload, "pull_request");
+  return sections(
+    heading("Pull request", pull),
+    facts(pull),
+    position(comment),
+    hunk(comment),
+    commentHeading(action, payload),
+    body(comment, "body"),
+    described(pull),
+  );
+}
+
+/** File and line that a comment is about. A comment on an outdated diff has the line of that diff only. */
+function position(comment: unknown): string {
+  const path = stringAt(comment, ["path"], 500)?.replace(/\s+/g, " ");
+  if (!path) return "";
+  const at = (names: readonly string[]) => names.map((name) => valueAt(comment, name)).find(isNumber);
+  const [from, to] = [at(["start_line", "original_start_line"]), at(["line", "original_line"])];
+  const side = valueAt(comment, "side") === "LEFT" ? " (before the change)" : "";
+  const lines = to === undefined ? null : from === undefined || from === to ? String(to) : `${from}-${to}`;
+  return list([
+    ["File", path],
+    ["Line", lines === null ? null : lines + side],
+  ]);
+}
+
+function hunk(comment: unknown): string {
+  const diff = stringAt(comment, ["diff_hunk"], 10_000);
+  return diff === null ? "" : fenced(diff, "diff");
+}
+
+/** In a fence that is longer than any run of backticks in the text, so that the text cannot close it. */
+function fenced(text: string, language: string): string {
+  const longestRun = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
+  const fence = "`".repeat(longestRun + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}
+
+function reviewText(action: string | null, payload: unknown): string {
+  const review = valueAt(payload, "review");
+  const pull = valueAt(payload, "pull_request");
+  const author = stringAt(review, ["user", "login"], 200);
+  const state = stringAt(review, ["state"], 100)?.replaceAll("_", " ");
+  const changed = action === "edited" || action === "dismissed" ? ` (${action})` : "";
+  return sections(
+    heading("Pull request", pull),
+    facts(pull),
+    `## Review${author ? ` by ${author}` : ""}${state ? `: ${state}` : ""}${changed}`,
     body(review, "body"),
+    described(pull),
   );
 }
 
@@ -75,11 +149,18 @@ function facts(item: unknown): string {
     ["Labels", names.join(", ") || null],
     ["From", stringAt(item, ["head", "ref"], 500)],
     ["Into", stringAt(item, ["base", "ref"], 500)],
+    ["Category", stringAt(item, ["category", "name"], 200)],
+    ["Link", stringAt(item, ["html_url"])],
   ]);
 }
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
   entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+
+function described(item: unknown): string {
+  const description = body(item, "body");
+  return description && `## Description\n\n${description}`;
+}
 
 const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], longest) ?? "");
 

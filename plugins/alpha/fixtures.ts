@@ -43,7 +43,7 @@ const golden: readonly GoldenWebhook[] = [
       delivery_id: "d-2",
       event_name: "pull_request",
       actor: "ann",
-      text: "# Pull request #7: Mend it\n\n- State: merged\n- Author: ann\n- Labels: bug, urgent\n- From: fix\n- Into: main\n\nIt crashes.",
+      text: "# Pull request #7: Mend it\n\n- State: merged\n- Author: ann\n- Labels: bug, urgent\n- From: fix\n- Into: main\n\n## Changes\n\n- state: open → merged\n\nIt crashes.",
       change_key: "pull_request/closed/octo/app#7@2026-01-03T00:00:00.000Z",
       occurred_at: "2026-01-03T00:00:00.000Z",
     },

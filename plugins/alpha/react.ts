@@ -1,6 +1,6 @@
 import { PluginError, type Reaction, type ReactionTarget } from "@signalbox/sdk";
-import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
+import { placeOf } from "./place.ts";
 import * as shapes from "./shapes.ts";
 
 const contents: Readonly<Record<Reaction, string>> = { working: "eyes", done: "+1", failed: "confused" };
@@ -10,12 +10,7 @@ const contents: Readonly<Record<Reaction, string>> = { working: "eyes", done: "+
  * the others are ours: an app's token cannot read its user.
  */
 export async function react(client: Client, target: ReactionTarget, reaction: Reaction | null, signal: AbortSignal) {
-  const { owner, repo, issue_number } = addressOfSubject(target.subject);
-  const route =
-    target.comment === null
-      ? "/repos/{owner}/{repo}/issues/{issue_number}/reactions"
-      : "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions";
-  const address = { owner, repo, ...(target.comment === null ? { issue_number } : { comment_id: idOf(target.comment) }) };
+  const { route, address } = reactionsOf(target);
   const post = async (content: string) =>
     (await client.write(`POST ${route}`, { ...address, content }, shapes.reaction, signal)).data;
   const wanted = reaction && (await post(contents[reaction]));
@@ -36,7 +31,22 @@ export async function react(client: Client, target: ReactionTarget, reaction: Re
   }
 }
 
-function idOf(comment: string): string {
-  if (/^\d{1,19}$/.test(comment)) return comment;
-  throw new PluginError("invalid_input", `alpha has no reactions on ${JSON.stringify(comment.slice(0, 100))}`);
+/** The lists of reactions of the comments that have them, by the kind that `parse` puts before the id. */
+const lists: Readonly<Record<string, string>> = {
+  "": "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+  review_comment: "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+  commit_comment: "/repos/{owner}/{repo}/comments/{comment_id}/reactions",
+};
+
+function reactionsOf({ subject, comment }: ReactionTarget): { route: string; address: Record<string, string | number> } {
+  const { owner, repo, ...place } = placeOf(subject);
+  if (comment === null && place.kind === "issue")
+    return {
+      route: "/repos/{owner}/{repo}/issues/{issue_number}/reactions",
+      address: { owner, repo, issue_number: place.issue_number },
+    };
+  const [, kind = "", comment_id = ""] = /^(?:(\w+):)?(\d{1,19})$/.exec(comment ?? "") ?? [];
+  const route = Object.hasOwn(lists, kind) && comment_id !== "" ? lists[kind] : undefined;
+  if (route) return { route, address: { owner, repo, comment_id } };
+  throw new PluginError("invalid_input", `alpha has no reactions on ${JSON.stringify((comment ?? subject.issue).slice(0, 100))}`);
 }

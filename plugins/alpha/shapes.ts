@@ -29,3 +29,6 @@ export const listed = z.array(z.looseObject({ updated_at: z.string() }));
 
 /** An answer without a body. */
 export const nothing = z.unknown();
+
+/** What an account may do in a repository. */
+export const permission = z.object({ permission: z.string(), role_name: z.string().nullish() });

@@ -1,14 +1,15 @@
-import type { OwnEdits, Source } from "@signalbox/sdk";
+import { type OwnEdits, PluginError, type Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
-import { addressOfSubject } from "./address.ts";
 import type { Client } from "./client.ts";
 import { findComment, postComment, updateComment } from "./comments.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { parse } from "./parse.ts";
+import { placeOf } from "./place.ts";
 import { poll } from "./poll.ts";
 import { react } from "./react.ts";
 import { type Settings, settings } from "./settings.ts";
+import { standingOf } from "./standing.ts";
 import { verify } from "./verify.ts";
 
 export function alphaSource(clientOf: (connection: Settings) => Client, edits: OwnEdits): Source<typeof settings> {
@@ -21,16 +22,20 @@ export function alphaSource(clientOf: (connection: Settings) => Client, edits: O
     parse,
     account: ({ connection, signal }) => accountOf(clientOf(connection), signal),
     check: (call) => check(clientOf(call.connection), call),
-    deliver: ({ subject, body }, { connection, key, signal }) =>
-      postComment(clientOf(connection), addressOfSubject(subject), body, key, signal),
-    find: ({ subject }, { connection, key, signal }) => findComment(clientOf(connection), addressOfSubject(subject), key, signal),
-    findAll: ({ subject }, { connection, key, signal }) =>
-      findAllComments(clientOf(connection), addressOfSubject(subject), key, signal),
-    retract: ({ subject }, { id }, { connection, signal }) =>
-      deleteComment(clientOf(connection), addressOfSubject(subject), id, signal),
-    react: (target, reaction, { connection, signal }) => react(clientOf(connection), target, reaction, signal),
-    update: ({ subject, body }, comment, { connection, key, signal }) =>
-      updateComment(clientOf(connection), addressOfSubject(subject), comment, { body, key }, signal),
+    deliver: async (post, { connection, key, signal }) => {
+      if (post.private) throw new PluginError("unsupported", "GitHub has no comments that only members can read");
+      return postComment(clientOf(connection), placeOf(post.subject, post.thread), post.body, key, signal);
+    },
+    find: async ({ subject, thread }, { connection, key, signal }) =>
+      findComment(clientOf(connection), placeOf(subject, thread), key, signal),
+    findAll: async ({ subject, thread }, { connection, key, signal }) =>
+      findAllComments(clientOf(connection), placeOf(subject, thread), key, signal),
+    retract: async ({ subject, thread }, { id }, { connection, signal }) =>
+      deleteComment(clientOf(connection), placeOf(subject, thread), id, signal),
+    standing: (query, { connection, signal }) => standingOf(clientOf(connection), query, signal),
+    react: async (target, reaction, { connection, signal }) => react(clientOf(connection), target, reaction, signal),
+    update: async ({ subject, thread, body }, comment, { connection, key, signal }) =>
+      updateComment(clientOf(connection), placeOf(subject, thread), comment, { body, key }, signal),
     createIssue: (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
     poll: (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),

@@ -1,6 +1,8 @@
 import type { Subject } from "@signalbox/sdk";
 import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
+import { PlacedComments } from "./test-places.ts";
+
 type Row = Record<string, unknown> & { updated_at: string };
 
 /** The part of alpha's REST API that the plugin uses, with state and faults. One repository: octo/app. */
@@ -9,6 +11,10 @@ export class AlphaTracker extends FakeTracker {
   readonly notes: Row[] = [];
   readonly labels: Row[] = [];
   readonly pulls: Row[] = [];
+  /** Comments elsewhere than on the issues of octo/app. */
+  readonly placed = new PlacedComments();
+  /** What accounts may do in any repository, by login. */
+  readonly permissions: Record<string, string> = {};
   /** Whether GET /user answers 403, as it does for an app's token. */
   app = false;
 
@@ -61,6 +67,10 @@ export class AlphaTracker extends FakeTracker {
     if (edited) return edited;
     const deleted = this.deleteComment(request, /^\/repos\/octo\/app\/issues\/comments\/(\d+)$/, this.notes);
     if (deleted) return deleted;
+    const login = /^\/repos\/[^/]+\/[^/]+\/collaborators\/([^/]+)\/permission$/.exec(path)?.[1];
+    if (login !== undefined) return { status: 200, body: { permission: this.permissions[login] ?? "read" } };
+    const elsewhere = /^\/repos\/octo\/app\/issues\//.test(path) ? null : this.placed.route(request, this.url);
+    if (elsewhere) return elsewhere;
     const match = /^\/repos\/octo\/app(\/.*)$/.exec(path);
     const [, first, number, rest] = /^\/(\w+)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(match?.[1] ?? "") ?? [];
     const issue = this.issues.find((row) => row.number === Number(number));

@@ -6,6 +6,7 @@ import type { Client } from "./client.ts";
 import { findComment, longest, postComment } from "./comments.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { createLabel } from "./labels.ts";
+import { placeOf } from "./place.ts";
 import { readIssue } from "./read-issue.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -32,15 +33,13 @@ const addComment = (clientOf: ClientOf) =>
     effect: "write",
     input: addCommentInput,
     output: postedComment,
-    run: (input, { connection, key, signal }) =>
-      postComment(clientOf(connection), addressOf(input.issue, input.project), input.body, key, signal),
-    find: (input, { connection, key, signal }) =>
-      findComment(clientOf(connection), addressOf(input.issue, input.project), key, signal),
-    findAll: (input, { connection, key, signal }) =>
-      findAllComments(clientOf(connection), addressOf(input.issue, input.project), key, signal),
-    retract: (input, { id }, { connection, signal }) =>
-      deleteComment(clientOf(connection), addressOf(input.issue, input.project), id, signal),
+    run: (input, { connection, key, signal }) => postComment(clientOf(connection), placeFor(input), input.body, key, signal),
+    find: (input, { connection, key, signal }) => findComment(clientOf(connection), placeFor(input), key, signal),
+    findAll: (input, { connection, key, signal }) => findAllComments(clientOf(connection), placeFor(input), key, signal),
+    retract: (input, { id }, { connection, signal }) => deleteComment(clientOf(connection), placeFor(input), id, signal),
   });
+const placeFor = ({ issue, project }: { issue: string | number; project?: string | undefined }) =>
+  placeOf({ issue: String(issue), project: project ?? "" });
 const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>

@@ -157,6 +157,7 @@ function decide(incoming: Incoming, reason: string | null, named: readonly strin
 /** Why an event starts nothing, whatever the mappings say. */
 function reasonToDiscard({ event, account, reason, own }: Incoming): string | null {
   if (reason !== undefined) return reason;
+  if (event.ignored) return event.ignored;
   if (event.missing_field) return `the payload is missing ${event.missing_field}`;
   if (event.marked) return "it carries the marker of a comment that Signalbox posted";
   if (account !== null && !own && event.actor === account)

@@ -22,6 +22,7 @@ const event = z.strictObject({
   occurred_at: z.iso.datetime({ offset: true }).nullable(),
   missing_field: text.min(1).nullable(),
   change_key: text.min(1).nullable().optional(),
+  ignored: text.min(1).nullable().optional(),
   author: z
     .strictObject({
       id: text.min(1).nullable(),

@@ -19,6 +19,7 @@ export const sourceEvent = z.object({
   marked: z.boolean(),
   occurred_at: short.nullable(),
   missing_field: short.nullable(),
+  ignored: short.nullish(),
   change_key: short.nullish(),
   author: author.extend({ id: short.nullable(), name: short.nullable() }).nullish(),
   hook_id: short.nullish(),

@@ -1,0 +1,87 @@
+import { PluginError, type PostedComment, readMarker, valueAt } from "@signalbox/sdk";
+import { z } from "zod";
+import type { Client } from "./client.ts";
+import type { Place } from "./place.ts";
+
+/** Discussions are read and written by the GraphQL API only. */
+type Discussion = Extract<Place, { kind: "discussion" }>;
+
+const written = z.object({ id: z.string(), url: z.string() });
+const page = z.object({
+  nodes: z.array(written.extend({ body: z.string() })),
+  pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() }),
+});
+/** Pages of 100 comments, the newest first, that are searched for one of ours. */
+const mostPages = 50;
+
+const fields = "nodes { id url body } pageInfo { hasPreviousPage startCursor }";
+const postQuery = `mutation ($discussion: ID!, $reply_to: ID, $body: String!) {
+  addDiscussionComment(input: { discussionId: $discussion, replyToId: $reply_to, body: $body }) { comment { id url } } }`;
+const listQuery = `query ($id: ID!, $before: String) { node(id: $id) {
+  ... on Discussion { comments(last: 100, before: $before) { ${fields} } }
+  ... on DiscussionComment { comments: replies(last: 100, before: $before) { ${fields} } } } }`;
+const updateQuery = `mutation ($id: ID!, $body: String!) {
+  updateDiscussionComment(input: { commentId: $id, body: $body }) { comment { id url } } }`;
+const deleteQuery = "mutation ($id: ID!) { deleteDiscussionComment(input: { id: $id }) { clientMutationId } }";
+
+export async function postDiscussionComment(
+  client: Client,
+  { discussion, reply_to }: Discussion,
+  body: string,
+  signal: AbortSignal,
+): Promise<PostedComment> {
+  const answer = await client.graphql("write", postQuery, { discussion, reply_to, body }, signal);
+  return read(written, valueAt(answer, "addDiscussionComment", "comment"));
+}
+
+/** Comments, or replies of one comment, that carry `key`, oldest first. */
+export async function findAllDiscussionComments(
+  client: Client,
+  { discussion, reply_to }: Discussion,
+  key: string,
+  signal: AbortSignal,
+): Promise<PostedComment[]> {
+  const found: PostedComment[] = [];
+  let before: string | null = null;
+  for (let count = 0; count < mostPages; count++) {
+    const answer = await client.graphql("read", listQuery, { id: reply_to ?? discussion, before }, signal);
+    const { nodes, pageInfo } = read(page, valueAt(answer, "node", "comments"));
+    found.unshift(...nodes.filter(({ body }) => readMarker(body) === key).map(({ id, url }) => ({ id, url })));
+    if (!pageInfo.hasPreviousPage || !pageInfo.startCursor) break;
+    before = pageInfo.startCursor;
+  }
+  return found;
+}
+
+export async function updateDiscussionComment(
+  client: Client,
+  id: string,
+  body: string,
+  signal: AbortSignal,
+): Promise<PostedComment> {
+  const answer = await client.graphql("write", updateQuery, { id, body }, signal);
+  return read(written, valueAt(answer, "updateDiscussionComment", "comment"));
+}
+
+export async function deleteDiscussionComment(client: Client, id: string, signal: AbortSignal): Promise<void> {
+  await client.graphql("write", deleteQuery, { id }, signal);
+}
+
+function read<T>(shape: z.ZodType<T>, data: unknown): T {
+  const parsed = shape.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw new PluginError("unavailable", "alpha's answer about a discussion cannot be read");
+}
+
+/** The data of a GraphQL answer. The API answers 200 also where it refuses; throws a `PluginError` then. */
+export function dataOf(answer: unknown): unknown {
+  const errors = valueAt(answer, "errors");
+  if (!Array.isArray(errors) || errors.length === 0) return valueAt(answer, "data");
+  const [type, message] = ["type", "message"].map((name) => String(valueAt(errors[0], name) ?? "").slice(0, 300));
+  const said = `alpha refused: ${message}`;
+  if (type === "RATE_LIMITED") throw new PluginError("rate_limited", said, { retry_after_ms: 60_000 });
+  if (type === "NOT_FOUND") throw new PluginError("not_found", said);
+  if (type === "FORBIDDEN" || type === "INSUFFICIENT_SCOPES")
+    throw new PluginError("unsupported", `the token may not take part in discussions (${message})`);
+  throw new PluginError("failed", said);
+}

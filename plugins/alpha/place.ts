@@ -1,0 +1,98 @@
+import { PluginError, type Subject, stringAt, valueAt } from "@signalbox/sdk";
+import { addressOf, isNumber, isProject, type Repository, repositoryOf } from "./address.ts";
+
+/** Where a comment is written. The numbers of issues, pull requests and discussions of a repository are one sequence. */
+export type Place = Repository &
+  (
+    | { readonly kind: "issue"; readonly issue_number: number }
+    | { readonly kind: "review"; readonly pull_number: number; readonly comment_id: string }
+    | { readonly kind: "commit"; readonly commit_sha: string; readonly path: string | null; readonly position: number | null }
+    | { readonly kind: "discussion"; readonly discussion: string; readonly reply_to: string | null }
+  );
+
+const sha = /^[0-9a-f]{7,64}$/i;
+const node = /^[\w=-]{1,200}$/;
+
+/** What an event is about: an issue or pull request by its number, a commit as `@<sha>`, as the platform refers to it. */
+export function subjectOf(event: string, payload: unknown): Subject | null {
+  const moved = event === "issues" && valueAt(payload, "changes", "new_issue") !== undefined;
+  const project = moved
+    ? valueAt(payload, "changes", "new_repository", "full_name")
+    : valueAt(payload, "repository", "full_name");
+  if (!isProject(project)) return null;
+  // After a transfer the old number leads nowhere that takes a comment.
+  if (moved) return numbered(project, [valueAt(payload, "changes", "new_issue", "number")]);
+  const commit = event === "commit_comment" ? stringAt(payload, ["comment", "commit_id"], 100) : null;
+  if (commit !== null && sha.test(commit)) return { project, issue: `@${commit}` };
+  return numbered(
+    project,
+    ["issue", "pull_request", "discussion"].map((name) => valueAt(payload, name, "number")),
+  );
+}
+
+function numbered(project: string, numbers: readonly unknown[]): Subject | null {
+  const number = numbers.find(isNumber);
+  return number === undefined ? null : { project, issue: String(number) };
+}
+
+/** What an answer goes to where that is not the issue: the thread of a review comment, a line of a commit, a discussion. */
+export function threadOf(event: string, payload: unknown): string | null {
+  const comment = valueAt(payload, "comment");
+  if (event === "pull_request_review_comment") {
+    // The platform takes replies to the first comment of a thread only.
+    const first = valueAt(comment, "in_reply_to_id") ?? valueAt(comment, "id");
+    return isNumber(first) ? `review:${first}` : null;
+  }
+  if (event === "commit_comment") {
+    const [path, position] = [stringAt(comment, ["path"], 300), valueAt(comment, "position")];
+    return path !== null && isNumber(position) ? `line:${position}:${path}` : null;
+  }
+  if (event !== "discussion" && event !== "discussion_comment") return null;
+  const discussion = nodeAt(payload, "discussion", "node_id");
+  // Replies of replies do not exist: a reply goes to the comment that has them.
+  const parent = event === "discussion" ? null : (nodeAt(comment, "parent_node_id") ?? replyTo(comment));
+  return discussion === null ? null : `discussion:${discussion}${parent === null ? "" : `:${parent}`}`;
+}
+
+/** A reply names its parent by its number only, from which the node's id does not follow: it is answered at the top. */
+const replyTo = (comment: unknown): string | null =>
+  isNumber(valueAt(comment, "parent_id")) ? null : nodeAt(comment, "node_id");
+
+function nodeAt(value: unknown, ...path: readonly string[]): string | null {
+  const found = valueAt(value, ...path);
+  return typeof found === "string" && node.test(found) ? found : null;
+}
+
+/** Id of the comment that an event is about, with the kind of comment where it is none of an issue's. */
+export function commentIdOf(event: string, payload: unknown): string | null {
+  if (event === "discussion_comment") {
+    const id = nodeAt(payload, "comment", "node_id");
+    return id && `discussion_comment:${id}`;
+  }
+  const id = valueAt(payload, "comment", "id");
+  if (!isNumber(id)) return null;
+  if (event === "issue_comment") return String(id);
+  if (event === "pull_request_review_comment") return `review_comment:${id}`;
+  return event === "commit_comment" ? `commit_comment:${id}` : null;
+}
+
+/** Where an answer belongs. Throws `invalid_input`. */
+export function placeOf({ project, issue }: Subject, thread: string | null = null): Place {
+  const [, kind, rest = ""] = /^(review|line|discussion):(.*)$/s.exec(thread ?? "") ?? [];
+  const commit = /^(?:([^@#\s]+))?@([0-9a-f]{7,64})$/i.exec(issue.trim());
+  if (commit) {
+    const [, position, path = null] = (kind === "line" && /^(\d{1,9}):(.+)$/s.exec(rest)) || [];
+    const where = { commit_sha: commit[2] ?? "", path, position: position === undefined ? null : Number(position) };
+    return { kind: "commit", ...repositoryOf(commit[1] ?? project), ...where };
+  }
+  const { owner, repo, issue_number } = addressOf(issue, project);
+  if (kind === "review" && /^\d{1,20}$/.test(rest))
+    return { kind: "review", owner, repo, pull_number: issue_number, comment_id: rest };
+  if (kind === "discussion") {
+    const [discussion = "", reply_to = null] = rest.split(":");
+    if (!node.test(discussion) || (reply_to !== null && !node.test(reply_to)))
+      throw new PluginError("invalid_input", "the thread is not the id of a discussion");
+    return { kind: "discussion", owner, repo, discussion, reply_to };
+  }
+  return { kind: "issue", owner, repo, issue_number };
+}

@@ -1,0 +1,29 @@
+import { type EventAuthor, PluginError, type StandingQuery } from "@signalbox/sdk";
+import { repositoryOf } from "./address.ts";
+import type { Client } from "./client.ts";
+import * as shapes from "./shapes.ts";
+
+/** May change issues: they are of the repository. */
+const trusted = new Set(["admin", "maintain", "write", "triage"]);
+
+/**
+ * What an account may do in a repository. Everybody may read a public one, members of the organisation too, so who may only
+ * read is unknown. So is everybody where the token may not ask.
+ */
+export async function standingOf(
+  client: Client,
+  { project, author }: StandingQuery,
+  signal: AbortSignal,
+): Promise<EventAuthor["standing"]> {
+  if (author.name === null || author.name.includes("[")) return "unknown";
+  const { owner, repo } = repositoryOf(project);
+  if (author.name.toLowerCase() === owner.toLowerCase()) return "owner";
+  const route = "GET /repos/{owner}/{repo}/collaborators/{username}/permission";
+  try {
+    const { data } = await client.read(route, { owner, repo, username: author.name }, shapes.permission, signal);
+    return trusted.has(data.role_name ?? data.permission) || trusted.has(data.permission) ? "collaborator" : "unknown";
+  } catch (error) {
+    if (error instanceof PluginError && (error.code === "unauthorized" || error.code === "not_found")) return "unknown";
+    throw error;
+  }
+}
