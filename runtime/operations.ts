@@ -70,7 +70,7 @@ export interface Parts {
 export const bindAll = (parts: Parts): Bound[] => [
   ...agentOperations(parts.bus),
   ...capabilityOperations,
-  ...auditOperations,
+  ...auditOperations(parts.sources),
   ...projectOperations(
     parts.bus,
     async (_, project_id, limit) => (await parts.memory.list([{ project_id }], { limit, offset: 0 })).items,
@@ -78,8 +78,8 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...policyOperations(parts.policies),
   ...taskOperations(parts.bus, parts.routing),
   ...mappingOperations(parts.bus, parts.sources),
-  ...executionOperations(parts.bus),
-  ...eventOperations(parts.receiver),
+  ...executionOperations(parts.bus, parts.sources),
+  ...eventOperations(parts.receiver, parts.sources),
   ...webhookMappingOperations(parts.webhookMappings),
   ...integrationOperations(parts.integrations),
   ...toolOperations(parts.tools),
@@ -91,7 +91,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...keyOperations(parts.bus),
   usageOperation,
   ...retentionOperations(parts.retention),
-  watchdogOperation(parts.watchdogEnabled),
+  watchdogOperation(parts.watchdogEnabled, parts.sources),
   ...gatewayOperations(parts.gateway),
   ...pluginOperations(parts.plugins),
   ...pollSourceOperations({ receiver: parts.receiver, ...parts.polls }),

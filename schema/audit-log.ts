@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { timestamp } from "./common.ts";
-import { operation, pageOf, paging } from "./operation.ts";
+import { historyFilter, historyOf } from "./history.ts";
+import { operation } from "./operation.ts";
 
 /** One change by an operator. */
 export const auditLogEntry = z
@@ -24,14 +25,12 @@ export const list = operation({
   summary: "List changes by operators",
   description: "Newest first.",
   input: z.object({
-    ...paging,
+    ...historyFilter,
     actor: z.string().max(200).optional().describe("Changes by this API key only."),
     operation: z.string().max(200).optional().describe("Changes by this operation only, for example agents.update."),
     object: z.string().max(600).optional().describe("Changes of this object only, for example agents/pm_default."),
-    from: z.iso.datetime({ offset: true }).optional().describe("Changes at this time or later, ISO 8601 with a zone."),
-    to: z.iso.datetime({ offset: true }).optional().describe("Changes before this time, ISO 8601 with a zone."),
   }),
-  output: pageOf(auditLogEntry),
+  output: historyOf(auditLogEntry),
   scope: "admin",
 });
 export const verify = operation({

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { rowId, slug, timestamp } from "./common.ts";
-import { operation, pageOf, paging } from "./operation.ts";
+import { fieldsOf, historyFilter, historyOf } from "./history.ts";
+import { operation } from "./operation.ts";
 
 export const executionStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
 export const executionState = z.enum(executionStates).meta({ id: "TaskExecutionState" });
@@ -30,7 +31,11 @@ export const execution = z
       .nullable()
       .describe("The connection, budget, approval or agent that the execution waits for, in words."),
     attempts: z.int().describe("How many times a worker has started the execution."),
-    result: z.string().nullable().describe("Final answer of the agent, in Markdown."),
+    result: z
+      .string()
+      .nullable()
+      .optional()
+      .describe("Final answer of the agent, in Markdown. Lists leave it out unless `fields` names it."),
     result_url: z.string().nullable().describe("URL of the posted comment."),
     error: z.string().nullable().describe("Why the execution failed, is being retried, or could not post its answer."),
     prompt_tokens: z.int(),
@@ -87,14 +92,15 @@ export const list = operation({
   summary: "List task executions",
   description: "Returns the newest first.",
   input: z.object({
-    ...paging,
+    ...historyFilter,
+    fields: fieldsOf(execution, ["result"]),
     state: executionState.optional(),
     task_id: slug.optional(),
     agent_id: slug.optional(),
     project_id: rowId.optional(),
     event_id: z.uuid().optional(),
   }),
-  output: pageOf(execution),
+  output: historyOf(execution),
 });
 export const get = operation({
   id: "task-executions.get",

@@ -108,9 +108,9 @@ export function operation<I extends z.ZodObject = typeof noInput, O extends z.Zo
 
 const pages = new WeakSet<z.ZodType>();
 
-/** Output of a list: one page of `items`, and the `total` number of items on all pages. */
-export function pageOf<T extends z.ZodType>(item: T): z.ZodObject<{ items: z.ZodArray<T>; total: z.ZodInt }> {
-  const page = z.object({ items: z.array(item), total: z.int() });
+/** Output of a list: one page of `items`, and the `total` number of items on all pages; `more` are further members of the page. */
+export function pageOf<T extends z.ZodType, M extends z.ZodRawShape = Record<never, never>>(item: T, more?: M) {
+  const page = z.object({ items: z.array(item), total: z.int(), ...(more as M) });
   pages.add(page);
   return page;
 }

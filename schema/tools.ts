@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { prose, seedResult, slug, sourceName, text, timestamp } from "./common.ts";
 import { stepState } from "./executions.ts";
+import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 export const parameterTypes = ["string", "integer", "number", "boolean", "array", "object", "any"] as const;
@@ -76,7 +77,7 @@ export const toolExecution = z
     agent_id: z.string().nullable(),
     tool: z.string().describe("Qualified name of the tool."),
     parameters: z.unknown(),
-    result: z.unknown(),
+    result: z.unknown().optional().describe("Result of the call. Lists leave it out unless `fields` names it."),
     status: stepState.describe(
       "Status of the call. `dry_run`: a write that was only recorded, because `TRACKER_UPDATES_ENABLED` is false.",
     ),
@@ -156,10 +157,11 @@ export const listExecutions = operation({
   summary: "List tool executions",
   description: "Returns the tool calls of executions, of chats and of direct requests, newest first.",
   input: z.object({
-    ...paging,
+    ...historyFilter,
+    fields: fieldsOf(toolExecution, ["result"]),
     agent_id: slug.optional(),
     execution_id: z.uuid().optional(),
     status: stepState.optional(),
   }),
-  output: pageOf(toolExecution),
+  output: historyOf(toolExecution),
 });

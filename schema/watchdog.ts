@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { timestamp } from "./common.ts";
-import { operation, pageOf, paging } from "./operation.ts";
+import { historyFilter, historyOf } from "./history.ts";
+import { operation } from "./operation.ts";
 
 export const watchdogLevel = z.enum(["info", "warn", "error"]).meta({ id: "WatchdogLevel" });
 
@@ -22,7 +23,7 @@ export const list = operation({
   summary: "List watchdog entries",
   description: "Returns the newest first. Requires `WATCHDOG_ENABLED=true`.",
   input: z.object({
-    ...paging,
+    ...historyFilter,
     level: watchdogLevel.optional().describe("Return only entries of this level."),
     search: z
       .string()
@@ -30,6 +31,6 @@ export const list = operation({
       .optional()
       .describe("Return only entries whose message contains this text; upper and lower case are equal."),
   }),
-  output: pageOf(watchdogEntry),
+  output: historyOf(watchdogEntry),
   problems: ["unavailable"],
 });

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { timestamp } from "./common.ts";
 import { executionState } from "./executions.ts";
-import { operation, pageOf, paging } from "./operation.ts";
+import { fieldsOf, historyFilter, historyOf } from "./history.ts";
+import { operation } from "./operation.ts";
 import { author } from "./policy.ts";
 
 export const outcome = z.enum(["dispatched", "discarded"]).meta({ id: "EventOutcome" });
@@ -27,6 +28,10 @@ export const webhookEvent = z
     body_removed_at: timestamp
       .nullable()
       .describe("When retention or an erasure removed payload and headers; null if they are stored."),
+    payload: z
+      .unknown()
+      .optional()
+      .describe("Received payload as JSON, or as text if it is nested too deeply. Lists leave it out unless `fields` names it."),
   })
   .meta({ id: "WebhookEvent" });
 
@@ -69,8 +74,13 @@ export const list = operation({
   rpc: "WebhookEventService.ListWebhookEvents",
   summary: "List webhook events",
   description: "Returns the newest first.",
-  input: z.object({ ...paging, source: z.string().max(64).optional(), outcome: outcome.optional() }),
-  output: pageOf(webhookEvent),
+  input: z.object({
+    ...historyFilter,
+    fields: fieldsOf(webhookEvent, ["payload"]),
+    source: z.string().max(64).optional(),
+    outcome: outcome.optional(),
+  }),
+  output: historyOf(webhookEvent),
 });
 export const get = operation({
   id: "webhook-events.get",
@@ -81,7 +91,7 @@ export const get = operation({
   input: z.object({ id: z.uuid() }),
   output: webhookEvent
     .extend({
-      payload: z.unknown().describe("Received payload as JSON, or as text if it is nested too deeply."),
+      payload: z.unknown(),
       executions: z.array(executionRef.extend({ state: executionState })),
     })
     .meta({ id: "WebhookEventWithPayload" }),

@@ -13,7 +13,7 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor(async (database) => [
     ...agentOperations(await openBus(database, quiet)),
-    ...auditOperations,
+    ...auditOperations(() => ["alpha"]),
     usageOperation,
   ]);
   await door.post("/api/agents", { id: "worker", name: "Worker", role_id: "dev", prompt: "p" });

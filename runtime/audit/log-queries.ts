@@ -1,6 +1,7 @@
 import type { list, verify } from "@signalbox/schema/audit-log";
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../platform/database/client.ts";
+import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 
 export type AuditLogEntry = Output<typeof list>["items"][number];
 
@@ -9,22 +10,30 @@ export async function appendToLog(sql: Queryable, entries: readonly string[]): P
   await sql`select append_to_audit_log(${entries as string[]}::text[])`;
 }
 
-export async function listLog(
+/** `subjects`: stored subjects that an entry's object is, or whose events and executions it is; absent: all. */
+export function listLog(
   sql: Queryable,
-  { limit, offset, ...filter }: Input<typeof list>,
-): Promise<{ items: AuditLogEntry[]; total: number }> {
-  const where = sql`
-    where (${filter.actor ?? null}::text is null or actor = ${filter.actor ?? null})
-      and (${filter.operation ?? null}::text is null or operation = ${filter.operation ?? null})
-      and (${filter.object ?? null}::text is null or object = ${filter.object ?? null})
-      and (${filter.from ?? null}::timestamptz is null or created_at >= ${filter.from ?? null}::timestamptz)
-      and (${filter.to ?? null}::timestamptz is null or created_at < ${filter.to ?? null}::timestamptz)`;
-  const items = await sql<AuditLogEntry[]>`
-    select seq, actor, operation, object, entry -> 'before' as before, entry -> 'after' as after, entry ->> 'request_id' as request_id,
-      created_at, encode(hash, 'hex') as hash
-    from audit_log ${where} order by seq desc limit ${limit} offset ${offset}`;
-  const [count] = await sql<[{ total: number }]>`select count(*) as total from audit_log ${where}`;
-  return { items, total: count.total };
+  { subjects, ...filter }: Omit<Input<typeof list>, "subject"> & { readonly subjects?: readonly string[] | undefined },
+): Promise<HistoryPage<AuditLogEntry>> {
+  const equal = (column: string, value: string | undefined) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value}`);
+  const about = subjects
+    ? sql`and object in (
+        select 'task-executions/' || e.id from task_executions e where e.subject = any(${subjects as string[]}::text[])
+        union all select 'tasks/' || e.id from task_executions e where e.subject = any(${subjects as string[]}::text[])
+        union all select 'webhook-events/' || w.id from webhook_events w where w.subject = any(${subjects as string[]}::text[])
+        union all select 'subjects/' || s from unnest(${subjects as string[]}::text[]) s)`
+    : sql``;
+  const history: History = {
+    table: sql`audit_log`,
+    key: sql`seq`,
+    keyType: "bigint",
+    time: sql`created_at`,
+    columns: sql`seq, actor, operation, object, entry -> 'before' as before, entry -> 'after' as after, entry ->> 'request_id' as request_id,
+      created_at, encode(hash, 'hex') as hash`,
+    where: sql`${equal("actor", filter.actor)} ${equal("operation", filter.operation)} ${equal("object", filter.object)} ${about}`,
+    text: sql`entry::text`,
+  };
+  return readHistory<AuditLogEntry>(sql, history, filter);
 }
 
 /** Computes the chain again. Retention may have removed the oldest entries, never the newest one. */

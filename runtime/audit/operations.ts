@@ -4,6 +4,7 @@ import { problem } from "@signalbox/schema/problem";
 import { hasAgent } from "../capabilities/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
+import { subjectsMeant } from "../platform/subject.ts";
 import { listLog, verifyLog } from "./log-queries.ts";
 import { listAuditEntries, listAuditTrails, sumAgent } from "./queries.ts";
 
@@ -11,8 +12,11 @@ async function requireAgent(sql: Queryable, id: string): Promise<void> {
   if (!(await hasAgent(sql, id))) throw problem("not_found", `There is no agent "${id}".`);
 }
 
-export const auditOperations = [
-  handle(auditLog.list, (filter, { sql }) => listLog(sql, filter)),
+/** `sources`: names of the sources that a subject may belong to. */
+export const auditOperations = (sources: () => Iterable<string>) => [
+  handle(auditLog.list, ({ subject, ...filter }, { sql }) =>
+    listLog(sql, { ...filter, subjects: subject === undefined ? undefined : subjectsMeant(subject, sources()) }),
+  ),
   handle(auditLog.verify, (_, { sql }) => verifyLog(sql)),
   handle(audit.listEntries, async (input, { sql }) => {
     await requireAgent(sql, input.id);

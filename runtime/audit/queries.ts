@@ -62,7 +62,7 @@ export async function listAuditTrails(
 ): Promise<{ items: AuditTrail[]; total: number }> {
   const executions = await sql<Omit<AuditTrail, "entries">[]>`
     select id as execution_id, task_id, state from task_executions where agent_id = ${id}
-    order by created_at, id limit ${limit} offset ${offset}`;
+    order by id limit ${limit} offset ${offset}`;
   const [count] = await sql<[{ total: number }]>`select count(*) as total from task_executions where agent_id = ${id}`;
   const ids = executions.map((one) => one.execution_id);
   const rows = await sql<AuditEntry[]>`

@@ -28,7 +28,7 @@ export const runOnKeys = (op: Operation, input: Record<string, unknown>, write: 
       if (op.status === 204) return { value: undefined, total: null };
       if (!op.paginated) return { value, total: null };
       const { items, total } = value as { items: unknown[]; total: number };
-      return { value: items, total };
+      return { value: items, total: String(total) };
     },
   );
 

@@ -9,8 +9,10 @@ export interface Service {
 export interface Answer {
   /** Parsed JSON; `undefined` where there is no body. */
   readonly value: unknown;
-  /** Of a list: how many there are on all pages. */
-  readonly total: number | null;
+  /** Of a list: how many there are on all pages, as the service counted them: `10000+` for more than it counts. */
+  readonly total: string | null;
+  /** Of a list: where its next page begins. */
+  readonly nextCursor?: string | null;
 }
 
 /** The service refused, failed or did not answer: exit code 1. */
@@ -29,7 +31,7 @@ export async function request(
   if (!response.ok) throw new RequestError(await complaint(response));
   const total = response.headers.get("x-total-count");
   if (/json/.test(response.headers.get("content-type") ?? "")) {
-    return { value: await response.json(), total: total === null ? null : Number(total) };
+    return { value: await response.json(), total, nextCursor: response.headers.get("x-next-cursor") };
   }
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) write(decoder.decode(chunk, { stream: true }));

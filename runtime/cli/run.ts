@@ -118,7 +118,7 @@ function ask(verb: Verb, input: Record<string, unknown>, terminal: Terminal): Pr
   return request(verb.op, input, { url, apiKey }, terminal.out);
 }
 
-function print(verb: Verb, { value, total }: Answer, format: "json" | "table" | null, terminal: Terminal): void {
+function print(verb: Verb, { value, total, nextCursor }: Answer, format: "json" | "table" | null, terminal: Terminal): void {
   if (value === undefined) return;
   const wanted = format ?? (terminal.interactive && verb.op.paginated ? "table" : "json");
   if (wanted === "json" || !verb.op.paginated) {
@@ -127,7 +127,9 @@ function print(verb: Verb, { value, total }: Answer, format: "json" | "table" | 
   }
   const rows = value as Record<string, unknown>[];
   terminal.out(asTable(verb.op, rows, terminal.columns));
-  if (total !== null && total > rows.length) terminal.err(`${rows.length} of ${total}; --limit and --offset show others\n`);
+  if (nextCursor) terminal.err(`${rows.length} of ${total}; the next: --cursor ${nextCursor}\n`);
+  else if (total !== null && Number.parseInt(total, 10) > rows.length)
+    terminal.err(`${rows.length} of ${total}; --limit and --offset show others\n`);
 }
 
 function say(terminal: Terminal, text: string): number {

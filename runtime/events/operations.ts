@@ -1,8 +1,10 @@
+import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import * as webhooks from "@signalbox/schema/webhooks";
 import type { Json } from "@signalbox/sdk";
 import { depthOf, maxDepth, storable } from "../platform/json.ts";
 import { type Bound, handle } from "../platform/operation.ts";
+import { subjectsMeant } from "../platform/subject.ts";
 import type { Receiver } from "../webhooks/receive.ts";
 import { findEvent, listEvents, listExecutionsOfEvent } from "./queries.ts";
 
@@ -14,9 +16,16 @@ const shown = (body: Uint8Array) => {
   return depthOf(text) > maxDepth ? text : storable(JSON.parse(text) as Json);
 };
 
-export function eventOperations(receiver: Receiver): Bound[] {
+/** `sources`: names of the sources that a subject may belong to. */
+export function eventOperations(receiver: Receiver, sources: () => Iterable<string>): Bound[] {
   return [
-    handle(webhooks.list, (filter, { sql }) => listEvents(sql, filter)),
+    handle(webhooks.list, async ({ subject, fields, ...filter }, { sql }) => {
+      const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
+      const page = await listEvents(sql, { ...filter, subjects, whole: namesIn(fields).includes("payload") });
+      const withPayload = ({ body, ...event }: (typeof page.items)[number]) =>
+        body ? { ...event, payload: event.body_removed_at === null ? shown(body) : null } : event;
+      return { ...page, items: page.items.map(withPayload) };
+    }),
     handle(webhooks.get, async ({ id }, { sql }) => {
       const event = await findEvent(sql, id);
       if (!event) throw absent(id);

@@ -1,28 +1,37 @@
 import type { executionState } from "@signalbox/schema/executions";
-import type { Output } from "@signalbox/schema/operation";
+import type { Input, Output } from "@signalbox/schema/operation";
 import type { list } from "@signalbox/schema/webhooks";
 import type { z } from "zod";
 import type { Queryable } from "../platform/database/client.ts";
+import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 
 export type WebhookEvent = Output<typeof list>["items"][number];
-export interface EventFilter {
-  readonly limit: number;
-  readonly offset: number;
-  readonly source?: string | undefined;
-  readonly outcome?: string | undefined;
-}
+export type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
+  /** Stored subjects; absent: all. */
+  readonly subjects?: readonly string[] | undefined;
+  /** Also the body. */
+  readonly whole?: boolean;
+};
 
 const columns = (sql: Queryable) => sql`
   id, source, slug, delivery_id, event_name, action, actor, author, subject, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at, body_removed_at`;
 
-export async function listEvents(sql: Queryable, filter: EventFilter): Promise<{ items: WebhookEvent[]; total: number }> {
-  const where = sql`
-    where (${filter.source ?? null}::text is null or source = ${filter.source ?? null})
-      and (${filter.outcome ?? null}::text is null or outcome = ${filter.outcome ?? null})`;
-  const items = await sql<WebhookEvent[]>`
-    select ${columns(sql)} from webhook_events ${where} order by id desc limit ${filter.limit} offset ${filter.offset}`;
-  const [count] = await sql<[{ total: number }]>`select count(*) as total from webhook_events ${where}`;
-  return { items, total: count.total };
+export function listEvents(
+  sql: Queryable,
+  { subjects, whole, ...filter }: EventFilter,
+): Promise<HistoryPage<WebhookEvent & { body?: Uint8Array }>> {
+  const history: History = {
+    table: sql`webhook_events`,
+    key: sql`id`,
+    keyType: "uuid",
+    time: sql`received_at`,
+    columns: whole ? sql`${columns(sql)}, body` : columns(sql),
+    where: sql`${filter.source === undefined ? sql`` : sql`and source = ${filter.source}`}
+      ${filter.outcome === undefined ? sql`` : sql`and outcome = ${filter.outcome}`}
+      ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}`,
+    text: sql`reason`,
+  };
+  return readHistory(sql, history, filter);
 }
 
 /** A kept event with what it came as. */

@@ -1,8 +1,10 @@
 import * as executions from "@signalbox/schema/executions";
+import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import { restart } from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
 import { type Bound, handle } from "../platform/operation.ts";
+import { subjectsMeant } from "../platform/subject.ts";
 import { findTask } from "../tasks/queries.ts";
 import {
   cancelExecution,
@@ -18,9 +20,16 @@ const absent = (id: string) => problem("not_found", `There is no task execution 
 
 const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
 
-export function executionOperations(bus: Bus): Bound[] {
+/** `sources`: names of the sources that a subject may belong to. */
+export function executionOperations(bus: Bus, sources: () => Iterable<string>): Bound[] {
   return [
-    handle(executions.list, (filter, { sql }) => listExecutions(sql, filter)),
+    handle(executions.list, ({ subject, fields, ...filter }, { sql }) =>
+      listExecutions(sql, {
+        ...filter,
+        subjects: subject === undefined ? undefined : subjectsMeant(subject, sources()),
+        whole: namesIn(fields).includes("result"),
+      }),
+    ),
     handle(executions.get, async ({ id }, { sql }) => {
       const execution = await findExecution(sql, id);
       if (!execution) throw absent(id);

@@ -1,33 +1,39 @@
-import type { cancel, get } from "@signalbox/schema/executions";
-import type { Output } from "@signalbox/schema/operation";
+import type { cancel, get, list } from "@signalbox/schema/executions";
+import type { Input, Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../platform/database/client.ts";
+import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 
 export type Execution = Output<typeof cancel>;
 export type Step = Output<typeof get>["transcript"][number];
 
-export interface ExecutionFilter {
-  readonly limit: number;
-  readonly offset: number;
-  readonly state?: string | undefined;
-  readonly task_id?: string | undefined;
-  readonly agent_id?: string | undefined;
-  readonly project_id?: number | undefined;
-  readonly event_id?: string | undefined;
-}
+export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
+  /** Stored subjects; absent: all. */
+  readonly subjects?: readonly string[] | undefined;
+  /** Also the members that lists leave out. */
+  readonly whole?: boolean;
+};
 
-const columns = (sql: Queryable) => sql`
-  id, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, waiting_for, attempts, result, result_url, error,
+const members = (sql: Queryable) => sql`
+  id, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, waiting_for, attempts, result_url, error,
   prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
+const columns = (sql: Queryable) => sql`${members(sql)}, result`;
 
-export async function listExecutions(sql: Queryable, filter: ExecutionFilter): Promise<{ items: Execution[]; total: number }> {
+export function listExecutions(sql: Queryable, { subjects, whole, ...filter }: ExecutionFilter): Promise<HistoryPage<Execution>> {
   const equal = (column: string, value: unknown) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value as string}`);
-  const where = sql`where true ${equal("state", filter.state)} ${equal("task_id", filter.task_id)} ${equal("agent_id", filter.agent_id)}
-    ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)}`;
-  const items = await sql<Execution[]>`
-    select ${columns(sql)} from task_executions ${where} order by id desc limit ${filter.limit} offset ${filter.offset}`;
-  const [count] = await sql<[{ total: number }]>`select count(*) as total from task_executions ${where}`;
-  return { items, total: count.total };
+  const where = sql`${equal("state", filter.state)} ${equal("task_id", filter.task_id)} ${equal("agent_id", filter.agent_id)}
+    ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)}
+    ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}`;
+  const history: History = {
+    table: sql`task_executions`,
+    key: sql`id`,
+    keyType: "uuid",
+    time: sql`created_at`,
+    columns: whole ? columns(sql) : members(sql),
+    where,
+    text: sql`coalesce(error, held_reason)`,
+  };
+  return readHistory<Execution>(sql, history, filter);
 }
 
 export async function findExecution(sql: Queryable, id: string): Promise<Execution | undefined> {
@@ -51,7 +57,7 @@ export async function cancelExecution(sql: Queryable, id: string): Promise<Execu
 /** The latest failed execution of a task. */
 export async function findFailedOfTask(sql: Queryable, taskId: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
-    select id from task_executions where task_id = ${taskId} and state = 'failed' and transcript_removed_at is null order by created_at desc, id desc limit 1`;
+    select id from task_executions where task_id = ${taskId} and state = 'failed' and transcript_removed_at is null order by id desc limit 1`;
   return row?.id;
 }
 

@@ -39,3 +39,14 @@ function random16(): Buffer {
   pool = pool.subarray(16);
   return taken;
 }
+
+/** The smallest id that `newId` could make at a time, in milliseconds. */
+export function firstIdAt(ms: number): string {
+  const hex = Math.min(Math.max(0, Math.floor(ms)), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}
+
+/** The time at which an id was made, milliseconds. */
+export const timeOfId = (id: string): number => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);

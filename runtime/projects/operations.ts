@@ -63,7 +63,7 @@ async function contextOf(sql: Queryable, project: Project, memoriesOf: MemoriesO
     required,
   );
   const agents = await Promise.all(agentIds.map((one) => findAgent(sql, one.id)));
-  const recent = await listExecutions(sql, { limit: 20, offset: 0, project_id: project.id });
+  const recent = await listExecutions(sql, { limit: 20, offset: 0, order: "desc", project_id: project.id, whole: true });
   return {
     project,
     agents: agents.filter((agent) => agent !== undefined),

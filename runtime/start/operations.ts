@@ -69,7 +69,7 @@ export function bindOperations(stages: Stages) {
     knowledge: { bus, vault, guard, connectors: () => host.knowledge },
     integrations: { bus, vault, guard, log, sources: () => host.sources, environment: connections.environment },
     tools: { registry: tools.registry, bus, checkAddress: guard.check },
-    toolExecutions: { registry: tools.registry, connectionFor, trackerUpdates },
+    toolExecutions: { registry: tools.registry, connectionFor, trackerUpdates, sources },
     chat: { ...stages.conversation, connectionFor: (source, agentId) => connectionFor(source, undefined, agentId) },
     plugins: { manager, bus, vault, logs, environment: config.pluginSettingsOf },
     mcpServers: { discovery: tools.discovery, bus, checkAddress: guard.check, isTaken: tools.isTaken },

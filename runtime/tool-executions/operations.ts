@@ -1,19 +1,29 @@
+import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import { execute, listExecutions } from "@signalbox/schema/tools";
 import { type Bound, handle } from "../platform/operation.ts";
+import { subjectsMeant } from "../platform/subject.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { type ExecuteDeps, executeTool } from "./execute.ts";
 import { listToolExecutions } from "./queries.ts";
 
 export interface ToolExecutionDeps extends ExecuteDeps {
   readonly registry: ToolRegistry;
+  /** Names of the sources that a subject may belong to. */
+  readonly sources: () => Iterable<string>;
 }
 
 /** Runs a tool once at an operator's request, and lists what ran. */
-export function toolExecutionOperations({ registry, ...deps }: ToolExecutionDeps): Bound[] {
+export function toolExecutionOperations({ registry, sources, ...deps }: ToolExecutionDeps): Bound[] {
   const isListed = (name: string) => registry.listed().some((one) => one.qualified_name === name);
   return [
-    handle(listExecutions, (filter, { sql }) => listToolExecutions(sql, filter)),
+    handle(listExecutions, ({ subject, fields, ...filter }, { sql }) =>
+      listToolExecutions(sql, {
+        ...filter,
+        subjects: subject === undefined ? undefined : subjectsMeant(subject, sources()),
+        whole: namesIn(fields).includes("result"),
+      }),
+    ),
     handle(execute, async ({ qualified_name, parameters }, context) => {
       const tool = registry.get(qualified_name);
       if (tool) return executeTool(tool, parameters, context, deps);

@@ -1,21 +1,22 @@
-import type { Output } from "@signalbox/schema/operation";
-import type { execute } from "@signalbox/schema/tools";
+import type { Input, Output } from "@signalbox/schema/operation";
+import type { execute, listExecutions } from "@signalbox/schema/tools";
 import type { Queryable } from "../platform/database/client.ts";
+import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 
 export type ToolExecution = Output<typeof execute>;
 
-export interface ToolExecutionFilter {
-  readonly limit: number;
-  readonly offset: number;
-  readonly agent_id?: string | undefined;
-  readonly execution_id?: string | undefined;
-  readonly status?: string | undefined;
-}
+export type ToolExecutionFilter = Omit<Input<typeof listExecutions>, "subject" | "fields"> & {
+  /** Stored subjects; absent: all. */
+  readonly subjects?: readonly string[] | undefined;
+  /** Also the results. */
+  readonly whole?: boolean;
+};
 
 /** A call costs what the model's round before it cost; a direct one has none. */
-const columns = (sql: Queryable) => sql`
-  t.id, t.execution_id, t.agent_id, t.name as tool, t.input as parameters, t.output as result, t.state as status, t.error,
+const members = (sql: Queryable) => sql`
+  t.id, t.execution_id, t.agent_id, t.name as tool, t.input as parameters, t.state as status, t.error,
   coalesce(m.prompt_tokens, 0) as prompt_tokens, coalesce(m.completion_tokens, 0) as completion_tokens, t.duration_ms, t.created_at`;
+const columns = (sql: Queryable) => sql`${members(sql)}, t.output as result`;
 
 const round = (sql: Queryable) => sql`
   left join lateral (
@@ -24,20 +25,25 @@ const round = (sql: Queryable) => sql`
     order by m.seq desc limit 1
   ) m on true`;
 
-export async function listToolExecutions(
+export function listToolExecutions(
   sql: Queryable,
-  filter: ToolExecutionFilter,
-): Promise<{ items: ToolExecution[]; total: number }> {
-  const where = sql`where t.kind = 'tool'
-    ${filter.agent_id === undefined ? sql`` : sql`and t.agent_id = ${filter.agent_id}`}
-    ${filter.execution_id === undefined ? sql`` : sql`and t.execution_id = ${filter.execution_id}`}
-    ${filter.status === undefined ? sql`` : sql`and t.state = ${filter.status}`}`;
-  const items = await sql<ToolExecution[]>`
-    select ${columns(sql)} from (
-      select * from execution_steps t ${where} order by t.created_at desc, t.id desc limit ${filter.limit} offset ${filter.offset}
-    ) t ${round(sql)} order by t.created_at desc, t.id desc`;
-  const [count] = await sql<[{ total: number }]>`select count(*) as total from execution_steps t ${where}`;
-  return { items, total: count.total };
+  { subjects, whole, ...filter }: ToolExecutionFilter,
+): Promise<HistoryPage<ToolExecution>> {
+  const history: History = {
+    table: sql`execution_steps t`,
+    key: sql`t.id`,
+    keyType: "uuid",
+    time: sql`t.created_at`,
+    columns: whole ? columns(sql) : members(sql),
+    joined: round(sql),
+    where: sql`and t.kind = 'tool'
+      ${filter.agent_id === undefined ? sql`` : sql`and t.agent_id = ${filter.agent_id}`}
+      ${filter.execution_id === undefined ? sql`` : sql`and t.execution_id = ${filter.execution_id}`}
+      ${filter.status === undefined ? sql`` : sql`and t.state = ${filter.status}`}
+      ${subjects ? sql`and t.execution_id in (select e.id from task_executions e where e.subject = any(${subjects as string[]}::text[]))` : sql``}`,
+    text: sql`t.error`,
+  };
+  return readHistory<ToolExecution>(sql, history, filter);
 }
 
 export async function findToolExecution(sql: Queryable, id: string): Promise<ToolExecution | undefined> {

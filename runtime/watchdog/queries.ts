@@ -1,6 +1,7 @@
-import type { Output } from "@signalbox/schema/operation";
+import type { Input, Output } from "@signalbox/schema/operation";
 import type { list } from "@signalbox/schema/watchdog";
 import type { Queryable, Sql } from "../platform/database/client.ts";
+import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 
 export type WatchdogLevel = "info" | "warn" | "error";
 
@@ -23,17 +24,27 @@ export async function addToEntry(sql: Sql, id: number, count: number): Promise<v
 
 export type WatchdogEntry = Output<typeof list>["items"][number];
 
-export async function listEntries(
+/** `subjects`: stored subjects that an entry names, or whose executions it names; absent: all. */
+export function listEntries(
   sql: Queryable,
-  filter: { limit: number; offset: number; level?: WatchdogLevel | undefined; search?: string | undefined },
-): Promise<{ items: WatchdogEntry[]; total: number }> {
+  { subjects, ...filter }: Omit<Input<typeof list>, "subject"> & { readonly subjects?: readonly string[] | undefined },
+): Promise<HistoryPage<WatchdogEntry>> {
   const level = filter.level === undefined ? sql`` : sql`and level = ${filter.level}`;
   // The text is searched for literally, not as a pattern.
   const pattern = `%${(filter.search ?? "").replace(/[\\%_]/g, "\\$&")}%`;
   const search = filter.search ? sql`and message ilike ${pattern}` : sql``;
-  const where = sql`where true ${level} ${search}`;
-  const items = await sql<WatchdogEntry[]>`
-    select id, level, message, context, created_at from watchdog_logs ${where} order by id desc limit ${filter.limit} offset ${filter.offset}`;
-  const [count] = await sql<[{ total: number }]>`select count(*) as total from watchdog_logs ${where}`;
-  return { items, total: count.total };
+  const about = subjects
+    ? sql`and (context ->> 'subject' = any(${subjects as string[]}::text[]) or context ->> 'execution_id' in
+        (select e.id::text from task_executions e where e.subject = any(${subjects as string[]}::text[])))`
+    : sql``;
+  const history: History = {
+    table: sql`watchdog_logs`,
+    key: sql`id`,
+    keyType: "bigint",
+    time: sql`created_at`,
+    columns: sql`id, level, message, context, created_at`,
+    where: sql`${level} ${search} ${about}`,
+    text: sql`concat_ws(' ', message, context ->> 'reason', context ->> 'error')`,
+  };
+  return readHistory<WatchdogEntry>(sql, history, filter);
 }

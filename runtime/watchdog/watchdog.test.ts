@@ -6,7 +6,7 @@ import { createWatchdog } from "./watchdog.ts";
 
 let door: Door;
 beforeAll(async () => {
-  door = await openDoor(() => [watchdogOperation(true)]);
+  door = await openDoor(() => [watchdogOperation(true, () => ["alpha"])]);
   await insertEntry(door.sql, "info", "Started", {});
   await insertEntry(door.sql, "error", "execution failed: 100% sure", { execution_id: "x1", nested: { deep: [1] } });
   await insertEntry(door.sql, "warn", "a filter FAILED on a payload", {});
@@ -46,7 +46,7 @@ test.each(["level=fatal", "limit=0", "limit=1001", "offset=-1", "search=a&search
 });
 
 test("disabled it keeps nothing, and says so by name", async () => {
-  const disabled = await openDoor(() => [watchdogOperation(false)]);
+  const disabled = await openDoor(() => [watchdogOperation(false, () => ["alpha"])]);
   try {
     createWatchdog(disabled.sql, quiet, false)("error", "unheard");
     const answer = await disabled.get("/api/watchdog");

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from c62f00736c62ea6a
+-- Made from 52b5a6b0e16c1c8d
 
 create extension if not exists vector;
 
@@ -158,6 +158,7 @@ create table audit_log (
 CREATE INDEX audit_log_actor ON audit_log USING btree (actor, seq DESC);
 CREATE INDEX audit_log_created ON audit_log USING btree (created_at);
 CREATE INDEX audit_log_object ON audit_log USING btree (object, seq DESC);
+CREATE INDEX audit_log_operation ON audit_log USING btree (operation, seq);
 
 create table document_chunks (
   id uuid not null,
@@ -217,9 +218,10 @@ create table execution_steps (
   constraint execution_steps_execution_id_seq_key UNIQUE (execution_id, seq)
 ) with (fillfactor=85);
 CREATE INDEX execution_steps_agent ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind <> 'prompt'::text);
-CREATE INDEX execution_steps_agent_tools ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind = 'tool'::text);
 CREATE UNIQUE INDEX execution_steps_chat ON execution_steps USING btree (chat_id, seq) WHERE (chat_id IS NOT NULL);
-CREATE INDEX execution_steps_tools ON execution_steps USING btree (created_at DESC) WHERE (kind = 'tool'::text);
+CREATE INDEX execution_steps_tools ON execution_steps USING btree (id) WHERE (kind = 'tool'::text);
+CREATE INDEX execution_steps_tools_agent ON execution_steps USING btree (agent_id, id) WHERE (kind = 'tool'::text);
+CREATE INDEX execution_steps_tools_state ON execution_steps USING btree (state, id) WHERE ((kind = 'tool'::text) AND (state <> 'succeeded'::text));
 CREATE INDEX execution_steps_unattached ON execution_steps USING btree (created_at) WHERE (execution_id IS NULL);
 
 create table ingestion_jobs (
@@ -510,16 +512,19 @@ create table task_executions (
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );
-CREATE INDEX task_executions_agent ON task_executions USING btree (agent_id, created_at DESC);
+CREATE INDEX task_executions_agent ON task_executions USING btree (agent_id, id);
+CREATE INDEX task_executions_error ON task_executions USING btree (id) WHERE (COALESCE(error, held_reason) IS NOT NULL);
 CREATE INDEX task_executions_finished ON task_executions USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX task_executions_lease ON task_executions USING btree (lease_expires_at) WHERE (state = 'running'::text);
 CREATE INDEX task_executions_offered ON task_executions USING btree (offered_to, created_at) WHERE ((state = 'queued'::text) AND (offered_to IS NOT NULL));
-CREATE INDEX task_executions_project ON task_executions USING btree (project_id, created_at DESC) WHERE (project_id IS NOT NULL);
+CREATE INDEX task_executions_project ON task_executions USING btree (project_id, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX task_executions_queue ON task_executions USING btree (created_at, id) WHERE (state = 'queued'::text);
 CREATE INDEX task_executions_queued_subject ON task_executions USING btree (subject, created_at, id) WHERE (state = 'queued'::text);
 CREATE UNIQUE INDEX task_executions_running_subject ON task_executions USING btree (subject) WHERE (state = 'running'::text);
+CREATE INDEX task_executions_state ON task_executions USING btree (state, id) WHERE (state <> 'succeeded'::text);
 CREATE INDEX task_executions_stream ON task_executions USING btree (stream_id) WHERE ((state = 'running'::text) AND (stream_id IS NOT NULL));
-CREATE INDEX task_executions_task ON task_executions USING btree (task_id, created_at DESC);
+CREATE INDEX task_executions_subject ON task_executions USING btree (subject, id) WHERE (subject IS NOT NULL);
+CREATE INDEX task_executions_task ON task_executions USING btree (task_id, id);
 
 create table tasks (
   id text not null,
@@ -655,7 +660,10 @@ create table webhook_events (
 );
 CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_key) WHERE (change_key IS NOT NULL);
 CREATE UNIQUE INDEX webhook_events_delivery ON webhook_events USING btree (slug, delivery_id) WHERE (delivery_id IS NOT NULL);
+CREATE INDEX webhook_events_outcome ON webhook_events USING btree (outcome, id);
 CREATE UNIQUE INDEX webhook_events_polled ON webhook_events USING btree (slug, change_key) WHERE (polled AND (change_key IS NOT NULL));
+CREATE INDEX webhook_events_source ON webhook_events USING btree (source, id);
+CREATE INDEX webhook_events_subject ON webhook_events USING btree (subject, id) WHERE (subject IS NOT NULL);
 
 create table webhook_mappings (
   id integer generated always as identity not null,

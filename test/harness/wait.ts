@@ -60,7 +60,7 @@ export function waitForExecutions(
   const query = event_id ? `&event_id=${event_id}` : "";
   return eventually(
     async () => {
-      const { status, body } = await service.get<ExecutionSeen[]>(`/api/task-executions?limit=1000${query}`);
+      const { status, body } = await service.get<ExecutionSeen[]>(`/api/task-executions?limit=1000&fields=result${query}`);
       if (status !== 200) throw new Error(`GET /api/task-executions answered ${status}: ${JSON.stringify(body)}`);
       const there = body.filter((one) => (state ? one.state === state : ended.includes(one.state)));
       if (there.length < count || (!state && there.length < body.length)) {

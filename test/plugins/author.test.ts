@@ -114,8 +114,9 @@ describe("from an empty folder", () => {
       );
       const tool = seen.tools.find((one) => one.function.name === "word-count__count_words");
       expect(tool?.function).toMatchObject({ description: "Counts the words of a text, as my team counts them." });
-      const { body } =
-        await world.service.get<{ tool: string; status: string; result: unknown }[]>("/api/tool-executions?limit=1");
+      const { body } = await world.service.get<{ tool: string; status: string; result: unknown }[]>(
+        "/api/tool-executions?limit=1&fields=result",
+      );
       expect(body[0]).toMatchObject({ tool: "word-count.count_words", status: "succeeded", result: { words: 3 } });
       expect(await good(["plugin", "doctor"])).toMatch(/word-count 0\.1\.0: (ready|degraded), sandbox.*nothing wrong/s);
     },

@@ -133,7 +133,7 @@ test("executes a plugin's tool, and records it", { timeout: limit }, async () =>
     body: { status: "succeeded", tool: "alpha.add_comment", execution_id: null, prompt_tokens: 0 },
   });
   expect(tracker.comments(repo, 1).map((comment) => comment.body)).toEqual([expect.stringContaining("By hand")]);
-  expect((await calls("limit=1"))[0]).toMatchObject({ id: done.body.id, result: done.body.result });
+  expect((await calls("limit=1&fields=result"))[0]).toMatchObject({ id: done.body.id, result: done.body.result });
 });
 
 test("answers 404, 400 and 502", { timeout: limit }, async () => {
@@ -208,7 +208,9 @@ test("the model is offered and calls endpoints, and reads other descriptions", {
   expect(functions.map(({ name }) => name)).toContain("weather__today");
   expect(functions.find(({ name }) => name === "alpha__get_issue")?.description).toBe("Told anew.");
   expect(functions.filter(({ name }) => /^(beta|gamma|delta|idle)__/.test(name))).toEqual([]);
-  const [call] = (await calls("status=succeeded")).filter((one) => one.tool === "weather.today" && one.execution_id !== null);
+  const [call] = (await calls("status=succeeded&fields=result")).filter(
+    (one) => one.tool === "weather.today" && one.execution_id !== null,
+  );
   expect(call).toMatchObject({ result: { sky: "clear" }, execution_id: expect.any(String) });
   expect(call?.prompt_tokens).toBeGreaterThan(0);
   const ofExecution = await calls(`execution_id=${call?.execution_id}`);

@@ -61,10 +61,28 @@ function endpoint(bound: Bound, options: HttpOptions) {
     if (op.status === 204) return c.body(null, 204);
     const status = (op.alternateStatus?.when(output) ? op.alternateStatus.status : op.status) as ContentfulStatusCode;
     if (!op.paginated) return c.json(output as object, status);
-    const page = output as { items: unknown[]; total: number };
-    c.header("X-Total-Count", String(page.total));
-    return c.json(page.items, status);
+    return pageOf(c, output as Page, status);
   };
+}
+
+interface Page {
+  readonly items: unknown[];
+  readonly total: number;
+  readonly total_is_minimum?: boolean;
+  readonly next_cursor?: string | null;
+}
+
+/** One page as an array; what else there is to know of it is in headers. */
+function pageOf(c: HonoContext, { items, total, total_is_minimum, next_cursor }: Page, status: ContentfulStatusCode): Response {
+  c.header("X-Total-Count", `${total}${total_is_minimum ? "+" : ""}`);
+  if (next_cursor) {
+    const query = new URLSearchParams(c.req.query());
+    query.delete("offset");
+    query.set("cursor", next_cursor);
+    c.header("X-Next-Cursor", next_cursor);
+    c.header("Link", `<${c.req.path}?${query}>; rel="next"`);
+  }
+  return c.json(items, status);
 }
 
 /** Operations by path, literal paths before those with parameters in the same place. */

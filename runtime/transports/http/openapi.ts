@@ -77,13 +77,20 @@ function success(op: Operation): RouteConfig["responses"][string] {
     const events = op.serverSentEvents ? { "text/event-stream": { schema: op.serverSentEvents } } : {};
     return { description: "Done.", content: { "application/json": { schema: op.output }, ...events } };
   }
-  const items = (op.output as z.ZodObject).shape.items as z.ZodType;
+  const { items, next_cursor } = (op.output as z.ZodObject).shape as Record<string, z.ZodType>;
+  const total = { "X-Total-Count": z.int().describe("How many there are on all pages.") };
   return {
     description: "One page.",
-    headers: z.object({ "X-Total-Count": z.int().describe("How many there are on all pages.") }),
-    content: { "application/json": { schema: items } },
+    headers: z.object(next_cursor ? headersOfHistory : total),
+    content: { "application/json": { schema: items as z.ZodType } },
   };
 }
+
+const headersOfHistory = {
+  "X-Total-Count": z.string().describe("How many there are on all pages; `10000+` where there are more than were counted."),
+  "X-Next-Cursor": z.string().optional().describe("Send it as `cursor` for the next page; absent on the last page."),
+  Link: z.string().optional().describe('Address of the next page, with `rel="next"`; absent on the last page.'),
+};
 
 /** The problems that an operation may answer with, those that follow from its shape included. */
 export function problemsOf(op: Operation, places = placesOf(op)): ProblemCode[] {

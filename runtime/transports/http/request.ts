@@ -1,3 +1,4 @@
+import { nearestName } from "@signalbox/schema/nearest";
 import { httpRoute, type Operation } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Context as HonoContext } from "hono";
@@ -35,6 +36,7 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
       throw problem("bad_request", `The body has no known member. Send at least one of: ${places.body.join(", ")}.`);
     }
   }
+  if (op.http?.includes(" /api/")) refuseUnknownQuery(c, op, places);
   for (const name of places.query) {
     const values = c.req.queries(name);
     if (values === undefined) continue;
@@ -44,6 +46,22 @@ export async function readInput(c: HonoContext, op: Operation, places: Places, l
   }
   for (const name of places.params) put(name, fromText(op.input.shape[name], c.req.param(name) ?? ""));
   return input;
+}
+
+/** A filter with a slip in its name would answer with everything. */
+function refuseUnknownQuery(c: HonoContext, op: Operation, { query }: Places): void {
+  if (!c.req.raw.url.includes("?")) return;
+  const unknown = Object.keys(c.req.queries()).find((name) => !query.includes(name));
+  if (unknown === undefined) return;
+  const { method } = httpRoute(op);
+  throw problem("bad_request", unknownMember(unknown, query, `${method} ${c.req.path}`), { field: unknown.slice(0, 100) });
+}
+
+/** `status: is not a query member of GET /api/task-executions; did you mean "state"?` */
+export function unknownMember(name: string, known: readonly string[], of: string): string {
+  const meant = nearestName(name, known);
+  const help = meant ? `did you mean "${meant}"?` : known.length > 0 ? `it takes ${known.join(", ")}` : "it takes none";
+  return `${name.slice(0, 100)}: is not a query member of ${of}; ${help}`;
 }
 
 /** The JSON of a request's body; `undefined` if it is empty. */

@@ -2,7 +2,7 @@ import { documentationOf, httpRoute, type Operation, type Scope } from "@signalb
 import { problem } from "@signalbox/schema/problem";
 import { z } from "zod";
 import { type Bound, type Context, invoke } from "../../platform/operation.ts";
-import { placesOf } from "../http/request.ts";
+import { placesOf, unknownMember } from "../http/request.ts";
 import type { McpTool } from "./tool.ts";
 
 /** Every operation that HTTP offers, as a tool: `agents.list` is `agents_list`. Made once, at start. */
@@ -29,6 +29,7 @@ function toolOf(bound: Bound): McpTool {
     },
     call: async (given, context: Context) => {
       refuseNoChange(op, given);
+      refuseUnknown(op, given);
       const answer = await invoke(bound, given, context);
       if (empty) return {};
       return (wrapped ? { result: answer } : answer) as Record<string, unknown>;
@@ -55,6 +56,14 @@ function refuseNoChange(op: Operation, given: Record<string, unknown>): void {
   const { body } = placesOf(op);
   if (body.some((name) => Object.hasOwn(given, name))) return;
   throw problem("bad_request", `No known member is given. Send at least one of: ${body.join(", ")}.`);
+}
+
+/** As over HTTP: a filter with a slip in its name would answer with everything. */
+function refuseUnknown(op: Operation, given: Record<string, unknown>): void {
+  if (httpRoute(op).method !== "GET") return;
+  const known = Object.keys(op.input.shape);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw problem("bad_request", unknownMember(unknown, known, op.id));
 }
 
 const inResult = (schema: object) => ({

@@ -1,0 +1,147 @@
+import type { historyFilter } from "@signalbox/schema/history";
+import { problem } from "@signalbox/schema/problem";
+import type { z } from "zod";
+import { firstIdAt } from "../ids.ts";
+import type { Fragment, Queryable } from "./driver.ts";
+
+type Filter = z.output<z.ZodObject<typeof historyFilter>>;
+export interface HistoryPage<T> {
+  readonly items: T[];
+  readonly total: number;
+  readonly total_is_minimum: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** A table whose rows are listed by a key that grows with time. */
+export interface History {
+  /** Table, with the alias `t`. */
+  readonly table: Fragment;
+  /** Key that the rows are ordered by: a UUID of version 7, or a number. */
+  readonly key: Fragment;
+  readonly keyType: "uuid" | "bigint";
+  /** When a row was created. */
+  readonly time: Fragment;
+  readonly columns: Fragment;
+  /** Conditions of the filter that only this list has, each with a leading `and`. */
+  readonly where: Fragment;
+  /** Joins for `columns`, made for the rows of the page alone. */
+  readonly joined?: Fragment;
+  /** Text that `q` searches. Rows without it are `null`. */
+  readonly text: Fragment;
+}
+
+/** A count ends here: counting on would cost more than the list itself. */
+const maxCounted = 10_000;
+/** Rows that one page of a search reads at most. */
+const maxSearched = 30_000;
+/** The clock of the replica that made an id, and that of the database, differ by less. */
+const clockSkewMs = 10 * 60_000;
+
+/** One page, newest or oldest first, behind the cursor. Rows that arrive meanwhile neither repeat nor hide others. */
+export async function readHistory<T>(sql: Queryable, history: History, filter: Filter): Promise<HistoryPage<T>> {
+  const behind = filter.cursor === undefined ? null : readCursor(filter, history.keyType);
+  if (behind !== null && filter.offset > 0)
+    throw problem("bad_request", "offset: cannot be combined with cursor; send one of them", { field: "offset" });
+  const where = sql`where true ${history.where} ${timeBounds(sql, history, filter)}`;
+  const read = filter.q === undefined ? readRows<T> : searchRows<T>;
+  return read(sql, history, filter, { where, behind });
+}
+
+interface Scope {
+  readonly where: Fragment;
+  /** Key of the last row of the page before. */
+  readonly behind: string | null;
+}
+
+async function readRows<T>(sql: Queryable, history: History, filter: Filter, { where, behind }: Scope): Promise<HistoryPage<T>> {
+  const { table, key, columns, joined = sql`` } = history;
+  const rows = await sql<(T & { history_key: string })[]>`
+    select ${columns}, ${key}::text as history_key from ${table} ${joined} ${where} ${beyond(sql, history, filter, behind)}
+    order by ${key} ${direction(sql, filter)} limit ${filter.limit + 1} offset ${filter.offset}`;
+  const [count] = await sql<[{ total: number }]>`
+    select count(*) as total from (select 1 from ${table} ${where} limit ${maxCounted + 1}) counted`;
+  const items = rows.slice(0, filter.limit);
+  return {
+    items,
+    total: Math.min(count.total, maxCounted),
+    total_is_minimum: count.total > maxCounted,
+    next_cursor: rows.length > items.length ? cursorOf(filter, items.at(-1)?.history_key as string) : null,
+  };
+}
+
+interface Found {
+  /** Rows that were read. */
+  readonly read: number;
+  readonly last: string | null;
+  readonly matches: number;
+  readonly keys: readonly string[] | null;
+}
+
+/** Reads a bounded number of rows, so that a page may hold fewer matches than there are; its cursor continues where it ended. */
+async function searchRows<T>(
+  sql: Queryable,
+  history: History,
+  filter: Filter,
+  { where, behind }: Scope,
+): Promise<HistoryPage<T>> {
+  const { table, key, columns, text, joined = sql`` } = history;
+  const order = direction(sql, filter);
+  const find = async (from: string | null) => {
+    const [found] = await sql<[Found]>`
+      with candidates as materialized (
+        select ${key} as k, ${text} ilike all (${patternsOf(filter.q ?? "")}::text[]) as hit
+        from ${table} ${where} and ${text} is not null ${beyond(sql, history, filter, from)} order by ${key} ${order} limit ${maxSearched}
+      )
+      select count(*) as read, (array_agg(k order by k ${order}))[count(*)]::text as last, count(*) filter (where hit) as matches,
+        ((array_agg(k::text order by k ${order}) filter (where hit)))[${filter.offset + 1}::int : ${filter.offset + filter.limit + 1}::int] as keys
+      from candidates`;
+    return found;
+  };
+  const page = await find(behind);
+  const all = behind === null ? page : await find(null);
+  const keys = (page.keys ?? []).slice(0, filter.limit);
+  const items = await sql<(T & { history_key: string })[]>`
+    select ${columns}, ${key}::text as history_key from ${table} ${joined}
+    where ${key} = any(${keys as string[]}::${sql.unsafe(history.keyType)}[]) order by ${key} ${order}`;
+  const more = (page.keys?.length ?? 0) > keys.length ? keys.at(-1) : page.read === maxSearched ? page.last : null;
+  return {
+    items,
+    total: all.matches,
+    total_is_minimum: all.read === maxSearched,
+    next_cursor: more ? cursorOf(filter, more) : null,
+  };
+}
+
+/** Each word as a pattern that finds it literally. */
+const patternsOf = (q: string): string[] => q.split(/\s+/).map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}%`);
+
+const direction = (sql: Queryable, { order }: Filter): Fragment => (order === "asc" ? sql`asc` : sql`desc`);
+
+function beyond(sql: Queryable, { key, keyType }: History, { order }: Filter, last: string | null): Fragment {
+  if (last === null) return sql``;
+  const type = sql.unsafe(keyType);
+  return order === "asc" ? sql`and ${key} > ${last}::text::${type}` : sql`and ${key} < ${last}::text::${type}`;
+}
+
+/** A key begins with the time it was made at, so a bound of time is also one of the key's index. */
+function timeBounds(sql: Queryable, { key, keyType, time }: History, { from, to }: Filter): Fragment {
+  const bound = (at: string, skewMs: number) => firstIdAt(Date.parse(at) + skewMs);
+  const isId = keyType === "uuid";
+  const since = from === undefined ? sql`` : sql`and ${time} >= ${from}::timestamptz`;
+  const until = to === undefined ? sql`` : sql`and ${time} < ${to}::timestamptz`;
+  const first = isId && from !== undefined ? sql`and ${key} >= ${bound(from, -clockSkewMs)}::uuid` : sql``;
+  const last = isId && to !== undefined ? sql`and ${key} < ${bound(to, clockSkewMs)}::uuid` : sql``;
+  return sql`${since} ${until} ${first} ${last}`;
+}
+
+const cursorOf = ({ order }: Filter, key: string): string => Buffer.from(`${order} ${key}`).toString("base64url");
+
+function readCursor({ cursor = "", order }: Filter, keyType: History["keyType"]): string {
+  const [made, key, ...rest] = Buffer.from(cursor, "base64url").toString("utf8").split(" ");
+  const isKey = keyType === "uuid" ? /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/ : /^\d{1,18}$/;
+  const fault = (what: string) => problem("bad_request", `cursor: ${what}`, { field: "cursor" });
+  if (key === undefined || rest.length > 0 || !isKey.test(key))
+    throw fault("is not a cursor of this list; send the X-Next-Cursor of the page before");
+  if (made !== order) throw fault(`belongs to order=${made}; send the same order with every page`);
+  return key;
+}

@@ -1,0 +1,62 @@
+const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+
+/** Project and issue, as the source's plugin names them. `source`: `null` where any source may be meant. */
+interface Meant {
+  readonly source: string | null;
+  readonly project: string;
+  readonly issue: string;
+}
+
+/**
+ * The subjects that a text may mean, as they are stored (`alpha:acme/webshop#42`): from `acme/webshop#42`, `group/app!7`,
+ * `CONF-7`, the address of an issue's page, or the stored form itself.
+ */
+export function subjectsMeant(text: string, sources: Iterable<string>): string[] {
+  const names = [...sources];
+  const all = meantBy(text.trim()).flatMap(({ source, project, issue }) =>
+    (source === null ? names : [source]).map((name) => `${name}:${project}#${issue}`),
+  );
+  return [...new Set(all)];
+}
+
+function meantBy(text: string): Meant[] {
+  if (/^https?:\/\//i.test(text)) return inAddress(text);
+  const stored = /^([a-z][a-z0-9_-]{0,62}):(.+)#([^#]+)$/.exec(text);
+  if (stored?.[1] && stored[2] && stored[3]) return [{ source: stored[1], project: stored[2], issue: stored[3] }];
+  const short = /^([^\s#!]+)([#!])([^\s#!]+)$/.exec(text);
+  if (short?.[1] && short[3]) return [{ source: null, project: short[1], issue: short[2] === "!" ? `!${short[3]}` : short[3] }];
+  return byKey(text);
+}
+
+/** `CONF-7`: the project is the part before the number. */
+function byKey(text: string, source: string | null = null): Meant[] {
+  const key = /^([a-z][a-z0-9_]*)-(\d+)$/i.exec(text);
+  return key?.[1] && key[2] ? [{ source, project: key[1].toUpperCase(), issue: `${key[1].toUpperCase()}-${key[2]}` }] : [];
+}
+
+function inAddress(text: string): Meant[] {
+  if (!URL.canParse(text)) return [];
+  const { pathname, searchParams } = new URL(text);
+  let path: string;
+  try {
+    path = decodeURIComponent(pathname).replace(/\/+$/, "");
+  } catch {
+    return [];
+  }
+  const selected = searchParams.get("selectedIssue");
+  if (selected) return byKey(selected);
+  const browsed = /\/browse\/([^/]+)$/.exec(path);
+  if (browsed?.[1]) return byKey(browsed[1]);
+  const planned = new RegExp(`/projects/(${uuid})/(?:issues|work-items)/(${uuid})$`, "i").exec(path);
+  if (planned?.[1] && planned[2]) return [{ source: null, project: planned[1], issue: planned[2] }];
+  const page = /^\/(.+?)(?:\/-)?\/(issues|pull|pulls|merge_requests|work_items)\/(\d+)(?:\/.*)?$/.exec(path);
+  if (!page?.[1] || !page[3]) return [];
+  const issue = page[2] === "merge_requests" ? `!${page[3]}` : page[3];
+  return projectsIn(page[1]).map((project) => ({ source: null, project, issue }));
+}
+
+/** A platform may be served below a path of its host, so the first segments may not belong to the project. */
+function projectsIn(path: string): string[] {
+  const segments = path.split("/");
+  return segments.slice(0, Math.max(1, segments.length - 1)).map((_, at) => segments.slice(at).join("/"));
+}

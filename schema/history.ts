@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { nearestName } from "./nearest.ts";
+import { pageOf, paging } from "./operation.ts";
+
+/** A time with a zone, ISO 8601. */
+export const zonedTime = z.iso.datetime({
+  offset: true,
+  error: "must be a time in ISO 8601 with a zone, for example 2026-01-31T09:30:00Z",
+});
+
+/** Input of lists that only grow: of events, executions, steps and log entries. */
+export const historyFilter = {
+  ...paging,
+  from: zonedTime.optional().describe("Created at this time or later, ISO 8601 with a zone."),
+  to: zonedTime.optional().describe("Created before this time, ISO 8601 with a zone."),
+  subject: z
+    .string()
+    .trim()
+    .min(1)
+    .max(2_000)
+    .optional()
+    .describe(
+      "About this issue or pull request only: `acme/webshop#42`, `CONF-7`, its URL, or `alpha:acme/webshop#42` as listed.",
+    ),
+  q: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe(
+      "Words that the reason, error or message contains, in any order and case. One page searches the newest 30,000 rows; the cursor leads on.",
+    ),
+  order: z.enum(["desc", "asc"]).default("desc").describe("`desc`: newest first; `asc`: oldest first. Default: `desc`."),
+  cursor: z
+    .string()
+    .max(200)
+    .optional()
+    .describe("Continues a list behind its last page: the `X-Next-Cursor` of that page. Cannot be combined with `offset`."),
+} as const;
+
+/** Output of a list that only grows. Over HTTP the cursor is in `X-Next-Cursor` and in `Link`. */
+export const historyOf = <T extends z.ZodType>(item: T) =>
+  pageOf(item, {
+    total_is_minimum: z.boolean().describe("Whether there are more than `total`. Counting ends at 10,000."),
+    next_cursor: z.string().nullable().describe("Cursor of the next page; null on the last page."),
+  });
+
+/** Input member `fields` of a list whose items leave out long members. */
+export const fieldsOf = (item: z.ZodObject, long: readonly string[]) =>
+  z
+    .string()
+    .max(1_000)
+    .optional()
+    .superRefine((given, context) => {
+      const known = [...new Set([...Object.keys(item.shape), ...long])];
+      for (const name of namesIn(given)) {
+        if (known.includes(name)) continue;
+        const meant = nearestName(name, known);
+        const help = meant ? `did you mean "${meant}"?` : `there are ${known.join(", ")}`;
+        context.addIssue({ code: "custom", message: `items have no member ${JSON.stringify(name)}; ${help}` });
+      }
+    })
+    .describe(`Long members to include, comma-separated: ${long.join(", ")}. Default: none of them.`);
+
+/** The names in a comma-separated list. */
+export const namesIn = (given: string | undefined): string[] =>
+  (given ?? "")
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { expectRefused } from "../harness/refused.ts";
+import { waitForExecutions } from "../harness/wait.ts";
+import { startWorld, type World } from "../harness/world.ts";
+
+interface Row {
+  readonly id: string;
+  readonly subject: string | null;
+  readonly state?: string;
+  readonly reason?: string | null;
+}
+
+let world: World;
+const repo = "acme/webshop";
+const open = (number: number) => world.service.webhook(issueOpened({ repo, number, sender: "mona" }));
+const star = (n: number) =>
+  world.service.webhook({ action: "created", repository: { full_name: `acme/starred-${n}` } }, { event: "star" });
+const page = async (path: string) => {
+  const { status, body, headers } = await world.service.get<Row[]>(path);
+  expect({ status, body }).toMatchObject({ status: 200 });
+  return { rows: body, total: headers.get("x-total-count"), next: headers.get("x-next-cursor"), link: headers.get("link") };
+};
+const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
+
+beforeAll(async () => {
+  world = await startWorld({ tasks: ["first", "second"], env: { WATCHDOG_ENABLED: "true" } });
+  for (let n = 1; n <= 12; n++) await open(n);
+  for (let n = 1; n <= 25; n++) await star(n);
+  await waitForExecutions(world.service, { count: 24 });
+}, 120_000);
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+describe("what a list does not know is refused", () => {
+  test.each([
+    ["/api/task-executions?stat=failed", /stat: is not a query member of GET \/api\/task-executions; did you mean "state"\?/],
+    ["/api/webhook-events?outcom=discarded", /did you mean "outcome"\?/],
+    ["/api/agents?zzzzzz=1", /zzzzzz: is not a query member of GET \/api\/agents; it takes limit, offset/],
+    ["/api/task-executions?fields=resutl", /fields: .*did you mean "result"\?/],
+    ["/api/task-executions?from=yesterday", /from: must be a time in ISO 8601 with a zone/],
+    ["/api/task-executions?to=2026-01-31T09:30:00", /to: must be a time in ISO 8601 with a zone/],
+    ["/api/task-executions?order=up", /order/],
+    ["/api/task-executions?cursor=bm90aGluZw", /cursor: is not a cursor of this list/],
+  ])("%s", async (path, error) => {
+    expectRefused(await world.service.get(path), 400, error);
+  });
+
+  test("a cursor of the other order, and a cursor with an offset", async () => {
+    const { next } = await page("/api/webhook-events?limit=5");
+    expectRefused(await world.service.get(`/api/webhook-events?order=asc&cursor=${next}`), 400, /cursor: belongs to order=desc/);
+    expectRefused(await world.service.get(`/api/webhook-events?offset=1&cursor=${next}`), 400, /offset: cannot be combined/);
+  });
+
+  test("also of an operation that changes something, and of a tool of the MCP server", async () => {
+    expectRefused(await world.service.post("/api/agents/seed?dry_run=true"), 400, /dry_run: .*it takes none/);
+    const call = { name: "task_executions_list", arguments: { stat: "failed" } };
+    const answer = await world.service.post<string | object>(
+      "/mcp",
+      { jsonrpc: "2.0", id: 1, method: "tools/call", params: call },
+      { headers: { accept: "application/json, text/event-stream" } },
+    );
+    expect(JSON.stringify(answer.body)).toMatch(/did you mean .*state/);
+  });
+});
+
+describe.each(["desc", "asc"])("a cursor, order=%s", (order) => {
+  test.each([1, 7, 36])("leads through all rows, by %i, while others arrive", async (limit) => {
+    const before = ids((await page(`/api/webhook-events?limit=1000&order=${order}`)).rows);
+    const seen: string[] = [];
+    let path: string | null = `/api/webhook-events?limit=${limit}&order=${order}`;
+    for (let pages = 0; path; pages++) {
+      const { rows, next, link }: Awaited<ReturnType<typeof page>> = await page(path);
+      seen.push(...ids(rows));
+      expect(link).toBe(next && `</api/webhook-events?limit=${limit}&order=${order}&cursor=${next}>; rel="next"`);
+      if (pages < 3) await star(100);
+      path = next && `/api/webhook-events?limit=${limit}&order=${order}&cursor=${next}`;
+    }
+    expect(new Set(seen).size).toBe(seen.length);
+    const later = seen.filter((id) => !before.includes(id));
+    expect(seen.filter((id) => before.includes(id))).toEqual(before);
+    // Rows that arrive are newer: a list that begins with the newest does not meet them.
+    expect(later.length > 0).toBe(order === "asc");
+  });
+});
+
+test("subject: as text, as an address, as it is listed", async () => {
+  const [stored] = (await page("/api/task-executions?subject=acme/webshop%237")).rows;
+  expect(stored?.subject).toBe("alpha:acme/webshop#7");
+  for (const text of ["https://github.com/acme/webshop/issues/7#issuecomment-1", "alpha:acme/webshop#7"]) {
+    expect((await page(`/api/task-executions?subject=${encodeURIComponent(text)}`)).total).toBe("2");
+    expect((await page(`/api/webhook-events?subject=${encodeURIComponent(text)}`)).rows).toHaveLength(1);
+  }
+  for (const list of ["task-executions", "webhook-events", "tool-executions", "watchdog", "audit-log"])
+    expect((await page(`/api/${list}?subject=CONF-7`)).rows).toEqual([]);
+});
+
+test("from and to bound the time of creation, and add up", async () => {
+  const all = (await page("/api/task-executions?limit=1000&order=asc")).rows as (Row & { created_at: string })[];
+  const middle = all[10]?.created_at as string;
+  const [older, newer] = [
+    await page(`/api/task-executions?to=${middle}&limit=1000`),
+    await page(`/api/task-executions?from=${middle}&limit=1000`),
+  ];
+  expect(Number(older.total) + Number(newer.total)).toBe(all.length);
+  expect(ids(newer.rows)).toContain(all[10]?.id);
+  expect((await page("/api/task-executions?from=2000-01-01T00:00:00%2B02:00&to=2001-01-01T00:00:00Z")).rows).toEqual([]);
+});
+
+test("q: every word of the reason, by pages", async () => {
+  const found = await page("/api/webhook-events?q=STAR%20mapping&limit=5&order=asc");
+  expect(found.rows.every(({ reason }) => /mapping.*star/i.test(reason ?? ""))).toBe(true);
+  const rest = await page(`/api/webhook-events?q=STAR%20mapping&limit=1000&order=asc&cursor=${found.next}`);
+  expect(5 + rest.rows.length).toBe(Number(found.total));
+  expect(rest.total).toBe(found.total);
+  for (const q of ["star%25mapping", "nowhere%20mapping"]) expect((await page(`/api/webhook-events?q=${q}`)).total).toBe("0");
+});
+
+test("long members only where fields names them", async () => {
+  const [execution] = (await page("/api/task-executions?limit=1")).rows;
+  expect(execution).not.toHaveProperty("result");
+  expect((await page("/api/task-executions?limit=1&fields=id,%20result")).rows[0]).toHaveProperty("result", "Answer of second");
+  const events = `/api/webhook-events?limit=1&subject=${encodeURIComponent("acme/webshop#3")}`;
+  expect((await page(events)).rows[0]).not.toHaveProperty("payload");
+  expect((await page(`${events}&fields=payload`)).rows[0]).toMatchObject({ payload: { issue: { number: 3 } } });
+});
