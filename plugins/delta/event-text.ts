@@ -1,28 +1,72 @@
-import { stringAt, valueAt } from "@signalbox/sdk";
+import { stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
+import { changesOf } from "./changes.ts";
 import type { Convert } from "./conversions.ts";
-import { isActivity } from "./names.ts";
+import { commentIn, isActivity, isIssue, isNone } from "./names.ts";
 
 /** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
-  const data = valueAt(payload, "data");
-  if (isActivity(event)) return activityText(convert, data, valueAt(payload, "activity"));
-  if (!event.startsWith("issue.")) return "";
-  const changes = changesOf(payload);
-  return sections(heading(data), facts(data), changes && `## Changes\n\n${changes}`, await description(convert, data));
+  const data = dataOf(payload);
+  if (isActivity(event)) return activityText(convert, event, payload);
+  if (event.startsWith("issue.link.") || event.startsWith("issue_link.")) return linkText(event, data);
+  if (isIssue(event)) {
+    const changes = changesOf(event, payload).map((line) => `- ${line}`);
+    const changed = changes.length > 0 ? `## Changes\n\n${changes.join("\n")}` : "";
+    return sections(heading(data), facts(data), changed, await description(convert, data));
+  }
+  const [thing = ""] = event.split(".");
+  return thing === "cycle" || thing === "module" ? groupText(convert, thing, data) : "";
 }
 
-async function activityText(convert: Convert, data: unknown, activity: unknown): Promise<string> {
-  const author = stringAt(activity, ["actor", "display_name"], 200) ?? stringAt(data, ["actor_detail", "display_name"], 200);
-  const type = stringAt(data, ["activity_type"], 100);
+/** A deleted issue has its members in `previous_attributes` only. */
+function dataOf(payload: unknown): unknown {
+  const data = valueAt(payload, "data");
+  const isEmpty = typeof data === "object" && data !== null && Object.keys(data).length === 0;
+  return isEmpty ? valueAt(payload, "previous_attributes") : data;
+}
+
+const deeds: Readonly<Record<string, string>> = { updated: ", edited", deleted: ", deleted" };
+const deedOf = (event: string): string => deeds[event.split(".").at(-1) ?? ""] ?? "";
+
+async function activityText(convert: Convert, event: string, payload: unknown): Promise<string> {
+  const data = valueAt(payload, "data");
+  const comment = commentIn(payload);
+  const author =
+    stringAt(payload, ["activity", "actor", "display_name"], 200) ?? stringAt(comment, ["actor_detail", "display_name"], 200);
+  const type = stringAt(comment, ["activity_type"], 100);
   return sections(
-    heading(valueAt(data, "issue_detail")),
+    heading(comment === data ? valueAt(data, "issue_detail") : data),
     type && type !== "comment" ? list([["Activity", type]]) : "",
-    `## Comment${author ? ` by ${author}` : ""}`,
-    await textOf(convert, commentOf(data)),
+    `## Comment${author ? ` by ${author}` : ""}${deedOf(event)}`,
+    await textOf(convert, commentOf(comment)),
+  );
+}
+
+/** A link has a title of its own; its issue is named by id only. */
+const linkText = (event: string, data: unknown): string =>
+  sections(
+    "# Issue",
+    `## Link${deedOf(event)}`,
+    list([
+      ["Title", stringAt(data, ["title"], 500)],
+      ["URL", stringAt(data, ["url"], 2000)],
+    ]),
+  );
+
+async function groupText(convert: Convert, thing: string, data: unknown): Promise<string> {
+  const name = stringAt(data, ["name"])?.replace(/\s+/g, " ");
+  const day = (member: string) => timestampAt(data, member)?.slice(0, 10) ?? null;
+  return sections(
+    `# ${thing === "cycle" ? "Cycle" : "Module"}${name ? `: ${name}` : ""}`,
+    list([
+      ["State", stringAt(data, ["status"], 100)],
+      ["Start", day("start_date")],
+      ["End", day("end_date") ?? day("target_date")],
+    ]),
+    await description(convert, data),
   );
 }
 
@@ -62,7 +106,7 @@ const facts = (data: unknown): string =>
 function nameAt(data: unknown, ...members: readonly string[]): string | null {
   for (const member of [...members].reverse()) {
     const found = stringAt(data, [member, "name"], 200) ?? stringAt(data, [member], 200);
-    if (found !== null) return found;
+    if (found !== null && !isNone(found)) return found;
   }
   return null;
 }
@@ -74,27 +118,6 @@ const names = (values: unknown): string =>
         .flatMap((one) => stringAt(one, ["name"], 100) ?? stringAt(one, ["display_name"], 100) ?? [])
         .join(", ")
     : "";
-
-/** The fields that an update changed, with old and new values: `changes` has all of them, `activity` the one of this webhook. */
-function changesOf(payload: unknown): string {
-  const changes = valueAt(payload, "data", "changes");
-  const named = typeof changes === "object" && changes !== null ? Object.keys(changes).slice(0, 50) : [];
-  const lines = named
-    .filter((name) => /^\w{1,50}$/.test(name))
-    .map((name) => line(name, valueAt(changes, name, "old"), valueAt(changes, name, "new")));
-  const activity = valueAt(payload, "activity");
-  const field = stringAt(activity, ["field"], 50);
-  if (field !== null && field !== "description" && !named.includes(field))
-    lines.push(line(field, valueAt(activity, "old_value"), valueAt(activity, "new_value")));
-  return lines.join("\n");
-}
-
-const line = (name: string, from: unknown, to: unknown): string => `- ${name}: ${shown(from)} → ${shown(to)}`;
-
-function shown(value: unknown): string {
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
-  return (stringAt({ value }, ["value"], 500) ?? stringAt(value, ["name"], 500) ?? "none").replace(/\s+/g, " ");
-}
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
   entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");

@@ -10,69 +10,96 @@ import {
   type WebhookPayload,
 } from "@signalbox/sdk";
 import { anyProject, isId } from "./address.ts";
+import { changesOf } from "./changes.ts";
 import { externalSource } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { commentOf, eventText } from "./event-text.ts";
-import { eventName, idAt, isActivity } from "./names.ts";
+import { commentIn, eventName, idAt, isActivity, isIssue } from "./names.ts";
+import { actorOf, authorOf } from "./people.ts";
 
 /** Parses any event. Never throws, whatever the payload is. */
 export async function parse(convert: Convert, { headers, payload }: WebhookPayload): Promise<SourceEvent> {
   const event_name = sanitizeText(eventName(headers, payload));
-  const data = valueAt(payload, "data");
-  const delivery = firstHeader(headers, "x-delta-delivery", "x-plane-delivery");
-  const subject = subjectOf(event_name, data);
+  const subject = subjectOf(event_name, payload);
+  const comment = isActivity(event_name) ? commentIn(payload) : null;
+  const commentId = stringAt(comment, ["id"], 100)?.trim() ?? null;
   return {
-    delivery_id: delivery === null || delivery.length > 200 ? null : sanitizeText(delivery),
+    delivery_id: deliveryOf(headers, payload),
     event_name,
     action: null,
     subject,
     actor: actorOf(event_name, payload),
     text: await eventText(convert, event_name, payload),
-    marked: isActivity(event_name) && isOurs(data),
-    occurred_at: timestampAt(data, event_name.endsWith(".created") ? "created_at" : "updated_at"),
+    marked: comment !== null && isOurs(comment),
+    occurred_at: occurredAt(event_name, payload),
     missing_field: event_name === "" ? "event" : lacking(event_name, subject),
-    change_key: changeKey(event_name, data),
+    change_key: changeKey(event_name, payload),
+    author: authorOf(event_name, payload),
+    hook_id: stringAt(payload, ["webhook_id"], 100)?.trim() ?? null,
+    snapshot: event_name === "issue.updated",
+    private: valueAt(comment, "access") === "INTERNAL",
+    changes: changesOf(event_name, payload),
+    comment: commentId,
   };
 }
 
-const issueId = (event: string, data: unknown): string | null =>
-  isActivity(event) ? idAt(data, "issue_id", "issue") : idAt(data, "id");
+/**
+ * The platform makes a new delivery id for each attempt of one delivery. Its second envelope has an id of the event, which
+ * stays the same.
+ */
+function deliveryOf(headers: Readonly<Record<string, string>>, payload: unknown): string | null {
+  const named = firstHeader(headers, "x-delta-delivery");
+  const delivery = named ?? idAt({ id: stringAt(payload, ["event_id"], 201) }, "id") ?? firstHeader(headers, "x-plane-delivery");
+  return delivery === null || delivery.length > 200 ? null : sanitizeText(delivery);
+}
 
-function subjectOf(event: string, data: unknown): Subject | null {
+function issueId(event: string, payload: unknown): string | null {
+  const data = valueAt(payload, "data");
+  if (isActivity(event)) return idAt(commentIn(payload), "issue_id", "issue") ?? idAt(data, "issue_id", "issue") ?? entityOf(payload);
+  if (!isIssue(event)) return idAt(data, "issue_id", "issue");
+  return idAt(data, "id") ?? entityOf(payload);
+}
+
+/** The issue that the second envelope is about: a deleted one is named there alone. */
+const entityOf = (payload: unknown): string | null =>
+  valueAt(payload, "entity_type") === "issue" ? idAt(payload, "entity_id") : null;
+
+function subjectOf(event: string, payload: unknown): Subject | null {
   if (!event.startsWith("issue")) return null;
-  const issue = issueId(event, data);
+  const issue = issueId(event, payload);
   if (!isId(issue)) return null;
-  const project = idAt(data, "project_id", "project", "project_detail");
-  return { project: isId(project) ? project : anyProject, issue };
+  const places = [valueAt(payload, "data"), commentIn(payload), valueAt(payload, "previous_attributes")];
+  const project = places.map((place) => idAt(place, "project_id", "project", "project_detail")).find(isId);
+  return { project: project ?? anyProject, issue };
 }
 
 function lacking(event: string, subject: Subject | null): string | null {
-  if (!/^issue\.|^issue_comment\./.test(event)) return null;
-  return subject === null ? (isActivity(event) ? "data.issue_id" : "data.id") : null;
+  if (!/^issue\.|^issue_comment\./.test(event) || subject !== null) return null;
+  return isIssue(event) ? "data.id" : "data.issue_id";
 }
 
-function actorOf(event: string, payload: unknown): string | null {
-  const data = valueAt(payload, "data");
-  const actor = idAt(valueAt(payload, "activity"), "actor") ?? idAt(payload, "actor") ?? idAt(data, "actor");
-  return actor ?? (event.endsWith(".created") ? idAt(data, "created_by") : idAt(data, "updated_by"));
+function occurredAt(event: string, payload: unknown): string | null {
+  const about = isActivity(event) ? commentIn(payload) : valueAt(payload, "data");
+  const when = event.endsWith(".created") ? "created_at" : event.endsWith(".deleted") ? "deleted_at" : "updated_at";
+  return timestampAt(about, when) ?? timestampAt(about, "updated_at");
 }
 
 /** Recognised by its external source, or by the marker in its text: not every webhook contains the external id. */
-const isOurs = (data: unknown): boolean =>
-  valueAt(data, "external_source") === externalSource || hasInvisibleMarker(beginningOf(commentOf(data)));
+const isOurs = (comment: unknown): boolean =>
+  valueAt(comment, "external_source") === externalSource || hasInvisibleMarker(beginningOf(commentOf(comment)));
 
 /** The text after the leading tags. A quotation is not skipped: a quoted marker does not count. */
 const beginningOf = (html: string): string => html.slice(0, 2000).replace(/^(?:\s*<(?!blockquote)[a-z][^>]*>)*\s*/i, "");
 
 /** Names a change. The webhook and the poll of one change have the same key. Times have a resolution of a second. */
-function changeKey(event: string, data: unknown): string | null {
-  const issue = issueId(event, data);
+function changeKey(event: string, payload: unknown): string | null {
+  const issue = issueId(event, payload);
   if (issue === null) return null;
   if (event === "issue.created") return `issue/${issue}/created`;
   if (event === "issue.activity.created") {
-    const id = stringAt(data, ["id"], 100);
-    return id && `issue/${issue}/comment/${id}`;
+    const id = stringAt(commentIn(payload), ["id"], 100);
+    return id && id !== issue ? `issue/${issue}/comment/${id}` : null;
   }
-  const when = event === "issue.updated" ? timestampAt(data, "updated_at") : null;
+  const when = event === "issue.updated" ? timestampAt(valueAt(payload, "data"), "updated_at") : null;
   return when && `issue/${issue}/updated@${when.slice(0, 19)}`;
 }
