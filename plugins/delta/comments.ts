@@ -19,10 +19,18 @@ export const externalSource = "signalbox";
 export const route = "/workspaces/{slug}/projects/{project}/issues/{issue}/comments/";
 export const maxPages = 100;
 
-export async function postComment(account: Account, address: Address, body: string, key: string): Promise<PostedComment> {
+/** `private`: only members of the project can read it, and not the visitors of its public board. */
+export interface Answer {
+  readonly body: string;
+  readonly private?: boolean | undefined;
+}
+
+export async function postComment(account: Account, address: Address, post: Answer, key: string): Promise<PostedComment> {
   const { client, convert, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue };
-  const sent = { comment_html: await markedHtml(convert, body, key), external_source: externalSource, external_id: key };
+  const access = post.private ? { access: "INTERNAL" } : {};
+  const html = await markedHtml(convert, post.body, key);
+  const sent = { comment_html: html, external_source: externalSource, external_id: key, ...access };
   try {
     const { data } = await client.write({ route: `POST ${route}`, path, body: sent, schema: shapes.comment, signal });
     return postedOf(account, path, data.id);

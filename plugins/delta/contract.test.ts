@@ -46,6 +46,8 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
       await source.update?.({ subject, body: "Hello again" }, posted, callContext(connection));
       await source.find({ subject, body: "Hello" }, callContext(connection));
     }
+    await source.deliver({ subject: { project, issue }, body: "Hidden", private: true }, callContext(connection));
+    expect(tracker.requests.at(-1)?.body).toMatchObject({ access: "INTERNAL" });
     const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callContext(connection));
     await source.closeIssue?.({ project, key: made?.key ?? "" }, callContext(connection));
     await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callContext(connection));

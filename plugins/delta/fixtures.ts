@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { readMarker, stripMarker } from "@signalbox/sdk";
 import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
 import { withMarker } from "./bodies.ts";
+import { goldenV2 } from "./envelope-fixtures.ts";
 import { markdownToHtml } from "./html.ts";
 import { issue, people, project, startTracker, states, workspace } from "./test-tracker.ts";
 
@@ -25,6 +26,7 @@ const subject = { project, issue };
 const facts = "- State: Todo\n- Priority: high";
 
 const golden: readonly GoldenWebhook[] = [
+  ...goldenV2,
   {
     name: "issue created, the platform's own",
     headers: { "x-plane-event": "issue", "x-plane-delivery": "d-1" },

@@ -55,7 +55,8 @@ function deliveryOf(headers: Readonly<Record<string, string>>, payload: unknown)
 
 function issueId(event: string, payload: unknown): string | null {
   const data = valueAt(payload, "data");
-  if (isActivity(event)) return idAt(commentIn(payload), "issue_id", "issue") ?? idAt(data, "issue_id", "issue") ?? entityOf(payload);
+  if (isActivity(event))
+    return idAt(commentIn(payload), "issue_id", "issue") ?? idAt(data, "issue_id", "issue") ?? entityOf(payload);
   if (!isIssue(event)) return idAt(data, "issue_id", "issue");
   return idAt(data, "id") ?? entityOf(payload);
 }

@@ -37,7 +37,9 @@ const addComment = (accountFor: AccountFor) =>
     effect: "write",
     input: addCommentInput,
     output: postedComment,
-    run: async (input, call) => postComment(accountFor(call), addressOf(input.issue, input.project), input.body, call.key),
+    keeps_private: true,
+    run: async (input, call) =>
+      postComment(accountFor(call), addressOf(input.issue, input.project), { body: input.body, private: call.private }, call.key),
     find: async (input, call) => findComment(accountFor(call), addressOf(input.issue, input.project), call.key),
     findAll: async (input, call) => findAllComments(accountFor(call), addressOf(input.issue, input.project), call.key),
     retract: async (input, { id }, call) => deleteComment(accountFor(call), addressOf(input.issue, input.project), id),

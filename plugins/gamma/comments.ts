@@ -25,36 +25,55 @@ export interface Visibility {
   readonly thread?: string | null | undefined;
 }
 
+type Post = { readonly body: string } & Visibility;
+
 /** Throws `unsupported` where the comment would be visible to more people than what it answers. */
-export async function postComment(
-  { client, connection, convert, signal }: Account,
-  issue: string,
-  post: { readonly body: string } & Visibility,
-  key: string,
-): Promise<PostedComment> {
-  const thread = post.thread ?? null;
-  const visibility = thread === null ? undefined : visibilityOf(thread);
-  if (thread !== null && visibility === undefined)
-    throw new PluginError(
-      "unsupported",
-      "the comment is restricted to people that the webhook does not name; nothing was posted",
-    );
-  const properties = [{ key: property, value: { key } }, ...(post.private ? [internalProperty] : [])];
-  const sent = { body: await markedBody(convert, post.body, key, connection), properties, ...(visibility && { visibility }) };
-  const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body: sent, schema: shapes.comment, signal });
+export async function postComment(account: Account, issue: string, post: Post, key: string): Promise<PostedComment> {
+  const { client, connection, signal } = account;
+  const body = await bodyOfPost(account, post, key);
+  const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body, schema: shapes.comment, signal });
   return postedOf(connection, issue, data.id);
 }
 
-/** Replaces the text and the key of a comment. */
+/** Replaces the text and the key of a comment. The restriction is sent again: without one an edit would remove it. */
 export async function updateComment(
-  { client, connection, convert, signal }: Account,
+  account: Account,
   issue: string,
   { id }: PostedComment,
-  { body, key }: { body: string; key: string },
+  { key, ...post }: Post & { readonly key: string },
 ): Promise<PostedComment> {
-  const sent = { body: await markedBody(convert, body, key, connection), properties: [{ key: property, value: { key } }] };
-  const one = { route: `PUT ${route}/{id}`, path: { issue, id }, body: sent, schema: shapes.comment, signal };
+  const { client, connection, signal } = account;
+  const body = await bodyOfPost(account, post, key);
+  const one = { route: `PUT ${route}/{id}`, path: { issue, id }, body, schema: shapes.comment, signal };
   return postedOf(connection, issue, (await client.write(one)).data.id);
+}
+
+async function bodyOfPost({ connection, convert }: Account, { body, thread, ...post }: Post, key: string) {
+  const visibility = thread ? visibilityOf(thread) : undefined;
+  if (thread && visibility === undefined)
+    throw new PluginError("unsupported", "what it answers is restricted to people whom the webhook does not name");
+  const properties = [{ key: property, value: { key } }, ...(post.private ? [internalProperty] : [])];
+  return { body: await markedBody(convert, body, key, connection), properties, ...(visibility && { visibility }) };
+}
+
+/**
+ * Only service projects have internal comments; elsewhere a comment is restricted to a group or role, which a tool does not
+ * know. Throws `unsupported`.
+ */
+export async function requireInternalComments({ client, signal }: Account, issue: string): Promise<void> {
+  const asked = {
+    route: "GET /issue/{issue}",
+    path: { issue },
+    query: { fields: "project" },
+    schema: shapes.issueFields,
+    signal,
+  };
+  const { data } = await client.read(asked);
+  if (valueAt(data.fields, "project", "projectTypeKey") === "service_desk") return;
+  throw new PluginError(
+    "unsupported",
+    `${data.key} is not in a service project, so it has no internal comments; answer without this tool: the final answer is restricted as what it answers`,
+  );
 }
 
 /** Finds the comment with `key` in its property or the marker of `key` in its text; newest first. */

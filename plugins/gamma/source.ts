@@ -30,8 +30,8 @@ export function gammaSource(clientOf: (connection: Settings) => HttpClient, conv
     find: ({ subject }, call) => findComment(account(call), keyOf(subject.issue, subject.project), call.key),
     findAll: ({ subject }, call) => findAllComments(account(call), keyOf(subject.issue, subject.project), call.key),
     retract: ({ subject }, { id }, call) => deleteComment(account(call), keyOf(subject.issue, subject.project), id),
-    update: ({ subject, body }, comment, call) =>
-      updateComment(account(call), keyOf(subject.issue, subject.project), comment, { body, key: call.key }),
+    update: ({ subject, ...post }, comment, call) =>
+      updateComment(account(call), keyOf(subject.issue, subject.project), comment, { ...post, key: call.key }),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),

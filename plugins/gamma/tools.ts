@@ -2,7 +2,7 @@ import { type HttpClient, issueParameters, postedComment, sanitizeText, tool } f
 import { z } from "zod";
 import { keyOf } from "./address.ts";
 import { bodyOf, markdownOf } from "./bodies.ts";
-import { findComment, postComment } from "./comments.ts";
+import { findComment, postComment, requireInternalComments } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { type Settings, webOf } from "./settings.ts";
@@ -31,13 +31,13 @@ const addComment = (clientOf: ClientOf, convert: Convert) =>
     effect: "write",
     input: addCommentInput,
     output: postedComment,
-    run: (input, { connection, key, signal }) =>
-      postComment(
-        { client: clientOf(connection), connection, convert, signal },
-        keyOf(input.issue, input.project),
-        { body: input.body },
-        key,
-      ),
+    keeps_private: true,
+    run: async (input, { connection, key, signal, private: hidden }) => {
+      const account = { client: clientOf(connection), connection, convert, signal };
+      const at = keyOf(input.issue, input.project);
+      if (hidden) await requireInternalComments(account, at);
+      return postComment(account, at, { body: input.body, private: hidden }, key);
+    },
     find: (input, { connection, key, signal }) =>
       findComment({ client: clientOf(connection), connection, convert, signal }, keyOf(input.issue, input.project), key),
     findAll: (input, { connection, key, signal }) =>
@@ -70,6 +70,8 @@ const transitionIssue = (clientOf: ClientOf) =>
     about: "Move an issue to another status, by a transition of its workflow.",
     category,
     effect: "write",
+    // It writes no text.
+    keeps_private: true,
     input: transitionInput,
     output: transitioned,
     run: (input, { connection, key, signal }) =>
