@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { canonicalTrigger, rowId, seedResult, slug, sourceName, text, timestamp } from "./common.ts";
 import { operation, pageOf, paging } from "./operation.ts";
+import { requiredStanding } from "./policy.ts";
 
 /** Maps a source, an event and an action to a canonical trigger. */
 export const sourceMapping = z
@@ -14,9 +15,37 @@ export const sourceMapping = z
   })
   .meta({ id: "SourceEventMapping" });
 
+/** What an event must have for a mapping to fire its task. All conditions that are set must hold. */
+export const triggerConditions = z
+  .object({
+    min_standing: requiredStanding.describe(
+      "Lowest standing of the author. An author whose standing the platform does not tell meets it.",
+    ),
+    mention: text(200)
+      .regex(/^@?[^\s@]+$/, "must be one name such as @signalbox")
+      .describe("Name that the new text must mention, with or without `@`."),
+    label: text(200).describe("Label that the issue must have."),
+    projects: z
+      .array(text(500))
+      .min(1)
+      .max(500)
+      .describe("Projects whose events fire the task, by their id at the platform, for example octo/app."),
+  })
+  .partial()
+  .strict()
+  .meta({ id: "TriggerConditions" });
+
 /** Maps a canonical trigger to a task. */
 export const triggerMapping = z
-  .object({ id: rowId, canonical_trigger: canonicalTrigger, task_id: slug, created_at: timestamp })
+  .object({
+    id: rowId,
+    canonical_trigger: canonicalTrigger,
+    task_id: slug,
+    conditions: triggerConditions.describe(
+      "What an event must have. Without conditions every event of the trigger fires the task.",
+    ),
+    created_at: timestamp,
+  })
   .meta({ id: "TriggerTaskMapping" });
 
 export const listTriggers = operation({
@@ -34,7 +63,11 @@ export const createTrigger = operation({
   rpc: "TaskService.CreateTriggerMapping",
   summary: "Create a trigger-task mapping",
   description: "The task must exist. If several tasks are mapped to one trigger, all of them fire.",
-  input: z.object({ canonical_trigger: canonicalTrigger, task_id: slug }),
+  input: z.object({
+    canonical_trigger: canonicalTrigger,
+    task_id: slug,
+    conditions: triggerConditions.default({}).describe("What an event must have. Default: nothing."),
+  }),
   output: triggerMapping,
   status: 201,
   problems: ["conflict"],

@@ -63,6 +63,7 @@ export const policyMembers = {
 /** What an agent may do, and how often. Absent members are those of the level above. */
 export const policy = z.object(policyMembers).partial().strict().meta({ id: "Policy" });
 
+export type RequiredStanding = z.output<typeof requiredStanding>;
 export type PolicyMembers = typeof policyMembers;
 export type PolicyMember = keyof PolicyMembers;
 export type Policy = z.output<typeof policy>;

@@ -30,7 +30,7 @@ export const defaultSourceMappings = [
   row("delta", "issue.updated", null, "issue.updated"),
 ];
 
-export const defaultTriggerMappings: readonly Input<typeof createTrigger>[] = [
+export const defaultTriggerMappings: readonly Pick<Input<typeof createTrigger>, "canonical_trigger" | "task_id">[] = [
   { canonical_trigger: "issue.created", task_id: "triage_initial_intent" },
   { canonical_trigger: "issue.created", task_id: "tech_discovery_review" },
   { canonical_trigger: "pr.opened", task_id: "quality_verification" },

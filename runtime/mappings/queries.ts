@@ -37,18 +37,26 @@ export async function listTriggerMappings(sql: Queryable, page: Page): Promise<{
   return { items, total: count.total };
 }
 
-/** Every trigger-task mapping, with whether its task exists. */
-export const allTriggerMappings = (sql: Queryable): Promise<(TriggerMapping & { task_exists: boolean })[]> =>
-  sql<(TriggerMapping & { task_exists: boolean })[]>`
-    select m.*, exists (select 1 from tasks t where t.id = m.task_id) as task_exists from trigger_mappings m order by m.id`;
+export interface TaskMapping extends TriggerMapping {
+  readonly task_exists: boolean;
+  /** The agent that runs the task; `null` where the agent is chosen by capability when it runs. */
+  readonly agent_id: string | null;
+}
+
+/** Every trigger-task mapping, with what is known of its task. */
+export const allTriggerMappings = (sql: Queryable): Promise<TaskMapping[]> =>
+  sql<TaskMapping[]>`
+    select m.*, t.id is not null as task_exists,
+      case when cardinality(t.required_capabilities) = 0 then t.actor_id end as agent_id
+    from trigger_mappings m left join tasks t on t.id = m.task_id order by m.id`;
 
 /** `undefined` where the trigger is mapped to this task. */
 export async function insertTriggerMapping(
   sql: Queryable,
-  mapping: Input<typeof createTrigger>,
+  { canonical_trigger, task_id, conditions }: Pick<TriggerMapping, "canonical_trigger" | "task_id"> & Partial<TriggerMapping>,
 ): Promise<TriggerMapping | undefined> {
   const [row] = await sql<TriggerMapping[]>`
-    insert into trigger_mappings (canonical_trigger, task_id) values (${mapping.canonical_trigger}, ${mapping.task_id})
+    insert into trigger_mappings ${sql({ canonical_trigger, task_id, conditions: conditions ?? {} })}
     on conflict (canonical_trigger, task_id) do nothing returning *`;
   return row;
 }

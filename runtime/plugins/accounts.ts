@@ -1,10 +1,12 @@
 import type { Log } from "../platform/log.ts";
-import type { Connection } from "./connections.ts";
+import type { Connection, Connections } from "./connections.ts";
 
 /** Which account each connection posts as: how events that we caused ourselves are recognised. */
 export interface Accounts {
   /** Login of the account; `null` while it is not known. Waits a moment at the most: a webhook is being answered. */
   of(connection: Connection): Promise<string | null>;
+  /** Logins of all accounts at a source, those of integrations too, as far as they are known. */
+  ofSource(source: string): Promise<readonly string[]>;
   close(): void;
 }
 
@@ -19,7 +21,7 @@ interface Known {
 }
 
 /** Asked once and remembered; a tracker that does not answer is asked again later, and the marker serves meanwhile. */
-export function createAccounts(log: Log): Accounts {
+export function createAccounts(log: Log, connections: Pick<Connections, "ofSource">): Accounts {
   // By the connection itself: one with other credentials may be another account.
   const known = new WeakMap<Connection, Known>();
   const stop = new AbortController();
@@ -40,17 +42,19 @@ export function createAccounts(log: Log): Accounts {
         entry.asking = null;
       });
   };
+  const of = async (connection: Connection): Promise<string | null> => {
+    if (connection.missing.length > 0) return null;
+    const entry = known.get(connection) ?? { login: null, at: 0, asking: null };
+    known.set(connection, entry);
+    if (!entry.asking && Date.now() - entry.at > freshMs) ask(connection, entry);
+    if (entry.login === null && entry.asking && entry.at === 0) {
+      await Promise.race([entry.asking, new Promise((done) => setTimeout(done, patienceMs))]);
+    }
+    return entry.login;
+  };
   return {
-    of: async (connection) => {
-      if (connection.missing.length > 0) return null;
-      const entry = known.get(connection) ?? { login: null, at: 0, asking: null };
-      known.set(connection, entry);
-      if (!entry.asking && Date.now() - entry.at > freshMs) ask(connection, entry);
-      if (entry.login === null && entry.asking && entry.at === 0) {
-        await Promise.race([entry.asking, new Promise((done) => setTimeout(done, patienceMs))]);
-      }
-      return entry.login;
-    },
+    of,
+    ofSource: async (source) => (await Promise.all(connections.ofSource(source).map(of))).filter((login) => login !== null),
     close: () => stop.abort(),
   };
 }

@@ -62,6 +62,8 @@ export interface Connections {
   givenHostsOf(plugin: string): readonly string[];
   /** Those from the environment. */
   all(): readonly Connection[];
+  /** Every connection of a source: that of the environment, and those of integrations. */
+  ofSource(source: string): readonly Connection[];
   /** Called when the plugins are loaded, and again whenever there are others. */
   use(host: Host, stored: StoredConnections): void;
 }
@@ -86,6 +88,11 @@ export function connectionsOf(
       stored?.forWork(source, work, agentId) ?? all.get(source) ?? null,
     environment: (source) => all.get(source),
     all: () => [...all.values()],
+    ofSource: (name) => {
+      const configured = all.get(name);
+      const given = configured ? stored?.ofPlugin(configured.source.plugin) : undefined;
+      return [...(configured ? [configured] : []), ...(given ?? []).filter(({ source }) => source.name === name)];
+    },
     hostsOf: (plugin) => ofPlugin(plugin).flatMap((one) => hostsIn(one.source.builtIn ? one.settings : namedSettings(one))),
     givenHostsOf: (plugin) => [
       ...(stored?.ofPlugin(plugin) ?? []).flatMap((one) => hostsIn(one.settings)),

@@ -103,7 +103,7 @@ function sharedBy({ config, log, database, closing }: Core, network: Network, re
 }
 
 function openAccounts({ log, closing }: Core, connections: ReturnType<typeof connectionsOf>) {
-  const accounts = createAccounts(log);
+  const accounts = createAccounts(log, connections);
   closing.add(() => accounts.close());
   // Looked up now, so that the first webhook does not wait for it.
   for (const connection of connections.all()) void accounts.of(connection);

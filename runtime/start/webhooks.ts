@@ -21,6 +21,7 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
   const dispatcher = createDispatcher({
     sql,
     routing,
+    policies: core.policies,
     warn,
     log,
     wake: () => wake(core, queue),

@@ -12,7 +12,7 @@ const reserved = ["triggers", "sources", "seed", "resolve"];
 /** Looks up what an event fires, as `webhooks/routing.ts` does. */
 export interface TriggerLookup {
   find(source: string, event: string, action: string | null): { readonly canonical_trigger: string } | undefined;
-  tasksOf(trigger: string): { readonly tasks: readonly string[] };
+  tasksOf(trigger: string): { readonly tasks: readonly { readonly task_id: string }[] };
 }
 
 export function taskOperations(bus: Bus, routing: TriggerLookup): Bound[] {
@@ -29,7 +29,11 @@ export function taskOperations(bus: Bus, routing: TriggerLookup): Bound[] {
     }),
     handle(tasks.update, async ({ id, ...change }, { sql }) => {
       const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-      return (await updateTask(sql, id, known)) ?? Promise.reject(absent(id));
+      const task = await updateTask(sql, id, known);
+      if (!task) throw absent(id);
+      // The policy of its agent decides which events start it.
+      await bus.publish("mappings");
+      return task;
     }),
     handle(tasks.remove, async ({ id }, { sql }) => {
       if (!(await deleteTask(sql, id))) throw absent(id);
@@ -44,7 +48,12 @@ export function taskOperations(bus: Bus, routing: TriggerLookup): Bound[] {
     }),
     handle(tasks.resolve, async ({ source, event, action }, { sql }) => {
       const mapping = routing.find(source, event, action ?? null);
-      const fired = mapping ? await findTasks(sql, routing.tasksOf(mapping.canonical_trigger).tasks) : [];
+      const fired = mapping
+        ? await findTasks(
+            sql,
+            routing.tasksOf(mapping.canonical_trigger).tasks.map(({ task_id }) => task_id),
+          )
+        : [];
       return { source, event, action: action ?? null, canonical_trigger: mapping?.canonical_trigger ?? null, tasks: fired };
     }),
   ];

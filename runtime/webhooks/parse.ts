@@ -1,7 +1,6 @@
 import type { SourceEvent, WebhookPayload } from "@signalbox/sdk";
 import type { Evaluator } from "../platform/evaluator.ts";
 import type { Log } from "../platform/log.ts";
-import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { extractEvent } from "./extract-event.ts";
 import type { MappingRules, PathRule } from "./mapping-rules.ts";
@@ -11,8 +10,6 @@ import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
 export interface ParsedWebhook {
   readonly source: string;
   readonly event: SourceEvent;
-  /** Login of the account that Signalbox posts as, where it is known. */
-  readonly account: string | null;
   /** Triggers that the webhook mappings of its path name. */
   readonly triggers?: readonly string[];
   /** Why it starts nothing. */
@@ -27,11 +24,10 @@ export const unreadableEvent: SourceEvent = { ...blank, event_name: "", missing_
 export async function parseBySource(
   connection: Connection,
   request: WebhookPayload,
-  options: { readonly accounts: Accounts; readonly log: Log; readonly last: boolean },
+  options: { readonly log: Log; readonly last: boolean },
 ): Promise<ParsedWebhook> {
-  const { event, ...reason } = await parse(connection, request, options);
-  const account = event.actor === null ? null : await options.accounts.of(connection);
-  return { source: connection.source.name, event, account, ...reason };
+  const parsed = await parse(connection, request, options);
+  return { source: connection.source.name, ...parsed };
 }
 
 /**
@@ -64,5 +60,5 @@ export async function parseByPath(
   const { event, ...failure } = await extractEvent(rule, body, options.evaluator);
   const triggers = matching.flatMap(({ canonical_trigger }) => canonical_trigger ?? []);
   const refusal = matching.length === 0 ? { reason: "the filter of no webhook mapping at this path matches" } : failure;
-  return { source: rule.source, event, account: null, triggers, ...refusal };
+  return { source: rule.source, event, triggers, ...refusal };
 }

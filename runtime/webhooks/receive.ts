@@ -137,7 +137,7 @@ class WebhookReceiver implements Receiver {
 
   async storeUnreadable({ id, source, slug, headers, body }: UnreadableWebhook, reason: string): Promise<void> {
     const { dispatcher } = this.#options;
-    const event = { event: unreadableEvent, account: null, reason };
+    const event = { event: unreadableEvent, accounts: [], reason };
     await dispatcher.accept({ id, source, slug, headers: extensionHeaders(headers), body, ...event });
   }
 
@@ -169,6 +169,8 @@ class WebhookReceiver implements Receiver {
     return dispatcher.accept({
       ...parsed,
       slug,
+      payload,
+      accounts: event.actor === null ? [] : await this.#options.accounts.ofSource(source),
       headers: withoutSecrets(
         storedHeaders(entry, headers, recorded),
         (name) => !all.some(({ authHeader }) => authHeader === name),

@@ -1,4 +1,4 @@
-import { allSourceMappings, allTriggerMappings, type SourceMapping } from "../mappings/queries.ts";
+import { allSourceMappings, allTriggerMappings, type SourceMapping, type TaskMapping } from "../mappings/queries.ts";
 import type { Bus } from "../platform/bus.ts";
 import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
@@ -8,12 +8,16 @@ import type { Log } from "../platform/log.ts";
 export interface Routing extends CachedValue {
   /** The mapping of an event: an exact action beats the mapping for any action. */
   find(source: string, event: string, action: string | null): SourceMapping | undefined;
-  /** Ids of the existing tasks of a trigger, in the order of their mappings; missing ones in `missing`. */
-  tasksOf(trigger: string): { tasks: readonly string[]; missing: readonly string[] };
+  /** The mappings of a trigger to existing tasks, in their order; the ids of missing tasks in `missing`. */
+  tasksOf(trigger: string): TriggeredTasks;
+}
+export interface TriggeredTasks {
+  readonly tasks: readonly TaskMapping[];
+  readonly missing: readonly string[];
 }
 
-type Triggers = Map<string, { tasks: string[]; missing: string[] }>;
-const none = { tasks: [], missing: [] } as const;
+type Triggers = Map<string, { tasks: TaskMapping[]; missing: string[] }>;
+const none: TriggeredTasks = { tasks: [], missing: [] };
 
 /** Read once, and again whenever the mappings change on any replica. */
 export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number): Promise<Routing> {
@@ -23,10 +27,11 @@ export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number
     const [mappings, tasks] = await Promise.all([allSourceMappings(sql), allTriggerMappings(sql)]);
     sources = new Map(mappings.map((mapping) => [key(mapping.source, mapping.event_name, mapping.action), mapping]));
     triggers = new Map();
-    for (const { canonical_trigger, task_id, task_exists } of tasks) {
-      const entry = triggers.get(canonical_trigger) ?? { tasks: [], missing: [] };
-      (task_exists ? entry.tasks : entry.missing).push(task_id);
-      triggers.set(canonical_trigger, entry);
+    for (const mapping of tasks) {
+      const entry = triggers.get(mapping.canonical_trigger) ?? { tasks: [], missing: [] };
+      if (mapping.task_exists) entry.tasks.push(mapping);
+      else entry.missing.push(mapping.task_id);
+      triggers.set(mapping.canonical_trigger, entry);
     }
   };
   const fresh = await openCachedValue({ name: "routing", topic: "mappings", read, bus, log, sweepMs });

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 52b5a6b0e16c1c8d
+-- Made from e41cd6cb66fe5b96
 
 create extension if not exists vector;
 
@@ -555,6 +555,7 @@ create table trigger_mappings (
   canonical_trigger text not null,
   task_id text not null,
   created_at timestamp(3) with time zone default now() not null,
+  conditions jsonb default '{}'::jsonb not null,
   constraint trigger_mappings_pkey PRIMARY KEY (id),
   constraint trigger_mappings_canonical_trigger_task_id_key UNIQUE (canonical_trigger, task_id)
 );

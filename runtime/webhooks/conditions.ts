@@ -1,0 +1,54 @@
+import { type Json, type SourceEvent, valueAt } from "@signalbox/sdk";
+
+/** Deepest member that is looked at for labels: `object_attributes.labels`, `issue.fields.labels`. */
+const maxDepth = 3;
+const maxLabels = 500;
+
+/** The labels that a payload names, by the members `labels` and `label` that all platforms use: texts, or objects with a name. */
+export function labelsIn(payload: Json): string[] {
+  const found = new Set<string>();
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value !== "object" || value === null || Array.isArray(value) || found.size >= maxLabels) return;
+    for (const [name, member] of Object.entries(value)) {
+      if (name === "labels" && Array.isArray(member)) for (const label of member) add(label);
+      else if (name === "label") add(member);
+      else if (depth < maxDepth) visit(member, depth + 1);
+    }
+  };
+  const add = (label: unknown): void => {
+    const name = typeof label === "string" ? label : (valueAt(label, "name") ?? valueAt(label, "title"));
+    if (typeof name === "string" && found.size < maxLabels) found.add(name.trim());
+  };
+  visit(payload, 1);
+  return [...found];
+}
+
+/** Members of a payload that hold the text of a comment. */
+const commentTexts = [
+  ["comment", "body"],
+  ["object_attributes", "note"],
+  ["review", "body"],
+  ["data", "comment_stripped"],
+  ["data", "comment_html"],
+];
+
+/** The text that the event brings: that of its comment, else the whole text for the agent. */
+export function newestText({ text }: SourceEvent, payload: Json): string {
+  for (const path of commentTexts) {
+    const found = valueAt(payload, ...path);
+    if (typeof found === "string") return found;
+  }
+  return text;
+}
+
+const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
+
+/** Whether a text mentions `@name`, in any case, and not as a part of a longer name. */
+export function mentions(text: string, mention: string): boolean {
+  const name = mention.replace(/^@?/, "@").toLowerCase();
+  const lower = text.toLowerCase();
+  for (let at = lower.indexOf(name); at !== -1; at = lower.indexOf(name, at + 1)) {
+    if (!isWord(lower[at - 1]) && !isWord(lower[at + name.length])) return true;
+  }
+  return false;
+}

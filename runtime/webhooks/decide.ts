@@ -1,0 +1,169 @@
+import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
+import type { TaskMapping } from "../mappings/queries.ts";
+import { newId } from "../platform/ids.ts";
+import { storableText } from "../platform/json.ts";
+import type { Policies } from "../policy/policies.ts";
+import type { InOrder } from "./dispatch.ts";
+import { type GateInput, refusalOf } from "./gate.ts";
+import type { Arrival, NewEvent } from "./queries.ts";
+import type { Routing } from "./routing.ts";
+
+/** An authenticated event that is to be dispatched. */
+export interface Incoming {
+  /** The id that its event gets; a new one where absent. If an event with this id exists, this one is a duplicate. */
+  readonly id?: string;
+  readonly source: string;
+  /** Path segment of the webhook: the source's name or an integration's id. */
+  readonly slug: string;
+  readonly event: SourceEvent;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** Its source checked a secret or signature. */
+  readonly signed?: boolean;
+  readonly payload?: Json;
+  /** Logins of all accounts that Signalbox posts as at this source, as far as they are known. */
+  readonly accounts: readonly string[];
+  readonly replayOf?: string;
+  /** It came from a poll: a duplicate of any event with the same change key. */
+  readonly polled?: boolean;
+  /** Signalbox caused it and wants it to run: see `DeliveryContext`. */
+  readonly own?: boolean;
+  /** Triggers that the webhook mappings of its path name. */
+  readonly triggers?: readonly string[];
+  /** Why it starts nothing, where parsing or authentication found a reason. */
+  readonly reason?: string;
+  /** Stores it after the events that arrived before it. */
+  readonly inOrder?: InOrder;
+  /** Finds the webhook mappings whose filter matches; absent where no mapping concerns the event. */
+  readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
+}
+
+type Report = (message: string, context: Record<string, unknown>) => void;
+
+/** Longest text that an agent reads, in characters. */
+const maxContent = 200_000;
+const shorten = (text: string) =>
+  text.length > maxContent ? `${text.slice(0, maxContent)}\n\n[cut: ${text.length} characters in all]` : text;
+
+export interface DecisionDeps {
+  readonly routing: Routing;
+  readonly policies: Pick<Policies, "of">;
+  /** Writes a warning to the watchdog: a mapping does not do what its author meant. */
+  readonly warn: Report;
+}
+
+/**
+ * Decides which tasks an event starts, or why it starts none. Triggers that webhook mappings name replace the trigger of the
+ * source event mapping.
+ */
+export function decide(incoming: Incoming, reason: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
+  const { event } = incoming;
+  const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
+  const { allowed, refusals } = tasksOf(incoming, triggers, deps);
+  const refusal = refusals.length > 0 && allowed.length === 0;
+  const why = reason ?? unmapped ?? (refusals.length > 0 ? refusals.join("; ") : null);
+  return {
+    event: rowOf(incoming, triggers, why, reason !== null || unmapped !== null || refusal),
+    project: event.subject && storableText(event.subject.project),
+    issue: event.subject && storableText(event.subject.issue),
+    content: storableText(shorten(event.text)),
+    executions: allowed.map(({ task_id, canonical_trigger }) => ({ id: newId(), task_id, canonical_trigger })),
+  };
+}
+
+/** The triggers that an event stands for; `unmapped` says why there are none. */
+export function triggersOf(
+  { event, source }: Pick<Incoming, "event" | "source">,
+  reason: string | null,
+  named: readonly string[],
+  routing: Routing,
+): { triggers: readonly string[]; unmapped: string | null } {
+  if (reason !== null) return { triggers: [], unmapped: null };
+  if (named.length > 0) return { triggers: named, unmapped: null };
+  const mapping = routing.find(source, event.event_name, event.action);
+  if (mapping) return { triggers: [mapping.canonical_trigger], unmapped: null };
+  const eventName = `${event.event_name || "(unnamed)"}${event.action ? `/${event.action}` : ""}`;
+  return { triggers: [], unmapped: `no source event mapping for ${source} ${eventName}` };
+}
+
+/** What the rules need about one mapping of an event. */
+export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pick<Policies, "of">): GateInput => {
+  const { event, source, payload = null, replayOf, own = false } = incoming;
+  const project = event.subject && { source, project: event.subject.project };
+  const policy = policies.of(mapping.agent_id, project);
+  return { event, payload, mapping, policy, trusted: replayOf !== undefined || own };
+};
+
+/** The tasks that the event may start, each once, and why it may not start others. */
+function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, policies, warn }: DecisionDeps) {
+  const allowed = new Map<string, TaskMapping>();
+  const refused = new Map<string, string>();
+  for (const canonical_trigger of triggers) {
+    const { tasks, missing } = routing.tasksOf(canonical_trigger);
+    if (missing.length > 0) warn("a trigger is mapped to tasks that do not exist", { canonical_trigger, missing });
+    for (const mapping of tasks) {
+      if (allowed.has(mapping.task_id)) continue;
+      const refusal = refusalOf(gateInput(incoming, mapping, policies));
+      if (refusal === null) allowed.set(mapping.task_id, mapping);
+      else refused.set(mapping.task_id, refusal);
+    }
+  }
+  const refusals = [...refused].filter(([task]) => !allowed.has(task)).map(([, refusal]) => refusal);
+  return { allowed: [...allowed.values()], refusals: [...new Set(refusals)] };
+}
+
+/** Why an event starts nothing, whatever the mappings say. */
+export function reasonToDiscard({ event, accounts, reason, own }: Incoming): string | null {
+  if (reason !== undefined) return reason;
+  if (event.ignored) return event.ignored;
+  if (event.missing_field) return `the payload is missing ${event.missing_field}`;
+  if (event.marked) return "it carries the marker of a comment that Signalbox posted";
+  const actor = event.actor?.toLowerCase();
+  const account = own || actor === undefined ? undefined : accounts.find((one) => one.toLowerCase() === actor);
+  return account === undefined ? null : `it was caused by ${account}, the account that Signalbox posts as`;
+}
+
+function rowOf(
+  { id, source, slug, event, headers, body, replayOf, polled = false, own = false }: Incoming,
+  triggers: readonly string[],
+  reason: string | null,
+  discarded: boolean,
+): NewEvent {
+  const text = (value: string | null) => value && storableText(value).slice(0, 500);
+  return {
+    id: id ?? newId(),
+    source,
+    slug,
+    delivery_id: replayOf || own ? null : text(event.delivery_id),
+    change_key: replayOf || own ? null : text(event.change_key ?? null),
+    event_name: text(event.event_name),
+    action: text(event.action),
+    actor: text(event.actor),
+    subject: event.subject && text(`${source}:${event.subject.project}#${event.subject.issue}`),
+    canonical_triggers: triggers,
+    outcome: discarded ? "discarded" : "dispatched",
+    reason: text(reason),
+    replay_of: replayOf ?? null,
+    polled,
+    author: event.author ? authorOf(event.author) : null,
+    occurred_at: instant(event.occurred_at),
+    hook_id: text(event.hook_id ?? null),
+    snapshot: event.snapshot ?? false,
+    private: event.private ?? false,
+    comment: text(event.comment ?? null),
+    thread: text(event.thread ?? null),
+    headers: JSON.stringify(headers),
+    body,
+  };
+}
+
+function authorOf({ id, name, kind, standing }: EventAuthor): EventAuthor {
+  const text = (value: string | null) => value && storableText(value).slice(0, 500);
+  return { id: text(id), name: text(name), kind, standing };
+}
+
+/** ISO 8601 in UTC; `null` for what is no time that the database can store. */
+function instant(text: string | null): string | null {
+  const ms = text === null ? Number.NaN : Date.parse(text);
+  return ms >= 0 && ms < 253_402_300_800_000 ? new Date(ms).toISOString() : null;
+}

@@ -1,0 +1,86 @@
+import { type Policy, requiredStandings, standings } from "@signalbox/schema/policy";
+import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { effectivePolicy } from "../policy/effective.ts";
+import { labelsIn, mentions } from "./conditions.ts";
+import { isBelow, refusalOf, verdictsOf } from "./gate.ts";
+import { unreadableEvent } from "./parse.ts";
+
+const author = (more: Partial<EventAuthor> = {}): EventAuthor => ({
+  id: "7",
+  name: "mallory",
+  kind: "human",
+  standing: "none",
+  ...more,
+});
+const given = (from: EventAuthor | null, policy: Policy = {}, more: Partial<SourceEvent> = {}, conditions = {}) => ({
+  event: { ...unreadableEvent, author: from, ...more },
+  payload: null as Json,
+  mapping: { canonical_trigger: "issue.created", task_id: "triage", conditions },
+  policy: effectivePolicy({}, policy),
+  trusted: false,
+});
+
+test("whoever the platform does not describe starts runs as ever; so does a stranger by default", () => {
+  expect(refusalOf(given(null, { trigger_min_standing: "owner" }))).toBeNull();
+  expect(refusalOf(given(author({ kind: "unknown", standing: "unknown" }), { trigger_min_standing: "owner" }))).toBeNull();
+  expect(refusalOf(given(author()))).toBeNull();
+});
+
+test("a bot or app must be named; the reason names the limit and its level", () => {
+  for (const kind of ["bot", "app"] as const) {
+    const bot = author({ kind, name: "renovate[bot]" });
+    expect(refusalOf(given(bot))).toMatch(
+      /renovate\[bot\] is an? (bot|app), and TRIGGER_ALLOWED_BOTS in the settings does not name it/,
+    );
+    expect(refusalOf(given(bot, { trigger_allowed_bots: ["dependabot"] }))).toMatch(/policy of the project/);
+    for (const name of ["renovate", "Renovate[bot]", "*", "7"])
+      expect(refusalOf(given(bot, { trigger_allowed_bots: [name] }))).toBeNull();
+  }
+});
+
+test("property: a standing is refused exactly if the platform tells it and it is lower than required", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...standings), fc.constantFrom(...requiredStandings), (standing, required) => {
+      const isRefused = refusalOf(given(author({ standing }), { trigger_min_standing: required })) !== null;
+      const rank = { owner: 5, member: 4, collaborator: 3, contributor: 2, none: 1, unknown: 9 };
+      expect(isRefused).toBe(rank[standing] < rank[required]);
+      expect(isBelow(standing, required)).toBe(isRefused);
+      expect(refusalOf(given(author({ standing }), {}, {}, { min_standing: required })) !== null).toBe(isRefused);
+      expect(
+        refusalOf({ ...given(author({ standing, kind: "bot" }), { trigger_min_standing: required }), trusted: true }),
+      ).toBeNull();
+    }),
+  );
+});
+
+test("conditions: all must hold, and each says why it does not", () => {
+  const conditions = { mention: "@signalbox", label: "Agent", projects: ["acme/web"] };
+  const event = { text: "Please, @SignalBox: look.", subject: { project: "Acme/Web", issue: "1" } };
+  const payload = { issue: { labels: [{ name: "bug" }, { name: "agent" }] } };
+  expect(refusalOf({ ...given(null, {}, event, conditions), payload })).toBeNull();
+  expect(verdictsOf({ ...given(null, {}, event, conditions), payload }).map(({ check }) => check)).toEqual([
+    "condition.mention",
+    "condition.label",
+    "condition.projects",
+  ]);
+  expect(refusalOf({ ...given(null, {}, { ...event, text: "signalbox" }, conditions), payload })).toMatch(
+    /does not mention @signalbox, which the mapping of issue.created to triage requires/,
+  );
+  expect(refusalOf(given(null, {}, event, conditions))).toMatch(/does not have the label "Agent"/);
+  expect(refusalOf({ ...given(null, {}, { ...event, subject: null }, conditions), payload })).toMatch(/names no project/);
+});
+
+test("a mention is a whole word; labels are found wherever a platform puts them", () => {
+  for (const text of ["@bot", "hey @Bot, go", "(@bot)", "@bots and @bot."]) expect(mentions(text, "bot")).toBe(true);
+  for (const text of ["bot", "@bots", "me@bot.example", "@bot-2", ""]) expect(mentions(text, "@bot")).toBe(false);
+  const payload = {
+    label: { name: "one" },
+    object_attributes: { labels: [{ title: "two" }] },
+    issue: { fields: { labels: ["three"] } },
+    a: { b: { c: { d: { labels: ["too deep"] } } } },
+  };
+  expect(labelsIn(payload).sort()).toEqual(["one", "three", "two"]);
+  fc.assert(fc.property(fc.jsonValue(), (value) => labelsIn(value as Json).every((label) => typeof label === "string")));
+});

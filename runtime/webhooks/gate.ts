@@ -1,0 +1,110 @@
+import type { EffectivePolicy, RequiredStanding } from "@signalbox/schema/policy";
+import { requiredStandings } from "@signalbox/schema/policy";
+import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
+import type { TaskMapping } from "../mappings/queries.ts";
+import { placeOf } from "../policy/settings.ts";
+import { labelsIn, mentions, newestText } from "./conditions.ts";
+
+/** The verdict of one rule about one task of an event, in words. */
+export interface Verdict {
+  readonly check:
+    | "bots"
+    | "min_standing"
+    | "condition.min_standing"
+    | "condition.mention"
+    | "condition.label"
+    | "condition.projects";
+  readonly passes: boolean;
+  readonly reason: string;
+}
+
+/** What a task's rules are about. */
+export interface GateInput {
+  readonly event: SourceEvent;
+  readonly payload: Json;
+  readonly mapping: Pick<TaskMapping, "conditions" | "task_id" | "canonical_trigger">;
+  readonly policy: EffectivePolicy;
+  /** The operator replays the event, or the service itself caused it and wants it to run: limits on authors do not apply. */
+  readonly trusted: boolean;
+}
+
+/** Every rule that decides whether an event may start a task. All of them must pass. */
+export function verdictsOf(input: GateInput): Verdict[] {
+  return [...(input.trusted ? [] : authorVerdicts(input)), ...conditionVerdicts(input)];
+}
+
+/** Why an event may not start a task; `null` where it may. */
+export const refusalOf = (input: GateInput): string | null => verdictsOf(input).find(({ passes }) => !passes)?.reason ?? null;
+
+function authorVerdicts({ event, policy }: GateInput): Verdict[] {
+  const author = event.author ?? null;
+  const { trigger_allowed_bots: bots, trigger_min_standing: standing } = policy;
+  const verdicts: Verdict[] = [];
+  if (author && (author.kind === "bot" || author.kind === "app")) {
+    const passes = isNamed(author, event.actor, bots.value);
+    const place = placeOf("trigger_allowed_bots", bots.level);
+    const reason = `${nameOf(author)} is ${author.kind === "bot" ? "a bot" : "an app"}, and ${place} ${passes ? "names" : "does not name"} it`;
+    verdicts.push({ check: "bots", passes, reason });
+  }
+  if (standing.value !== "none") {
+    const place = placeOf("trigger_min_standing", standing.level);
+    verdicts.push({ check: "min_standing", ...standingVerdict(author, standing.value, place) });
+  }
+  return verdicts;
+}
+
+function conditionVerdicts({ event, payload, mapping }: GateInput): Verdict[] {
+  const { min_standing, mention, label, projects } = mapping.conditions;
+  const place = `the mapping of ${mapping.canonical_trigger} to ${mapping.task_id}`;
+  const verdicts: Verdict[] = [];
+  const add = (check: Verdict["check"], passes: boolean, yes: string, no: string) =>
+    verdicts.push({ check, passes, reason: `${passes ? yes : no}, which ${place} requires` });
+  if (min_standing)
+    verdicts.push({
+      check: "condition.min_standing",
+      ...standingVerdict(event.author ?? null, min_standing, `min_standing in ${place}`),
+    });
+  if (mention) {
+    const name = mention.replace(/^@?/, "@");
+    const passes = mentions(newestText(event, payload), mention);
+    add("condition.mention", passes, `the text mentions ${name}`, `the text does not mention ${name}`);
+  }
+  if (label) {
+    const passes = labelsIn(payload).some((one) => one.toLowerCase() === label.toLowerCase());
+    add("condition.label", passes, `the issue has the label "${label}"`, `the issue does not have the label "${label}"`);
+  }
+  if (projects) {
+    const project = event.subject?.project ?? null;
+    const passes = project !== null && projects.some((one) => one.toLowerCase() === project.toLowerCase());
+    const named = project === null ? "the event names no project" : `${project} is not one of the projects`;
+    add("condition.projects", passes, `${project} is one of the projects`, named);
+  }
+  return verdicts;
+}
+
+function standingVerdict(author: EventAuthor | null, required: RequiredStanding, place: string) {
+  const standing = author?.standing ?? "unknown";
+  const who = author ? nameOf(author) : "the author";
+  if (standing === "unknown")
+    return {
+      passes: true,
+      reason: `the platform does not tell the standing of ${who}, so ${required} in ${place} does not apply`,
+    };
+  if (isBelow(standing, required))
+    return { passes: false, reason: `${who} has the standing ${standing}, and ${place} requires at least ${required}` };
+  return { passes: true, reason: `${who} has the standing ${standing}, which meets ${required} in ${place}` };
+}
+
+/** Whether a standing that the platform tells is lower than a rule requires. */
+export const isBelow = (standing: EventAuthor["standing"], required: RequiredStanding): boolean =>
+  standing !== "unknown" && requiredStandings.indexOf(standing) > requiredStandings.indexOf(required);
+
+const nameOf = ({ name, id }: EventAuthor): string => name ?? id ?? "the author";
+
+/** GitHub writes `dependabot[bot]`, people write `dependabot`. */
+const bare = (login: string): string => login.toLowerCase().replace(/\[bot\]$/, "");
+
+function isNamed({ id, name }: EventAuthor, actor: string | null, allowed: readonly string[]): boolean {
+  const logins = [id, name, actor].flatMap((login) => (login === null ? [] : [bare(login)]));
+  return allowed.some((one) => one === "*" || logins.includes(bare(one)));
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as gamma from "../harness/gamma-payloads.ts";
+import { expectRefused } from "../harness/refused.ts";
+import { type Service, startService } from "../harness/service.ts";
+import type { Receipt } from "../harness/webhooks.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ seed: true, env: { TRIGGER_ALLOWED_BOTS: "good-bot" } });
+});
+afterAll(() => service?.close());
+
+const send = (payload: object) => service.post<Receipt>("/webhook/gamma", JSON.stringify(payload));
+/** The event as it is stored. */
+const stored = async (payload: object) => {
+  const { status, body } = await send(payload);
+  const event = (
+    await service.get<{ outcome: string; reason: string | null; executions: unknown[] }>(`/api/webhook-events/${body.event_id}`)
+  ).body;
+  return { ...event, status, receipt: body };
+};
+let issues = 0;
+const created = (by: Record<string, unknown> = {}) => {
+  const payload = gamma.issueCreated(`APP-${++issues}`);
+  return { ...payload, user: { ...payload.user, ...by } };
+};
+const bot = { accountType: "app", accountId: "bot-1", displayName: "A rule" };
+
+describe("who starts runs", () => {
+  test("a person does; an app that is not named is stored with its reason, and an operator can replay it", async () => {
+    expect(await stored(created())).toMatchObject({ status: 202, outcome: "dispatched", reason: null });
+    const refused = await stored(created(bot));
+    expect(refused).toMatchObject({ status: 200, outcome: "discarded", executions: [], receipt: { status: "discarded" } });
+    expect(refused.reason).toMatch(/A rule is (a bot|an app), and TRIGGER_ALLOWED_BOTS in the settings does not name it/);
+    const replayed = await service.post<Receipt>(`/api/webhook-events/${refused.receipt.event_id}/replay`);
+    expect(replayed).toMatchObject({ status: 202, body: { executions: [expect.anything(), expect.anything()] } });
+    expect(await stored(created({ ...bot, accountId: "good-bot" }))).toMatchObject({ outcome: "dispatched" });
+  });
+
+  test("a project and an agent narrow it, for their events and tasks only", async () => {
+    const payload = {
+      name: "Strict",
+      source: "gamma",
+      source_project_id: "APP",
+      policy: { trigger_allowed_bots: [] as string[] },
+    };
+    const project = await service.post<{ id: number }>("/api/projects", payload);
+    const refused = await stored(created({ ...bot, accountId: "good-bot" }));
+    expect(refused.reason).toMatch(/trigger_allowed_bots in the policy of the project/);
+    await service.del(`/api/projects/${project.body.id}`);
+    // Of the two tasks that the trigger fires, one is this agent's.
+    await service.put("/api/agents/pm_default", { policy: { trigger_allowed_bots: ["other"] } });
+    const partly = await stored(created({ ...bot, accountId: "good-bot" }));
+    expect(partly).toMatchObject({ status: 202, outcome: "dispatched", executions: [{ task_id: "tech_discovery_review" }] });
+    expect(partly.reason).toMatch(/trigger_allowed_bots in the policy of the agent/);
+    await service.put("/api/agents/pm_default", { policy: {} });
+    expect(await stored(created({ ...bot, accountId: "good-bot" }))).toMatchObject({ executions: [{}, {}], reason: null });
+  });
+});
+
+test("conditions of a mapping: listed, checked, and a reason for what they refuse", async () => {
+  const conditions = { mention: "@signalbox", label: "agent", projects: ["APP"] };
+  const mapping = { canonical_trigger: "issue.commented", task_id: "customer_uat_sync", conditions };
+  expect(await service.post("/api/tasks/triggers", mapping)).toMatchObject({ status: 201, body: { conditions } });
+  const listed = await service.get<{ task_id: string; canonical_trigger: string; conditions: unknown }[]>("/api/tasks/triggers");
+  const found = listed.body.filter(({ canonical_trigger }) => canonical_trigger === "issue.commented");
+  expect(found).toMatchObject([{ conditions }]);
+  expect(listed.body.find(({ canonical_trigger }) => canonical_trigger === "pr.opened")?.conditions).toEqual({});
+  const comment = (key: string, text: string, labels: string[]) => {
+    const payload = gamma.commentCreated(key, text);
+    const { fields } = payload.issue;
+    return { ...payload, issue: { ...payload.issue, fields: { ...(fields as object), labels } } };
+  };
+  expect(await stored(comment("APP-1", "Hello @signalbox!", ["agent"]))).toMatchObject({ outcome: "dispatched", reason: null });
+  const reasonOf = async (payload: object) => {
+    const event = await stored(payload);
+    expect(event).toMatchObject({ status: 200, outcome: "discarded", executions: [] });
+    return event.reason;
+  };
+  expect(await reasonOf(comment("APP-2", "Hello signalbox!", ["agent"]))).toMatch(/does not mention @signalbox/);
+  expect(await reasonOf(comment("APP-3", "Hello @signalbox!", ["other"]))).toMatch(/does not have the label "agent"/);
+  for (const [bad, name] of [
+    [{ mention: "" }, /conditions\.mention/],
+    [{ min_standing: "unknown" }, /conditions\.min_standing/],
+    [{ projects: [] }, /conditions\.projects/],
+    [{ lable: "x" }, /lable/],
+  ] as const)
+    expectRefused(await service.post("/api/tasks/triggers", { ...mapping, conditions: bad }), 400, name);
+});
