@@ -1,7 +1,8 @@
 // Makes packages of what tsup bundled into dist/: a package.json, types, migrations, license. `npm run build`.
 import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { buildConsole } from "../runtime/console/build.ts";
 
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
 const root = read("package.json");
@@ -24,6 +25,8 @@ cpSync("dist/boot/boot.js", "dist/signalbox/boot.js");
 rmSync("dist/boot", { recursive: true });
 cpSync("runtime/cli/plugin/templates", "dist/signalbox/templates", { recursive: true });
 cpSync("runtime/transports/http/docs", "dist/signalbox/docs", { recursive: true });
+mkdirSync("dist/signalbox/console");
+for (const { name, bytes } of await buildConsole()) writeFileSync(join("dist/signalbox/console", name), bytes);
 cpSync("migrations", "dist/signalbox/migrations", { recursive: true, filter: (path) => !path.endsWith(".md") });
 write("signalbox", {
   ...described(root),

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Plugin } from "@signalbox/sdk";
 import { partsDown } from "./health/operations.ts";
 import { openKeyring } from "./keys/keyring.ts";
+import { openSessions } from "./keys/sessions.ts";
 import { prepareMemory } from "./memory/prepare.ts";
 import { type Config, StartError } from "./platform/config.ts";
 import { isUnavailable } from "./platform/database/client.ts";
@@ -76,6 +77,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
   const stages = { core, keyring, network, needed, resources, plugins, memory, tools, conversation, webhooks, background };
   const bound = bindOperations(stages);
   plugins.access.use({ bound, receiver: webhooks.receiver });
+  const sessions = openSessions(core.sql, keyring);
   const server = await serve({
     config,
     bound,
@@ -86,7 +88,8 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
     receiver: webhooks.receiver,
     tools: tools.registry,
     pluginRoutes: plugins.host.routes,
-    authenticate: createAuthenticate(keyring),
+    authenticate: createAuthenticate(keyring, sessions),
+    sessions,
     ready: async () => (await partsDown(needed)).length === 0,
   });
   closing.add(() => server.close());

@@ -73,6 +73,15 @@ describe("who may import whom", () => {
       badImports(all, (_, file, source) => !file || own(file, source) || !/^runtime\/.+\/(operations|queries)\.ts$/.test(file)),
     ).toEqual([]);
   });
+  test("the client of the console runs in browsers: its own files, the generated types, and packages without Node", () => {
+    const client = "runtime/console/client";
+    const packages = ["preact", "@preact/signals", "dompurify", "marked"];
+    const own = (from: string, file: string | null) =>
+      file === null ? packages.includes(packageOf(from)) : inFolder(file, client) || file === "schema/gen/client.ts";
+    expect(badImports(within(client, sources), own)).toEqual([]);
+    const others = sources.filter(({ path }) => !path.startsWith(`${client}/`));
+    expect(badImports(others, (_, file) => !inFolder(file, client))).toEqual([]);
+  });
   test("the runtime imports nothing of examples and test; its tests may use the harness", () => {
     const all = [...within("runtime", sources), ...within("plugins", sources), ...within("sdk", sources)];
     const allowed = (file: string | null, { path }: Source) =>
@@ -186,7 +195,7 @@ describe("how files are written", () => {
     expect(long).toEqual([]);
   });
   test("kebab-case names", () => {
-    const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.config|\.d)?\.[cm]?[tj]s$/;
+    const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.config|\.d)?\.[cm]?[tj]sx?$/;
     const bad = files.filter(
       (path) => /\.[cm]?[tj]sx?$/.test(path) && !isGenerated(path) && !name.test(path.slice(path.lastIndexOf("/") + 1)),
     );

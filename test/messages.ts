@@ -36,6 +36,7 @@ export function messagesOf(path: string, code: string): Message[] {
 
 function wholeText(node: ts.Node): string | null {
   if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isJsxText(node)) return node.text.trim().replaceAll(/\s+/g, " ");
   if (ts.isTemplateExpression(node))
     return node.head.text + node.templateSpans.map(({ literal }) => `\${…}${literal.text}`).join("");
   if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return null;
@@ -70,7 +71,7 @@ const pagesOf = (path: string): Message[] =>
     .filter(({ text }) => isProse(text));
 
 export function allMessages(): Message[] {
-  const sources = files.filter((path) => product.test(path) && path.endsWith(".ts") && !isGenerated(path) && !isTest(path));
+  const sources = files.filter((path) => product.test(path) && /\.tsx?$/.test(path) && !isGenerated(path) && !isTest(path));
   const pages = files.filter((path) => path.endsWith(".md") && !isGenerated(path) && path !== "sdk/api-report.md");
   return [...sources.flatMap((path) => messagesOf(path, textOf(path))), ...pages.flatMap(pagesOf)];
 }

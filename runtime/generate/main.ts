@@ -4,6 +4,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { declared } from "../declared.ts";
 import { version } from "../platform/version.ts";
 import { describe, info } from "../transports/http/openapi.ts";
+import { clientTypes } from "./client-types.ts";
 import { configurationPage } from "./configuration.ts";
 import { generateProto } from "./proto.ts";
 import { schemaSql } from "./schema-sql.ts";
@@ -21,7 +22,9 @@ describe(
   bound.filter(({ op }) => op.http !== null),
   version,
 );
-write("openapi.json", `${JSON.stringify(app.getOpenAPI31Document(info(version)), null, 2)}\n`);
+const document = app.getOpenAPI31Document(info(version));
+write("openapi.json", `${JSON.stringify(document, null, 2)}\n`);
+write("client.ts", clientTypes(document));
 
 const { files, fieldNumbers } = generateProto(bound.map(({ op }) => op));
 for (const old of readdirSync(folder)) if (old.endsWith(".proto") && !(old in files)) rmSync(`${folder}${old}`);

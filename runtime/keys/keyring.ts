@@ -12,6 +12,8 @@ export interface Keyring {
   /** The same, from a view that is at most two seconds old. */
   isOpen(): Promise<boolean>;
   find(key: string): Promise<Actor | undefined>;
+  /** The same by the SHA-256 of the key, in hexadecimal. */
+  findByHash(hash: string): Promise<Actor | undefined>;
   /** SHA-256 of each key of `API_KEYS`, in hexadecimal. */
   readonly configured: readonly string[];
 }
@@ -65,6 +67,18 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     await look();
   });
   await look();
+  const findByHash = async (hash: string) => {
+    const known = fixed.get(hash);
+    if (known) return known;
+    await fresh();
+    const row = stored.get(hash);
+    if (!row || hasExpired(row)) return undefined;
+    if (row.last_used_at === null || Date.now() - Date.parse(row.last_used_at) > 60_000) {
+      stored.set(hash, { ...row, last_used_at: new Date().toISOString() });
+      markUsed(sql, row.id).catch((error) => log.warn("failed to record the use of an API key", { key: row.name, error }));
+    }
+    return actor(row.name, hash, row.scopes, row.agent_ids);
+  };
   return {
     configured: [...fixed.keys()],
     get open() {
@@ -75,18 +89,7 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
       await fresh();
       return !ever;
     },
-    async find(key) {
-      const hash = hexOf(key);
-      const known = fixed.get(hash);
-      if (known) return known;
-      await fresh();
-      const row = stored.get(hash);
-      if (!row || hasExpired(row)) return undefined;
-      if (row.last_used_at === null || Date.now() - Date.parse(row.last_used_at) > 60_000) {
-        stored.set(hash, { ...row, last_used_at: new Date().toISOString() });
-        markUsed(sql, row.id).catch((error) => log.warn("failed to record the use of an API key", { key: row.name, error }));
-      }
-      return actor(row.name, hash, row.scopes, row.agent_ids);
-    },
+    find: (key) => findByHash(hexOf(key)),
+    findByHash,
   };
 }

@@ -47,6 +47,11 @@ export const variables = {
     .string()
     .optional()
     .describe("Address to listen on. Default: 127.0.0.1 if there are no API keys when the service starts, otherwise 0.0.0.0."),
+  PUBLIC_URL: address
+    .optional()
+    .describe(
+      "URL under which browsers reach the service, with its path, if a reverse proxy is in front. Default: the address of the request.",
+    ),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
     .optional()

@@ -2,15 +2,16 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import type { OpenAPIHono } from "@hono/zod-openapi";
 import { get as health } from "@signalbox/schema/health";
 import { problem } from "@signalbox/schema/problem";
 import { type Config, ConfigError, StartError } from "../platform/config.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { createLargeJson } from "../platform/large-json.ts";
+import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
 import type { Log } from "../platform/log.ts";
 import { clientAddress } from "../platform/network/client-address.ts";
 import type { Exposure } from "../platform/network/exposure.ts";
-import { parseNetworks } from "../platform/network/networks.ts";
+import { type Networks, parseNetworks } from "../platform/network/networks.ts";
 import type { Bound } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
 import type { RouteEntry } from "../plugins/host.ts";
@@ -22,9 +23,11 @@ import { createApp, type HttpOptions, refuse } from "./http/app.ts";
 import type { Authenticate } from "./http/authenticate.ts";
 import { BodyBudget } from "./http/body.ts";
 import { answerClientErrors } from "./http/client-error.ts";
+import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
 import { mountPluginRoutes } from "./http/plugin-routes.ts";
+import { type ConsoleSessions, mountSession } from "./http/session.ts";
 import { mountWebhooks } from "./http/webhook.ts";
 import { mountMcp } from "./mcp/mount.ts";
 
@@ -37,6 +40,8 @@ export interface ServeOptions {
   readonly sql: Sql;
   readonly log: Log;
   readonly authenticate: Authenticate;
+  /** Logins of the console, and how long they last. */
+  readonly sessions: ConsoleSessions & { readonly seconds: number };
   readonly exposure: Exposure;
   /** Whether there are no API keys, at this moment. */
   readonly keyring: { readonly open: boolean };
@@ -46,10 +51,12 @@ export interface ServeOptions {
 
 /** Opens both ports on the projections of the same operations. */
 export async function serve(serving: ServeOptions) {
-  const { config, receiver, tools, pluginRoutes, sql, log, authenticate, exposure, keyring, ready } = serving;
+  const { config, sql, log, authenticate, exposure, keyring, ready } = serving;
   const worksOnly = config.SIGNALBOX_ROLE === "worker";
   const budget = new BodyBudget(config.MAX_INFLIGHT_BODY_BYTES);
   const json = createLargeJson();
+  const prefix = config.PUBLIC_URL === undefined ? "" : new URL(config.PUBLIC_URL).pathname.replace(/\/+$/, "");
+  const publicUrl = config.PUBLIC_URL === undefined ? null : new URL(config.PUBLIC_URL);
   const trusted = parseNetworks(config.TRUSTED_PROXIES);
   const addressOf: AddressOf = ({ socket, headers }) =>
     clientAddress(socket.remoteAddress, [headers["x-forwarded-for"] ?? []].flat().join(","), trusted);
@@ -68,16 +75,11 @@ export async function serve(serving: ServeOptions) {
     }),
     maxBodyBytes: config.MAX_BODY_BYTES,
     budget,
+    publicUrl,
   };
   const app = createApp(options);
   if (worksOnly) app.all("*", (c) => refuse(c, problem("unavailable", onlyWorks)));
-  else {
-    mountMcp(app, tools, options);
-    mountPluginRoutes(app, pluginRoutes, options);
-    const limits = { maxBytes: config.MAX_WEBHOOK_BYTES, maxUncheckedBytes: config.MAX_UNCHECKED_WEBHOOK_BYTES };
-    mountWebhooks(app, receiver, { ...limits, budget, json, trusted });
-    mountDocs(app);
-  }
+  else mountDoors(app, serving, { ...options, budget, publicUrl, json, trusted });
 
   const { hostname } = exposure;
   const routes = grpcRoutes(bound, { authenticate, sql, log });
@@ -92,6 +94,8 @@ export async function serve(serving: ServeOptions) {
   // TLS only: its certificate stops a rebound name, and its content types stop a page of another site.
   const http = createServer({ ...timeouts, requireHostHeader: false }, (request, response) => {
     for (const [name, value] of safeHeaders) response.setHeader(name, value);
+    // A proxy may pass on its own path.
+    if (prefix !== "" && request.url?.startsWith(`${prefix}/`)) request.url = request.url.slice(prefix.length);
     const { headers, rawHeaders, method = "", url: target = "" } = request;
     // Node itself would answer without a body, and refuse the HTTP/1.0 of a load balancer's probe, too.
     if (headers.host === undefined && request.httpVersion !== "1.0")
@@ -124,6 +128,26 @@ export async function serve(serving: ServeOptions) {
     await Promise.all([closed, grpc.close()]);
   };
   return { port, grpcPort: grpc.port, close };
+}
+
+interface Doors extends HttpOptions {
+  readonly budget: BodyBudget;
+  readonly publicUrl: URL | null;
+  readonly json: LargeJson;
+  readonly trusted: Networks;
+}
+
+/** What is reached over HTTP besides the operations. */
+function mountDoors(app: OpenAPIHono, { config, receiver, tools, pluginRoutes, sessions }: ServeOptions, options: Doors): void {
+  const { authenticate, budget, publicUrl, json, trusted, log } = options;
+  mountMcp(app, tools, options);
+  mountPluginRoutes(app, pluginRoutes, options);
+  const limits = { maxBytes: config.MAX_WEBHOOK_BYTES, maxUncheckedBytes: config.MAX_UNCHECKED_WEBHOOK_BYTES };
+  mountWebhooks(app, receiver, { ...limits, budget, json, trusted });
+  mountDocs(app);
+  const bodies = { maxBytes: config.MAX_BODY_BYTES, budget };
+  mountSession(app, { sessions, authenticate, publicUrl, limits: bodies, version, seconds: sessions.seconds });
+  mountConsole(app, { publicUrl, version, log });
 }
 
 /** Printable and short, so that logs can contain it. */

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from e41cd6cb66fe5b96
+-- Made from c6777c4d9c2f4123
 
 create extension if not exists vector;
 
@@ -159,6 +159,15 @@ CREATE INDEX audit_log_actor ON audit_log USING btree (actor, seq DESC);
 CREATE INDEX audit_log_created ON audit_log USING btree (created_at);
 CREATE INDEX audit_log_object ON audit_log USING btree (object, seq DESC);
 CREATE INDEX audit_log_operation ON audit_log USING btree (operation, seq);
+
+create table console_sessions (
+  token_hash bytea not null,
+  key_hash bytea not null,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint console_sessions_pkey PRIMARY KEY (token_hash)
+);
+CREATE INDEX console_sessions_expires ON console_sessions USING btree (expires_at);
 
 create table document_chunks (
   id uuid not null,

@@ -29,7 +29,7 @@ export const isGenerated = (path: string): boolean => /(^|\/)gen\//.test(path);
 export const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 
 export const sources: readonly Source[] = files
-  .filter((path) => path.endsWith(".ts") && !isGenerated(path))
+  .filter((path) => /\.tsx?$/.test(path) && !isGenerated(path))
   .map((path) => readSource(path, textOf(path)));
 
 export const isTest = (path: string): boolean => /\.test\.ts$|(^|\/)(test|testing)\//.test(path) || /(^|\/)test-/.test(path);

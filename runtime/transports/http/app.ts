@@ -12,6 +12,7 @@ import type { BodyBudget } from "./body.ts";
 import { eventStream } from "./event-stream.ts";
 import { describe } from "./openapi.ts";
 import { placesOf, readInput } from "./request.ts";
+import { proofOf } from "./session-cookie.ts";
 
 export interface HttpOptions {
   readonly bound: readonly Bound[];
@@ -22,6 +23,8 @@ export interface HttpOptions {
   readonly budget?: BodyBudget;
   readonly log: Log;
   readonly version: string;
+  /** Origin and path under which browsers reach the service, if a proxy changes them. */
+  readonly publicUrl?: URL | null;
 }
 
 /** The HTTP projection: every operation a route, plus `/openapi.json`. */
@@ -53,7 +56,7 @@ function endpoint(bound: Bound, options: HttpOptions) {
   const places = placesOf(op);
   const limits = { maxBytes: options.maxBodyBytes, budget: options.budget };
   return async (c: HonoContext): Promise<Response> => {
-    const actor = await options.authenticate({ authorization: c.req.header("authorization") }, op.scope);
+    const actor = await options.authenticate(proofOf(c, options.publicUrl ?? null), op.scope);
     const input = await readInput(c, op, places, limits);
     const context = options.context(c.req.raw, actor);
     const output = await invokeWithEvents(bound, input, context);

@@ -2,7 +2,14 @@ import type { Scope } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import type { Actor } from "../../platform/operation.ts";
 
-export type Authenticate = (headers: { authorization?: string | undefined }, scope: Scope) => Promise<Actor>;
+/** What a request proves its caller with. */
+export interface Proof {
+  readonly authorization?: string | undefined;
+  /** Token of a session of the console, from its cookie. */
+  readonly session?: string | undefined;
+}
+
+export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
 
 export interface Keys {
   /** Whether there never was a key. */
@@ -10,7 +17,11 @@ export interface Keys {
   find(key: string): Promise<Actor | undefined>;
 }
 
-const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
+export interface FindSession {
+  find(token: string): Promise<Actor | undefined>;
+}
+
+export const anonymous: Actor = { kind: "anonymous", name: "anonymous", scopes: ["agent", "read", "write", "admin"] };
 /** A caller that sent no key, to an operation that accepts other proofs. */
 const unproven: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
 
@@ -18,15 +29,24 @@ const unproven: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
  * Checks the Bearer key of a request and its scope. While there are no keys, every caller may do everything. An operation of
  * the scope `agent` is called whatever the key allows, and judges the caller itself.
  */
-export function createAuthenticate(keys: Keys): Authenticate {
-  return async ({ authorization }, scope) => {
+export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenticate {
+  return async ({ authorization, session }, scope) => {
     if (scope === "open" || (await keys.isOpen())) return anonymous;
     if (scope === "agent" && authorization === undefined) return unproven;
+    if (authorization === undefined && session !== undefined) {
+      const actor = await sessions?.find(session);
+      if (!actor) throw problem("unauthenticated", "The session has ended, or its API key was revoked. Log in again.");
+      return permitted(actor, scope);
+    }
     const [, key] = /^Bearer\s+(\S+)$/i.exec(authorization ?? "") ?? [];
     if (!key) throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
     const actor = await keys.find(key);
     if (!actor) throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
-    if (scope === "agent" || actor.scopes.includes(scope)) return actor;
-    throw problem("forbidden", `The API key "${actor.name}" has the scopes ${actor.scopes.join(", ")}; this needs ${scope}.`);
+    return permitted(actor, scope);
   };
+}
+
+function permitted(actor: Actor, scope: Exclude<Scope, "open">): Actor {
+  if (scope === "agent" || actor.scopes.includes(scope)) return actor;
+  throw problem("forbidden", `The API key "${actor.name}" has the scopes ${actor.scopes.join(", ")}; this needs ${scope}.`);
 }

@@ -1,0 +1,83 @@
+import { type Operations, routes } from "../../../../schema/gen/client.ts";
+import { base } from "../route/location.ts";
+
+export type OperationId = keyof Operations;
+export type InputOf<Id extends OperationId> = Operations[Id]["input"];
+export type OutputOf<Id extends OperationId> = Operations[Id]["output"];
+
+/** An operation was refused, or the service did not answer (`status` 0). */
+export class CallError extends Error {
+  override readonly name = "CallError";
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly total: number;
+  /** More than `total` exist. */
+  readonly atLeast: boolean;
+  /** Cursor of the next page; null on the last one. */
+  readonly next: string | null;
+}
+
+type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
+export type PagedId = { [Id in OperationId]: OutputOf<Id> extends readonly unknown[] ? Id : never }[OperationId];
+
+/** Runs an operation. Throws a `CallError`. */
+export async function call<Id extends OperationId>(id: Id, input: InputOf<Id>, signal?: AbortSignal): Promise<OutputOf<Id>> {
+  const response = await send(id, input as Record<string, unknown>, signal);
+  return (response.status === 204 ? null : await response.json()) as OutputOf<Id>;
+}
+
+/** Runs an operation that lists, and also tells how many there are. */
+export async function list<Id extends PagedId>(
+  id: Id,
+  input: InputOf<Id>,
+  signal?: AbortSignal,
+): Promise<Page<ItemOf<OutputOf<Id>>>> {
+  const response = await send(id, input as Record<string, unknown>, signal);
+  const items = (await response.json()) as ItemOf<OutputOf<Id>>[];
+  const total = response.headers.get("x-total-count") ?? String(items.length);
+  return {
+    items,
+    total: Number.parseInt(total, 10),
+    atLeast: total.endsWith("+"),
+    next: response.headers.get("x-next-cursor"),
+  };
+}
+
+async function send(id: OperationId, input: Record<string, unknown>, signal?: AbortSignal): Promise<Response> {
+  const [method = "GET", pattern = ""] = routes[id].split(" ");
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined && value !== ""));
+  const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(rest.get(name) ?? "");
+    rest.delete(name);
+    return encodeURIComponent(value);
+  });
+  const inBody = method === "POST" || method === "PUT";
+  const query = inBody ? "" : new URLSearchParams([...rest].map(([name, value]) => [name, String(value)])).toString();
+  return request(method, `${path.slice(1)}${query && `?${query}`}`, inBody ? Object.fromEntries(rest) : undefined, signal);
+}
+
+/** Sends a request to the service. `path` has no leading slash. */
+export async function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(`${base}${path}`, {
+      method,
+      credentials: "same-origin",
+      ...(signal && { signal }),
+      ...(body !== undefined && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new CallError(0, "The service does not answer. It may be restarting; this page tries again by itself.");
+  }
+  if (response.ok) return response;
+  const answer = (await response.json().catch(() => null)) as { error?: string } | null;
+  throw new CallError(response.status, answer?.error ?? `The service answered ${response.status}.`);
+}

@@ -1,0 +1,55 @@
+import { signal } from "@preact/signals";
+import { base } from "../route/location.ts";
+
+/** Counts up whenever something may have changed at the service. */
+export const changed = signal(0);
+/** Whether changes are being followed; false while the service does not answer. */
+export const connected = signal(true);
+
+/** Several events in a row are one reload. */
+const calmMs = 400;
+/** Without the stream, and while it is being opened again. */
+const pollMs = 4_000;
+const longestWaitMs = 15_000;
+
+let announcing = false;
+const announce = () => {
+  if (announcing) return;
+  announcing = true;
+  setTimeout(() => {
+    announcing = false;
+    if (document.visibilityState === "visible") changed.value++;
+  }, calmMs);
+};
+
+/** Follows the service's events, and polls where it has no stream. */
+export function followChanges(): void {
+  let source: EventSource | null = null;
+  let waitMs = 1_000;
+  const open = () => {
+    source = new EventSource(`${base}api/events`);
+    source.onopen = () => {
+      waitMs = 1_000;
+      connected.value = true;
+      announce();
+    };
+    for (const type of ["message", "execution", "event", "step", "status", "pause"]) source.addEventListener(type, announce);
+    source.onerror = () => {
+      source?.close();
+      source = null;
+      setTimeout(open, waitMs);
+      waitMs = Math.min(longestWaitMs, waitMs * 2);
+      void probe();
+    };
+  };
+  open();
+  setInterval(() => source?.readyState !== EventSource.OPEN && announce(), pollMs);
+  document.addEventListener("visibilitychange", announce);
+  addEventListener("online", announce);
+}
+
+/** Whether the service answers at all: a service without the stream does. */
+async function probe(): Promise<void> {
+  const answer = await fetch(`${base}health`).catch(() => null);
+  connected.value = answer !== null;
+}

@@ -1,0 +1,95 @@
+import { type Signal, signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { CallError } from "./call.ts";
+import { changed } from "./live.ts";
+import { readSession } from "./session.ts";
+
+export interface Loaded<T> {
+  readonly data: T | undefined;
+  readonly error: CallError | undefined;
+  readonly loading: boolean;
+}
+export interface Query<T> extends Loaded<T> {
+  readonly reload: () => Promise<void>;
+}
+
+interface Entry {
+  readonly state: Signal<Loaded<unknown>>;
+  load: (signal: AbortSignal) => Promise<unknown>;
+  running: AbortController | null;
+  /** Asked again while it was running. */
+  again: boolean;
+  watchers: number;
+}
+
+const entries = new Map<string, Entry>();
+/** Answers that no page shows are kept, so that going back shows something at once. */
+const mostKept = 60;
+
+/**
+ * The answer of `load`, which is loaded again when something has changed at the service. The last answer stays while the next
+ * one loads. `key`: what it depends on; null loads nothing. `live` false: only `reload` loads it again.
+ */
+export function useQuery<T>(
+  key: string | null,
+  load: (signal: AbortSignal) => Promise<T>,
+  { live = true }: { live?: boolean } = {},
+): Query<T> {
+  const entry = useMemo(() => entryOf(key ?? ""), [key]);
+  entry.load = load;
+  useEffect(() => {
+    if (key === null) return;
+    entry.watchers++;
+    void refresh(entry);
+    const stop = live ? changed.subscribe(() => void refresh(entry)) : undefined;
+    return () => {
+      stop?.();
+      if (--entry.watchers === 0) entry.running?.abort();
+    };
+  }, [entry, key, live]);
+  const { data, error, loading } = entry.state.value as Loaded<T>;
+  return { data, error, loading, reload: () => refresh(entry) };
+}
+
+function entryOf(key: string): Entry {
+  const known = entries.get(key);
+  if (known) return known;
+  const made: Entry = {
+    state: signal({ data: undefined, error: undefined, loading: true }),
+    load: async () => undefined,
+    running: null,
+    again: false,
+    watchers: 0,
+  };
+  entries.set(key, made);
+  for (const [old, { watchers }] of entries) {
+    if (entries.size <= mostKept) break;
+    if (watchers === 0 && old !== key) entries.delete(old);
+  }
+  return made;
+}
+
+async function refresh(entry: Entry): Promise<void> {
+  if (entry.running) {
+    entry.again = true;
+    return;
+  }
+  const controller = new AbortController();
+  entry.running = controller;
+  try {
+    const data = await entry.load(controller.signal);
+    entry.state.value = { data, error: undefined, loading: false };
+  } catch (error) {
+    if (controller.signal.aborted) return;
+    const fault = error instanceof CallError ? error : new CallError(0, String(error));
+    entry.state.value = { data: entry.state.peek().data, error: fault, loading: false };
+    // The session has ended: the login page follows.
+    if (fault.status === 401) await readSession().catch(() => {});
+  } finally {
+    entry.running = null;
+    if (entry.again && entry.watchers > 0) {
+      entry.again = false;
+      void refresh(entry);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { computed, signal } from "@preact/signals";
+import { request } from "./call.ts";
+
+export type Scope = "agent" | "read" | "write" | "admin";
+
+export interface Session {
+  /** `open`: the service has no API keys. */
+  readonly state: "open" | "logged_in" | "login_needed";
+  /** Name of the API key. */
+  readonly name: string | null;
+  readonly scopes: readonly Scope[];
+  readonly version: string;
+}
+
+/** Who uses this page; null until the service has answered. */
+export const session = signal<Session | null>(null);
+export const may = computed(() => {
+  const scopes = session.value?.scopes ?? [];
+  return { write: scopes.includes("write"), admin: scopes.includes("admin") };
+});
+
+export async function readSession(): Promise<void> {
+  const response = await request("GET", "console/session");
+  session.value = (await response.json()) as Session;
+}
+
+export async function logIn(key: string): Promise<void> {
+  const response = await request("POST", "console/session", { key });
+  session.value = (await response.json()) as Session;
+}
+
+export async function logOut(): Promise<void> {
+  await request("DELETE", "console/session");
+  await readSession();
+}

@@ -1,0 +1,208 @@
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { CallError } from "./api/call.ts";
+import { connected } from "./api/live.ts";
+import { logIn, logOut, readSession, session } from "./api/session.ts";
+import { Dialog } from "./parts/dialog.tsx";
+import { ThemeChoice } from "./parts/theme.tsx";
+import { helpShown } from "./route/keys.ts";
+import { Link } from "./route/link.tsx";
+import { go, pageUrl, place } from "./route/location.ts";
+import { Outlet } from "./route/outlet.tsx";
+import { pages } from "./route/pages.ts";
+
+/** The navigation on a narrow screen. */
+const menuOpen = signal(false);
+
+export function App() {
+  const who = session.value;
+  if (who === null) return <Opening />;
+  if (who.state === "login_needed") return <Login />;
+  return (
+    <div class="shell">
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <Navigation />
+      <main id="content" tabIndex={-1}>
+        {!connected.value && (
+          <p class="banner" role="status">
+            The service does not answer. What you see may be old; it is updated as soon as the service is back.
+          </p>
+        )}
+        <Outlet />
+      </main>
+      {helpShown.value && <KeyHelp />}
+    </div>
+  );
+}
+
+/** Until the service has said who this is; tried again while it does not answer. */
+function Opening() {
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      setSlow(true);
+      void readSession().catch(() => {});
+    }, 2_000);
+    return () => clearInterval(timer);
+  }, []);
+  return slow ? (
+    <p class="banner" role="status">
+      The service does not answer yet. This page opens as soon as it does.
+    </p>
+  ) : null;
+}
+
+function Login() {
+  const [error, setError] = useState<string | null>(null);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    try {
+      await logIn(String(new FormData(form).get("key") ?? ""));
+    } catch (fault) {
+      setError(fault instanceof CallError ? fault.message : String(fault));
+    }
+  };
+  return (
+    <main class="login" id="content">
+      <form onSubmit={submit}>
+        <h1>Signalbox</h1>
+        <label>
+          <span>API key</span>
+          <input name="key" type="password" autocomplete="current-password" required autofocus spellcheck={false} />
+        </label>
+        {error && (
+          <p role="alert" class="refused">
+            {error}
+          </p>
+        )}
+        <button type="submit" class="primary">
+          Log in
+        </button>
+        <p class="hint">
+          A key with the scope <code>read</code> looks, <code>write</code> acts, <code>admin</code> also sets up. Create one with{" "}
+          <code>signalbox keys create</code>. You stay logged in for 8 hours.
+        </p>
+      </form>
+    </main>
+  );
+}
+
+function Navigation() {
+  const { path } = place.value;
+  const current = path.split("/")[0] || "now";
+  const shown = { issue: "issues", run: "runs", compare: "runs", delivery: "deliveries", agent: "agents" }[current] ?? current;
+  useEffect(() => {
+    menuOpen.value = false;
+  }, [path]);
+  const groups = Map.groupBy(pages, ({ group }) => group);
+  return (
+    <nav aria-label="Console" class={menuOpen.value ? "open" : ""}>
+      <div class="nav-head">
+        <Link to="now" class="brand">
+          <span class="lamp" aria-hidden="true" />
+          Signalbox
+        </Link>
+        <button
+          type="button"
+          class="quiet menu"
+          aria-expanded={menuOpen.value}
+          aria-controls="pages"
+          onClick={() => (menuOpen.value = !menuOpen.value)}
+        >
+          Menu
+        </button>
+      </div>
+      <div id="pages" class="nav-body">
+        <Search />
+        {[...groups].map(([group, entries]) => (
+          <div key={group} class="nav-group">
+            <p>{group}</p>
+            <ul>
+              {entries.map(({ path, title }) => (
+                <li key={path}>
+                  <Link to={path} current={path === shown}>
+                    {title}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
+        <NavigationFoot />
+      </div>
+    </nav>
+  );
+}
+
+function Search() {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const field = (event.currentTarget as HTMLFormElement).elements.namedItem("q") as HTMLInputElement;
+    if (field.value.trim() === "") return;
+    go(pageUrl("issues", { q: field.value.trim() }));
+    field.value = "";
+    field.blur();
+  };
+  return (
+    <form class="search" onSubmit={submit}>
+      <label>
+        <span class="sr">Find an issue</span>
+        <input id="search" name="q" type="search" placeholder="Find an issue  /" autocomplete="off" />
+      </label>
+    </form>
+  );
+}
+
+function NavigationFoot() {
+  const who = session.value;
+  if (!who) return null;
+  const rights = who.scopes.includes("admin") ? "everything" : who.scopes.includes("write") ? "read and write" : "read only";
+  return (
+    <div class="nav-foot">
+      <ThemeChoice />
+      <p>{who.state === "open" ? "No API keys: open to all on this machine" : `${who.name}: ${rights}`}</p>
+      {who.state === "logged_in" && (
+        <button type="button" class="quiet" onClick={() => void logOut()}>
+          Log out
+        </button>
+      )}
+      <p class="version">
+        <span>{who.version}</span>
+        <button type="button" class="quiet small" onClick={() => (helpShown.value = true)}>
+          Keys
+        </button>
+      </p>
+    </div>
+  );
+}
+
+function KeyHelp() {
+  return (
+    <Dialog title="Keys" onClose={() => (helpShown.value = false)}>
+      <dl class="keys">
+        <dt>
+          <kbd>/</kbd>
+        </dt>
+        <dd>Search this page, or find an issue</dd>
+        {pages.map(({ path, title, letter }) => [
+          <dt key={path}>
+            <kbd>g</kbd> <kbd>{letter}</kbd>
+          </dt>,
+          <dd key={`${path}-title`}>{title}</dd>,
+        ])}
+        <dt>
+          <kbd>?</kbd>
+        </dt>
+        <dd>This list</dd>
+      </dl>
+      <div class="buttons">
+        <button type="button" onClick={() => (helpShown.value = false)}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}

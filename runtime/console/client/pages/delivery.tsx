@@ -1,0 +1,160 @@
+import { useState } from "preact/hooks";
+import type { WebhookEventWithPayload } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { State } from "../parts/badge.tsx";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Page, Section, Shown } from "../parts/page.tsx";
+import { SubjectLink } from "../parts/subject.tsx";
+import { asText, Block, Text } from "../parts/text.tsx";
+import { Time } from "../parts/time.tsx";
+import { Link } from "../route/link.tsx";
+import { go, pageUrl } from "../route/location.ts";
+import { meaningOf, remedyOf } from "../words.ts";
+import { eventLabel } from "./deliveries.tsx";
+
+export function DeliveryPage({ id }: { id: string }) {
+  const event = useQuery(`delivery ${id}`, (signal) => call("webhook-events.get", { id }, signal));
+  return (
+    <Page title={event.data ? <Text>{eventLabel(event.data)}</Text> : "Delivery"} name="Delivery" actions={<Replay id={id} />}>
+      <Shown query={event} lines={6}>
+        {(data) => (
+          <>
+            <Verdict event={data} />
+            <Facts event={data} />
+            <Runs event={data} />
+            <Payload payload={data.payload} />
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function Replay({ id }: { id: string }) {
+  const replay = async () => {
+    const receipt = await call("webhook-events.replay", { id });
+    go(pageUrl(`delivery/${receipt.event_id}`));
+  };
+  return (
+    <ActionButton
+      label="Replay"
+      disabled={!may.value.write}
+      why="Your key may only read."
+      confirm={
+        <p>
+          The delivery is dispatched again as a new one, by the routing of now. Its tasks run and post their answers. What they
+          write at the tracker cannot be undone from here.
+        </p>
+      }
+      run={replay}
+    />
+  );
+}
+
+/** The verdict in words, and the way to another one. */
+export function Verdict({ event }: { event: Pick<WebhookEventWithPayload, "outcome" | "reason"> }) {
+  const { sentence, next } = meaningOf(event.outcome);
+  const remedy = remedyOf(event.reason);
+  return (
+    <div class="card verdict">
+      <p>
+        <State state={event.outcome} /> {event.reason ? <Text max={600}>{event.reason}</Text> : sentence}
+      </p>
+      {(remedy ?? next) && (
+        <p class="soft">
+          {remedy ? `${remedy.sentence} ${remedy.next}` : next}{" "}
+          {remedy?.page && <Link to={remedy.page}>{remedy.button ?? "Open"}</Link>}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Facts({ event }: { event: WebhookEventWithPayload }) {
+  return (
+    <Section title="Delivery">
+      <dl class="facts">
+        <dt>Issue</dt>
+        <dd>
+          <SubjectLink subject={event.subject} />
+        </dd>
+        <dt>Source</dt>
+        <dd>
+          {event.source} <span class="soft">{event.polled ? "found by a poll" : `at /webhook/${event.slug}`}</span>
+        </dd>
+        <dt>By</dt>
+        <dd>
+          <Text>{event.actor ?? "unknown"}</Text>
+          {event.author && (
+            <span class="soft">
+              {" "}
+              ({event.author.kind}, {event.author.standing})
+            </span>
+          )}
+        </dd>
+        <dt>Received</dt>
+        <dd>
+          <Time at={event.received_at} />
+        </dd>
+        <dt>Triggers</dt>
+        <dd>{event.canonical_triggers.join(", ") || "none"}</dd>
+        {event.delivery_id && (
+          <>
+            <dt>Delivery id</dt>
+            <dd>
+              <code>
+                <Text>{event.delivery_id}</Text>
+              </code>
+            </dd>
+          </>
+        )}
+        {event.replay_of && (
+          <>
+            <dt>Replay of</dt>
+            <dd>
+              <Link to={`delivery/${event.replay_of}`}>an earlier delivery</Link>
+            </dd>
+          </>
+        )}
+      </dl>
+    </Section>
+  );
+}
+
+function Runs({ event }: { event: WebhookEventWithPayload }) {
+  if (event.executions.length === 0) return null;
+  return (
+    <Section title="Runs">
+      <ul class="list">
+        {event.executions.map(({ id, task_id, state }) => (
+          <li key={id}>
+            <State state={state} />
+            <span class="main">
+              <Link class="title" to={`run/${id}`}>
+                {task_id}
+              </Link>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Payload({ payload }: { payload: unknown }) {
+  const [shown, setShown] = useState(false);
+  return (
+    <Section
+      title="Payload"
+      aside={
+        <button type="button" class="quiet" aria-expanded={shown} onClick={() => setShown(!shown)}>
+          {shown ? "Hide" : "Show"}
+        </button>
+      }
+    >
+      {shown && <Block text={asText(payload)} label="Payload" />}
+    </Section>
+  );
+}

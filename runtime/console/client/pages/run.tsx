@@ -1,0 +1,147 @@
+import type { TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { State } from "../parts/badge.tsx";
+import { Markdown } from "../parts/markdown.tsx";
+import { Page, Section, Shown } from "../parts/page.tsx";
+import { SubjectLink } from "../parts/subject.tsx";
+import { Text } from "../parts/text.tsx";
+import { countText, dollarText, durationText, Since, Time } from "../parts/time.tsx";
+import { Waterfall } from "../parts/waterfall.tsx";
+import { External, Link } from "../route/link.tsx";
+import { failureOf, meaningOf } from "../words.ts";
+import { RunActions } from "./run-actions.tsx";
+
+export function RunPage({ id }: { id: string }) {
+  const query = useQuery(`run ${id}`, (signal) => call("task-executions.get", { id }, signal));
+  const run = query.data;
+  return (
+    <Page
+      title={run ? <Text>{run.task_id}</Text> : "Run"}
+      name={run?.task_id ?? "Run"}
+      actions={run && <RunActions run={run} reload={query.reload} />}
+    >
+      <Shown query={query} lines={8}>
+        {(data) => (
+          <>
+            <Verdict run={data} />
+            <Numbers run={data} />
+            <Answer run={data} />
+            <Section title="Steps">
+              <Waterfall steps={data.transcript} running={data.state === "running"} />
+            </Section>
+            <Facts run={data} />
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
+  const { sentence, next } = meaningOf(run.state);
+  const why = run.error ?? run.held_reason ?? run.waiting_for;
+  const remedy = run.state === "failed" ? failureOf(run.error) : null;
+  return (
+    <div class="card verdict">
+      <p>
+        <State state={run.state} /> {sentence}{" "}
+        {run.state === "running" && run.started_at && (
+          <span class="soft">
+            For <Since at={run.started_at} />.
+          </span>
+        )}
+        {run.held_until && (
+          <span class="soft">
+            It is queued again <Time at={run.held_until} />.
+          </span>
+        )}
+      </p>
+      {why && (
+        <p class={run.state === "failed" ? "refused" : ""}>
+          <Text max={2_000}>{why}</Text>
+        </p>
+      )}
+      {(remedy ?? next) && (
+        <p class="soft">
+          {remedy ? `${remedy.sentence} ${remedy.next}` : next}{" "}
+          {remedy?.page && <Link to={remedy.page}>{remedy.button ?? "Open"}</Link>}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Numbers({ run }: { run: TaskExecutionWithTranscript }) {
+  const costs = run.transcript.flatMap(({ cost_usd }) => (cost_usd === null ? [] : [cost_usd]));
+  const cost = costs.length > 0 ? costs.reduce((sum, one) => sum + one, 0) : null;
+  return (
+    <div class="numbers">
+      <div>
+        <strong>{durationText(run.duration_ms)}</strong>
+        <span>duration</span>
+      </div>
+      <div>
+        <strong>{countText(run.prompt_tokens + run.completion_tokens)}</strong>
+        <span>
+          tokens, {countText(run.prompt_tokens)} in, {countText(run.completion_tokens)} out
+        </span>
+      </div>
+      <div>
+        <strong>{dollarText(cost)}</strong>
+        <span>{cost === null ? "cost not reported" : "cost"}</span>
+      </div>
+      <div>
+        <strong>{run.tool_calls}</strong>
+        <span>{run.tool_calls === 1 ? "tool call" : "tool calls"}</span>
+      </div>
+      <div>
+        <strong>{run.attempts}</strong>
+        <span>{run.attempts === 1 ? "attempt" : "attempts"}</span>
+      </div>
+    </div>
+  );
+}
+
+function Answer({ run }: { run: TaskExecutionWithTranscript }) {
+  if (!run.result) return null;
+  const aside = run.result_url && <External url={run.result_url}>Open the comment</External>;
+  return (
+    <Section title="Answer" aside={aside}>
+      <div class="card">
+        <Markdown text={run.result} label="Answer" />
+      </div>
+    </Section>
+  );
+}
+
+function Facts({ run }: { run: TaskExecutionWithTranscript }) {
+  return (
+    <Section title="Where it came from">
+      <dl class="facts">
+        <dt>Issue</dt>
+        <dd>
+          <SubjectLink subject={run.subject} />
+        </dd>
+        <dt>Trigger</dt>
+        <dd>
+          <code>{run.canonical_trigger}</code>
+        </dd>
+        <dt>Delivery</dt>
+        <dd>{run.event_id ? <Link to={`delivery/${run.event_id}`}>Open the delivery</Link> : <span class="soft">none</span>}</dd>
+        <dt>Agent</dt>
+        <dd>
+          {run.agent_id ? <Link to={`agent/${run.agent_id}`}>{run.agent_id}</Link> : <span class="soft">not chosen yet</span>}
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <Time at={run.created_at} />
+        </dd>
+        <dt>Run id</dt>
+        <dd>
+          <code>{run.id}</code>
+        </dd>
+      </dl>
+    </Section>
+  );
+}

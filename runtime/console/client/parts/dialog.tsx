@@ -1,0 +1,83 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { CallError } from "../api/call.ts";
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => element.current?.showModal(), []);
+  return (
+    <dialog ref={element} aria-labelledby="dialog-title" onClose={onClose}>
+      <h2 id="dialog-title">{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+export interface Action {
+  /** On the button: `Restart`. */
+  readonly label: string;
+  /** What will happen, and whether it can be undone. Without it the action runs at once. */
+  readonly confirm?: ComponentChildren;
+  readonly run: () => Promise<unknown>;
+  /** Shown once it has run. */
+  readonly done?: string;
+  readonly kind?: "primary" | "danger" | "plain";
+  readonly disabled?: boolean;
+  /** Why it is disabled. */
+  readonly why?: string;
+}
+
+/** A button that says what it will do before it does it, and what came of it. */
+export function ActionButton({ label, confirm, run, done, kind = "plain", disabled = false, why }: Action) {
+  const [asked, setAsked] = useState(false);
+  const [state, setState] = useState<{ busy: boolean; error?: string; done?: string }>({ busy: false });
+  const perform = async () => {
+    setState({ busy: true });
+    try {
+      await run();
+      setState(done ? { busy: false, done } : { busy: false });
+      setAsked(false);
+    } catch (error) {
+      setState({ busy: false, error: error instanceof CallError ? error.message : String(error) });
+    }
+  };
+  const press = () => (confirm ? setAsked(true) : void perform());
+  const refused = state.error && (
+    <p role="alert" class="refused">
+      {state.error}
+    </p>
+  );
+  return (
+    <span class="action">
+      <button type="button" class={kind} disabled={disabled || state.busy} title={disabled ? why : undefined} onClick={press}>
+        {label}
+      </button>
+      {state.done && (
+        <span role="status" class="done">
+          {state.done}
+        </span>
+      )}
+      {!asked && refused}
+      {asked && (
+        <Dialog title={`${label}?`} onClose={() => setAsked(false)}>
+          <div class="dialog-text">{confirm}</div>
+          {refused}
+          <div class="buttons">
+            <button type="button" class={kind === "plain" ? "primary" : kind} disabled={state.busy} onClick={perform}>
+              {label}
+            </button>
+            <button type="button" class="quiet" onClick={() => setAsked(false)}>
+              Cancel
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </span>
+  );
+}

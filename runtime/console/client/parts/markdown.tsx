@@ -1,0 +1,25 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Block, plain } from "./text.tsx";
+
+/** A longer text is shown as it is: conversion and sanitizing would hold the page. */
+const longest = 20_000;
+
+/** Markdown of a stranger or a model: converted, sanitized, without pictures and with visible addresses of links. */
+export function Markdown({ text, label = "Text" }: { text: string; label?: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [failed, setFailed] = useState(false);
+  const short = text.length <= longest;
+  useEffect(() => {
+    if (!short) return;
+    let current = true;
+    import("./sanitize.ts").then(
+      ({ fragmentOf }) => current && place.current?.replaceChildren(fragmentOf(plain(text))),
+      () => current && setFailed(true),
+    );
+    return () => {
+      current = false;
+    };
+  }, [text, short]);
+  if (!short || failed) return <Block text={text} label={label} />;
+  return <div class="markdown" ref={place} dir="auto" />;
+}

@@ -1,0 +1,54 @@
+import type { TaskExecution } from "../../../../schema/gen/client.ts";
+import { Link } from "../route/link.tsx";
+import { State } from "./badge.tsx";
+import { subjectLabel } from "./subject.tsx";
+import { Text } from "./text.tsx";
+import { durationText, Time } from "./time.tsx";
+
+interface RunListProps {
+  readonly runs: readonly TaskExecution[];
+  /** The issue is known from the page. */
+  readonly withoutSubject?: boolean;
+}
+
+/** Runs, one a line: what was done, by whom, for which issue, and what went wrong. */
+export function RunList({ runs, withoutSubject = false }: RunListProps) {
+  return (
+    <ul class="list">
+      {runs.map((run) => (
+        <li key={run.id}>
+          <State state={run.state} />
+          <RunLine run={run} withoutSubject={withoutSubject} />
+          <span class="side">{durationText(run.duration_ms)}</span>
+          <span class="side">
+            <Time at={run.created_at} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function RunLine({ run, withoutSubject = false }: { run: TaskExecution; withoutSubject?: boolean }) {
+  const why = run.error ?? run.held_reason ?? run.waiting_for;
+  return (
+    <span class="main">
+      <Link class="title" to={`run/${run.id}`}>
+        <Text>{run.task_id}</Text>
+      </Link>{" "}
+      <span class="soft">
+        {!withoutSubject && (
+          <>
+            for <Text>{subjectLabel(run.subject)}</Text>{" "}
+          </>
+        )}
+        {run.agent_id && <>by {run.agent_id}</>}
+      </span>
+      {why && (
+        <span class={run.error && run.state === "failed" ? "why bad" : "why"}>
+          <Text max={240}>{why}</Text>
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,51 @@
+import DOMPurify from "dompurify";
+import { marked } from "marked";
+
+const tags = [
+  ...["p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong"],
+  ...["del", "a", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "kbd", "sub", "sup"],
+];
+
+/** Markdown as nodes. What the sanitizer does not know is left out; pictures become links to where they are. */
+export function fragmentOf(markdown: string): DocumentFragment {
+  const html = marked.parse(markdown, { async: false, gfm: true, breaks: true });
+  const fragment = DOMPurify.sanitize(html, {
+    ALLOWED_TAGS: [...tags, "img"],
+    ALLOWED_ATTR: ["href", "src", "alt", "title", "start", "align"],
+    ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    RETURN_DOM_FRAGMENT: true,
+    IN_PLACE: false,
+  });
+  for (const image of fragment.querySelectorAll("img"))
+    image.replaceWith(linkTo(image.getAttribute("src"), image.alt || "picture"));
+  for (const link of fragment.querySelectorAll("a")) guard(link);
+  for (const one of fragment.querySelectorAll("pre, table")) one.setAttribute("tabindex", "0");
+  // The page has headings of its own: those of a text begin below them.
+  for (const heading of fragment.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const made = document.createElement("p");
+    made.className = "heading";
+    made.append(...heading.childNodes);
+    heading.replaceWith(made);
+  }
+  return fragment;
+}
+
+function linkTo(address: string | null, text: string): Node {
+  const link = document.createElement("a");
+  link.textContent = `[${text}]`;
+  if (address) link.setAttribute("href", address);
+  return link;
+}
+
+/** Opens elsewhere, tells nothing of this page, and shows where it leads. */
+function guard(link: HTMLAnchorElement): void {
+  const address = link.getAttribute("href") ?? "";
+  if (!/^(https?|mailto):/i.test(address)) link.removeAttribute("href");
+  else {
+    link.target = "_blank";
+    link.rel = "noopener noreferrer nofollow";
+    link.title = address.slice(0, 500);
+  }
+}

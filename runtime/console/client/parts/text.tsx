@@ -1,0 +1,62 @@
+import { useState } from "preact/hooks";
+
+/** Characters that reorder or hide text: shown as what they are. */
+const deceiving = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u200b\u2060\ufeff\p{Cc}]/gu;
+const keptControls = /[\n\t]/;
+
+/** A text of a stranger, without anything that makes it read differently than it is. */
+export const plain = (text: string): string =>
+  text.replace(deceiving, (one) =>
+    keptControls.test(one) ? one : `‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}›`,
+  );
+
+/** A text of a stranger on one line. */
+export function Text({ children, max = 200 }: { children: string | null | undefined; max?: number }) {
+  const text = children ?? "";
+  const short = text.length > max ? `${text.slice(0, max)}…` : text;
+  return <bdi>{plain(short)}</bdi>;
+}
+
+/** More characters are shown on request only. */
+const shownAtFirst = 8_000;
+
+/** A long text as it is, in its lines. */
+export function Block({ text, label }: { text: string; label?: string }) {
+  const [whole, setWhole] = useState(false);
+  const cut = !whole && text.length > shownAtFirst;
+  return (
+    <div class="block">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it */}
+      <section tabIndex={0} aria-label={label ?? "Text"}>
+        <pre>{plain(cut ? text.slice(0, shownAtFirst) : text)}</pre>
+      </section>
+      {cut && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {text.length.toLocaleString("en")} characters
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** JSON, or the text itself where it is one. */
+export const asText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
+
+/** A text of a few words as one of many: ids, names of models. */
+export function Code({ children }: { children: string }) {
+  return <code>{plain(children.length > 200 ? `${children.slice(0, 200)}…` : children)}</code>;
+}
+
+export function Copy({ text, label = "Copy" }: { text: string; label?: string }) {
+  const [done, setDone] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text).catch(() => {});
+    setDone(true);
+    setTimeout(() => setDone(false), 1_500);
+  };
+  return (
+    <button type="button" class="quiet small" onClick={copy}>
+      <span aria-live="polite">{done ? "Copied" : label}</span>
+    </button>
+  );
+}

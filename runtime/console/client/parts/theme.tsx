@@ -1,0 +1,39 @@
+import { signal } from "@preact/signals";
+
+const names = ["system", "light", "dark"] as const;
+export type Theme = (typeof names)[number];
+const stored = "signalbox-theme";
+
+const theme = signal<Theme>(readTheme());
+
+function readTheme(): Theme {
+  try {
+    return names.find((name) => name === localStorage.getItem(stored)) ?? "system";
+  } catch {
+    // The browser keeps nothing for this site.
+    return "system";
+  }
+}
+
+export function applyTheme(): void {
+  theme.subscribe((name) => {
+    if (name === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = name;
+    try {
+      localStorage.setItem(stored, name);
+    } catch {}
+  });
+}
+
+export function ThemeChoice() {
+  return (
+    <label class="theme">
+      <span class="sr">Theme</span>
+      <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
+        <option value="system">Theme: system</option>
+        <option value="light">Theme: light</option>
+        <option value="dark">Theme: dark</option>
+      </select>
+    </label>
+  );
+}

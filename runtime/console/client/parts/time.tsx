@@ -1,0 +1,51 @@
+import { signal } from "@preact/signals";
+
+const now = signal(Date.now());
+setInterval(() => {
+  if (document.visibilityState === "visible") now.value = Date.now();
+}, 1_000);
+
+const absolute = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const steps: readonly (readonly [name: string, seconds: number])[] = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+];
+
+/** `12 s`, `4 min`, `3 h`, `12 d`. */
+function spanText(seconds: number): string {
+  const [name, size] = steps.find(([, length]) => seconds >= length) ?? ["s", 1];
+  return `${Math.floor(seconds / size)} ${name}`;
+}
+
+/** A time relative to now; the pointer and screen readers get the absolute one. */
+export function Time({ at }: { at: string }) {
+  const ms = Date.parse(at);
+  const seconds = Math.round((now.value - ms) / 1000);
+  const text = Math.abs(seconds) < 5 ? "now" : seconds > 0 ? `${spanText(seconds)} ago` : `in ${spanText(-seconds)}`;
+  return (
+    <time dateTime={at} title={absolute.format(ms)}>
+      {text}
+    </time>
+  );
+}
+
+/** How long since, counting. */
+export function Since({ at }: { at: string }) {
+  return <span title={absolute.format(Date.parse(at))}>{spanText(Math.max(0, (now.value - Date.parse(at)) / 1000))}</span>;
+}
+
+/** `840 ms`, `3.2 s`, `4 min 10 s`. */
+export function durationText(ms: number | null): string {
+  if (ms === null) return "–";
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export const countText = (count: number): string => count.toLocaleString("en");
+/** Dollars, with the digits that small amounts need. */
+export const dollarText = (amount: number | null | undefined): string =>
+  amount === null || amount === undefined ? "–" : `$${amount >= 1 || amount === 0 ? amount.toFixed(2) : amount.toPrecision(2)}`;

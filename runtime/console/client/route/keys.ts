@@ -1,0 +1,38 @@
+import { signal } from "@preact/signals";
+import { go, pageUrl } from "./location.ts";
+import { pages } from "./pages.ts";
+
+/** Whether the list of keys is shown. */
+export const helpShown = signal(false);
+
+/** How long after `g` its letter may come. */
+const chordMs = 1_500;
+
+/** `/` searches, `g` and a letter go to a page, `?` lists the keys. Not while text is being written. */
+export function listenForKeys(): void {
+  let chordUntil = 0;
+  addEventListener("keydown", (event) => {
+    if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target) || document.querySelector("dialog[open]"))
+      return;
+    if (event.key === "/") {
+      event.preventDefault();
+      focusSearch();
+    } else if (event.key === "?") helpShown.value = true;
+    else if (event.timeStamp < chordUntil) {
+      chordUntil = 0;
+      const page = pages.find(({ letter }) => letter === event.key);
+      if (page) go(pageUrl(page.path));
+    } else if (event.key === "g") chordUntil = event.timeStamp + chordMs;
+  });
+}
+
+/** The search of the page where there is one, else that of all issues. */
+function focusSearch(): void {
+  const own = document.querySelector<HTMLInputElement>("main input[type=search]");
+  const field = own ?? document.querySelector<HTMLInputElement>("#search");
+  field?.focus();
+  field?.select();
+}
+
+const isWriting = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));

@@ -1,0 +1,48 @@
+import { computed, signal } from "@preact/signals";
+
+/** Path under which the service is reached, with a slash at the end. */
+export const base = document.querySelector<HTMLMetaElement>('meta[name="signalbox-base"]')?.content ?? "/";
+
+/** Path below `console/`, without slashes at the ends, and the query. */
+export interface Place {
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+const read = (): Place => {
+  const { pathname, search } = window.location;
+  const below = pathname.startsWith(base) ? pathname.slice(base.length) : pathname.slice(1);
+  return { path: below.replace(/^console(\/|$)/, "").replace(/\/+$/, ""), query: new URLSearchParams(search) };
+};
+
+export const place = signal<Place>(read());
+export const query = computed(() => place.value.query);
+addEventListener("popstate", () => {
+  place.value = read();
+});
+
+export type Query = Readonly<Record<string, string | number | null | undefined>>;
+
+/** Address of a page of the console. Members without a value are left out. */
+export function pageUrl(path: string, members: Query = {}): string {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `${base}console/${path}${search && `?${search}`}`;
+}
+
+/** Shows another page, or the same with another query. `replace`: going back does not lead here. */
+export function go(url: string, { replace = false }: { replace?: boolean } = {}): void {
+  const before = place.value.path;
+  if (replace) history.replaceState(null, "", url);
+  else history.pushState(null, "", url);
+  place.value = read();
+  if (place.value.path === before) return;
+  scrollTo(0, 0);
+  document.querySelector<HTMLElement>("main")?.focus({ preventScroll: true });
+}
+
+/** The same page with other filters; null removes one. */
+export function setQuery(members: Query): void {
+  const { path, query } = place.value;
+  go(pageUrl(path, { ...Object.fromEntries(query), ...members }), { replace: true });
+}

@@ -1,0 +1,76 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { NowPage } from "../pages/now.tsx";
+import { RunsPage } from "../pages/runs.tsx";
+import { Empty, Page } from "../parts/page.tsx";
+import { Link } from "./link.tsx";
+import { place } from "./location.ts";
+
+type Shown = ComponentType<{ id: string }>;
+
+/** Pages that are loaded when they are first shown. */
+const later: Readonly<Record<string, () => Promise<Shown>>> = {
+  issues: async () => (await import("../pages/issues.tsx")).IssuesPage,
+  issue: async () => (await import("../pages/issue.tsx")).IssuePage,
+  run: async () => (await import("../pages/run.tsx")).RunPage,
+  deliveries: async () => (await import("../pages/deliveries.tsx")).DeliveriesPage,
+  delivery: async () => (await import("../pages/delivery.tsx")).DeliveryPage,
+};
+const loaded = new Map<string, Shown>([
+  ["", NowPage],
+  ["now", NowPage],
+  ["runs", RunsPage],
+]);
+
+/** The page that the address names: its first part, and the rest as `id`. */
+export function Outlet() {
+  const [name = "", ...rest] = place.value.path.split("/");
+  const [, arrived] = useState(0);
+  const [failed, setFailed] = useState<string | null>(null);
+  const Found = loaded.get(name);
+  const load = Object.hasOwn(later, name) ? later[name] : undefined;
+  useEffect(() => {
+    if (Found || !load) return;
+    load().then(
+      (page) => {
+        loaded.set(name, page);
+        arrived((count) => count + 1);
+      },
+      () => setFailed(name),
+    );
+  }, [name, Found, load]);
+  if (Found) return <Found id={rest.map(decoded).join("/")} key={place.value.path} />;
+  if (failed === name) return <Outdated />;
+  return load ? null : <Missing />;
+}
+
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+};
+
+/** The service was updated under the open page: the file that it would load is gone. */
+function Outdated() {
+  return (
+    <Page title="A new version is here">
+      <Empty title="This page could not be loaded: the service is down, or was updated.">
+        <button type="button" class="primary" onClick={() => location.reload()}>
+          Reload
+        </button>
+      </Empty>
+    </Page>
+  );
+}
+
+function Missing() {
+  return (
+    <Page title="Not found">
+      <Empty title="The console has no such page.">
+        <Link to="now">Go to Now</Link>
+      </Empty>
+    </Page>
+  );
+}

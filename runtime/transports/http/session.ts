@@ -1,0 +1,81 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { problem } from "@signalbox/schema/problem";
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { z } from "zod";
+import { type Actor, invalid } from "../../platform/operation.ts";
+import { methodNotAllowed } from "./app.ts";
+import { type Authenticate, anonymous } from "./authenticate.ts";
+import type { BodyLimits } from "./body.ts";
+import { readJson } from "./request.ts";
+import { cookieName, proofOf, requireSameOrigin } from "./session-cookie.ts";
+
+/** Logins of the console. */
+export interface ConsoleSessions {
+  create(key: string): Promise<{ readonly token: string; readonly actor: Actor } | undefined>;
+  end(token: string): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly sessions: ConsoleSessions;
+  readonly authenticate: Authenticate;
+  readonly publicUrl: URL | null;
+  readonly limits: BodyLimits;
+  readonly version: string;
+  /** How long a session lasts. */
+  readonly seconds: number;
+}
+
+const credentials = z.object({ key: z.string().min(1).max(500) });
+
+/** Who uses the console: `GET` tells, `POST` begins a session with an API key, `DELETE` ends it. */
+export function mountSession(app: OpenAPIHono, options: SessionOptions): void {
+  const path = "/console/session";
+  app.use(path, async (c, next) => {
+    c.header("Cache-Control", "no-store");
+    await next();
+  });
+  app.get(path, async (c) => c.json(describeCaller(await callerOf(c, options), options.version)));
+  app.post(path, async (c) => {
+    requireSameOrigin(c, options.publicUrl);
+    const input = credentials.safeParse(await readJson(c, options.limits));
+    if (!input.success) throw invalid(input.error);
+    const session = await options.sessions.create(input.data.key.trim());
+    if (!session) throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
+    if (!session.actor.scopes.includes("read"))
+      throw problem("forbidden", "This API key is for agents only. Use one with the scope read, write or admin.");
+    setCookie(c, cookieName, session.token, { ...attributes(options.publicUrl), maxAge: options.seconds });
+    return c.json(describeCaller(session.actor, options.version));
+  });
+  app.delete(path, async (c) => {
+    requireSameOrigin(c, options.publicUrl);
+    const token = getCookie(c, cookieName);
+    if (token !== undefined) await options.sessions.end(token);
+    deleteCookie(c, cookieName, attributes(options.publicUrl));
+    return c.body(null, 204);
+  });
+  app.all(path, (c) => methodNotAllowed(c, "GET, POST, DELETE"));
+}
+
+/** `null`: a key is needed, and there is no valid session. */
+async function callerOf(c: Context, { authenticate, publicUrl }: SessionOptions): Promise<Actor | null> {
+  try {
+    return await authenticate(proofOf(c, publicUrl), "read");
+  } catch {
+    return null;
+  }
+}
+
+const describeCaller = (actor: Actor | null, version: string) => ({
+  state: actor === null ? "login_needed" : actor === anonymous ? "open" : "logged_in",
+  name: actor?.name ?? null,
+  scopes: actor?.scopes ?? [],
+  version,
+});
+
+const attributes = (publicUrl: URL | null) => ({
+  httpOnly: true,
+  sameSite: "Strict" as const,
+  path: publicUrl?.pathname ?? "/",
+  secure: publicUrl?.protocol === "https:",
+});
