@@ -5,6 +5,7 @@ import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
+import { toolResults } from "./tool-results.ts";
 import { callTool } from "./tools-step.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
@@ -42,6 +43,8 @@ export interface Conversation {
   readonly project: string | null;
   /** It is about something that not everybody who can see the project can see. */
   readonly private?: boolean;
+  /** When the event that started it happened, milliseconds: results of tools say what was written later. */
+  readonly since?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
   /** A transient failure of a tool ends the attempt, because it will be retried. Otherwise the model gets the error. */
   readonly resumable: boolean;
@@ -98,7 +101,7 @@ async function ask(conversation: Conversation, tools: readonly RegisteredTool[],
   const request: ChatRequest = {
     model: plan.model,
     temperature: plan.temperature,
-    messages: [...plan.messages, ...dialogue(log)],
+    messages: [...plan.messages, ...dialogue(conversation)],
     tools: tools.map(toFunction),
   };
   const began = performance.now();
@@ -123,22 +126,21 @@ async function ask(conversation: Conversation, tools: readonly RegisteredTool[],
 }
 
 /** The rounds so far, as messages to the model. */
-function dialogue(log: StepLog): Message[] {
-  return modelSteps(log).flatMap((step): Message[] => {
+function dialogue({ log, since }: Conversation): Message[] {
+  const rounds = modelSteps(log).map((step) => {
     const { content, tool_calls } = step.output as ModelOutput;
+    const found = tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
+    return { content, tool_calls, steps: tool_calls.map((_, i) => found[i]) };
+  });
+  const results = toolResults(
+    rounds.flatMap(({ steps }) => steps),
+    since ?? null,
+  );
+  return rounds.flatMap(({ content, tool_calls }): Message[] => {
     if (tool_calls.length === 0) return [{ role: "assistant", content }];
-    const results = toolStepsAfter(log, step);
     const answers = tool_calls.map(
-      (call, i): Message => ({ role: "tool", tool_call_id: call.id, content: toolResult(results[i]) }),
+      (call): Message => ({ role: "tool", tool_call_id: call.id, content: results.shift() as string }),
     );
     return [{ role: "assistant", content, tool_calls }, ...answers];
   });
-}
-
-/** Longest tool result that a model reads, in characters. */
-const maxResult = 50_000;
-
-function toolResult(step: StepRow | undefined): string {
-  const text = JSON.stringify(step?.error ? { error: step.error } : (step?.output ?? null));
-  return text.length > maxResult ? `${text.slice(0, maxResult)} [cut: ${text.length} characters in all]` : text;
 }

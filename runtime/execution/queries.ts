@@ -1,3 +1,4 @@
+import type { EventAuthor } from "@signalbox/sdk";
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Sql } from "../platform/database/client.ts";
 
@@ -6,6 +7,14 @@ export interface AnswerPlace {
   readonly private: boolean;
   readonly thread: string | null;
   readonly comment: string | null;
+}
+
+/** Who caused the event of an execution, and when. */
+export interface EventOrigin {
+  readonly author: EventAuthor | null;
+  /** When it happened at the platform, ISO 8601. */
+  readonly occurred_at: string | null;
+  readonly received_at: string;
 }
 
 /** An execution that a worker holds. */
@@ -24,6 +33,8 @@ export interface Claimed {
   readonly content: string;
   /** Where the event's answer belongs; `null`: the event is no longer stored, or there was none. */
   readonly place: AnswerPlace | null;
+  /** `null`: the event is no longer stored, or there was none. */
+  readonly origin: EventOrigin | null;
   readonly attempts: number;
   readonly failures: number;
   readonly deaths: number;
@@ -44,9 +55,12 @@ export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSe
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, attempts,
       failures, deaths, handovers, lease, (select t.xmin::text from tasks t where t.id = task_id) as task_version,
       (select a.xmin::text from agents a where a.id = agent_id) as agent_version,
-      (select json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment)
-        from webhook_events w where w.id = event_id) as place
-    from claim_executions(${worker}, ${limit}, ${leaseSeconds})`;
+      w.place, w.origin
+    from claim_executions(${worker}, ${limit}, ${leaseSeconds}) left join lateral (
+      select json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment) as place,
+        json_build_object('author', w.author, 'occurred_at', w.occurred_at, 'received_at', w.received_at) as origin
+      from webhook_events w where w.id = event_id
+    ) w on true`;
 
 /** Milliseconds until the next queued execution is due; `null` while none waits. */
 export async function nextDue(sql: Sql): Promise<number | null> {

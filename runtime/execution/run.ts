@@ -59,12 +59,19 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<RunOutcome>
   const conversation = {
     ...{ id: execution.id, plan, log: transcript, signal, limits, project: execution.project, resumable: true },
     private: execution.place?.private ?? false,
+    since: timeOf(execution),
     connectionFor: (source: string) => deps.connectionFor(source, execution, plan.agent_id),
   };
   const answer = (await converse(conversation, deps)).trim();
   const { url, error } = answer === "" ? nowhere : await postAnswer(run, plan.agent_id, answer, deps);
   await transcript.flush({ ...transcript.totals(), state: "succeeded", result: answer, result_url: url, error });
   return { kind: "done" };
+}
+
+/** When the event happened, or arrived where its platform does not tell. */
+function timeOf({ origin }: Claimed): number | null {
+  const time = Date.parse(origin?.occurred_at ?? origin?.received_at ?? "");
+  return Number.isNaN(time) ? null : time;
 }
 
 /** The model has not begun to answer, and the agent is connected. */

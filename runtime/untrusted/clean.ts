@@ -1,0 +1,33 @@
+import { withoutHiddenMarkup } from "./hidden-markup.ts";
+import { withoutInvisible } from "./invisible.ts";
+import { withoutRoleTokens } from "./role-tokens.ts";
+
+/**
+ * A text from outside as a model may read it: what people see, and nothing else. What it takes out, and why, is in
+ * `runtime/README.md`. Every text that somebody else wrote passes it before it is shown to a model. Takes linear time.
+ */
+export function cleanText(text: string): string {
+  const shown = withoutInvisible(text);
+  const visible = withoutHiddenMarkup(shown);
+  return withoutRoleTokens(visible);
+}
+
+/** The same for one line: a name, a title, an identifier. */
+export const cleanLine = (text: string, longest = 500): string =>
+  cleanText(text.slice(0, longest).toWellFormed()).replace(/\s+/g, " ").trim();
+
+/** Longest string of a JSON value that is looked at: no model is shown more of it. */
+const longestString = 60_000;
+const deepest = 200;
+
+/** The same for every string of a JSON value, names of members included. */
+export function cleanJson(value: unknown, depth = 0): unknown {
+  if (typeof value === "string") return cleanText(value.length > longestString ? cut(value) : value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > deepest) return null;
+  if (Array.isArray(value)) return value.map((one) => cleanJson(one, depth + 1));
+  const entries = Object.entries(value).map(([name, member]) => [cleanLine(name), cleanJson(member, depth + 1)] as const);
+  return Object.fromEntries(entries);
+}
+
+const cut = (text: string): string => `${text.slice(0, longestString).toWellFormed()} [cut: ${text.length} characters in all]`;

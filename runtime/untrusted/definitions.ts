@@ -1,0 +1,34 @@
+/** A line that defines a link: `[label]: address "title"`. Readers see neither the line nor the title. */
+const line =
+  /\[((?:[^[\]\\\n]|\\.){1,999})\]:[ \t]*(<[^<>\n]*>|[^\s<>]\S*)?([ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\r?$/my;
+const reference = /\[((?:[^[\]\\\n]|\\.){1,999})\](?!:)/g;
+
+const keyOf = (label: string): string => label.trim().toLowerCase().replace(/\s+/g, " ");
+
+/** The link definitions of a text. */
+export class Definitions {
+  readonly #text: string;
+  #referred: Set<string> | null = null;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** What is to be taken out of the definition at `at`: its title, or all of it where nothing refers to it. */
+  at(at: number, end: number): { readonly from: number; readonly to: number } | null {
+    line.lastIndex = at;
+    const found = line.exec(this.#text);
+    if (!found || line.lastIndex > end + 1 || found[1]?.startsWith("^")) return null;
+    const [whole, label = "", address, title] = found;
+    if (address === undefined) return null;
+    if (/^(?:#|<#?>)$/.test(address) || !this.#isReferred(label)) return { from: at, to: at + whole.trimEnd().length };
+    if (!title) return null;
+    const from = at + whole.indexOf(title, label.length + address.length + 2);
+    return { from, to: from + title.length };
+  }
+
+  #isReferred(label: string): boolean {
+    this.#referred ??= new Set([...this.#text.matchAll(reference)].map((match) => keyOf(match[1] as string)));
+    return this.#referred.has(keyOf(label));
+  }
+}

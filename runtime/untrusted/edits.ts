@@ -1,0 +1,33 @@
+/** Members by which platforms say when a text was written, and when it was last edited. */
+const writtenAt = ["created_at", "created"];
+const editedAt = ["edited_at", "last_edited_at", "updated_at", "updated"];
+const remark = "remark_of_signalbox";
+
+/**
+ * The value, with a remark beside every text that was edited or written after `since`: somebody may have changed it once they
+ * saw that an agent works. Only what names its times gets one.
+ */
+export function remarkEdits(value: unknown, since: number | null, depth = 0): unknown {
+  if (since === null || typeof value !== "object" || value === null || depth > 20) return value;
+  if (Array.isArray(value)) return value.map((one) => remarkEdits(one, since, depth + 1));
+  const members = Object.entries(value).map(([name, member]) => [name, remarkEdits(member, since, depth + 1)] as const);
+  const written = timeOf(value, writtenAt);
+  const edited = timeOf(value, editedAt);
+  const said = isLater(written, since)
+    ? "Written after the event that started this run."
+    : isLater(edited, since) && edited !== written
+      ? "Edited after the event that started this run: what it says now may not be what was there then."
+      : null;
+  return Object.fromEntries(said === null ? members : [[remark, said], ...members]);
+}
+
+/** Clocks of platforms, and of a webhook and its object, differ by this much, milliseconds. */
+const tolerance = 2_000;
+const isLater = (time: number | null, since: number): boolean => time !== null && time > since + tolerance;
+
+function timeOf(value: object, names: readonly string[]): number | null {
+  const name = names.find((one) => Object.hasOwn(value, one));
+  const text = name === undefined ? null : (value as Record<string, unknown>)[name];
+  const time = typeof text === "string" && text.length <= 40 ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? null : time;
+}

@@ -1,0 +1,32 @@
+import { withoutInvisible } from "./invisible.ts";
+
+const shape = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z]{2,31}));/y;
+/** Names of characters that are not seen. */
+const unseen = new Set(
+  "ZeroWidthSpace NegativeThinSpace NegativeMediumSpace NegativeThickSpace NegativeVeryThinSpace NoBreak zwj zwnj shy lrm rlm InvisibleTimes it InvisibleComma ic ApplyFunction af".split(
+    " ",
+  ),
+);
+
+/**
+ * The character reference at `at`: `shown` is what replaces it. Numbers that stand for plain letters become those letters, as
+ * people read them; references to characters that are not seen go. `null`: it is left as it is.
+ */
+export function readEntity(text: string, at: number): { readonly shown: string | null; readonly end: number } | null {
+  if (!isStart(text.charCodeAt(at + 1))) return null;
+  shape.lastIndex = at;
+  const found = shape.exec(text);
+  if (!found) return null;
+  const end = shape.lastIndex;
+  const [, decimal, hex, name] = found;
+  if (name) return { shown: unseen.has(name) ? "" : null, end };
+  const point = decimal ? Number(decimal) : Number.parseInt(hex ?? "", 16);
+  if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return { shown: "", end };
+  const character = String.fromCodePoint(point);
+  if (plain.includes(character)) return { shown: character, end };
+  if (point >= 0x20 && point < 0x7f) return { shown: null, end };
+  return { shown: withoutInvisible(character) === "" ? "" : null, end };
+}
+
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.:;/-";
+const isStart = (code: number): boolean => code === 0x23 || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);

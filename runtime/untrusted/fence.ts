@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto";
+import { cleanLine, cleanText } from "./clean.ts";
+
+/** Where a text comes from. Members that are absent are not known. */
+export interface Provenance {
+  readonly [what: string]: string | null | undefined;
+}
+
+/**
+ * A text from outside, as a model is shown it: cleaned, between tags with a random name, which the text cannot know and so
+ * cannot close, and behind lines that say where it comes from. `title` is ours.
+ */
+export function fence(title: string, text: string, kind: string, provenance: Provenance = {}): string {
+  return enclosed(title, closed(cleanText(text)), kind, provenance);
+}
+
+/** The same for a text that is clean. */
+export function enclosed(title: string, text: string, kind: string, provenance: Provenance = {}): string {
+  const tag = `${kind}-${randomBytes(6).toString("hex")}`;
+  const lines = Object.entries(provenance).flatMap(([what, value]) => (value ? `[${what}: ${cleanLine(value)}]\n` : []));
+  const head = lines.length > 0 ? `${lines.join("")}\n` : "";
+  return `${title}\n<${tag}>\n${head}${text}\n</${tag}>`;
+}
+
+/** Ends a code block that is left open: it would take in what follows the text. */
+function closed(text: string): string {
+  if (!text.includes("```") && !text.includes("~~~")) return text;
+  let open: string | null = null;
+  for (const [, fenceSigns = "", rest = ""] of text.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm)) {
+    if (open === null) open = rest.includes("`") && fenceSigns[0] === "`" ? null : fenceSigns;
+    else if (fenceSigns[0] === open[0] && fenceSigns.length >= open.length && rest.trim() === "") open = null;
+  }
+  return open === null ? text : `${text}\n${open}`;
+}

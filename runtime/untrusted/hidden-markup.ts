@@ -1,0 +1,204 @@
+import { CodeLines, runOf } from "../platform/markdown/code-lines.ts";
+import { Definitions } from "./definitions.ts";
+import { readEntity } from "./entities.ts";
+import { isHidden, rewritten } from "./hidden-elements.ts";
+import { endOfElement, tagAt, voidElements } from "./html-tag.ts";
+
+/**
+ * A Markdown text without what its readers do not see: HTML comments, hidden elements, attributes, titles of links,
+ * descriptions of images, definitions that nothing refers to. Code is left as it is. Takes linear time.
+ */
+export const withoutHiddenMarkup = (text: string): string =>
+  /<[A-Za-z!?/]|\]\s*[(:]|!\[|&[#A-Za-z]/.test(text) ? new MarkupFilter(text).run() : text;
+
+const [newline, bang, ampersand, less, bracket, backslash, closeBracket, backtick] = [10, 33, 38, 60, 91, 92, 93, 96];
+
+class MarkupFilter {
+  readonly #text: string;
+  readonly #lines: CodeLines;
+  readonly #definitions: Definitions;
+  #out = "";
+  #copied = 0;
+  /** Within a block of HTML, Markdown has no meaning. A block of `pre` ends with its tag, every other one with a blank line. */
+  #html: "until blank" | "until end of pre" | null = null;
+  /** From here on no comment ends. */
+  #noCommentEndFrom = Number.POSITIVE_INFINITY;
+  /** Kinds of markup of which there is no further end. */
+  readonly #unclosed = new Set<(typeof hiddenKinds)[number]>();
+  readonly #images: Int32Array | null;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#lines = new CodeLines(text);
+    this.#definitions = new Definitions(text);
+    this.#images = text.includes("![") ? matchingBrackets(text) : null;
+  }
+
+  run(): string {
+    const text = this.#text;
+    for (let at = 0; at < text.length; ) {
+      const isLineStart = at === 0 || text.charCodeAt(at - 1) === newline;
+      const end = endOfLine(text, at);
+      if (!isLineStart) at = this.#inline(at, end, false);
+      else at = this.#line(at, end);
+      if (text.charCodeAt(at) === newline) at++;
+    }
+    return this.#copied === 0 ? text : this.#out + text.slice(this.#copied);
+  }
+
+  #replace(from: number, to: number, by = ""): number {
+    this.#out += this.#text.slice(this.#copied, from) + by;
+    this.#copied = to;
+    return to;
+  }
+
+  #line(start: number, end: number): number {
+    const text = this.#text;
+    const first = firstOf(text, start, end);
+    if (first >= end) {
+      if (this.#html === "until blank") this.#html = null;
+      this.#lines.isCode(start, end);
+      return end;
+    }
+    if (this.#html === null && this.#lines.isCode(start, end)) return end;
+    if (this.#html === null && text.charCodeAt(first) === less && /[A-Za-z/]/.test(text[first + 1] ?? ""))
+      this.#html = /<(?:pre|textarea)[\s>]/iy.test(text.slice(first, first + 12)) ? "until end of pre" : "until blank";
+    if (this.#html === "until end of pre" && /<\/(?:pre|textarea)>/i.test(text.slice(start, end))) this.#html = "until blank";
+    if (this.#html === null && text.charCodeAt(first) === bracket) {
+      const definition = this.#definitions.at(first, end);
+      if (definition) return this.#replace(definition.from, definition.to);
+    }
+    return this.#inline(start, end, true);
+  }
+
+  /** Reads a line, or the rest of one. Returns where to go on: what it takes out may end in a later line. */
+  #inline(start: number, end: number, isLineStart: boolean): number {
+    const text = this.#text;
+    for (let at = start; at < end; ) {
+      const code = text.charCodeAt(at);
+      if (code === backslash && this.#html === null) at += 2;
+      else if (code === backtick && this.#html === null) at = this.#codeSpan(at, end);
+      else if (code === less) {
+        const next = this.#markup(at, isLineStart && firstOf(text, start, end) === at);
+        if (next > end) return next;
+        at = next;
+      } else if (code === ampersand) at = this.#entity(at, end);
+      else if (code === bang && text.charCodeAt(at + 1) === bracket) at = this.#image(at, end);
+      else if (code === closeBracket && text[at + 1] === "(") at = this.#link(at, end);
+      else at++;
+    }
+    return end;
+  }
+
+  /** Position after a code span that ends in the same line, or after its backticks. */
+  #codeSpan(at: number, end: number): number {
+    const length = runOf(this.#text, at, "`");
+    for (let next = at + length; next < end; ) {
+      next = this.#text.indexOf("`", next);
+      if (next < 0 || next >= end) break;
+      const run = runOf(this.#text, next, "`");
+      if (run === length) return next + run;
+      next += run;
+    }
+    return at + length;
+  }
+
+  #markup(at: number, isBlockStart: boolean): number {
+    const text = this.#text;
+    if (text.startsWith("<!--", at)) return this.#comment(at, isBlockStart);
+    const sign = text[at + 1];
+    const kind = sign === "?" || sign === "!" ? hiddenKinds.find(([open]) => text.startsWith(open, at)) : undefined;
+    if (kind && !this.#unclosed.has(kind)) {
+      const end = text.indexOf(kind[1], at + kind[0].length);
+      if (end >= 0) return this.#replace(at, end + kind[1].length);
+      this.#unclosed.add(kind);
+    }
+    const tag = tagAt(text, at);
+    if (!tag || tag.isEnd) return tag?.end ?? at + 1;
+    if (isHidden(tag)) {
+      const isEmpty = tag.isClosed || voidElements.has(tag.name);
+      return this.#replace(at, isEmpty ? tag.end : endOfElement(text, tag.name, tag.end));
+    }
+    const shown = rewritten(tag);
+    return shown === null ? tag.end : this.#replace(at, tag.end, shown);
+  }
+
+  #comment(at: number, isBlockStart: boolean): number {
+    const text = this.#text;
+    if (text.startsWith(">", at + 4)) return this.#replace(at, at + 5);
+    if (text.startsWith("->", at + 4)) return this.#replace(at, at + 6);
+    if (at < this.#noCommentEndFrom) {
+      commentEnd.lastIndex = at + 4;
+      if (commentEnd.test(text)) return this.#replace(at, commentEnd.lastIndex);
+      this.#noCommentEndFrom = at;
+    }
+    // In a block that is not closed, everything that follows is a comment. Within a paragraph it is text.
+    return isBlockStart ? this.#replace(at, text.length) : at + 4;
+  }
+
+  #entity(at: number, end: number): number {
+    const found = readEntity(this.#text, at);
+    if (!found || found.end > end) return at + 1;
+    return found.shown === null ? found.end : this.#replace(at, found.end, found.shown);
+  }
+
+  #image(at: number, end: number): number {
+    const close = this.#images?.[at + 1] ?? 0;
+    const next = this.#text[close + 1];
+    if (close === 0 || (next !== "(" && next !== "[")) return at + 2;
+    if (close > at + 2) this.#replace(at, close, "![");
+    return close >= end ? close : next === "(" ? this.#link(close, end) : close + 1;
+  }
+
+  /** Takes the title out of `](address "title")`. */
+  #link(at: number, end: number): number {
+    linkTail.lastIndex = at;
+    const found = linkTail.exec(this.#text);
+    if (!found?.[1] || linkTail.lastIndex > end + longestTitle) return at + 1;
+    const titleAt = at + found[0].length - 1 - found[1].length;
+    this.#replace(titleAt, titleAt + found[1].length);
+    return titleAt + found[1].length;
+  }
+}
+
+const commentEnd = /--!?>/g;
+const longestTitle = 4_096;
+/** The address has no blanks, so the title is all that follows it. */
+const linkTail =
+  /\]\((?:[ \t]*\n?[ \t]*)(?:<[^<>\n]{0,4096}>|[^\s<>"'()]{0,4096}(?:\([^\s()]{0,256}\)[^\s<>"'()]{0,1024}){0,4})(\s{1,20}(?:"[^"]{0,4096}"|'[^']{0,4096}'|\([^()]{0,4096}\))\s{0,20})?\)/y;
+const hiddenKinds = [
+  ["<?", "?>"],
+  ["<![CDATA[", "]]>"],
+  ["<!DOCTYPE", ">"],
+  ["<!doctype", ">"],
+  ["<!ELEMENT", ">"],
+  ["<!ENTITY", ">"],
+] as const;
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
+}
+
+/** First character of a line behind blanks and quotation marks, as far as a block can begin there. */
+function firstOf(text: string, start: number, end: number): number {
+  let at = start;
+  while (at < end && at < start + 64 && (text[at] === " " || text[at] === ">" || text[at] === "\t")) at++;
+  return at;
+}
+
+/** For each `[` the position of its `]` in the same paragraph; 0 where there is none. */
+function matchingBrackets(text: string): Int32Array {
+  const matches = new Int32Array(text.length);
+  let open: number[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === backslash) at++;
+    else if (code === bracket) open.push(at);
+    else if (code === closeBracket) {
+      const start = open.pop();
+      if (start !== undefined) matches[start] = at;
+    } else if (code === newline && text.charCodeAt(at + 1) === newline) open = [];
+  }
+  return matches;
+}

@@ -1,0 +1,36 @@
+/** Words between angle or square brackets that mark roles, turns and tool calls in the templates of chat models and agents. */
+const angleWords = [
+  // Gemma, and what most tokenizers know.
+  ...["start_of_turn", "end_of_turn", "start_of_image", "end_of_image", "bos", "eos", "pad", "unk", "s"],
+  // Llama 2, Qwen, Hermes, and the formats of tool calls.
+  ...["system", "assistant", "human", "developer", "system-reminder", "system_prompt", "system-prompt", "system_message"],
+  ...["tool_call", "tool_calls", "tool_result", "tool_results", "tool_response", "tool_use", "tool_output"],
+  ...["function_call", "function_calls", "function_result", "function_results", "function_response", "invoke", "antml:[a-z_]+"],
+  // Our own fences.
+  ...["[a-z][a-z-]{0,30}-[0-9a-f]{12}"],
+];
+const squareWords = [
+  ...["INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS", "TOOL_CONTENT", "PREFIX", "SUFFIX", "MIDDLE"],
+  ...["IMG", "IMG_BREAK", "IMG_END", "CALL_ID", "ARGS", "THINK"],
+];
+
+/** ChatML, Llama 3, Phi, GLM, Command and harmony: `<|im_start|>`; DeepSeek writes wide bars and U+2581. */
+const barred = /<(?=[|\uff5c][\w\u2581.:/@-]{1,64}[|\uff5c]>)/g;
+const angled = new RegExp(`<(?=/?(?:${angleWords.join("|")})(?:\\s[^<>\\n]{0,200})?/?>)`, "gi");
+/** Llama 2's system prompt: `<<SYS>>`. */
+const doubled = /<(?=<\/?SYS>>)/gi;
+const squared = new RegExp(`\\[(?=/?(?:${squareWords.join("|")})\\])`, "gi");
+/** A line that begins a turn in plain text: `Human:`, `### Assistant:`, `**System:**`. */
+const turns =
+  /^([ \t]{0,3}(?:>[ \t]?){0,3}(?:[*_]{0,3}(?:human|assistant|system|user|developer)|#{1,6}[ \t]{1,4}(?:human|assistant|system|user|developer|instruction|response))[*_]{0,3})(?=:)/gim;
+
+/**
+ * Takes apart what a chat template, or a parser of a model's output, could take for a token of its own: one space after the
+ * bracket, or before the colon. People read the same. Takes linear time.
+ */
+export function withoutRoleTokens(text: string): string {
+  let clean = text;
+  if (clean.includes("<")) clean = clean.replace(barred, "< ").replace(doubled, "< ").replace(angled, "< ");
+  if (clean.includes("[")) clean = clean.replace(squared, "[ ");
+  return clean.includes(":") ? clean.replace(turns, "$1 ") : clean;
+}
