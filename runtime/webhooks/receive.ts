@@ -43,6 +43,8 @@ export type Entry =
 export interface Received extends WebhookRequest, Partial<Pick<SentRequest, "address">> {
   /** Its source checked a secret or signature. */
   readonly signed?: boolean;
+  /** The bytes that were sent, which signatures are of, where `body` is the JSON of a form. */
+  readonly sent?: Uint8Array;
 }
 
 /** A webhook that passed every check that needs no body. */
@@ -199,9 +201,9 @@ class WebhookReceiver implements Receiver {
 
   /** The rules for which a webhook authenticates. */
   #authenticated<R extends MappingRule>(rules: readonly R[], slug: string, request: Received): readonly R[] {
-    const { address } = request;
+    const { address, sent = request.body } = request;
     if (rules.length === 0 || !address) return rules;
-    const verdict = authenticate(rules, { ...request, address });
+    const verdict = authenticate(rules, { ...request, body: sent, address });
     if (!verdict.ok) throw this.#refusal(rules[0]?.source ?? slug, slug, verdict.reason);
     return verdict.rules;
   }
@@ -234,7 +236,7 @@ async function verifyBySource({ source, settings }: Connection, request: Webhook
 
 /** Ids of the rules for which a webhook authenticates. They are stored in place of the credential. */
 function provenIds(rules: readonly MappingRule[], request: Received): number[] {
-  const { address } = request;
+  const { address, sent = request.body } = request;
   if (!address) return rules.map(({ id }) => id);
-  return rules.filter(({ check }) => check?.({ ...request, address }).ok).map(({ id }) => id);
+  return rules.filter(({ check }) => check?.({ ...request, body: sent, address }).ok).map(({ id }) => id);
 }

@@ -90,7 +90,7 @@ describeOnDatabases("the webhook door", (database) => {
   test.each([
     ["cut off", '{"action":"opened"'],
     ["nothing", ""],
-    ["not JSON", "payload=%7B%7D"],
+    ["not JSON", "body=%7B%7D"],
     ["two values", "{} {}"],
     ["not UTF-8", Uint8Array.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
   ])("answers 400 to a body that is %s", async (_, body) => {
@@ -120,8 +120,22 @@ describeOnDatabases("the webhook door", (database) => {
       status: 400,
       body: { error: expect.stringContaining('Content-Encoding is "gzip"; send it unpacked') },
     });
-    const form = await send("payload=%7B%7D", { "content-type": "application/x-www-form-urlencoded" });
+    const form = await send("body=%7B%7D", { "content-type": "application/x-www-form-urlencoded" });
     expect(form).toEqual({ status: 400, body: { error: expect.stringContaining("send application/json") } });
+  });
+
+  test("takes a form whose field payload is the JSON, signed over the form's bytes, and stores the JSON", async () => {
+    const payload = issueOpened({ repo, number: 4_711 });
+    const form = `payload=${encodeURIComponent(JSON.stringify(payload)).replaceAll("%20", "+")}`;
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const taken = await send(form, headers);
+    expect(taken).toMatchObject({ status: 202, body: { status: "accepted", canonical_trigger: "issue.created" } });
+    const { event_id } = taken.body as { event_id: string };
+    expect((await world.service.get<{ payload: unknown }>(`/api/webhook-events/${event_id}`)).body.payload).toEqual(payload);
+    expect(
+      (await send(form, { ...headers, "x-hub-signature-256": signature(JSON.stringify(payload), webhookSecret) })).status,
+    ).toBe(401);
+    expect((await send("payload=%7B%22action", headers)).status).toBe(400);
   });
 
   test("answers 404 to a slug that does not exist", async () => {

@@ -9,6 +9,7 @@ import type { WebhookHead } from "../../webhooks/admit.ts";
 import type { Receiver } from "../../webhooks/receive.ts";
 import { methodNotAllowed } from "./app.ts";
 import { type BodyBudget, readBody, refuseLargeBody } from "./body.ts";
+import { jsonOfForm } from "./form-body.ts";
 import { bodyValue } from "./request.ts";
 
 export interface WebhookOptions {
@@ -34,9 +35,10 @@ export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: Web
     const head = headOf(c, options.trusted);
     const { entry, needsProof } = await receiver.admit(slug, head);
     const maxBytes = needsProof ? options.maxBytes : Math.min(options.maxBytes, options.maxUncheckedBytes);
-    const body = await readBody(c, { maxBytes, budget: options.budget });
-    const request = { ...head, body, signed: needsProof };
-    const verified = await receiver.verify(entry, slug, request);
+    const sent = await readBody(c, { maxBytes, budget: options.budget });
+    const verified = await receiver.verify(entry, slug, { ...head, body: sent });
+    const body = jsonOfForm(sent, head.headers);
+    const request = { ...head, body, sent, signed: needsProof };
     const payload = bodyValue(await options.json.parse(body), head.headers) as Json;
     const receipt = await receiver.accept(verified, slug, request, payload);
     return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
