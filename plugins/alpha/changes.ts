@@ -1,4 +1,5 @@
 import { stringAt, valueAt } from "@signalbox/sdk";
+import { isNumber } from "./address.ts";
 
 /** Actions that tell of a state which the next event replaces. Creations, comments and closes are no such. */
 const states = new Set([
@@ -90,7 +91,7 @@ function movedTo(payload: unknown): string | null {
 }
 
 const placeOf = (of: unknown, repository: string, issue: unknown): string =>
-  `${line(of, [repository, "full_name"]) ?? "?"}#${String(valueAt(issue, "number") ?? "?").slice(0, 20)}`;
+  `${line(of, [repository, "full_name"]) ?? "?"}#${isNumber(valueAt(issue, "number")) ? valueAt(issue, "number") : "?"}`;
 
 /** In one line, so that a title cannot add lines of its own. */
 const line = (value: unknown, path: readonly string[]): string | null =>

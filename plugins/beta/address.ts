@@ -7,6 +7,13 @@ export const isProject = (name: unknown): name is string =>
   typeof name === "string" &&
   (/^\d{1,15}$/.test(name) || (path.test(name) && !name.split("/").some((part) => part === "." || part === "..")));
 
+/** A group, with any number of parents. */
+export const isGroup = (name: unknown): name is string =>
+  typeof name === "string" &&
+  name.length <= 1000 &&
+  /^[A-Za-z0-9_.-]{1,255}(?:\/[A-Za-z0-9_.-]{1,255}){0,20}$/.test(name) &&
+  !name.split("/").some((part) => part === "." || part === "..");
+
 export const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 
 export interface Address {

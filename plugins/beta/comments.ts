@@ -1,39 +1,75 @@
 import { addMarker, type HttpClient, type PostedComment, readMarker, sanitizeText, truncate } from "@signalbox/sdk";
-import type { Address } from "./address.ts";
+import { notePath, urlOf } from "./note-path.ts";
+import type { Place } from "./place.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
-import { type Settings, webOf } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
+import { requirePrivate } from "./visibility.ts";
 
 /** Longest note or description that the platform accepts, in characters. */
 export const longest = 1_000_000;
-export const route = "/projects/{project}/{kind}/{iid}/notes";
 /** Pages of 100; the platform allows 5,000 notes on an issue. */
 export const maxPages = 60;
 
 export type Account = { readonly client: HttpClient; readonly connection: Settings; readonly signal: AbortSignal };
 
-export async function postComment(
-  { client, connection, signal }: Account,
-  address: Address,
-  body: string,
-  key: string,
-): Promise<PostedComment> {
-  const sent = { body: commentBody(body, key) };
-  const { data } = await client.write({ route: `POST ${route}`, path: { ...address }, body: sent, schema: shapes.note, signal });
-  return postedOf(connection, address, data.id);
+export interface NoteText {
+  readonly body: string;
+  readonly key: string;
+  /** Only members may read it. */
+  readonly private?: boolean | undefined;
+}
+
+/** Writes a note, or, in a thread, an answer in it. A commit has threads only. Throws `unsupported` where a private one cannot be. */
+export async function postComment(account: Account, place: Place, text: NoteText): Promise<PostedComment> {
+  const { client, connection, signal } = account;
+  const base = await notePath(account, place);
+  const body = { body: commentBody(text.body, text.key), ...(text.private && { internal: true }) };
+  if (place.kind === "commits" && place.thread === null) {
+    const route = `POST ${base.discussions}`;
+    const { data } = await client.write({ route, path: base.path, body, schema: shapes.discussion, signal });
+    return { id: `${data.id}:${data.notes[0].id}`, url: urlOf(connection, place, data.notes[0].id) };
+  }
+  const route = place.thread === null ? `POST ${base.notes}` : `POST ${base.discussions}/{discussion}/notes`;
+  const path = { ...base.path, ...(place.thread !== null && { discussion: place.thread }) };
+  const { data } = await client.write({ route, path, body, schema: shapes.note, signal });
+  const posted = postedOf(connection, place, data.id);
+  if (text.private) await requirePrivate(account, place, data, () => deleteComment(account, place, posted.id));
+  return posted;
 }
 
 /** The text replaces the whole note, so the marker of `key` does too. */
 export async function updateComment(
-  { client, connection, signal }: Account,
-  address: Address,
+  account: Account,
+  place: Place,
   { id }: PostedComment,
-  { body, key }: { body: string; key: string },
+  text: Omit<NoteText, "private">,
 ): Promise<PostedComment> {
-  const path = { ...address, note: id };
-  const sent = { body: commentBody(body, key) };
-  const { data } = await client.write({ route: `PUT ${route}/{note}`, path, body: sent, schema: shapes.note, signal });
-  return postedOf(connection, address, data.id);
+  const { client, connection, signal } = account;
+  const { route, path } = await noteAt(account, place, id);
+  const body = { body: commentBody(text.body, text.key) };
+  await client.write({ route: `PUT ${route}`, path, body, schema: shapes.note, signal });
+  return { id, url: urlOf(connection, place, id.split(":").at(-1) ?? id) };
+}
+
+/** Succeeds where the note no longer exists. */
+export async function deleteComment(account: Account, place: Place, id: string): Promise<void> {
+  const { route, path } = await noteAt(account, place, id);
+  const request = { route: `DELETE ${route}`, path, schema: shapes.nothing, signal: account.signal };
+  try {
+    await account.client.write(request);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "not_found") throw error;
+  }
+}
+
+/** A note of a commit is found by its thread only, so its id names both. */
+async function noteAt(account: Account, place: Place, id: string) {
+  const base = await notePath(account, place);
+  const [discussion, note] = id.includes(":") ? id.split(":") : [null, id];
+  return discussion === null
+    ? { route: `${base.notes}/{note}`, path: { ...base.path, note: note ?? id } }
+    : { route: `${base.discussions}/{discussion}/notes/{note}`, path: { ...base.path, discussion, note: note ?? id } };
 }
 
 /** The note about the cut comes first: after the text, an unclosed code fence would swallow it. */
@@ -46,26 +82,50 @@ export function commentBody(body: string, key: string): string {
 }
 
 /** Finds the note with the marker of `key`; newest first. */
-export async function findComment(
-  { client, connection, signal }: Account,
-  address: Address,
-  key: string,
-): Promise<PostedComment | null> {
-  for (let page = 1; page <= maxPages; page++) {
-    const query = { per_page: 100, page, sort: "desc", order_by: "created_at" };
-    const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, query, schema: shapes.notes, signal });
-    const found = data.find((note) => readMarker(note.body) === key);
-    if (found) return postedOf(connection, address, found.id);
-    if (data.length < 100) return null;
+export async function findComment(account: Account, place: Place, key: string): Promise<PostedComment | null> {
+  if (place.kind === "commits") return (await findAllComments(account, place, key)).at(-1) ?? null;
+  for await (const page of pages(account, place, "desc")) {
+    const found = page.find((note) => readMarker(note.body) === key);
+    if (found) return postedOf(account.connection, place, found.id);
   }
   return null;
 }
 
-/** The platform does not return a note's URL. For a project given by number, the API's URL is used. */
-export function postedOf(connection: Settings, { project, kind, iid }: Address, id: number): PostedComment {
-  const web = webOf(connection);
-  const url = /^\d+$/.test(project)
-    ? `${web}/api/v4/projects/${project}/${kind}/${iid}/notes/${id}`
-    : `${web}/${project}/-/${kind}/${iid}#note_${id}`;
-  return { id: String(id), url };
+/** Every note that carries `key`, oldest first. */
+export async function findAllComments(account: Account, place: Place, key: string): Promise<PostedComment[]> {
+  const found: PostedComment[] = [];
+  for await (const page of pages(account, place, "asc")) {
+    for (const note of page) {
+      if (readMarker(note.body) !== key) continue;
+      const posted = postedOf(account.connection, place, note.id);
+      found.push(note.discussion ? { ...posted, id: `${note.discussion}:${note.id}` } : posted);
+    }
+  }
+  return found;
 }
+
+type ListedNote = { readonly id: number; readonly body: string; readonly discussion?: string };
+
+async function* pages(account: Account, place: Place, sort: "asc" | "desc"): AsyncGenerator<readonly ListedNote[]> {
+  const { client, signal } = account;
+  const { notes, discussions, path } = await notePath(account, place);
+  for (let page = 1; page <= maxPages; page++) {
+    const paging = { per_page: 100, page };
+    if (place.kind === "commits") {
+      const request = { route: `GET ${discussions}`, path, query: paging, schema: shapes.discussions, signal };
+      const { data } = await client.read(request);
+      yield data.flatMap(({ id, notes }) => notes.map((note) => ({ ...note, discussion: id })));
+      if (data.length < 100) return;
+      continue;
+    }
+    const query = { ...paging, sort, order_by: "created_at" };
+    const { data } = await client.read({ route: `GET ${notes}`, path, query, schema: shapes.notes, signal });
+    yield data;
+    if (data.length < 100) return;
+  }
+}
+
+const postedOf = (connection: Settings, place: Place, id: number): PostedComment => ({
+  id: place.kind === "commits" && place.thread !== null ? `${place.thread}:${id}` : String(id),
+  url: urlOf(connection, place, id),
+});

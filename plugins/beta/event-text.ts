@@ -1,40 +1,119 @@
 import { stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { changesOf } from "./changes.ts";
+import { isEpic, isPrivate } from "./place.ts";
 
 /** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
+/** Code that is shown beside a comment, in characters. */
+const longestCode = 10_000;
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
-export function eventText(event: string, payload: unknown): string {
+export function eventText(event: string, action: string | null, payload: unknown): string {
   const item = valueAt(payload, "object_attributes");
-  if (/^(Confidential )?Issue Hook$/.test(event)) return itemText("Issue", "#", item, payload);
-  if (event === "Merge Request Hook") return itemText("Merge request", "!", item, payload);
-  if (/^(Confidential )?Note Hook$/.test(event)) return noteText(payload);
+  const changes = changesOf(event, action, payload);
+  if (/^(Confidential )?Issue Hook$/.test(event)) return itemText(...kindOf(item), item, payload, changes);
+  if (event === "Merge Request Hook") return itemText("Merge request", "!", item, payload, changes);
+  if (/^(Confidential )?Note Hook$/.test(event)) return noteText(action, payload);
   return "";
 }
 
-function itemText(kind: string, sign: string, item: unknown, payload: unknown): string {
-  const changes = changesOf(payload);
+/** A work item names its type: task, incident, epic. */
+function kindOf(item: unknown): [string, string] {
+  if (isEpic(item)) return ["Epic", "&"];
+  const type = stringAt(item, ["type"], 50);
+  return [type !== null && /^[A-Z][A-Za-z ]*$/.test(type) ? type : "Issue", "#"];
+}
+
+function itemText(kind: string, sign: string, item: unknown, payload: unknown, changes: readonly string[]): string {
+  const listed = changes.map((change) => `- ${change}`).join("\n");
   return sections(
     heading(kind, sign, item),
     facts(item, payload),
-    changes && `## Changes\n\n${changes}`,
+    listed && `## Changes\n\n${listed}`,
     body(item, "description"),
   );
 }
 
-function noteText(payload: unknown): string {
-  const [kind, sign, item] = valueAt(payload, "merge_request")
-    ? ["Merge request", "!", valueAt(payload, "merge_request")]
-    : ["Issue", "#", valueAt(payload, "issue")];
+function noteText(action: string | null, payload: unknown): string {
+  const note = valueAt(payload, "object_attributes");
   const author = stringAt(payload, ["user", "username"], 200);
-  const description = body(item, "description");
+  const internal = isPrivate("Note Hook", payload) ? "Internal comment" : "Comment";
+  const changed = action === "update" ? " (edited)" : "";
   return sections(
-    heading(String(kind), String(sign), item),
-    list([["State", stringAt(item, ["state"], 100)]]),
-    `## Comment${author ? ` by ${author}` : ""}`,
-    body(valueAt(payload, "object_attributes"), "note"),
-    description && `## Description\n\n${description}`,
+    ...about(payload),
+    position(note),
+    `## ${internal}${author ? ` by ${author}` : ""}${changed}`,
+    body(note, "note"),
+    description(payload),
   );
+}
+
+/** The heading and the facts of what a note stands on. */
+function about(payload: unknown): string[] {
+  const [issue, merge, commit, snippet, epic] = ["issue", "merge_request", "commit", "snippet", "epic"].map((name) =>
+    valueAt(payload, name),
+  );
+  const link = ["Link", stringAt(payload, ["object_attributes", "url"], 2000)] as const;
+  const state = (item: unknown) => list([["State", stringAt(item, ["state"], 100)], link]);
+  if (merge) return [heading("Merge request", "!", merge), state(merge)];
+  if (epic) return [heading("Epic", "&", epic), state(epic)];
+  if (issue) return [heading(...kindOf(issue), issue), state(issue)];
+  if (snippet) {
+    const file = stringAt(snippet, ["file_name"], 500)?.replace(/\s+/g, " ") ?? null;
+    return [
+      heading("Snippet", "$", { title: valueAt(snippet, "title"), iid: valueAt(snippet, "id") }),
+      list([["File", file], link]),
+    ];
+  }
+  const sha = stringAt(commit, ["id"], 100) ?? stringAt(payload, ["object_attributes", "commit_id"], 100);
+  const title = stringAt(commit, ["message"], 1000)?.split("\n")[0];
+  const by = stringAt(commit, ["author", "name"], 200)?.replace(/\s+/g, " ") ?? null;
+  return [`# Commit${sha ? ` ${sha}` : ""}${title ? `: ${title}` : ""}`, list([["Author", by], link])];
+}
+
+/** What a reader of the note sees above it: the description, the message of the commit, or the code of the snippet. */
+function description(payload: unknown): string {
+  for (const name of ["merge_request", "epic", "issue"]) {
+    const text = body(valueAt(payload, name), "description");
+    if (text) return `## Description\n\n${text}`;
+  }
+  const code = stringAt(payload, ["snippet", "content"], longestCode);
+  if (code) return `## Content\n\n${fenced(code)}`;
+  const message = stringAt(payload, ["commit", "message"], longestCode);
+  return message ? `## Message\n\n${message.trim()}` : "";
+}
+
+/** File and line that a note on a diff is about, with the diff where the payload has it. */
+function position(note: unknown): string {
+  const at = valueAt(note, "position");
+  const diff = valueAt(note, "st_diff");
+  const path =
+    stringAt(at, ["new_path"], 500) ??
+    stringAt(at, ["old_path"], 500) ??
+    stringAt(diff, ["new_path"], 500) ??
+    stringAt(diff, ["old_path"], 500);
+  if (path === null) return "";
+  // Old servers tell the line in a code of their own: digest of the path, old line, new line.
+  const [, oldLine, newLine] = /^[0-9a-f]+_(\d{1,9})_(\d{1,9})$/.exec(stringAt(note, ["line_code"], 200) ?? "") ?? [];
+  const [line, before] = [valueAt(at, "new_line") ?? newLine, valueAt(at, "old_line") ?? oldLine];
+  const shown = isLine(line) ? String(line) : isLine(before) ? `${before} (before the change)` : null;
+  const text = stringAt(diff, ["diff"], longestCode);
+  return sections(
+    list([
+      ["File", path.replace(/\s+/g, " ")],
+      ["Line", shown],
+    ]),
+    text ? fenced(text, "diff") : "",
+  );
+}
+
+const isLine = (value: unknown): boolean => (typeof value === "number" || typeof value === "string") && Number(value) > 0;
+
+/** In a fence that is longer than any run of backticks in the text, so that the text cannot close it. */
+function fenced(text: string, language = ""): string {
+  const longestRun = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
+  const fence = "`".repeat(longestRun + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
 }
 
 function heading(kind: string, sign: string, item: unknown): string {
@@ -50,6 +129,7 @@ const facts = (item: unknown, payload: unknown): string =>
     ["Labels", labels(valueAt(payload, "labels")) || null],
     ["From", stringAt(item, ["source_branch"], 500)],
     ["Into", stringAt(item, ["target_branch"], 500)],
+    ["Link", stringAt(item, ["url"], 2000)],
   ]);
 
 const labels = (list: unknown): string =>
@@ -59,46 +139,6 @@ const labels = (list: unknown): string =>
         .flatMap((label) => stringAt(label, ["title"], 100) ?? [])
         .join(", ")
     : "";
-
-/** Changes contain states as numbers. */
-const states: ReadonlyMap<unknown, string> = new Map([
-  [1, "opened"],
-  [2, "closed"],
-  [3, "merged"],
-  [4, "locked"],
-]);
-const silent = new Set([
-  "updated_at",
-  "updated_by_id",
-  "description",
-  "last_edited_at",
-  "last_edited_by_id",
-  "relative_position",
-]);
-
-/** The members that an update changed, with their old and new values. */
-function changesOf(payload: unknown): string {
-  const changes = valueAt(payload, "changes");
-  if (typeof changes !== "object" || changes === null) return "";
-  const shown = Object.keys(changes).filter((name) => !silent.has(name) && /^\w{1,50}$/.test(name));
-  return shown
-    .slice(0, 20)
-    .flatMap((name) => {
-      const [from, to] = ["previous", "current"].map((side) => shownValue(name, valueAt(changes, name, side)));
-      return from === to ? [] : `- ${name === "state_id" ? "state" : name.replace(/_id$/, "")}: ${from} → ${to}`;
-    })
-    .join("\n");
-}
-
-function shownValue(name: string, value: unknown): string {
-  if (name === "state_id") return states.get(value) ?? "none";
-  if (Array.isArray(value)) {
-    const names = value.slice(0, 50).flatMap((one) => stringAt(one, ["title"], 100) ?? stringAt(one, ["username"], 100) ?? []);
-    return names.join(", ") || "none";
-  }
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
-  return stringAt({ value }, ["value"], 500)?.replace(/\s+/g, " ") ?? "none";
-}
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
   entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");

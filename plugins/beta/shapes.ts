@@ -38,3 +38,12 @@ export const labelEvents = z.array(z.looseObject({}));
 
 /** An answer without a body. */
 export const nothing = z.unknown();
+
+/** A thread; that of a commit has its notes with it. */
+const threadNote = z.object({ id: z.number(), body: z.string() });
+export const discussion = z.object({ id: z.string(), notes: z.tuple([threadNote], threadNote) });
+export const discussions = z.array(z.object({ id: z.string(), notes: z.array(threadNote) }));
+export const epic = z.object({ id: z.number() });
+export const confidentiality = z.object({ confidential: z.boolean().nullish() });
+/** A member of a project or group. */
+export const member = z.object({ access_level: z.number() });

@@ -1,14 +1,15 @@
 import type { CallContext, HttpClient, OwnEdits, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
-import { addressOfSubject } from "./address.ts";
-import { findComment, postComment, updateComment } from "./comments.ts";
+import { deleteComment, findAllComments, findComment, postComment, updateComment } from "./comments.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
-import { deleteComment, findAllComments } from "./duplicates.ts";
 import { parse } from "./parse.ts";
+import { placeOf } from "./place.ts";
 import { poll } from "./poll.ts";
 import { react } from "./react.ts";
 import { type Settings, settings } from "./settings.ts";
+import { standingOf } from "./standing.ts";
 import { verify } from "./verify.ts";
+import { refusePublicPlace } from "./visibility.ts";
 
 export function betaSource(clientOf: (connection: Settings) => HttpClient, edits: OwnEdits): Source<typeof settings> {
   const account = ({ connection, signal }: CallContext<Settings>) => ({ client: clientOf(connection), connection, signal });
@@ -21,13 +22,18 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient, edits
     parse,
     account: ({ connection, signal }) => accountOf(clientOf(connection), signal),
     check: (call) => check(clientOf(call.connection), call),
-    deliver: ({ subject, body }, call) => postComment(account(call), addressOfSubject(subject), body, call.key),
-    find: ({ subject }, call) => findComment(account(call), addressOfSubject(subject), call.key),
-    findAll: ({ subject }, call) => findAllComments(account(call), addressOfSubject(subject), call.key),
-    retract: ({ subject }, { id }, call) => deleteComment(account(call), addressOfSubject(subject), id),
-    react: (target, reaction, call) => react(account(call), target, reaction),
-    update: ({ subject, body }, comment, call) =>
-      updateComment(account(call), addressOfSubject(subject), comment, { body, key: call.key }),
+    deliver: async ({ subject, thread, body, private: isPrivate }, call) => {
+      const place = placeOf(subject, thread);
+      if (isPrivate) refusePublicPlace(place);
+      return postComment(account(call), place, { body, key: call.key, private: isPrivate });
+    },
+    find: async ({ subject, thread }, call) => findComment(account(call), placeOf(subject, thread), call.key),
+    findAll: async ({ subject, thread }, call) => findAllComments(account(call), placeOf(subject, thread), call.key),
+    retract: async ({ subject, thread }, { id }, call) => deleteComment(account(call), placeOf(subject, thread), id),
+    react: async (target, reaction, call) => react(account(call), target, reaction),
+    update: async ({ subject, thread, body }, comment, call) =>
+      updateComment(account(call), placeOf(subject, thread), comment, { body, key: call.key }),
+    standing: (query, { connection, signal }) => standingOf(clientOf(connection), query, signal),
     createIssue: async (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: async (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),

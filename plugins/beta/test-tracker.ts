@@ -2,6 +2,8 @@ import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
 import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
+import { PlacedNotes } from "./test-places.ts";
+
 type Row = Record<string, unknown> & { updated_at: string };
 interface Note extends Row {
   readonly of: string;
@@ -11,6 +13,12 @@ interface Note extends Row {
 export class BetaTracker extends FakeTracker {
   readonly items: (Row & { readonly of: string })[] = [];
   readonly notes: Note[] = [];
+  /** Notes elsewhere than on the issues and merge requests of octo/team/app. */
+  readonly placed = new PlacedNotes();
+  /** Whether the account may write internal notes; otherwise they are public, without an error. */
+  internal = true;
+  /** Access levels of members of any project, by id. */
+  readonly members: Record<string, number> = {};
   readonly labelEvents: (Row & { readonly of: string })[] = [];
   #ids = 300;
 
@@ -79,6 +87,9 @@ export class BetaTracker extends FakeTracker {
       /^\/api\/v4\/projects\/[^/]+\/(?:issues|merge_requests)\/(?:\d+\/notes\/(\d+)|(\d+))\/award_emoji(?:\/(\d+))?$/;
     const reacted = this.reacted(request, awards, "name", { username });
     if (reacted) return reacted;
+    const own = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/((?:issues|merge_requests)\/\d+)\/notes/.exec(path)?.[1];
+    const elsewhere = this.items.some(({ of }) => of === own) ? null : (this.#member(path) ?? this.placed.route(request));
+    if (elsewhere) return elsewhere;
     const edited = this.editComment(request, /\/notes\/(\d+)$/, this.notes);
     if (edited) return edited;
     const deleted = this.deleteComment(request, /\/notes\/(\d+)$/, this.notes);
@@ -91,15 +102,12 @@ export class BetaTracker extends FakeTracker {
     const [, kind = "", iid, list] = match;
     const notes = list === "notes";
     if (iid === undefined && method === "POST") return this.#make(body as Row, username);
-    if (iid === undefined)
-      return this.#list(
-        this.items.filter((item) => item.of.startsWith(`${kind}/`)),
-        query,
-      );
+    if (iid === undefined) return this.#all(kind, query);
     const item = this.items.find((one) => one.of === `${kind}/${iid}`);
     if (!item) return notFound;
     if (notes && method === "POST") {
       const made = this.note(item.of, String((body as Row).body), new Date().toISOString(), username);
+      if ((body as Row).internal === true && this.internal) Object.assign(made, { internal: true });
       Object.assign(item, { updated_at: made.updated_at, user_notes_count: Number(item.user_notes_count) + 1 });
       return { status: 201, body: made, wrote: true };
     }
@@ -116,6 +124,20 @@ export class BetaTracker extends FakeTracker {
       );
     if (method === "PUT") this.#change(item, body as Record<string, unknown>);
     return { status: 200, body: item, wrote: method === "PUT" };
+  }
+
+  #member(path: string): FakeResponse | null {
+    const id = /^\/api\/v4\/(?:projects|groups)\/[^/]+\/members\/all\/(\d+)$/.exec(path)?.[1];
+    if (id === undefined) return null;
+    const access_level = this.members[id];
+    return access_level === undefined ? notFound : { status: 200, body: { id: Number(id), access_level } };
+  }
+
+  #all(kind: string, query: URLSearchParams): FakeResponse {
+    return this.#list(
+      this.items.filter((item) => item.of.startsWith(`${kind}/`)),
+      query,
+    );
   }
 
   #make({ title, description, labels }: Record<string, unknown>, username: string): FakeResponse {

@@ -1,4 +1,5 @@
 import {
+  type CallContext,
   type HttpClient,
   issueParameters,
   type OwnEdits,
@@ -11,11 +12,12 @@ import {
 import { z } from "zod";
 import { addressOf, issueOf } from "./address.ts";
 import { changeKey } from "./change-key.ts";
-import { findComment, longest, postComment } from "./comments.ts";
-import { deleteComment, findAllComments } from "./duplicates.ts";
+import { deleteComment, findAllComments, findComment, longest, postComment } from "./comments.ts";
+import { placeOf } from "./place.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
+import { refusePublicPlace, requireConfidential } from "./visibility.ts";
 
 type ClientOf = (connection: Settings) => HttpClient;
 
@@ -39,15 +41,23 @@ const addComment = (clientOf: ClientOf) =>
     effect: "write",
     input: addCommentInput,
     output: postedComment,
-    run: (input, { connection, key, signal }) =>
-      postComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), input.body, key),
-    find: (input, { connection, key, signal }) =>
-      findComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), key),
-    findAll: (input, { connection, key, signal }) =>
-      findAllComments({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), key),
-    retract: (input, { id }, { connection, signal }) =>
-      deleteComment({ client: clientOf(connection), connection, signal }, addressOf(input.issue, input.project), id),
+    keeps_private: true,
+    run: async (input, call) => {
+      const place = placeFor(input);
+      if (call.private) refusePublicPlace(place);
+      return postComment(accountOf(clientOf, call), place, { body: input.body, key: call.key, private: call.private });
+    },
+    find: async (input, call) => findComment(accountOf(clientOf, call), placeFor(input), call.key),
+    findAll: async (input, call) => findAllComments(accountOf(clientOf, call), placeFor(input), call.key),
+    retract: async (input, { id }, call) => deleteComment(accountOf(clientOf, call), placeFor(input), id),
   });
+const accountOf = (clientOf: ClientOf, { connection, signal }: CallContext<Settings>) => ({
+  client: clientOf(connection),
+  connection,
+  signal,
+});
+const placeFor = ({ issue, project }: { issue: string | number; project?: string | undefined }) =>
+  placeOf({ issue: String(issue), project: project ?? "" });
 const addCommentInput = z.object({ issue, project, body });
 
 const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
@@ -59,8 +69,11 @@ const updateDescription = (clientOf: ClientOf, edits: OwnEdits) =>
     idempotent: true,
     input: descriptionInput,
     output: described,
-    run: async (input, { connection, signal }) => {
+    keeps_private: true,
+    run: async (input, call) => {
+      const { connection, signal } = call;
       const address = addressOf(input.issue, input.project);
+      if (call.private) await requireConfidential(accountOf(clientOf, call), input.issue, input.project);
       const body = { description: truncate(withoutQuickActions(sanitizeText(input.description)), longest) };
       const request = { route: `PUT ${route}`, path: { ...address }, body, schema: shapes.issue, signal };
       const { data } = await clientOf(connection).write(request);

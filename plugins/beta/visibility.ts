@@ -1,0 +1,39 @@
+import { PluginError, valueAt } from "@signalbox/sdk";
+import { addressOf } from "./address.ts";
+import type { Account } from "./comments.ts";
+import type { Place } from "./place.ts";
+import * as shapes from "./shapes.ts";
+
+/**
+ * Makes sure that a note which was asked to be internal is: an account below reporter, an older server, a snippet or a commit
+ * gets a public one without an error. On a confidential issue every note is as confidential as the issue. A public note is
+ * removed. Throws `unsupported` then.
+ */
+export async function requirePrivate(account: Account, place: Place, note: unknown, remove: () => Promise<void>): Promise<void> {
+  if (valueAt(note, "internal") === true || valueAt(note, "confidential") === true) return;
+  if (await isConfidential(account, place).catch(() => false)) return;
+  await remove();
+  throw new PluginError("unsupported", "GitLab did not take the note as an internal one, so it was removed");
+}
+
+/** Throws `unsupported` for a place that has no internal notes, before anything is written. */
+export function refusePublicPlace({ kind }: Place): void {
+  if (kind === "snippets" || kind === "commits") throw new PluginError("unsupported", `GitLab has no internal notes on ${kind}`);
+}
+
+/** Throws `unsupported` unless the issue itself is confidential, so that its description is. */
+export async function requireConfidential(account: Account, issue: string | number, project: string | undefined): Promise<void> {
+  const address = { ...addressOf(issue, project), thread: null };
+  if (!(await isConfidential(account, address)))
+    throw new PluginError("unsupported", "the description is public, and this run is about something private");
+}
+
+async function isConfidential({ client, signal }: Account, place: Place): Promise<boolean> {
+  if (place.kind === "issues") {
+    const request = { route: "GET /projects/{project}/issues/{iid}", path: { project: place.project, iid: place.iid }, signal };
+    return (await client.read({ ...request, schema: shapes.confidentiality })).data.confidential === true;
+  }
+  if (place.kind !== "epics") return false;
+  const request = { route: "GET /groups/{group}/epics/{iid}", path: { group: place.group, iid: place.iid }, signal };
+  return (await client.read({ ...request, schema: shapes.confidentiality })).data.confidential === true;
+}
