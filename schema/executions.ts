@@ -58,7 +58,7 @@ export const execution = z
   .meta({ id: "TaskExecution" });
 
 export const stepKinds = ["prompt", "model", "tool", "post"] as const;
-export const stepStates = ["started", "succeeded", "failed", "dry_run"] as const;
+export const stepStates = ["started", "succeeded", "failed", "dry_run", "proposed", "rejected", "expired"] as const;
 export const stepState = z.enum(stepStates).meta({ id: "StepState" });
 
 /** One step of a transcript: the prompt, a model call, a tool call, or the posted comment. */
@@ -81,7 +81,34 @@ export const step = z
   })
   .meta({ id: "ExecutionStep" });
 
-export const executionWithTranscript = execution
+export const proposalState = z
+  .enum(["proposed", "applied", "rejected", "expired", "failed"])
+  .describe("`proposed`: waits for a decision, or is approved (`decided_at` is set) and about to be written.")
+  .meta({ id: "ProposalState" });
+
+/** One write that waits, or waited, for approval. */
+export const proposal = z
+  .object({
+    id: z.uuid(),
+    seq: z.int().describe("Number of its step in the transcript. Approved proposals are written in this order."),
+    kind: z.enum(["tool", "comment"]).meta({ id: "ProposalKind" }),
+    tool: z.string().nullable().describe("Qualified name of the tool; null for the comment."),
+    target: z.string().nullable().describe("What would be written to, for example alpha:octo/repo#12; null if unknown."),
+    parameters: z.unknown().describe("Parameters of the tool, exactly as they would be sent; null for the comment."),
+    body: z.string().nullable().describe("Text of the comment, exactly as it would be posted, in Markdown; null for a tool."),
+    state: proposalState,
+    error: z.string().nullable().describe("Why it failed, was rejected or expired."),
+    url: z.string().nullable().describe("URL of what was written, if there is one."),
+    decided_by: z.string().nullable().describe("Name of the API key, or source:login of the person who commented at the issue."),
+    decided_at: timestamp.nullable(),
+    expires_at: timestamp.nullable().describe("When it can no longer be approved; null: never."),
+  })
+  .meta({ id: "Proposal" });
+
+export const executionWithProposals = execution
+  .extend({ proposals: z.array(proposal).describe("Writes that wait, or waited, for approval, in order.") })
+  .meta({ id: "TaskExecutionWithProposals" });
+export const executionWithTranscript = executionWithProposals
   .extend({ transcript: z.array(step) })
   .meta({ id: "TaskExecutionWithTranscript" });
 
@@ -117,8 +144,37 @@ export const cancel = operation({
   http: "POST /api/task-executions/:id/cancel",
   rpc: "TaskExecutionService.CancelTaskExecution",
   summary: "Cancel a task execution",
-  description: "Only a queued or running execution can be cancelled. It posts nothing after that.",
+  description:
+    "Only a queued, running or waiting execution can be cancelled. It posts nothing after that; what it proposed is rejected.",
   input: z.object({ id: z.uuid() }),
   output: execution,
+  problems: ["not_found", "conflict"],
+});
+export const approve = operation({
+  id: "task-executions.approve",
+  http: "POST /api/task-executions/:id/approve",
+  rpc: "TaskExecutionService.ApproveTaskExecution",
+  summary: "Approve what an execution proposes",
+  description:
+    "Writes the proposals of a waiting execution in their order, each once. The execution is queued for that; proposals that are not approved keep waiting. A proposal that has expired cannot be approved.",
+  input: z.object({
+    id: z.uuid(),
+    proposals: z.array(z.uuid()).min(1).max(1000).optional().describe("Ids of the proposals to approve. Default: all that wait."),
+  }),
+  output: executionWithProposals,
+  problems: ["not_found", "conflict"],
+});
+export const reject = operation({
+  id: "task-executions.reject",
+  http: "POST /api/task-executions/:id/reject",
+  rpc: "TaskExecutionService.RejectTaskExecution",
+  summary: "Reject what an execution proposes",
+  description:
+    "Rejects every proposal of a waiting execution that waits for a decision, and cancels the execution. The reason is kept in the transcript. What was approved before stays written.",
+  input: z.object({
+    id: z.uuid(),
+    reason: z.string().trim().max(2000).default("").describe("Why the proposals are rejected."),
+  }),
+  output: executionWithProposals,
   problems: ["not_found", "conflict"],
 });

@@ -4,6 +4,7 @@ import type { Connection } from "../plugins/connections.ts";
 import { toFunction } from "../tools/eligible.ts";
 import type { RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
+import type { Approval } from "./approval.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import { toolResults } from "./tool-results.ts";
 import { callTool } from "./tools-step.ts";
@@ -46,6 +47,8 @@ export interface Conversation {
   /** When the event that started it happened, milliseconds: results of tools say what was written later. */
   readonly since?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
+  /** Which of its writes wait for approval; absent outside of executions. */
+  readonly approval?: Approval;
   /** A transient failure of a tool ends the attempt, because it will be retried. Otherwise the model gets the error. */
   readonly resumable: boolean;
   /** Longest wait between two attempts of one request, milliseconds. */

@@ -1,8 +1,11 @@
 import type { PostedComment } from "@signalbox/sdk";
 import { reconcile } from "../platform/reconcile.ts";
 import { Failure, longestRetryMs } from "../platform/retry.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { type Approval, isApproved } from "./approval.ts";
 import type { Claimed } from "./queries.ts";
 import type { Run, RunDeps } from "./run.ts";
+import type { StepRow } from "./steps/queries.ts";
 import { runWrite } from "./write-step.ts";
 
 /** Timeout of one call of a source's `deliver` or `find`. */
@@ -33,7 +36,7 @@ const inputOf = ({ place }: Claimed, body: string): PostInput => ({
  * write it is stored as started before it is sent, and looked for before it is repeated.
  */
 export async function postAnswer(
-  { execution, transcript, signal, limits }: Run,
+  { execution, transcript, signal, limits, approval }: Run & { readonly approval: Approval },
   agentId: string | null,
   body: string,
   deps: RunDeps,
@@ -41,8 +44,9 @@ export async function postAnswer(
   const { project, issue } = execution;
   signal.throwIfAborted();
   if (project === null || issue === null) return nowhere;
-  const before = transcript.steps.find((step) => step.kind === "post" && step.state !== "failed");
-  if (before && before.state !== "started") return { url: (before.output as PostedComment | null)?.url ?? null, error: null };
+  const before = transcript.steps.find((step) => step.kind === "post" && (step.state !== "failed" || step.decided));
+  if (before && before.state !== "started" && !isApproved(before))
+    return { url: (before.output as PostedComment | null)?.url ?? null, error: before.error };
   const connection = await deps.connectionFor(execution.source, execution, agentId);
   if (!connection && !before) {
     // The source comes from a webhook mapping: there is no tracker behind it.
@@ -57,16 +61,35 @@ export async function postAnswer(
   if (!deps.trackerUpdates || !connection || connection.missing.length > 0) {
     const reason = `nothing was posted: ${execution.source} is not configured (missing ${connection?.missing.join(", ") ?? "plugin"})`;
     if (deps.trackerUpdates) deps.log.warn("answer not posted", { execution: execution.id, reason });
-    transcript.complete(step, deps.trackerUpdates ? { state: "failed", error: reason } : { state: "dry_run" });
+    const isDryRun = !deps.trackerUpdates && !before?.decided;
+    transcript.complete(step, isDryRun ? { state: "dry_run" } : { state: "failed", error: reason });
     return deps.trackerUpdates ? { url: null, error: reason } : nowhere;
   }
+  if (!before && approval.needs("comment")) {
+    transcript.complete(step, { state: "proposed", expires_ms: approval.ttlMs });
+    return nowhere;
+  }
+  return sendAnswer({ execution, transcript, signal, limits }, step, connection, deps);
+}
+
+/** Posts the answer of a step that is new, approved, or was started by an earlier attempt. */
+async function sendAnswer(
+  { execution, transcript, signal, limits }: Run,
+  step: StepRow,
+  connection: Connection,
+  deps: RunDeps,
+): Promise<Posted> {
+  const resumed = step.state === "started" && step.key !== null;
+  transcript.complete(step, { state: "started" });
+  const input = step.input as PostInput;
+  const subject = { project: execution.project ?? "", issue: execution.issue ?? "" };
   const key = `${execution.id}.${step.seq}`;
   step.key = key;
   const { source } = connection.source;
   const began = performance.now();
-  const post = { subject: { project, issue }, ...input };
+  const post = { subject, ...input };
   limits.lease.progress(longestRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
-  const write = { step, log: transcript, resumed: before !== undefined, patch: { agent_id: agentId } };
+  const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id } };
   const sent = runWrite(write, limits, (until) => {
     const call = () => ({ signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
     return reconcile<PostedComment>(

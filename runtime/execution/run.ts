@@ -3,13 +3,17 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
+import type { Policies } from "../policy/policies.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
+import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./approval.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
 import type { Lookup } from "./lookup.ts";
 import { nowhere, postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
 import { type Claimed, chooseAgent } from "./queries.ts";
+import type { Patch, StepRow } from "./steps/queries.ts";
 import type { Transcript } from "./steps/transcript.ts";
+import { writeApproved } from "./tools-step.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
 /** What a run needs. */
@@ -24,6 +28,9 @@ export interface RunDeps extends ConversationDeps {
   readonly connectionFor: (source: string, execution: Claimed, agentId: string | null) => Promise<Connection | null>;
   /** Whether an external agent of this id is connected and receives tasks. */
   readonly connected: (agentId: string) => boolean;
+  readonly policies: Pick<Policies, "of">;
+  /** How long a proposal can be approved, milliseconds; `null`: for ever. */
+  readonly approvalTtlMs: number | null;
   readonly log: Log;
 }
 
@@ -56,15 +63,20 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<RunOutcome>
     return { kind: "offered", to: offered_to };
   }
   const { execution, signal, limits } = run;
+  const approval = approvalOf(deps.policies.of(plan.agent_id, projectKeyOf(execution)), deps.approvalTtlMs);
   const conversation = {
+    approval,
     ...{ id: execution.id, plan, log: transcript, signal, limits, project: execution.project, resumable: true },
     private: execution.place?.private ?? false,
     since: timeOf(execution),
     connectionFor: (source: string) => deps.connectionFor(source, execution, plan.agent_id),
   };
+  for (const step of transcript.steps)
+    if (step.kind === "tool" && isApproved(step)) await writeApproved(conversation, step, deps);
   const answer = (await converse(conversation, deps)).trim();
-  const { url, error } = answer === "" ? nowhere : await postAnswer(run, plan.agent_id, answer, deps);
-  await transcript.flush({ ...transcript.totals(), state: "succeeded", result: answer, result_url: url, error });
+  const { url, error } = answer === "" ? nowhere : await postAnswer({ ...run, approval }, plan.agent_id, answer, deps);
+  const ending = endingOf(transcript.steps);
+  await transcript.flush({ ...transcript.totals(), ...ending, result: answer, result_url: url, error });
   return { kind: "done" };
 }
 
@@ -72,6 +84,17 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<RunOutcome>
 function timeOf({ origin }: Claimed): number | null {
   const time = Date.parse(origin?.occurred_at ?? origin?.received_at ?? "");
   return Number.isNaN(time) ? null : time;
+}
+
+/** The state in which an execution ends whose answer is known. Throws where something that was approved could not be written. */
+function endingOf(steps: readonly StepRow[]): Patch {
+  const open = steps.filter(isOpen);
+  if (open.length > 0) return { state: "waiting", waiting_for: waitingFor(open) };
+  const failed = steps.filter(({ decided, state }) => decided && state === "failed");
+  const [first] = failed;
+  if (!first) return { state: "succeeded" };
+  const count = failed.length === 1 ? "An approved proposal" : `${failed.length} approved proposals`;
+  throw new Failure(`${count} could not be written: ${first.name}: ${first.error}`, { retryable: false });
 }
 
 /** The model has not begun to answer, and the agent is connected. */

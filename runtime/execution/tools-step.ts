@@ -3,6 +3,7 @@ import { Failure } from "../platform/retry.ts";
 import { functionName } from "../tools/function-name.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
 import { hasUnknowableOutcome, longestToolRunMs, runTool } from "../tools/run-tool.ts";
+import { proposedResult } from "./approval.ts";
 import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { StepRow } from "./steps/queries.ts";
 import { runWrite, type WriteStep } from "./write-step.ts";
@@ -24,38 +25,71 @@ export async function callTool(
   const tool = eligible === undefined ? undefined : deps.tools.get(eligible);
   const name = eligible ?? call.name;
   const step = before ?? log.add({ kind: "tool", state: "started", name, agent_id: plan.agent_id, input: call.arguments });
-  const began = performance.now();
-  const close = async (state: StepRow["state"], result: { output?: unknown; error?: string }) => {
-    const duration_ms = Math.round(performance.now() - began);
-    log.complete(step, { state, output: result.output ?? null, error: result.error ?? null, duration_ms });
-    await log.flush();
-    conversation.limits?.unconfirmed.delete(step.id);
-    return step;
-  };
-  try {
+  return finishing(conversation, step, async () => {
     if (eligible === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
     if (!tool) throw toolError(`The tool ${eligible} no longer exists.`);
-    if (before && hasUnknowableOutcome(tool)) {
-      throw toolError(
-        "This call was interrupted, and its outcome is unknown. It was not repeated. Check whether it took effect before you call it again.",
-      );
-    }
+    if (before) refuseUnknowable(tool);
     if (conversation.private && tool.effect === "write" && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
     const input = readArguments(tool, call.arguments, conversation.project);
     step.input = input;
-    if (tool.effect === "write" && !deps.trackerUpdates) return await close("dry_run", { output: { dry_run: true } });
-    const connection = await settingsFor(conversation, tool);
-    const key = `${conversation.id}.${step.seq}`;
-    step.key = key;
-    const use = { connection, key, ...(conversation.private && { private: true }) };
-    const run = (signal: AbortSignal) => runTool(tool, input, { ...use, signal }, before !== undefined);
-    const output = await runLimited(conversation, tool, { step, log, resumed: before !== undefined }, run);
-    return await close("succeeded", { output });
-  } catch (error) {
-    conversation.signal.throwIfAborted();
-    if (!(error instanceof Failure) || (error.retryable && conversation.resumable)) throw error;
-    return await close("failed", { error: error.message });
-  }
+    if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
+    const { approval } = conversation;
+    if (!before && tool.effect === "write" && approval?.needs(tool.qualifiedName)) {
+      await settingsFor(conversation, tool);
+      return { state: "proposed", output: proposedResult, expires_ms: approval.ttlMs };
+    }
+    return { state: "succeeded", output: await send(conversation, tool, step, before !== undefined) };
+  });
+}
+
+/** Writes a proposal that was approved, with exactly the parameters that were proposed. */
+export function writeApproved(conversation: Conversation, step: StepRow, deps: ConversationDeps): Promise<StepRow> {
+  const resumed = step.state === "started";
+  return finishing(conversation, step, async () => {
+    const tool = step.name === null ? undefined : deps.tools.get(step.name);
+    if (!tool) throw toolError(`The tool ${step.name} no longer exists.`);
+    if (resumed) refuseUnknowable(tool);
+    if (!deps.trackerUpdates) throw toolError("Nothing was written: TRACKER_UPDATES_ENABLED is false.");
+    if (!resumed) conversation.log.complete(step, { state: "started", output: null });
+    return { state: "succeeded", output: await send(conversation, tool, step, resumed) };
+  });
+}
+
+/** Runs the work of a step and stores how it ended. A transient failure is thrown, where another attempt can follow. */
+async function finishing(
+  conversation: Conversation,
+  step: StepRow,
+  work: () => Promise<Pick<StepRow, "state"> & Partial<StepRow>>,
+): Promise<StepRow> {
+  const { log, limits, signal, resumable } = conversation;
+  const began = performance.now();
+  const ended = await work().catch((error): Pick<StepRow, "state"> & Partial<StepRow> => {
+    signal.throwIfAborted();
+    if (!(error instanceof Failure) || (error.retryable && resumable)) throw error;
+    return { state: "failed", error: error.message };
+  });
+  log.complete(step, { output: null, error: null, ...ended, duration_ms: Math.round(performance.now() - began) });
+  await log.flush();
+  limits?.unconfirmed.delete(step.id);
+  return step;
+}
+
+/** Refuses to repeat an interrupted call of which nobody can tell whether it took effect. */
+function refuseUnknowable(tool: RegisteredTool): void {
+  if (!hasUnknowableOutcome(tool)) return;
+  throw toolError(
+    "This call was interrupted, and its outcome is unknown. It was not repeated. Check whether it took effect before you call it again.",
+  );
+}
+
+/** Calls the tool with the input of its step. */
+async function send(conversation: Conversation, tool: RegisteredTool, step: StepRow, resumed: boolean): Promise<unknown> {
+  const connection = await settingsFor(conversation, tool);
+  const key = `${conversation.id}.${step.seq}`;
+  step.key = key;
+  const use = { connection, key, ...(conversation.private && { private: true }) };
+  const run = (signal: AbortSignal) => runTool(tool, step.input as Parameters, { ...use, signal }, resumed);
+  return runLimited(conversation, tool, { step, log: conversation.log, resumed }, run);
 }
 
 /** Runs a read as it is, and a write of an execution under its fence. */

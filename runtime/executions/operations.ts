@@ -3,9 +3,12 @@ import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import { restart } from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
 import { findTask } from "../tasks/queries.ts";
+import { decide } from "./proposals/decide.ts";
+import { type Decision, listProposals } from "./proposals/queries.ts";
 import {
   cancelExecution,
   findExecution,
@@ -17,6 +20,13 @@ import {
 } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no task execution ${id}.`);
+
+async function decideOn(sql: Sql, bus: Bus, id: string, decision: Decision) {
+  if (!(await decide(sql, bus, id, decision))) throw absent(id);
+  const execution = await findExecution(sql, id);
+  if (!execution) throw absent(id);
+  return { ...execution, proposals: await listProposals(sql, id) };
+}
 
 const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
 
@@ -33,8 +43,15 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
     handle(executions.get, async ({ id }, { sql }) => {
       const execution = await findExecution(sql, id);
       if (!execution) throw absent(id);
-      return { ...execution, transcript: await listSteps(sql, id) };
+      const [proposals, transcript] = await Promise.all([listProposals(sql, id), listSteps(sql, id)]);
+      return { ...execution, proposals, transcript };
     }),
+    handle(executions.approve, ({ id, proposals = null }, { sql, actor }) =>
+      decideOn(sql, bus, id, { verdict: "approve", by: actor.name, proposals, reason: "" }),
+    ),
+    handle(executions.reject, ({ id, reason }, { sql, actor }) =>
+      decideOn(sql, bus, id, { verdict: "reject", by: actor.name, proposals: null, reason }),
+    ),
     handle(executions.cancel, async ({ id }, { sql }) => {
       const cancelled = await cancelExecution(sql, id);
       if (cancelled) {
@@ -45,7 +62,7 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
       }
       const execution = await findExecution(sql, id);
       if (!execution) throw absent(id);
-      throw problem("conflict", `The execution is ${execution.state}; only a queued or running one can be cancelled.`);
+      throw problem("conflict", `The execution is ${execution.state}; only a queued, running or waiting one can be cancelled.`);
     }),
     handle(restart, async ({ id }, { sql }) => {
       const execution = isUuid(id) ? await findExecution(sql, id) : undefined;

@@ -46,11 +46,11 @@ export const listSteps = (sql: Queryable, executionId: string): Promise<Step[]> 
     select seq, kind, state, name, input, output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at
     from execution_steps where execution_id = ${executionId} order by seq`;
 
-/** `undefined` where it is neither queued nor running. */
+/** `undefined` where it is neither queued, running nor waiting. */
 export async function cancelExecution(sql: Queryable, id: string): Promise<Execution | undefined> {
   const [execution] = await sql<Execution[]>`
-    update task_executions set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null
-    where id = ${id} and state in ('queued', 'running') returning ${columns(sql)}`;
+    update task_executions set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null, waiting_for = null
+    where id = ${id} and state in ('queued', 'running', 'waiting') returning ${columns(sql)}`;
   return execution;
 }
 

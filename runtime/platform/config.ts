@@ -197,6 +197,9 @@ export const variables = {
     .describe(
       "How an issue shows that an agent works: `off`, `reaction`, or `comment`, one comment that is edited. If unset, projects and agents choose. Default: `reaction`.",
     ),
+  APPROVAL_TTL_DAYS: amount(7).describe(
+    "Days within which a proposal can be approved; parts of a day are possible. 0: for ever.",
+  ),
   EXECUTION_RETRY_LIMIT: whole(2, 0, 100).describe("Maximum number of retries of an execution after a temporary error."),
   EXECUTION_RETRY_DELAY_SECONDS: whole(5, 0, 86_400).describe(
     "Seconds before the first retry of an execution. The delay doubles with each retry.",

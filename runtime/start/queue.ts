@@ -1,6 +1,7 @@
 import { createLookup } from "../execution/lookup.ts";
 import { startQueue as start } from "../execution/queue.ts";
 import { startWriteChecks } from "../execution/write-checks.ts";
+import { startExpiry } from "../executions/proposals/expiry.ts";
 import { watchConnected } from "../gateway/connected.ts";
 import type { ConversationDeps } from "./agents.ts";
 import { type Core, concurrencyOf } from "./core.ts";
@@ -19,7 +20,7 @@ export const retriesOf = ({ config }: Core) => ({
 
 /** The queue of executions. `null` on a replica with the role `api`. */
 export async function startQueue(core: Core, { connections }: Plugins, conversation: ConversationDeps) {
-  const { config, log, database, sql, bus, alarm, warn, closing } = core;
+  const { config, log, database, sql, bus, policies, alarm, warn, closing } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
   const connected = await watchConnected(sql, bus, log);
   closing.add(() => connected.close());
@@ -32,6 +33,8 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     log,
     bus,
     alarm,
+    policies,
+    approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
     connectionFor,
     leaseSeconds,
     concurrency: config.WORKER_CONCURRENCY,
@@ -40,7 +43,8 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     onlyProcess: database.kind === "embedded",
   });
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
-  closing.add(() => Promise.all([queue.stop(drainMs), checks.stop()]), drainMs + releaseMs);
+  const expiry = startExpiry(sql, log);
+  closing.add(() => Promise.all([queue.stop(drainMs), checks.stop(), expiry.stop()]), drainMs + releaseMs);
   return queue;
 }
 export type Queue = Awaited<ReturnType<typeof startQueue>>;

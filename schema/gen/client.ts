@@ -102,6 +102,12 @@ export type PollSource = { id: number; source: string; project_id: string; inter
 
 export type Project = { id: number; name: string; description?: (string | null) | undefined; source: SourceId; source_project_id: string; policy: { trigger_allowed_bots?: (string)[] | undefined; trigger_min_standing?: "owner" | "member" | "collaborator" | "contributor" | "none" | undefined; write_min_standing?: "owner" | "member" | "collaborator" | "contributor" | "none" | undefined; loop_max_hops?: number | undefined; run_tokens?: number | undefined; run_seconds?: number | undefined; run_writes?: number | undefined; issue_runs_per_hour?: number | undefined; issue_tokens_per_day?: number | undefined; author_runs_per_hour?: number | undefined; day_tokens?: number | undefined; day_usd?: number | undefined; month_usd?: number | undefined; on_close?: "cancel" | "finish" | undefined; targets?: "issue" | "project" | "any" | undefined; reads?: "project" | "any" | undefined; allow?: ("mentions" | "images" | "closing" | "commands")[] | undefined; staged?: boolean | undefined; approve?: (string)[] | undefined; presence?: "off" | "reaction" | "comment" | undefined }; created_at: string; updated_at: string };
 
+export type Proposal = { id: string; seq: number; kind: ProposalKind; tool: (string | null); target: (string | null); parameters?: unknown | undefined; body: (string | null); state: ProposalState; error: (string | null); url: (string | null); decided_by: (string | null); decided_at: (string | null); expires_at: (string | null) };
+
+export type ProposalKind = "tool" | "comment";
+
+export type ProposalState = "proposed" | "applied" | "rejected" | "expired" | "failed";
+
 export type ReceiptStatus = "accepted" | "discarded" | "duplicate";
 
 export type RefusedPlugin = { name: string; code: string; reason: string };
@@ -120,7 +126,7 @@ export type Standing = "owner" | "member" | "collaborator" | "contributor" | "no
 
 export type StepKind = "prompt" | "model" | "tool" | "post";
 
-export type StepState = "started" | "succeeded" | "failed" | "dry_run";
+export type StepState = "started" | "succeeded" | "failed" | "dry_run" | "proposed" | "rejected" | "expired";
 
 export type Storage = { bytes: number; tables: (StorageTable)[]; retention: (RetentionRule)[] };
 
@@ -134,13 +140,15 @@ export type TaskExecution = { id: string; task_id: string; event_id: (string | n
 
 export type TaskExecutionState = "queued" | "held" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
 
-export type TaskExecutionWithTranscript = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); transcript: (ExecutionStep)[] };
+export type TaskExecutionWithProposals = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[] };
+
+export type TaskExecutionWithTranscript = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[]; transcript: (ExecutionStep)[] };
 
 export type Tokens = { prompt: number; completion: number; total: number };
 
 export type Tool = { qualified_name: string; name: string; provider: string; description: string; category: (string | null); parameters: { [name: string]: ToolParameter }; origin: "builtin" | "plugin" | "mcp" | "database"; endpoint: (string | null); agent_id: (string | null); stored: boolean; created_at: (string | null); updated_at: (string | null) };
 
-export type ToolExecution = { id: string; execution_id: (string | null); agent_id: (string | null); tool: string; parameters?: unknown | undefined; result?: unknown | undefined; status: "started" | "succeeded" | "failed" | "dry_run"; error: (string | null); prompt_tokens: number; completion_tokens: number; duration_ms: number; created_at: string };
+export type ToolExecution = { id: string; execution_id: (string | null); agent_id: (string | null); tool: string; parameters?: unknown | undefined; result?: unknown | undefined; status: "started" | "succeeded" | "failed" | "dry_run" | "proposed" | "rejected" | "expired"; error: (string | null); prompt_tokens: number; completion_tokens: number; duration_ms: number; created_at: string };
 
 export type ToolParameter = { type: "string" | "integer" | "number" | "boolean" | "array" | "object" | "any"; required?: boolean | undefined; description?: string | undefined };
 
@@ -254,9 +262,11 @@ export interface Operations {
   "sources.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (SourceEventMapping)[] };
   "sources.seed": { input: {  }; output: Seeded };
   "storage.get": { input: {  }; output: Storage };
+  "task-executions.approve": { input: { id: string } & { proposals?: (string)[] | undefined }; output: TaskExecutionWithProposals };
   "task-executions.cancel": { input: { id: string }; output: TaskExecution };
   "task-executions.get": { input: { id: string }; output: TaskExecutionWithTranscript };
   "task-executions.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; fields?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; output: (TaskExecution)[] };
+  "task-executions.reject": { input: { id: string } & { reason?: string | undefined }; output: TaskExecutionWithProposals };
   "tasks.create": { input: { id: string; name: string; description: string; actor_id: string; actor_fallback?: (string | null) | undefined; required_capabilities?: (string)[] | undefined }; output: Task };
   "tasks.delete": { input: { id: string }; output: null };
   "tasks.get": { input: { id: string }; output: Task };
@@ -371,9 +381,11 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "sources.list": "GET /api/tasks/sources",
   "sources.seed": "POST /api/tasks/sources/seed",
   "storage.get": "GET /api/storage",
+  "task-executions.approve": "POST /api/task-executions/{id}/approve",
   "task-executions.cancel": "POST /api/task-executions/{id}/cancel",
   "task-executions.get": "GET /api/task-executions/{id}",
   "task-executions.list": "GET /api/task-executions",
+  "task-executions.reject": "POST /api/task-executions/{id}/reject",
   "tasks.create": "POST /api/tasks",
   "tasks.delete": "DELETE /api/tasks/{id}",
   "tasks.get": "GET /api/tasks/{id}",

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from c6777c4d9c2f4123
+-- Made from 3923dae46bef9d95
 
 create extension if not exists vector;
 
@@ -41,6 +41,17 @@ begin
         new.agent_id, case when new.failures > old.failures then new.error end, now())
     on conflict do nothing;
   end if;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION reject_proposals()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update execution_steps set state = 'rejected', decided_at = now(), error = 'The execution was cancelled.'
+  where execution_id = new.id and state = 'proposed' and decided_at is null;
   return null;
 end $function$
 ;
@@ -223,11 +234,15 @@ create table execution_steps (
   created_at timestamp(3) with time zone default now() not null,
   chat_id uuid,
   in_flight_until timestamp with time zone,
+  expires_at timestamp(3) with time zone,
+  decided_by text,
+  decided_at timestamp(3) with time zone,
   constraint execution_steps_pkey PRIMARY KEY (id),
   constraint execution_steps_execution_id_seq_key UNIQUE (execution_id, seq)
 ) with (fillfactor=85);
 CREATE INDEX execution_steps_agent ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind <> 'prompt'::text);
 CREATE UNIQUE INDEX execution_steps_chat ON execution_steps USING btree (chat_id, seq) WHERE (chat_id IS NOT NULL);
+CREATE INDEX execution_steps_proposed ON execution_steps USING btree (expires_at) WHERE ((state = 'proposed'::text) AND (decided_at IS NULL));
 CREATE INDEX execution_steps_tools ON execution_steps USING btree (id) WHERE (kind = 'tool'::text);
 CREATE INDEX execution_steps_tools_agent ON execution_steps USING btree (agent_id, id) WHERE (kind = 'tool'::text);
 CREATE INDEX execution_steps_tools_state ON execution_steps USING btree (state, id) WHERE ((kind = 'tool'::text) AND (state <> 'succeeded'::text));
@@ -757,4 +772,5 @@ alter table task_executions add constraint task_executions_project_id_fkey FOREI
 alter table write_checks add constraint write_checks_step_id_fkey FOREIGN KEY (step_id) REFERENCES execution_steps(id) ON DELETE CASCADE;
 
 CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text])))) EXECUTE FUNCTION keep_execution_history();
+CREATE TRIGGER reject_proposals AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'cancelled'::text) AND (old.state = 'waiting'::text))) EXECUTE FUNCTION reject_proposals();
 CREATE TRIGGER webhook_events_skip_known_change BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.change_key IS NOT NULL)) EXECUTE FUNCTION skip_known_change();

@@ -4,7 +4,7 @@ export interface StepRow {
   readonly id: string;
   readonly seq: number;
   readonly kind: "prompt" | "model" | "tool" | "post";
-  state: "started" | "succeeded" | "failed" | "dry_run";
+  state: "started" | "succeeded" | "failed" | "dry_run" | "proposed" | "rejected" | "expired";
   name: string | null;
   /** Identifies a write at the tracker over all its attempts. */
   key: string | null;
@@ -21,17 +21,23 @@ export interface StepRow {
    * nothing was sent, or all of it was answered.
    */
   in_flight_ms: number | null;
+  /** Whether somebody decided on it, or its time to be decided on is over: see `0054_approval.sql`. */
+  readonly decided?: boolean;
+  /** Of a step that becomes `proposed`: how long it can be approved; `null`: for ever. */
+  expires_ms?: number | null;
   /** Set to have the completed write looked for again after so many milliseconds: it may have been made twice. */
   check_ms?: number;
 }
 
 /** Members of an execution to change; absent ones keep their value. */
 export interface Patch {
-  readonly state?: "queued" | "succeeded" | "failed";
+  readonly state?: "queued" | "waiting" | "succeeded" | "failed";
   readonly agent_id?: string | null;
   readonly result?: string | null;
   readonly result_url?: string | null;
   readonly error?: string | null;
+  /** With the state `waiting`: what it waits for, in words. */
+  readonly waiting_for?: string;
   readonly failures?: number;
   /** With the state `queued`: milliseconds until the next attempt. */
   readonly delay_ms?: number;
@@ -58,14 +64,22 @@ export interface Change {
 }
 
 const stepTypes =
-  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8";
+  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8";
 const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8";
+  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8";
 
 /** What usage reports sum. */
 const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_calls, e.failed_tool_calls),
   model = coalesce(g.model, e.model), cost_usd = coalesce(g.cost_usd, e.cost_usd),
   unpriced_tokens = coalesce(g.unpriced_tokens, e.unpriced_tokens)`;
+
+const patchRow = ({ id, lease, patch }: Change) => ({
+  ...patch,
+  id,
+  lease,
+  has_agent: "agent_id" in patch,
+  has_error: "error" in patch,
+});
 
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
@@ -75,13 +89,7 @@ const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_
 export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "completed") =>
     JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...step, execution_id: one.id }))));
-  const patches = changes.map(({ id, lease, patch }) => ({
-    ...patch,
-    id,
-    lease,
-    has_agent: "agent_id" in patch,
-    has_error: "error" in patch,
-  }));
+  const patches = changes.map(patchRow);
   // The ids also go in as an array: the planner estimates a JSON set as so large that it reads the whole table. The rows are
   // locked before their state is checked; otherwise it reads the index of running executions, which is full of dead rows.
   const ids = changes.map(({ id }) => id);
@@ -91,15 +99,16 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       select e.id from (select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
       join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
     ), added as (
-      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, in_flight_until)
+      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, in_flight_until, expires_at)
       select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms,
-        now() + make_interval(secs => s.in_flight_ms / 1000)
+        now() + make_interval(secs => s.in_flight_ms / 1000), now() + make_interval(secs => s.expires_ms / 1000)
       from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
       where s.execution_id in (select id from held)
     ), completed as (
       update execution_steps t
       set state = s.state, key = s.key, input = s.input, output = s.output, error = s.error, duration_ms = s.duration_ms,
-        in_flight_until = now() + make_interval(secs => s.in_flight_ms / 1000)
+        in_flight_until = now() + make_interval(secs => s.in_flight_ms / 1000),
+        expires_at = coalesce(t.expires_at, now() + make_interval(secs => s.expires_ms / 1000))
       from json_to_recordset(${flat("completed")}::text::json) as s (${sql.unsafe(stepTypes)})
       where t.id = s.id and s.execution_id in (select id from held)
       returning t.id, s.check_ms
@@ -112,14 +121,13 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
         agent_id = case when g.has_agent then g.agent_id else e.agent_id end,
         result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url),
         error = case when g.has_error then g.error else e.error end,
-        failures = coalesce(g.failures, e.failures),
+        waiting_for = case when g.state is null then e.waiting_for else g.waiting_for end, failures = coalesce(g.failures, e.failures),
         run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
         prompt_tokens = coalesce(g.prompt_tokens, e.prompt_tokens), completion_tokens = coalesce(g.completion_tokens, e.completion_tokens),
         tool_calls = coalesce(g.tool_calls, e.tool_calls), ${sums(sql)},
         finished_at = case when g.state in ('succeeded', 'failed') then now() else e.finished_at end,
         offered_to = g.offered_to, offered_until = now() + make_interval(secs => g.offered_seconds),
-        stream_id = case when g.state is null then e.stream_id end,
-        lease = case when g.state is null then e.lease end,
+        stream_id = case when g.state is null then e.stream_id end, lease = case when g.state is null then e.lease end,
         lease_expires_at = case when g.state is null then e.lease_expires_at end
       from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from held)
         and (num_nonnulls(g.state, g.result, g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
@@ -133,6 +141,7 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
 export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[]> =>
   sql<StepRow[]>`
     select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms,
+      decided_at is not null as decided,
       case when in_flight_until is not null then greatest(0, extract(epoch from in_flight_until - now()) * 1000) end::float8 as in_flight_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
 

@@ -35,6 +35,17 @@ async function running(world: World) {
   return { params: { id: execution?.id ?? "" } };
 }
 
+let hasStagedProject = false;
+/** An execution whose writes wait for approval. */
+const waiting: Arrange = async (world) => {
+  const project = { name: "Staged", source: "alpha", source_project_id: "octo/staged", policy: { staged: true } };
+  if (!hasStagedProject) await world.make("projects.create", { body: project });
+  hasStagedProject = true;
+  const { body } = await world.main.webhook(issueOpened({ repo: "octo/staged", number: ++issues, sender: "mona" }));
+  const [execution] = await waitForExecutions(world.main, { event_id: body.event_id, state: "waiting" });
+  return { params: { id: execution?.id ?? "" }, body: {} };
+};
+
 const eventId: Arrange = async (world) => ({ params: { id: (await accepted(world)).event_id } });
 
 export const events: Cases = {
@@ -73,6 +84,8 @@ export const events: Cases = {
     },
   },
   "task-executions.cancel": { valid: running },
+  "task-executions.approve": { valid: waiting },
+  "task-executions.reject": { valid: waiting },
   "queues.pending": { valid: () => ({ params: { queue: "postgres" } }), 503: brokenRedis({ queue: "redis" }) },
   "queues.take": { valid: () => ({ params: { queue: "postgres" }, body: {} }), 503: brokenRedis({ queue: "redis" }, {}) },
   "queues.ack": {

@@ -1,0 +1,44 @@
+import type { EffectivePolicy } from "@signalbox/schema/policy";
+import type { Claimed } from "./queries.ts";
+import type { StepRow } from "./steps/queries.ts";
+
+/** Which writes of an execution wait for approval. */
+export interface Approval {
+  /** `write`: the qualified name of a tool, or `comment` for the answer. */
+  needs(write: string): boolean;
+  /** How long a proposal can be approved, milliseconds; `null`: for ever. */
+  readonly ttlMs: number | null;
+}
+
+export const approvalOf = ({ staged, approve }: Pick<EffectivePolicy, "staged" | "approve">, ttlMs: number | null): Approval => ({
+  needs: (write) => staged.value || approve.value.some((pattern) => covers(pattern, write)),
+  ttlMs,
+});
+
+function covers(pattern: string, write: string): boolean {
+  const name = pattern.toLowerCase();
+  return (
+    name === "*" || name === write.toLowerCase() || (name.endsWith(".*") && write.toLowerCase().startsWith(name.slice(0, -1)))
+  );
+}
+
+/** The key of an execution's project in the policies: its id here, else by what its platform calls it. */
+export const projectKeyOf = ({ project_id, source, project }: Pick<Claimed, "project_id" | "source" | "project">) =>
+  project_id ?? (project === null ? null : { source, project });
+
+/** What the model gets in place of the result of a write that waits for approval. */
+export const proposedResult = {
+  proposed: true,
+  note: "Not done yet: a person has to approve it first. Do not call it again. If you mention it, say that it is proposed, not done.",
+};
+
+/** A proposal without a decision. */
+export const isOpen = ({ state, decided }: StepRow): boolean => state === "proposed" && !decided;
+/** Approved and not yet written, or not known to be. */
+export const isApproved = ({ state, decided }: StepRow): boolean =>
+  decided === true && (state === "proposed" || state === "started");
+
+export function waitingFor(open: readonly StepRow[]): string {
+  const names = open.map(({ kind, name }) => (kind === "post" ? "the comment" : name));
+  return `approval of ${open.length === 1 ? "one proposal" : `${open.length} proposals`}: ${names.join(", ")}`.slice(0, 500);
+}

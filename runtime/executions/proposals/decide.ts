@@ -1,0 +1,65 @@
+import { problem } from "@signalbox/schema/problem";
+import { recordDecision } from "../../audit/record-decision.ts";
+import type { Bus } from "../../platform/bus.ts";
+import type { Queryable, Sql } from "../../platform/database/client.ts";
+import { approveLocked, type Decision, endLocked, type Found, lockOpen, waitingOn } from "./queries.ts";
+
+/** Approves or rejects what an execution proposes. Answers `false` where there is no such execution. */
+export async function decide(sql: Sql, bus: Bus, executionId: string, decision: Decision): Promise<boolean> {
+  const found = await sql.begin((tx) => decideLocked(tx, executionId, decision));
+  if (found) await bus.publish("queue");
+  return found;
+}
+
+async function decideLocked(tx: Queryable, executionId: string, decision: Decision): Promise<boolean> {
+  const found = await lockOpen(tx, executionId);
+  if (!found) return false;
+  if (found.state !== "waiting")
+    throw problem("conflict", `The execution is ${found.state}; only one that waits for approval can be decided on.`);
+  if (decision.verdict === "approve") {
+    await approveLocked(tx, executionId, approvable(found, decision), decision.by);
+  } else {
+    const why = decision.reason === "" ? "" : `: ${decision.reason}`;
+    await endLocked(tx, executionId, { state: "rejected", by: decision.by, error: `Rejected by ${decision.by}${why}` });
+  }
+  return true;
+}
+
+/** The ids to approve. Throws unless all of them wait for a decision. */
+function approvable({ open }: Found, { proposals }: Decision): string[] {
+  const alive = open.filter(({ expired }) => !expired).map(({ id }) => id);
+  const expired = open.filter((one) => one.expired).map(({ id }) => id);
+  const wanted = proposals ?? alive;
+  const late = (proposals ?? expired).filter((id) => expired.includes(id));
+  if (late.length > 0 && (proposals || alive.length === 0))
+    throw problem("conflict", `It is too late to approve the proposals ${late.join(", ")}: they have expired.`);
+  const unknown = wanted.filter((id) => !alive.includes(id));
+  if (unknown.length > 0)
+    throw problem("conflict", `The execution has no open proposal ${unknown.join(", ")}; ${alive.length} of its proposals wait.`);
+  return [...new Set(wanted)];
+}
+
+/** Somebody's decision at an issue, by a comment. */
+export interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reason"> {
+  /** `alpha:octo/app#12`. */
+  readonly subject: string;
+}
+
+/** Decides on everything that waits for approval on an issue. Returns the ids of the executions. */
+export async function decideAtIssue(sql: Sql, bus: Bus, { subject, ...decision }: DecisionAtIssue): Promise<string[]> {
+  const decided: string[] = [];
+  for (const { id } of await waitingOn(sql, subject)) {
+    const done = await sql.begin(async (tx) => {
+      const found = await lockOpen(tx, id);
+      // Somebody else decided meanwhile, or nothing can be approved any more.
+      if (found?.state !== "waiting" || found.open.every(({ expired }) => expired)) return false;
+      await decideLocked(tx, id, { ...decision, proposals: null });
+      const { verdict, by, reason } = decision;
+      await recordDecision(tx, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason, subject });
+      return true;
+    });
+    if (done) decided.push(id);
+  }
+  if (decided.length > 0) await bus.publish("queue");
+  return decided;
+}
