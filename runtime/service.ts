@@ -11,6 +11,7 @@ import { conversationOf, openMemory, openTools } from "./start/agents.ts";
 import { startBackground } from "./start/background.ts";
 import { type Closing, createClosing } from "./start/closing.ts";
 import { openCore } from "./start/core.ts";
+import { openMetrics } from "./start/metrics.ts";
 import { openNetwork } from "./start/network.ts";
 import { bindOperations, neededParts } from "./start/operations.ts";
 import { openPlugins } from "./start/plugins.ts";
@@ -90,6 +91,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
     pluginRoutes: plugins.host.routes,
     authenticate: createAuthenticate(keyring, sessions),
     sessions,
+    metrics: openMetrics(core, plugins, queue),
     ready: async () => (await partsDown(needed)).length === 0,
   });
   closing.add(() => server.close());

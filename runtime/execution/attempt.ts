@@ -1,6 +1,9 @@
 import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
 import { Failure } from "../platform/retry.ts";
+import { attemptSeconds, attempts, leasesLost } from "../platform/telemetry/metrics.ts";
+import { genAi, own } from "../platform/telemetry/names.ts";
+import { inTrace } from "../platform/telemetry/tracing.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
 import type { Claimed } from "./queries.ts";
 import { type RunDeps, runExecution } from "./run.ts";
@@ -45,8 +48,22 @@ export interface AttemptBounds {
 const betweenStepsMs = 60_000;
 
 /** One attempt at an execution, with its outcome recorded. Never rejects. */
-export async function attemptExecution(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
-  const log = deps.log.with({ execution: execution.id, task: execution.task_id });
+export function attemptExecution(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
+  const event = { id: execution.event_id ?? execution.id, traceparent: execution.place?.traceparent ?? null };
+  const attributes = {
+    [genAi.operation]: "invoke_agent",
+    [own.event]: event.id,
+    [own.execution]: execution.id,
+    [own.task]: execution.task_id,
+    [own.attempt]: execution.attempts,
+    ...(execution.agent_id !== null && { [genAi.agent]: execution.agent_id }),
+  };
+  const done = attemptSeconds.startTimer();
+  return inTrace(event, "invoke_agent", attributes, () => attempt(execution, bounds, deps)).finally(done);
+}
+
+async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptDeps): Promise<AttemptOutcome> {
+  const log = deps.log.with({ execution_id: execution.id, task_id: execution.task_id, event_id: execution.event_id });
   const { lease, stopping } = bounds;
   const limits: AttemptLimits = { ...bounds, unconfirmed: new Set() };
   const signal = AbortSignal.any([lease.signal, stopping]);
@@ -64,9 +81,12 @@ export async function attemptExecution(execution: Claimed, bounds: AttemptBounds
     const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else log.info("execution succeeded", { attempts: execution.attempts });
+    attempts.inc({ outcome: outcome.kind === "offered" ? "offered" : "succeeded" });
     return { kind: "recorded" };
   } catch (error) {
     if (error instanceof LeaseLost || signal.aborted) {
+      attempts.inc({ outcome: "interrupted" });
+      if (lease.signal.aborted) leasesLost.inc();
       log.warn("execution interrupted", { reason: String(signal.reason ?? error) });
       return interrupted();
     }
@@ -113,6 +133,7 @@ async function recordFailure(
   if (last?.state === "started") transcript?.complete(last, { error: message });
   const agent_id = transcript?.steps[0]?.agent_id ?? null;
   await transcript?.flush({ ...transcript.totals(), ...patch, agent_id, error: message, failures: execution.failures + 1 });
+  attempts.inc({ outcome: retry ? "retried" : "failed" });
   const context = { execution_id: execution.id, task_id: execution.task_id, error: message };
   if (retry) deps.log.warn("execution failed; it will be retried", { ...context, after_ms: patch.delay_ms });
   else deps.alarm("execution failed", context);

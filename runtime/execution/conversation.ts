@@ -1,4 +1,5 @@
 import type { ChatAnswer, ChatRequest, Llm, Message, ToolCall } from "../llm/client.ts";
+import { measuredChat } from "../llm/measured.ts";
 import { Failure, longestRetryMs, retry } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { toFunction } from "../tools/eligible.ts";
@@ -109,7 +110,7 @@ async function ask(conversation: Conversation, tools: readonly RegisteredTool[],
   };
   const began = performance.now();
   conversation.limits?.lease.progress(longestRetryMs(llm.timeoutMs));
-  const answer: ChatAnswer = await retry(() => llm.chat(request, signal, conversation.onDelta), signal, {
+  const answer: ChatAnswer = await retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, {
     longestWaitMs: conversation.longestRetryWaitMs,
   });
   const step = log.add({

@@ -2,6 +2,8 @@ import type { Recall } from "../memory/recall.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
+import { posts } from "../platform/telemetry/metrics.ts";
+import { inSpan } from "../platform/telemetry/tracing.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
@@ -74,7 +76,9 @@ export async function runExecution(run: Run, deps: RunDeps): Promise<RunOutcome>
   for (const step of transcript.steps)
     if (step.kind === "tool" && isApproved(step)) await writeApproved(conversation, step, deps);
   const answer = (await converse(conversation, deps)).trim();
-  const { url, error } = answer === "" ? nowhere : await postAnswer({ ...run, approval }, plan.agent_id, answer, deps);
+  const post = () => postAnswer({ ...run, approval }, plan.agent_id, answer, deps);
+  const { url, error } = answer === "" ? nowhere : await inSpan("post", {}, post);
+  if (url !== null || error !== null) posts.inc({ source: execution.source, state: error === null ? "succeeded" : "failed" });
   const ending = endingOf(transcript.steps);
   await transcript.flush({ ...transcript.totals(), ...ending, result: answer, result_url: url, error });
   return { kind: "done" };
@@ -121,7 +125,8 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     });
   }
   const { id: execution_id, project_id } = execution;
-  const memories = await deps.recall(execution.content, { execution_id, agent_id: agent?.id ?? null, project_id });
+  const viewer = { execution_id, agent_id: agent?.id ?? null, project_id };
+  const memories = await inSpan("memory.search", {}, () => deps.recall(execution.content, viewer));
   const plan: Plan = {
     agent_id: agent?.id ?? null,
     model: agent?.model ?? deps.defaultModel,

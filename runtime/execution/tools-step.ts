@@ -1,5 +1,8 @@
 import type { ToolCall } from "../llm/client.ts";
 import { Failure } from "../platform/retry.ts";
+import { bounded, toolCalls } from "../platform/telemetry/metrics.ts";
+import { genAi } from "../platform/telemetry/names.ts";
+import { inSpan } from "../platform/telemetry/tracing.ts";
 import { functionName } from "../tools/function-name.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
 import { hasUnknowableOutcome, longestToolRunMs, runTool } from "../tools/run-tool.ts";
@@ -13,7 +16,22 @@ import { runWrite, type WriteStep } from "./write-step.ts";
  * transient failure that outlasts its retries ends the attempt, where another attempt can follow. `before` is the step that
  * an earlier attempt started and did not finish: its outcome is unknown.
  */
-export async function callTool(
+export function callTool(
+  conversation: Conversation,
+  call: ToolCall,
+  before: StepRow | undefined,
+  deps: ConversationDeps,
+): Promise<StepRow> {
+  const attributes = { [genAi.operation]: "execute_tool", [genAi.tool]: call.name, [genAi.callId]: call.id };
+  return inSpan(`execute_tool ${call.name}`, attributes, async (span) => {
+    const step = await runCall(conversation, call, before, deps);
+    toolCalls.inc({ tool: bounded("tool", step.name ?? ""), state: step.state });
+    span?.setAttribute("signalbox.state", step.state);
+    return step;
+  });
+}
+
+async function runCall(
   conversation: Conversation,
   call: ToolCall,
   before: StepRow | undefined,

@@ -1,5 +1,6 @@
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { Failure } from "../platform/retry.ts";
+import { traceHeaders } from "../platform/telemetry/tracing.ts";
 import { gather } from "./streaming.ts";
 
 export interface ToolCall {
@@ -61,7 +62,7 @@ export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
       try {
         const answer = await client.chat.completions.create(
           { ...body(request), stream: false },
-          { signal, timeout: options.timeoutMs },
+          { signal, timeout: options.timeoutMs, headers: traceHeaders() },
         );
         return read(answer as unknown as Loose, request.model);
       } catch (error) {
@@ -85,7 +86,7 @@ async function streamed(
   try {
     const chunks = await client.chat.completions.create(
       { ...body(request), stream: true, stream_options: { include_usage: true } },
-      { signal: AbortSignal.any([signal, late]) },
+      { signal: AbortSignal.any([signal, late]), headers: traceHeaders() },
     );
     return await gather(chunks as AsyncIterable<unknown>, request.model, (text) => {
       told = true;

@@ -238,6 +238,14 @@ export const variables = {
     "Days after which events and executions are removed. Their usage stays in the daily sums. 0: never.",
   ),
   RETENTION_AUDIT_DAYS: whole(400, 0, 36_500).describe("Days after which entries of the audit log are removed. 0: never."),
+  METRICS_OPEN: yesNo(false).describe("Whether GET /metrics needs no API key for callers on the same machine."),
+  OTEL_EXPORTER_OTLP_ENDPOINT: address
+    .optional()
+    .describe("Base URL of an OpenTelemetry collector (OTLP over HTTP). Default: none; no traces are recorded."),
+  OTEL_SERVICE_NAME: z.string().default("signalbox").describe("Name of the service in traces."),
+  OTEL_CAPTURE_CONTENT: yesNo(false).describe(
+    "Whether traces contain prompts, answers, and arguments and results of tools. They may be confidential.",
+  ),
   NODE_USE_ENV_PROXY: yesNo(false).describe(
     "Whether requests to models and trackers use the proxies in `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.",
   ),

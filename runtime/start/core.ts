@@ -3,6 +3,7 @@ import type { Config } from "../platform/config.ts";
 import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import type { Log } from "../platform/log.ts";
+import { exportTraces } from "../platform/telemetry/export.ts";
 import { createVault } from "../platform/vault.ts";
 import { openPolicies } from "../policy/policies.ts";
 import { settingsPolicy } from "../policy/settings.ts";
@@ -11,6 +12,8 @@ import type { Closing } from "./closing.ts";
 
 /** What every part uses: configuration, log, database, bus, policies, vault, alerts, and the list of what to close. */
 export async function openCore(config: Config, log: Log, closing: Closing) {
+  const endTraces = await exportTraces(config, log);
+  closing.add(() => endTraces?.());
   const database = await openDatabase(config, log);
   closing.add(() => database.close());
   const { sql } = database;

@@ -2,6 +2,7 @@ import type { Keyring } from "../keys/keyring.ts";
 import { exposureOf } from "../platform/network/exposure.ts";
 import { createGuard } from "../platform/network/guard.ts";
 import { leanFetch } from "../platform/network/lean-fetch.ts";
+import { counted } from "../platform/telemetry/metrics.ts";
 import { fencedFetch } from "../platform/write-fence.ts";
 import type { Core } from "./core.ts";
 
@@ -11,7 +12,7 @@ export function openNetwork({ config, closing }: Core, keyring: Keyring) {
   const guardFor = (loopback: boolean) => {
     const guard = createGuard({ allowed: config.ALLOW_PRIVATE_ADDRESSES, loopback });
     closing.add(() => guard.close());
-    return { ...guard, fetch: fencedFetch(guard.fetch) };
+    return { ...guard, fetch: counted(fencedFetch(guard.fetch)) };
   };
   return {
     exposure,
@@ -20,7 +21,7 @@ export function openNetwork({ config, closing }: Core, keyring: Keyring) {
     /** For third-party plugins: the same with and without API keys. */
     pluginGuard: guardFor(false),
     /** For addresses from the environment: not restricted. */
-    fetch: fencedFetch(leanFetch(config)),
+    fetch: counted(fencedFetch(leanFetch(config))),
   };
 }
 export type Network = ReturnType<typeof openNetwork>;

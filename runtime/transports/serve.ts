@@ -26,6 +26,7 @@ import { answerClientErrors } from "./http/client-error.ts";
 import { mountConsole } from "./http/console.ts";
 import { ambiguousHost, crossSite } from "./http/cross-site.ts";
 import { mountDocs } from "./http/docs.ts";
+import { mountMetrics } from "./http/metrics.ts";
 import { mountPluginRoutes } from "./http/plugin-routes.ts";
 import { type ConsoleSessions, mountSession } from "./http/session.ts";
 import { mountWebhooks } from "./http/webhook.ts";
@@ -45,6 +46,8 @@ export interface ServeOptions {
   readonly exposure: Exposure;
   /** Whether there are no API keys, at this moment. */
   readonly keyring: { readonly open: boolean };
+  /** Refreshes what `GET /metrics` shows. */
+  readonly metrics: () => Promise<void>;
   /** Whether everything that the service needs answers, for gRPC's health service. */
   readonly ready: () => Promise<boolean>;
 }
@@ -78,6 +81,7 @@ export async function serve(serving: ServeOptions) {
     publicUrl,
   };
   const app = createApp(options);
+  mountMetrics(app, { authenticate, open: config.METRICS_OPEN, refresh: serving.metrics });
   if (worksOnly) app.all("*", (c) => refuse(c, problem("unavailable", onlyWorks)));
   else mountDoors(app, serving, { ...options, budget, publicUrl, json, trusted });
 

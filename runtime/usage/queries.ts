@@ -89,6 +89,18 @@ export function sumUsage(
     group by ${keys} bucket`;
 }
 
+/** Executions that have not ended, by state, and the age of the oldest that is due, seconds. */
+export async function openExecutions(
+  sql: Queryable,
+): Promise<{ states: { state: string; count: number }[]; oldest: number | null }> {
+  const states = await sql<{ state: string; count: number }[]>`
+    select state, count(*) as count from task_executions where state in ('queued', 'held', 'running', 'waiting') group by state`;
+  const [row] = await sql<[{ oldest: number | null }]>`
+    select extract(epoch from now() - created_at)::float8 as oldest from task_executions
+    where state = 'queued' and run_after <= now() order by created_at, id limit 1`;
+  return { states, oldest: row?.oldest ?? null };
+}
+
 export async function countOpen(sql: Queryable): Promise<{ running: number; queued: number }> {
   const [row] = await sql<[{ running: number; queued: number }]>`
     select (select count(*) from task_executions where state = 'running') as running,

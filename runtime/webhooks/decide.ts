@@ -2,6 +2,7 @@ import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
+import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { InOrder } from "./dispatch.ts";
 import { type GateInput, refusalOf } from "./gate.ts";
@@ -28,6 +29,8 @@ export interface Incoming {
   readonly polled?: boolean;
   /** Signalbox caused it and wants it to run: see `DeliveryContext`. */
   readonly own?: boolean;
+  /** Header of the webhook that names the trace of its sender. */
+  readonly traceparent?: string | null;
   /** Triggers that the webhook mappings of its path name. */
   readonly triggers?: readonly string[];
   /** Why it starts nothing, where parsing or authentication found a reason. */
@@ -124,7 +127,7 @@ export function reasonToDiscard({ event, accounts, reason, own }: Incoming): str
 }
 
 function rowOf(
-  { id, source, slug, event, headers, body, replayOf, polled = false, own = false }: Incoming,
+  { id, source, slug, event, headers, body, replayOf, polled = false, own = false, traceparent }: Incoming,
   triggers: readonly string[],
   reason: string | null,
   discarded: boolean,
@@ -152,6 +155,7 @@ function rowOf(
     private: event.private ?? false,
     comment: text(event.comment ?? null),
     thread: text(event.thread ?? null),
+    traceparent: validTraceparent(traceparent ?? undefined),
     headers: JSON.stringify(headers),
     body,
   };

@@ -3,7 +3,10 @@ import type { receipt } from "@signalbox/schema/webhooks";
 import type { z } from "zod";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
+import { own } from "../platform/telemetry/names.ts";
+import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import { type DecisionDeps, decide, type Incoming, reasonToDiscard } from "./decide.ts";
 import { type Arrival, findEarlier, insertArrivals, type NewEvent } from "./queries.ts";
 
@@ -42,13 +45,20 @@ class EventDispatcher implements Dispatcher {
     this.#storeInOrder = storeIn(options, 1);
   }
 
-  async accept(incoming: Incoming): Promise<Receipt> {
+  accept(given: Incoming): Promise<Receipt> {
+    const incoming = { ...given, id: given.id ?? newId() };
+    const event = { id: incoming.id, traceparent: validTraceparent(given.traceparent ?? undefined) };
+    const attributes = { [own.event]: event.id, [own.source]: given.source, "signalbox.event_name": given.event.event_name };
+    return inTrace(event, "webhook", attributes, () => this.#accept(incoming));
+  }
+
+  async #accept(incoming: Incoming & { readonly id: string }): Promise<Receipt> {
     const { wake, log } = this.#options;
-    const { arrival, earlier } = await this.#decideAndStore(incoming);
+    const { arrival, earlier } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (earlier) return { event_id: earlier, status: "duplicate" };
     if (arrival.executions.length > 0) wake();
     const { id, slug, outcome, reason } = arrival.event;
-    if (outcome === "discarded") log.info("event discarded", { event: id, slug, reason });
+    if (outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason });
     return receiptOf(arrival);
   }
 

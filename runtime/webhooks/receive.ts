@@ -178,6 +178,7 @@ class WebhookReceiver implements Receiver {
         (name) => !all.some(({ authHeader }) => authHeader === name),
       ),
       body,
+      traceparent: headers.traceparent ?? null,
       signed: request.signed ?? false,
       ...(concerned.length > 0 && { matching: () => rules.matching(concerned, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 3923dae46bef9d95
+-- Made from 64c804dc10bf6671
 
 create extension if not exists vector;
 
@@ -681,6 +681,7 @@ create table webhook_events (
   comment text,
   thread text,
   body_removed_at timestamp(3) with time zone,
+  traceparent text,
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_key) WHERE (change_key IS NOT NULL);

@@ -1,6 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
+import { traceHeaders } from "../../platform/telemetry/tracing.ts";
 import { version } from "../../platform/version.ts";
 import { ServerFault } from "./server-fault.ts";
 
@@ -77,7 +78,11 @@ function limitedFetch(options: SessionOptions, over: AbortSignal, broken: (fault
     if ((init.method ?? "GET") === "GET") return new Response(null, { status: 405 });
     if (++requests > mostRequests) throw fail(new ServerFault(`caused more than ${mostRequests} requests in one session`));
     const signal = init.method === "DELETE" ? init.signal : AbortSignal.any([over, ...(init.signal ? [init.signal] : [])]);
-    const response = await options.fetch(input, { ...init, headers: plain(init.headers), ...(signal && { signal }) });
+    const response = await options.fetch(input, {
+      ...init,
+      headers: { ...plain(init.headers), ...traceHeaders() },
+      ...(signal && { signal }),
+    });
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
         left -= chunk.byteLength;

@@ -1,10 +1,12 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { Problem } from "@signalbox/schema/problem";
 import type { Json } from "@signalbox/sdk";
 import type { Context } from "hono";
 import type { LargeJson } from "../../platform/large-json.ts";
 import { clientAddress } from "../../platform/network/client-address.ts";
 import type { Networks } from "../../platform/network/networks.ts";
+import { bounded, webhookSeconds, webhooks } from "../../platform/telemetry/metrics.ts";
 import type { WebhookHead } from "../../webhooks/admit.ts";
 import type { Receiver } from "../../webhooks/receive.ts";
 import { methodNotAllowed } from "./app.ts";
@@ -30,20 +32,37 @@ const prefix = "/webhook/";
  */
 export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: WebhookOptions): void {
   app.post(`${prefix}*`, async (c) => {
-    refuseLargeBody(c, options.maxBytes);
-    const slug = c.req.path.slice(prefix.length);
-    const head = headOf(c, options.trusted);
-    const { entry, needsProof } = await receiver.admit(slug, head);
-    const maxBytes = needsProof ? options.maxBytes : Math.min(options.maxBytes, options.maxUncheckedBytes);
-    const sent = await readBody(c, { maxBytes, budget: options.budget });
-    const verified = await receiver.verify(entry, slug, { ...head, body: sent });
-    const body = jsonOfForm(sent, head.headers);
-    const request = { ...head, body, sent, signed: needsProof };
-    const payload = bodyValue(await options.json.parse(body), head.headers) as Json;
-    const receipt = await receiver.accept(verified, slug, request, payload);
-    return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
+    const began = performance.now();
+    const source = { name: "unknown" };
+    try {
+      const answer = await receive(c, receiver, options, source);
+      webhooks.inc({ source: source.name, status: answer.status });
+      return answer;
+    } catch (error) {
+      webhooks.inc({ source: source.name, status: error instanceof Problem ? error.status : 500 });
+      throw error;
+    } finally {
+      webhookSeconds.observe((performance.now() - began) / 1000);
+    }
   });
   app.all(`${prefix}*`, (c, next) => (c.req.path.length > prefix.length ? methodNotAllowed(c, "POST") : next()));
+}
+
+/** `source.name` is set once it is known. */
+async function receive(c: Context, receiver: Receiver, options: WebhookOptions, source: { name: string }): Promise<Response> {
+  refuseLargeBody(c, options.maxBytes);
+  const slug = c.req.path.slice(prefix.length);
+  const head = headOf(c, options.trusted);
+  const { entry, needsProof } = await receiver.admit(slug, head);
+  source.name = bounded("source", entry.kind === "path" ? "path" : entry.connection.source.name);
+  const maxBytes = needsProof ? options.maxBytes : Math.min(options.maxBytes, options.maxUncheckedBytes);
+  const sent = await readBody(c, { maxBytes, budget: options.budget });
+  const verified = await receiver.verify(entry, slug, { ...head, body: sent });
+  const body = jsonOfForm(sent, head.headers);
+  const request = { ...head, body, sent, signed: needsProof };
+  const payload = bodyValue(await options.json.parse(body), head.headers) as Json;
+  const receipt = await receiver.accept(verified, slug, request, payload);
+  return c.json(receipt, receipt.status === "accepted" ? 202 : 200);
 }
 
 /** Header names in lower case, and the address of the sender. */

@@ -1,0 +1,32 @@
+import { context, propagation, trace } from "@opentelemetry/api";
+import type { Config } from "../config.ts";
+import type { Log } from "../log.ts";
+import { version } from "../version.ts";
+import { enableTracing } from "./tracing.ts";
+
+/** Sends spans to the collector that the configuration names. The packages are loaded only then. Returns what ends it. */
+export async function exportTraces(
+  config: Pick<Config, "OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_CAPTURE_CONTENT" | "OTEL_SERVICE_NAME">,
+  log: Log,
+): Promise<(() => Promise<void>) | null> {
+  const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (!endpoint) return null;
+  const [sdk, otlp, hooks, core, resources] = await Promise.all([
+    import("@opentelemetry/sdk-trace-base"),
+    import("@opentelemetry/exporter-trace-otlp-http"),
+    import("@opentelemetry/context-async-hooks"),
+    import("@opentelemetry/core"),
+    import("@opentelemetry/resources"),
+  ]);
+  const url = `${endpoint.replace(/\/+$/, "")}/v1/traces`;
+  const provider = new sdk.BasicTracerProvider({
+    resource: resources.resourceFromAttributes({ "service.name": config.OTEL_SERVICE_NAME, "service.version": version }),
+    spanProcessors: [new sdk.BatchSpanProcessor(new otlp.OTLPTraceExporter({ url }))],
+  });
+  context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
+  trace.setGlobalTracerProvider(provider);
+  enableTracing(config.OTEL_CAPTURE_CONTENT);
+  log.info("traces are exported", { url });
+  return () => provider.shutdown().catch((error) => log.warn("failed to export the last traces", { error }));
+}

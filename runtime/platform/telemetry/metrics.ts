@@ -1,0 +1,136 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** What the process measures, for `GET /metrics`. Labels have few values: `bounded` guards those that others choose. */
+export const registry = new Registry();
+
+const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1200];
+const registers = [registry];
+
+export const webhooks = new Counter({
+  name: "signalbox_webhooks_total",
+  help: "Webhooks by source and HTTP status of the answer.",
+  labelNames: ["source", "status"],
+  registers,
+});
+export const webhookSeconds = new Histogram({
+  name: "signalbox_webhook_duration_seconds",
+  help: "Time from the arrival of a webhook to its answer.",
+  buckets: seconds.slice(0, 10),
+  registers,
+});
+export const attempts = new Counter({
+  name: "signalbox_execution_attempts_total",
+  help: "Attempts at executions by outcome: succeeded, failed, retried, held, waiting, interrupted or offered.",
+  labelNames: ["outcome"],
+  registers,
+});
+export const attemptSeconds = new Histogram({
+  name: "signalbox_execution_attempt_duration_seconds",
+  help: "Duration of attempts at executions.",
+  buckets: seconds,
+  registers,
+});
+export const leasesLost = new Counter({
+  name: "signalbox_leases_lost_total",
+  help: "Executions whose lease this replica lost before they ended.",
+  registers,
+});
+export const modelSeconds = new Histogram({
+  name: "gen_ai_client_operation_duration_seconds",
+  help: "Duration of requests to the model.",
+  labelNames: ["gen_ai_operation_name", "gen_ai_request_model", "error_type"],
+  buckets: seconds,
+  registers,
+});
+export const modelTokens = new Counter({
+  name: "gen_ai_client_token_usage_total",
+  help: "Tokens of requests to the model.",
+  labelNames: ["gen_ai_request_model", "gen_ai_token_type"],
+  registers,
+});
+export const toolCalls = new Counter({
+  name: "signalbox_tool_calls_total",
+  help: "Tool calls of models by tool and state.",
+  labelNames: ["tool", "state"],
+  registers,
+});
+export const posts = new Counter({
+  name: "signalbox_posts_total",
+  help: "Answers posted to trackers, by source and state.",
+  labelNames: ["source", "state"],
+  registers,
+});
+export const requests = new Counter({
+  name: "signalbox_outgoing_requests_total",
+  help: "Requests to models, trackers and other hosts, by host and class of the status; error: no answer.",
+  labelNames: ["host", "status"],
+  registers,
+});
+export const executions = new Gauge({
+  name: "signalbox_executions",
+  help: "Executions that have not ended, by state.",
+  labelNames: ["state"],
+  registers,
+});
+export const oldestQueued = new Gauge({
+  name: "signalbox_oldest_queued_seconds",
+  help: "Age of the oldest queued execution that is due.",
+  registers,
+});
+export const running = new Gauge({ name: "signalbox_running", help: "Executions that this replica runs now.", registers });
+export const tableBytes = new Gauge({
+  name: "signalbox_table_bytes",
+  help: "Size of each table with its indexes.",
+  labelNames: ["table"],
+  registers,
+});
+export const pluginUp = new Gauge({
+  name: "signalbox_plugin_up",
+  help: "Whether a plugin serves: 1 or 0.",
+  labelNames: ["plugin"],
+  registers,
+});
+
+const mostValues = 100;
+const known = new Map<string, Set<string>>();
+/** The value of a label that others choose, such as a model: after 100 different ones, `other`. */
+export function bounded(label: string, value: string): string {
+  const values = known.get(label) ?? new Set();
+  known.set(label, values);
+  if (values.has(value)) return value;
+  if (values.size >= mostValues) return "other";
+  values.add(value);
+  return value;
+}
+
+let measured = false;
+/** Memory, processor time and the lag of the event loop; once for the process. */
+export function measureProcess(): void {
+  if (measured) return;
+  measured = true;
+  try {
+    collectDefaultMetrics({ register: registry });
+  } catch {
+    // A runtime without the counters of Node: the service's own metrics are there all the same.
+  }
+}
+
+/** `fetch` whose requests are counted by host and class of the status. */
+export const counted =
+  (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
+  async (input, init) => {
+    const host = bounded("host", hostOf(input));
+    try {
+      const answer = await fetch(input, init);
+      requests.inc({ host, status: `${Math.floor(answer.status / 100)}xx` });
+      return answer;
+    } catch (error) {
+      requests.inc({ host, status: "error" });
+      throw error;
+    }
+  };
+
+function hostOf(input: string | URL | Request): string {
+  const address = input instanceof Request ? input.url : String(input);
+  return URL.canParse(address) ? new URL(address).host : "unknown";
+}

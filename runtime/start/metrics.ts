@@ -1,0 +1,29 @@
+import { executions, measureProcess, oldestQueued, pluginUp, running, tableBytes } from "../platform/telemetry/metrics.ts";
+import { tableSizes } from "../retention/queries.ts";
+import { openExecutions } from "../usage/queries.ts";
+import type { Core } from "./core.ts";
+import type { Plugins } from "./plugins.ts";
+
+/** Sizes change slowly, and reading them costs more than the rest. Milliseconds. */
+const sizesMs = 60_000;
+
+/** Reads what is measured when metrics are asked for. What does not answer keeps its last value. */
+export function openMetrics({ sql, log }: Core, { manager }: Plugins, queue: { running: () => number } | null) {
+  measureProcess();
+  let sizesAt = Number.NEGATIVE_INFINITY;
+  const read = async () => {
+    const { states, oldest } = await openExecutions(sql);
+    for (const state of ["queued", "held", "running", "waiting"])
+      executions.set({ state }, states.find((one) => one.state === state)?.count ?? 0);
+    oldestQueued.set(oldest ?? 0);
+    if (performance.now() - sizesAt < sizesMs) return;
+    for (const { name, bytes } of await tableSizes(sql)) tableBytes.set({ table: name }, bytes);
+    sizesAt = performance.now();
+  };
+  return async () => {
+    running.set(queue?.running() ?? 0);
+    for (const { manifest, process } of manager.all())
+      pluginUp.set({ plugin: manifest.id }, process?.status().state === "ready" ? 1 : 0);
+    await read().catch((error) => log.warn("failed to read metrics from the database", { error }));
+  };
+}

@@ -1,0 +1,105 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { startWorld, type World } from "../harness/world.ts";
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+interface Exported {
+  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly Span[] }[] }[];
+}
+
+const spans: Span[] = [];
+const apiKey = "a-key-of-an-operator";
+let collector: Server;
+let world: World;
+beforeAll(async () => {
+  collector = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString()) as Exported;
+    spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+    response.end("{}");
+  });
+  await new Promise<void>((done) => collector.listen(0, "127.0.0.1", done));
+  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  world = await startWorld({
+    apiKey,
+    tasks: ["traced"],
+    env: { API_KEYS: apiKey, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_BSP_SCHEDULE_DELAY: "200", METRICS_OPEN: "true" },
+  });
+});
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  collector?.close();
+});
+
+const send = (number: number, headers: Record<string, string> = {}) =>
+  world.service.webhook(issueOpened({ repo: "octo/app", number, title: "Trace me" }), { headers });
+const ofTrace = (id: string) => spans.filter(({ traceId }) => traceId === id);
+
+test("a run that was killed and resumed is one trace, with the id of the event; prompts are not in it", async () => {
+  const asked = world.model.chats().length;
+  world.model.answerWith({ reply: { hang: true } });
+  const { body } = await send(1);
+  await eventually(() => world.model.chats().length > asked);
+  await eventually(() => spans.some(({ name }) => name === "dispatch"));
+  await world.service.kill();
+  await world.service.restart();
+  await waitForExecutions(world.service, { event_id: body.event_id });
+  const trace = body.event_id.replaceAll("-", "");
+  const all = await eventually(() => {
+    const found = ofTrace(trace);
+    return (
+      ["webhook", "dispatch", "invoke_agent", "memory.search", "post"].every((name) => found.some((one) => one.name === name)) &&
+      found
+    );
+  });
+  const [root] = all.filter(({ name }) => name === "webhook");
+  expect(all.find(({ name }) => name === "dispatch")?.parentSpanId).toBe(root?.spanId);
+  // The webhook and the run have the same ancestor, which both replicas know by the event.
+  const run = all.find(({ name }) => name === "invoke_agent");
+  expect(run?.parentSpanId).toBe(root?.parentSpanId);
+  const chat = all.find(({ name }) => name.startsWith("chat "));
+  expect(chat?.parentSpanId).toBe(run?.spanId);
+  expect(chat?.attributes.map(({ key }) => key)).toEqual(
+    expect.arrayContaining(["gen_ai.operation.name", "gen_ai.request.model", "gen_ai.usage.input_tokens"]),
+  );
+  expect(JSON.stringify(all)).not.toContain("Trace me");
+});
+
+test("a webhook's traceparent is the parent, and the model gets the trace", async () => {
+  const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const { body } = await send(2, { traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
+  await waitForExecutions(world.service, { event_id: body.event_id });
+  await eventually(() => ofTrace(traceId).some(({ name }) => name === "post"));
+  expect(ofTrace(traceId).find(({ name }) => name === "webhook")?.parentSpanId).toBe("00f067aa0ba902b7");
+  const headers = world.model.requests.at(-1)?.headers;
+  expect(headers?.traceparent).toContain(traceId);
+});
+
+test("metrics: with a key, or from this machine where METRICS_OPEN says so", async () => {
+  const read = (headers: Record<string, string>) => fetch(`${world.service.url}/metrics`, { headers });
+  const open = await read({});
+  expect([open.status, open.headers.get("content-type")]).toEqual([200, expect.stringContaining("text/plain")]);
+  const text = await open.text();
+  for (const line of [
+    /signalbox_webhooks_total\{source="alpha",status="202"\} \d/,
+    /signalbox_execution_attempts_total\{outcome="succeeded"\} \d/,
+    /gen_ai_client_operation_duration_seconds_count\{.*error_type=""\} \d/,
+    /signalbox_executions\{state="queued"\} 0/,
+    /signalbox_table_bytes\{table="webhook_events"\} \d/,
+    /signalbox_outgoing_requests_total\{host="127.0.0.1:\d+",status="2xx"\} \d/,
+  ])
+    expect(text).toMatch(line);
+  // A proxy on this machine speaks for others.
+  expect((await read({ "x-forwarded-for": "203.0.113.5" })).status).toBe(401);
+  expect((await read({ "x-forwarded-for": "203.0.113.5", authorization: `Bearer ${apiKey}` })).status).toBe(200);
+});
