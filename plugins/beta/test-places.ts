@@ -8,7 +8,7 @@ interface Placed {
   readonly [member: string]: unknown;
 }
 
-const thread = /^(projects\/[^/]+\/(?:issues|merge_requests)\/\d+)\/discussions\/([0-9a-f]+)\/notes$/;
+const thread = /^((?:projects|groups)\/[^/]+\/(?:issues|merge_requests|snippets|epics)\/\d+)\/discussions\/([0-9a-f]+)\/notes$/;
 const commits = /^(projects\/[^/]+\/repository\/commits\/[0-9a-f]+\/discussions)(?:\/([0-9a-f]+)\/notes(?:\/(\d+))?)?$/;
 const notes = /^((?:projects|groups)\/[^/]+\/(?:issues|merge_requests|snippets|epics)\/\d+\/notes)(?:\/(\d+))?$/;
 

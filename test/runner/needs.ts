@@ -12,7 +12,7 @@ export interface Need {
 
 declare module "vitest" {
   interface TestTags {
-    tags: "postgres" | "redis" | "redis-server" | "python" | "openssl" | "curl" | "contracts";
+    tags: "postgres" | "redis" | "redis-server" | "python" | "openssl" | "curl" | "contracts" | "payloads";
   }
   interface ProvidedContext {
     /** A Python with grpcio and protobuf; empty if there is none. */
@@ -60,6 +60,11 @@ export const needs: readonly Need[] = [
     name: "contracts",
     missing: "no API descriptions of the platforms (put alpha, gamma and delta.openapi.json into ../shared/contracts)",
     found: ["alpha", "gamma", "delta"].every((name) => existsSync(join(root, `../shared/contracts/${name}.openapi.json`))),
+  },
+  {
+    name: "payloads",
+    missing: "no recorded payloads (put them into ../shared/payloads, a folder for each source)",
+    found: ["alpha", "beta", "gamma", "delta"].every((name) => existsSync(join(root, `../shared/payloads/${name}`))),
   },
 ];
 

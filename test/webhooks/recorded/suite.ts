@@ -1,0 +1,170 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Model, startModel } from "../../../examples/demo/model.ts";
+import { type Service, startService } from "../../harness/service.ts";
+import { eventually } from "../../harness/wait.ts";
+import type { Receipt } from "../../harness/webhooks.ts";
+import { plainScript } from "../../harness/world.ts";
+import type { Expected, Recorded } from "./recorded.ts";
+
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+}
+export interface RecordedPlatform {
+  readonly source: string;
+  /** Read only where the payloads are. */
+  readonly recorded: () => readonly Recorded[];
+  readonly expected: (recorded: Recorded) => Expected;
+  readonly tracker: () => Promise<{
+    readonly url: string;
+    readonly requests: readonly Request[];
+    readonly env: Readonly<Record<string, string>>;
+    close(): Promise<unknown>;
+  }>;
+}
+
+interface Event {
+  readonly event_name: string;
+  readonly action: string | null;
+  readonly subject: string | null;
+  readonly actor: string | null;
+  readonly author: { readonly kind: string; readonly standing: string } | null;
+  readonly reason: string | null;
+}
+interface Step {
+  readonly kind: string;
+  readonly input: { readonly messages?: readonly { readonly content: string }[] };
+}
+interface Execution {
+  readonly state: string;
+  readonly error: string | null;
+  readonly transcript: readonly Step[];
+}
+
+/** No limit of trust may change what one payload does: many are about the same issue. */
+const unlimited = { LOOP_MAX_HOPS: "1000", UPDATE_DEBOUNCE_SECONDS: "0", TRIGGER_ALLOWED_BOTS: "*" };
+
+/**
+ * Sends every recorded payload of a platform through the door, under the default mappings and under one for each event, and
+ * compares what becomes of it with the committed table. `RECORDED_UPDATE=1` writes the table anew.
+ */
+export function describeRecorded(platform: RecordedPlatform): void {
+  const { source } = platform;
+  const file = join(import.meta.dirname, `${source}.jsonl`);
+  describe(`${source}: every recorded payload`, { tags: ["payloads"] }, () => {
+    let model: Model;
+    let service: Service;
+    let tracker: Awaited<ReturnType<RecordedPlatform["tracker"]>>;
+    let table: readonly Expected[];
+    const all = () => platform.recorded();
+
+    beforeAll(async () => {
+      table = all().map(platform.expected);
+      if (process.env.RECORDED_UPDATE === "1") writeFileSync(file, written(table));
+      model = await startModel({ script: plainScript });
+      tracker = await platform.tracker();
+      const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...unlimited, ...tracker.env };
+      service = await startService({ seed: true, env });
+    }, 180_000);
+    afterAll(async () => {
+      await tracker?.close();
+      await model?.close();
+      await service?.close();
+    }, 60_000);
+
+    const send = async ({ headers, payload }: Recorded, pass: string, number: number) => {
+      // One delivery for each pass; the platform's own id where it is in a header.
+      const delivery = Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, value.replace("{delivery}", `${pass}-${number}`)]),
+      );
+      const answer = await service.post<Receipt>(`/webhook/${source}`, JSON.stringify(payload), { headers: delivery });
+      expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+      return answer.body;
+    };
+
+    test("the committed table is what the payloads and the documentation say", () => {
+      expect(existsSync(file) ? readFileSync(file, "utf8") : "").toBe(written(table));
+    });
+
+    test("under the default mappings", { timeout: 120_000 }, async () => {
+      const seen = await inParallel(all(), async (one, number) => {
+        const { event_id, canonical_trigger = null } = await send(one, "default", number);
+        const { event_name, action, subject, actor, author } = (await service.get<Event>(`/api/webhook-events/${event_id}`)).body;
+        const who = { kind: author?.kind ?? null, standing: author?.standing ?? null };
+        return { file: one.file, event: event_name, action, trigger: canonical_trigger, subject, actor, ...who };
+      });
+      expect(seen).toEqual(
+        table.map(({ file, event, action, trigger, subject, actor, kind, standing }) => {
+          return { file, event, action, trigger, subject, actor, kind, standing };
+        }),
+      );
+    });
+
+    test("under a mapping of each event: what the agent reads, and where its answer goes", { timeout: 240_000 }, async () => {
+      await mapEverything();
+      await inParallel(all(), async (one, number) => {
+        const { event_id, executions = [] } = await send(one, "wide", number);
+        const wanted = table[number] as Expected;
+        const { reason } = (await service.get<Event>(`/api/webhook-events/${event_id}`)).body;
+        if (wanted.refused !== null) return expect(reason, one.file).toContain(wanted.refused);
+        expect({ reason, count: executions.length }, one.file).toEqual({ reason: null, count: 1 });
+        const id = executions[0]?.id ?? "";
+        const ended = await eventually(async () => {
+          const { body } = await service.get<Execution>(`/api/task-executions/${id}`);
+          return ["succeeded", "failed", "cancelled"].includes(body.state) && body;
+        });
+        if (!ended) throw new Error("no execution");
+        expect({ state: ended.state, error: ended.error }, one.file).toEqual({ state: "succeeded", error: null });
+        const read = ended.transcript[0]?.input.messages?.map(({ content }) => content).join("\n") ?? "";
+        for (const part of wanted.text) expect(read, one.file).toContain(part);
+        expect(answerOf(tracker.requests, id), one.file).toBe(wanted.answer);
+      });
+    });
+
+    async function mapEverything(): Promise<void> {
+      const { body } = await service.get<{ id: number; source: string }[]>("/api/tasks/sources?limit=1000");
+      for (const one of body) if (one.source === source) await service.del(`/api/tasks/sources/${one.id}`);
+      await service.post("/api/tasks/triggers", { canonical_trigger: "recorded.seen", task_id: "customer_uat_sync" });
+      for (const event_name of new Set(table.map(({ event }) => event))) {
+        if (event_name === "") continue;
+        const made = await service.post("/api/tasks/sources", {
+          source,
+          event_name,
+          action: null,
+          canonical_trigger: "recorded.seen",
+        });
+        expect(made.status).toBe(201);
+      }
+    }
+  });
+}
+
+/** One row for each line: a table that a review can read. */
+const written = (table: readonly Expected[]): string => table.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+/** The request that posted the answer of an execution, by the marker in it. */
+function answerOf(requests: readonly Request[], execution: string): string | null {
+  const posted = requests.filter(
+    ({ method, body }) => method === "POST" && JSON.stringify(body ?? "").includes(`signalbox:${execution}.`),
+  );
+  if (posted.length === 0) return null;
+  return posted
+    .map(({ method, path, body }) => {
+      const { body: _, ...more } = body as Record<string, unknown>;
+      return `${method} ${path}${Object.keys(more).length > 0 ? ` ${JSON.stringify(more)}` : ""}`;
+    })
+    .join(", ");
+}
+
+async function inParallel<T, R>(items: readonly T[], act: (item: T, number: number) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const queue = [...items.entries()];
+  const work = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) results[next[0]] = await act(next[1], next[0]);
+  };
+  await Promise.all(Array.from({ length: 6 }, work));
+  return results;
+}
