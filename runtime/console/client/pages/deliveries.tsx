@@ -2,7 +2,7 @@ import type { WebhookEvent } from "../../../../schema/gen/client.ts";
 import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
-import { Choice, Filters } from "../parts/filters.tsx";
+import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Empty, Page, Shown } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { subjectLabel } from "../parts/subject.tsx";
@@ -11,37 +11,47 @@ import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
-const perPage = 50;
-const sources = ["alpha", "beta", "gamma", "delta"];
+const outcomes = ["dispatched", "discarded"] as const;
+const names = ["source", "subject", "q", "cursor"] as const;
 
 export function DeliveriesPage() {
-  const [source, outcome] = ["source", "outcome"].map((name) => query.value.get(name) ?? undefined);
-  const from = Number(query.value.get("offset") ?? 0);
-  const filter = { source, outcome: outcome as WebhookEvent["outcome"] | undefined };
-  const events = useQuery(`deliveries ${JSON.stringify([filter, from])}`, (signal) =>
-    list("webhook-events.list", { ...filter, limit: perPage, offset: from }, signal),
+  const given = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
+  const outcome = (query.value.get("outcome") ?? undefined) as WebhookEvent["outcome"] | undefined;
+  const filter = { ...given, outcome };
+  const events = useQuery(`deliveries ${JSON.stringify(filter)}`, (signal) =>
+    list("webhook-events.list", { ...filter, limit: 50 }, signal),
   );
   return (
     <Page title="Deliveries">
-      <Filters>
-        <Choice name="source" label="Source" options={sources.map((one) => [one, one])} />
-        <Choice name="outcome" label="Verdict" options={["dispatched", "discarded"].map((one) => [one, one])} />
-      </Filters>
+      <DeliveryFilters />
       <Shown query={events} lines={10}>
-        {({ items, total }) =>
-          items.length === 0 ? (
-            <Empty title={source || outcome ? "No delivery matches these filters." : "Nothing has been delivered yet."}>
+        {(page) =>
+          page.items.length === 0 ? (
+            <Empty title={Object.values(filter).some(Boolean) ? "No delivery matches." : "Nothing has been delivered yet."}>
               <Link to="connections">Connections</Link> has the address that each tracker must send its webhooks to.
             </Empty>
           ) : (
             <>
-              <DeliveryList events={items} />
-              <Pager from={from} count={items.length} total={total} perPage={perPage} />
+              <DeliveryList events={page.items} />
+              <Pager page={page} />
             </>
           )
         }
       </Shown>
     </Page>
+  );
+}
+
+function DeliveryFilters() {
+  const mappings = useQuery("sources", (signal) => list("sources.list", { limit: 1000 }, signal), { live: false });
+  const sources = new Set(["alpha", "beta", "gamma", "delta", ...(mappings.data?.items ?? []).map(({ source }) => source)]);
+  return (
+    <Filters>
+      <Word name="q" label="Words of the reason" />
+      <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
+      <Choice name="source" label="Source" options={[...sources].map((one) => [one, one])} />
+      <Choice name="outcome" label="Verdict" options={outcomes.map((one) => [one, one])} />
+    </Filters>
   );
 }
 

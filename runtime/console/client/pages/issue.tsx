@@ -14,39 +14,49 @@ import { eventLabel } from "./deliveries.tsx";
 import { Verdict } from "./delivery.tsx";
 import { RunActions } from "./run-actions.tsx";
 
+/** Newest deliveries that are shown. */
+const most = 100;
+
 /** Everything that happened to one issue, oldest first: delivery, verdict, trigger, runs, comments. */
 export function IssuePage() {
   const subject = query.value.get("subject") ?? "";
-  const story = useQuery(`issue ${subject}`, async (signal) => {
+  const story = useQuery(subject ? `issue ${subject}` : null, async (signal) => {
     const [events, runs] = await Promise.all([
-      list("webhook-events.list", { limit: 500 }, signal),
-      list("task-executions.list", { limit: 500 }, signal),
+      list("webhook-events.list", { subject, limit: most }, signal),
+      list("task-executions.list", { subject, limit: most, fields: "result" }, signal),
     ]);
-    return {
-      events: events.items.filter((one) => one.subject === subject).toReversed(),
-      runs: runs.items.filter((one) => one.subject === subject),
-    };
+    return { events: events.items.toReversed(), runs: runs.items, more: events.total > most };
   });
   return (
     <Page title={<Text>{subjectLabel(subject)}</Text>} name={subjectLabel(subject)}>
       <Shown query={story} lines={6}>
-        {({ events, runs }) =>
+        {({ events, runs, more }) =>
           events.length === 0 ? (
             <Empty title="Nothing was delivered for this issue.">
               See <Link to="deliveries">Deliveries</Link> for what arrived, and <Link to="connections">Connections</Link> for the
               address that the tracker must send its webhooks to.
             </Empty>
           ) : (
-            <ol class="timeline">
-              {events.map((event) => (
-                <Delivered
-                  key={event.id}
-                  event={event}
-                  runs={runs.filter((run) => run.event_id === event.id)}
-                  reload={story.reload}
-                />
-              ))}
-            </ol>
+            <>
+              {more && (
+                <p class="hint">
+                  The newest {most} deliveries.{" "}
+                  <Link to="deliveries" query={{ subject }}>
+                    See all
+                  </Link>
+                </p>
+              )}
+              <ol class="timeline">
+                {events.map((event) => (
+                  <Delivered
+                    key={event.id}
+                    event={event}
+                    runs={runs.filter((run) => run.event_id === event.id)}
+                    reload={story.reload}
+                  />
+                ))}
+              </ol>
+            </>
           )
         }
       </Shown>

@@ -11,7 +11,9 @@ import { query } from "../route/location.ts";
 /** Issues that something happened to lately, or that match the search. */
 export function IssuesPage() {
   const q = query.value.get("q") ?? "";
-  const events = useQuery("issues", (signal) => list("webhook-events.list", { limit: 500 }, signal));
+  const events = useQuery(`issues ${q}`, (signal) =>
+    list("webhook-events.list", { limit: 200, ...(q && { subject: q }) }, signal),
+  );
   return (
     <Page title="Issues">
       <Filters>
@@ -20,7 +22,7 @@ export function IssuesPage() {
       <Shown query={events} lines={10}>
         {({ items }) => {
           const all = Map.groupBy(
-            items.filter(({ subject }) => subject?.toLowerCase().includes(q.toLowerCase())),
+            items.filter(({ subject }) => subject !== null),
             ({ subject }) => subject ?? "",
           );
           return all.size === 0 ? (
@@ -35,7 +37,7 @@ export function IssuesPage() {
                   <span class="main">
                     <SubjectLink subject={subject} /> <span class="soft">{latest?.source}</span>
                   </span>
-                  <span class="side">{more.length + 1} deliveries</span>
+                  <span class="side">{more.length === 0 ? "1 delivery" : `${more.length + 1} deliveries`}</span>
                   <span class="side">{latest && <Time at={latest.received_at} />}</span>
                 </li>
               ))}

@@ -1,35 +1,40 @@
 import type { TaskExecutionState } from "../../../../schema/gen/client.ts";
 import { list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Choice, Filters } from "../parts/filters.tsx";
+import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Empty, Page, Shown } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { query } from "../route/location.ts";
 import { meaningOf } from "../words.ts";
 
-const states = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
-const perPage = 50;
+export const runStates = ["queued", "held", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
+const names = ["task_id", "agent_id", "subject", "q", "cursor"] as const;
+
+/** The filters in the address, as the operations take them. */
+export function runFilter() {
+  const given = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
+  const state = (query.value.get("state") ?? undefined) as TaskExecutionState | undefined;
+  return { ...(given as { [name in (typeof names)[number]]: string | undefined }), state };
+}
 
 export function RunsPage() {
-  const names = ["state", "task_id", "agent_id", "offset"] as const;
-  const [state, task_id, agent_id, offset] = names.map((name) => query.value.get(name) ?? undefined);
-  const filter = { state: state as TaskExecutionState | undefined, task_id, agent_id };
-  const from = Number(offset ?? 0);
-  const runs = useQuery(`runs ${JSON.stringify([filter, from])}`, (signal) =>
-    list("task-executions.list", { ...filter, limit: perPage, offset: from }, signal),
+  const filter = runFilter();
+  const runs = useQuery(`runs ${JSON.stringify(filter)}`, (signal) =>
+    list("task-executions.list", { ...filter, limit: 50 }, signal),
   );
+  const filtered = Object.values(filter).some(Boolean);
   return (
     <Page title="Runs">
       <RunFilters />
       <Shown query={runs} lines={10}>
-        {({ items, total }) =>
-          items.length === 0 ? (
-            <NoRuns filtered={Boolean(state ?? task_id ?? agent_id)} />
+        {(page) =>
+          page.items.length === 0 ? (
+            <NoRuns filtered={filtered} />
           ) : (
             <>
-              <RunList runs={items} />
-              <Pager from={from} count={items.length} total={total} perPage={perPage} />
+              <RunList runs={page.items} />
+              <Pager page={page} />
             </>
           )
         }
@@ -43,7 +48,9 @@ function RunFilters() {
   const agents = useQuery("agent ids", (signal) => list("agents.list", { limit: 1000 }, signal), { live: false });
   return (
     <Filters>
-      <Choice name="state" label="State" options={states.map((one) => [one, meaningOf(one).label])} />
+      <Word name="q" label="Words of the error" />
+      <Word name="subject" label="Issue" placeholder="acme/webshop#42" />
+      <Choice name="state" label="State" options={runStates.map((one) => [one, meaningOf(one).label])} />
       <Choice name="task_id" label="Task" options={(tasks.data?.items ?? []).map(({ id }) => [id, id])} />
       <Choice name="agent_id" label="Agent" options={(agents.data?.items ?? []).map(({ id }) => [id, id])} />
     </Filters>

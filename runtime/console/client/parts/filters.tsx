@@ -3,7 +3,7 @@ import { query, setQuery } from "../route/location.ts";
 
 /** Filters of a list, which are in the address of the page. */
 export function Filters({ children }: { children: ComponentChildren }) {
-  const set = [...query.value.keys()].some((name) => name !== "before");
+  const set = [...query.value.keys()].some((name) => name !== "cursor");
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       {children}
@@ -20,23 +20,23 @@ export function Filters({ children }: { children: ComponentChildren }) {
   );
 }
 
-export function Choice({
-  name,
-  label,
-  options,
-}: {
-  name: string;
-  label: string;
-  options: readonly (readonly [value: string, text: string])[];
-}) {
+interface ChoiceProps {
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  /** What is meant if nothing is chosen. */
+  readonly empty?: string;
+}
+
+export function Choice({ name, label, options, empty = "any" }: ChoiceProps) {
   return (
     <label>
       <span>{label}</span>
       <select
         value={query.value.get(name) ?? ""}
-        onChange={(event) => setQuery({ [name]: event.currentTarget.value, before: null })}
+        onChange={(event) => setQuery({ [name]: event.currentTarget.value, cursor: null })}
       >
-        <option value="">any</option>
+        <option value="">{empty}</option>
         {options.map(([value, text]) => (
           <option key={value} value={value}>
             {text}
@@ -56,8 +56,8 @@ export function Word({ name, label, placeholder }: { name: string; label: string
         type="search"
         value={query.value.get(name) ?? ""}
         placeholder={placeholder}
-        onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim(), before: null })}
-        onKeyDown={(event) => event.key === "Enter" && setQuery({ [name]: event.currentTarget.value.trim(), before: null })}
+        onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim(), cursor: null })}
+        onKeyDown={(event) => event.key === "Enter" && setQuery({ [name]: event.currentTarget.value.trim(), cursor: null })}
       />
     </label>
   );

@@ -1,25 +1,23 @@
-import { setQuery } from "../route/location.ts";
+import type { Page } from "../api/call.ts";
+import { go, pageUrl, place, query } from "../route/location.ts";
 import { countText } from "./time.tsx";
 
-interface PagerProps {
-  readonly from: number;
-  readonly count: number;
-  readonly total: number;
-  readonly perPage: number;
-}
-
-/** Which part of a list this is, and the parts beside it. */
-export function Pager({ from, count, total, perPage }: PagerProps) {
-  const turn = (offset: number) => setQuery({ offset: offset > 0 ? offset : null });
+/** How many there are, and the way to older ones. Going back leads to the newer ones. */
+export function Pager({ page }: { page: Pick<Page<unknown>, "total" | "atLeast" | "next"> }) {
+  const turn = (cursor: string | null) => go(pageUrl(place.value.path, { ...Object.fromEntries(query.value), cursor }));
+  const behind = query.value.has("cursor");
   return (
     <div class="pager">
       <span class="soft">
-        {countText(from + 1)}–{countText(from + count)} of {countText(total)}
+        {countText(page.total)}
+        {page.atLeast && "+"} in all
       </span>
-      <button type="button" disabled={from === 0} onClick={() => turn(Math.max(0, from - perPage))}>
-        Newer
-      </button>
-      <button type="button" disabled={from + count >= total} onClick={() => turn(from + perPage)}>
+      {behind && (
+        <button type="button" onClick={() => turn(null)}>
+          Newest
+        </button>
+      )}
+      <button type="button" disabled={page.next === null} onClick={() => turn(page.next)}>
         Older
       </button>
     </div>

@@ -14,6 +14,14 @@ const later: Readonly<Record<string, () => Promise<Shown>>> = {
   issue: async () => (await import("../pages/issue.tsx")).IssuePage,
   run: async () => (await import("../pages/run.tsx")).RunPage,
   deliveries: async () => (await import("../pages/deliveries.tsx")).DeliveriesPage,
+  agents: async () => (await import("../pages/agents.tsx")).AgentsPage,
+  agent: async () => (await import("../pages/agent.tsx")).AgentPage,
+  routing: async () => (await import("../pages/routing.tsx")).RoutingPage,
+  connections: async () => (await import("../pages/connections.tsx")).ConnectionsPage,
+  plugins: async () => (await import("../pages/plugins.tsx")).PluginsPage,
+  memory: async () => (await import("../pages/memory.tsx")).MemoryPage,
+  cost: async () => (await import("../pages/cost.tsx")).CostPage,
+  settings: async () => (await import("../pages/settings.tsx")).SettingsPage,
   delivery: async () => (await import("../pages/delivery.tsx")).DeliveryPage,
 };
 const loaded = new Map<string, Shown>([

@@ -1,0 +1,131 @@
+import type { Agent } from "../../../../schema/gen/client.ts";
+import { call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Field, Form, linesOf, Pick, textOf } from "../parts/form.tsx";
+import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { PolicyTable } from "../parts/policy-table.tsx";
+import { RunList } from "../parts/run-list.tsx";
+import { Text } from "../parts/text.tsx";
+import { countText, durationText } from "../parts/time.tsx";
+import { go, pageUrl } from "../route/location.ts";
+import { roles } from "./agents.tsx";
+
+export function AgentPage({ id }: { id: string }) {
+  // Not live: what is being written must not be replaced.
+  const agent = useQuery(`agent ${id}`, (signal) => call("agents.get", { id }, signal), { live: false });
+  return (
+    <Page title={agent.data ? <Text>{agent.data.name}</Text> : "Agent"} name={id} actions={<Remove id={id} />}>
+      <Shown query={agent} lines={8}>
+        {(data) => (
+          <>
+            <Statistics id={id} />
+            <Section title="Who it is">
+              <Persona agent={data} reload={agent.reload} />
+            </Section>
+            <Section title="What it may do">
+              <PolicyTable agentId={id} own={data.policy} reload={agent.reload} />
+            </Section>
+            <LatestRuns id={id} />
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function Statistics({ id }: { id: string }) {
+  const { data } = useQuery(`agent usage ${id}`, (signal) => call("agents.usage-stats", { id }, signal));
+  return (
+    <div class="numbers">
+      {[
+        [data && countText(data.tasks.total), "runs"],
+        [data && countText(data.tasks.failed), "failed"],
+        [data && countText(data.tokens.total), "tokens"],
+        [data && durationText(data.avg_duration_ms), "on average"],
+      ].map(([value, label]) => (
+        <div key={label}>
+          <strong>{value ?? "–"}</strong>
+          <span>{label}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Persona({ agent, reload }: { agent: Agent; reload: () => Promise<void> }) {
+  const save = async (values: FormData) => {
+    const temperature = textOf(values, "temperature");
+    const tools = linesOf(values, "allowed_tools");
+    await call("agents.update", {
+      id: agent.id,
+      name: textOf(values, "name"),
+      role_id: textOf(values, "role_id") as Agent["role_id"],
+      description: textOf(values, "description") || null,
+      prompt: textOf(values, "prompt"),
+      responsibilities: linesOf(values, "responsibilities"),
+      constraints: linesOf(values, "constraints"),
+      communication_style: textOf(values, "communication_style") || null,
+      model: textOf(values, "model") || null,
+      temperature: temperature === "" ? null : Number(temperature),
+      allowed_tools: tools.length === 0 ? null : tools,
+    });
+    await reload();
+  };
+  return (
+    <Form label="Save" run={save} disabled={!may.value.write}>
+      <Field name="name" label="Name" value={agent.name} required />
+      <Pick name="role_id" label="Role" value={agent.role_id} options={roles} />
+      <Field name="description" label="Description" value={agent.description} />
+      <Field
+        name="prompt"
+        label="Prompt"
+        value={agent.prompt}
+        lines={10}
+        required
+        hint="Runs that have begun keep the prompt they began with."
+      />
+      <Field name="responsibilities" label="Responsibilities, one a line" value={agent.responsibilities.join("\n")} lines={4} />
+      <Field name="constraints" label="Hard rules, one a line" value={agent.constraints.join("\n")} lines={4} />
+      <Field name="communication_style" label="How it writes" value={agent.communication_style} lines={2} />
+      <Field name="model" label="Model" value={agent.model} placeholder="the default model" />
+      <Field name="temperature" label="Temperature" value={agent.temperature} type="number" placeholder="that of the model" />
+      <Field
+        name="allowed_tools"
+        label="Tools it may call, one a line"
+        value={agent.allowed_tools?.join("\n")}
+        lines={3}
+        placeholder="alpha.add_comment, alpha.*"
+        hint="Empty: the tools of the event's source, and of all providers that are no sources."
+      />
+    </Form>
+  );
+}
+
+function LatestRuns({ id }: { id: string }) {
+  const runs = useQuery(`agent runs ${id}`, (signal) => list("task-executions.list", { agent_id: id, limit: 10 }, signal));
+  return (
+    <Section title="Latest runs">
+      <Shown query={runs}>
+        {({ items }) => (items.length > 0 ? <RunList runs={items} /> : <Empty title="This agent has not run yet." />)}
+      </Shown>
+    </Section>
+  );
+}
+
+function Remove({ id }: { id: string }) {
+  return (
+    <ActionButton
+      label="Delete the agent"
+      kind="danger"
+      disabled={!may.value.write}
+      why="Your key may only read."
+      confirm={<p>Its tasks stay and use their fallback prompt. The agent and its prompt cannot be brought back.</p>}
+      run={async () => {
+        await call("agents.delete", { id });
+        go(pageUrl("agents"));
+      }}
+    />
+  );
+}

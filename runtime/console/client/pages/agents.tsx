@@ -1,0 +1,107 @@
+import { call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Text } from "../parts/text.tsx";
+import { Link } from "../route/link.tsx";
+import { go, pageUrl } from "../route/location.ts";
+
+export const roles = [
+  ["pm", "Requirements"],
+  ["ta", "Architecture"],
+  ["qa", "Testing"],
+  ["dev", "Implementation"],
+  ["hub", "Orchestration"],
+] as const;
+type Role = (typeof roles)[number][0];
+
+export function AgentsPage() {
+  const agents = useQuery("agents", (signal) => list("agents.list", { limit: 1000 }, signal));
+  return (
+    <Page title="Agents" actions={agents.data?.items.length === 0 ? null : <SeedAgents reload={agents.reload} />}>
+      <Shown query={agents} lines={5}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="There are no agents yet.">
+              <p>The default ones cover requirements, architecture, testing, implementation and orchestration.</p>
+              <SeedAgents reload={agents.reload} />
+            </Empty>
+          ) : (
+            <ul class="list">
+              {items.map((agent) => (
+                <li key={agent.id}>
+                  <span class="main">
+                    <Link class="title" to={`agent/${agent.id}`}>
+                      <Text>{agent.name}</Text>
+                    </Link>{" "}
+                    <span class="soft">{agent.id}</span>
+                    {agent.description && (
+                      <span class="why">
+                        <Text>{agent.description}</Text>
+                      </span>
+                    )}
+                  </span>
+                  <span class="side">{roles.find(([id]) => id === agent.role_id)?.[1]}</span>
+                  <span class="side">{agent.model ?? "default model"}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Shown>
+      <NewAgent />
+    </Page>
+  );
+}
+
+export function SeedAgents({ reload }: { reload: () => Promise<void> }) {
+  const seed = async () => {
+    await call("agents.seed", {});
+    await call("tasks.seed", {});
+    await call("triggers.seed", {});
+    await call("sources.seed", {});
+    await reload();
+  };
+  return (
+    <ActionButton
+      label="Create the defaults"
+      disabled={!may.value.write}
+      why="Your key may only read."
+      confirm={
+        <p>
+          Creates five agents, nine tasks and the mappings that fire them, as far as they are missing. Nothing that exists is
+          changed; each can be deleted again.
+        </p>
+      }
+      run={seed}
+      done="Created"
+    />
+  );
+}
+
+function NewAgent() {
+  const create = async (values: FormData) => {
+    const id = textOf(values, "id");
+    const role_id = textOf(values, "role_id") as Role;
+    await call("agents.create", { id, name: textOf(values, "name"), role_id, prompt: textOf(values, "prompt") });
+    go(pageUrl(`agent/${id}`));
+  };
+  return (
+    <Section title="New agent">
+      <Form label="Create the agent" run={create} done="Created" disabled={!may.value.write}>
+        <Field
+          name="id"
+          label="Id"
+          required
+          placeholder="release_notes"
+          hint="Lower-case letters, digits and _. It cannot be changed."
+        />
+        <Field name="name" label="Name" required />
+        <Pick name="role_id" label="Role" options={roles} />
+        <Field name="prompt" label="Prompt" required lines={5} />
+      </Form>
+    </Section>
+  );
+}

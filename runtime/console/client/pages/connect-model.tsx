@@ -1,0 +1,51 @@
+import { useState } from "preact/hooks";
+import { call, list } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Section } from "../parts/page.tsx";
+import { Copy, Text } from "../parts/text.tsx";
+
+const example = "LLM_BASE_URL=https://api.openai.com/v1\nLLM_API_KEY=…\nLLM_MODEL=gpt-4o-mini";
+
+/** How a model is connected, and a question that shows whether it answers. */
+export function ModelCard() {
+  const [answer, setAnswer] = useState<string | null>(null);
+  const ask = async () => {
+    const agents = await list("agents.list", { limit: 1 });
+    const agent_id = agents.items[0]?.id;
+    if (!agent_id) {
+      setAnswer("There is no agent to ask yet. Create the default agents first, under Agents.");
+      return;
+    }
+    const { content } = await call("llm.chat", {
+      agent_id,
+      messages: [{ role: "user", content: "Answer with one word: ready?" }],
+    });
+    setAnswer(`The model answers: ${content}`);
+  };
+  return (
+    <Section title="Model">
+      <div class="card">
+        <p>Any OpenAI-compatible API. It is named by environment variables, because its key must not be in the database:</p>
+        <pre class="snippet">
+          <code>{example}</code>
+        </pre>
+        <div class="buttons">
+          <Copy text={example} label="Copy the lines for .env" />
+          <ActionButton
+            label="Test the model"
+            disabled={!may.value.write}
+            why="Your key may only read."
+            confirm={<p>An agent is asked one short question, which costs a few tokens.</p>}
+            run={ask}
+          />
+        </div>
+        {answer && (
+          <p role="status" class="card-foot">
+            <Text max={400}>{answer}</Text>
+          </p>
+        )}
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,155 @@
+import { useState } from "preact/hooks";
+import type { Integration } from "../../../../schema/gen/client.ts";
+import { CallError, call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { Badge } from "../parts/badge.tsx";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Page, Section, Shown } from "../parts/page.tsx";
+import { Copy, Text } from "../parts/text.tsx";
+import { base } from "../route/location.ts";
+import { ModelCard } from "./connect-model.tsx";
+import { NewAccount } from "./new-account.tsx";
+
+export const platforms = [
+  {
+    id: "alpha",
+    name: "GitHub",
+    variables: "ALPHA_TOKEN, ALPHA_WEBHOOK_SECRET",
+    token: "a fine-grained token with write permission on issues",
+  },
+  {
+    id: "beta",
+    name: "GitLab",
+    variables: "BETA_TOKEN, BETA_WEBHOOK_SECRET",
+    token: "a project access token with the scope api",
+  },
+  {
+    id: "gamma",
+    name: "Jira",
+    variables: "GAMMA_URL, GAMMA_EMAIL, GAMMA_API_TOKEN, GAMMA_WEBHOOK_SECRET",
+    token: "an API token of the account",
+  },
+  {
+    id: "delta",
+    name: "Plane",
+    variables: "DELTA_API_KEY, DELTA_WORKSPACE_SLUG, DELTA_WEBHOOK_SECRET",
+    token: "an API key of the account",
+  },
+] as const;
+
+/** The address that a tracker sends its webhooks to. */
+export const webhookUrl = (slug: string): string => new URL(`${base}webhook/${slug}`, location.href).href;
+
+export function ConnectionsPage() {
+  const stored = useQuery("integrations", (signal) => list("integrations.list", { limit: 1000 }, signal));
+  return (
+    <Page title="Connections">
+      <Section title="Trackers">
+        <p class="hint lead">
+          Use an account of its own for Signalbox: people see which comments are its own, and you can give it few rights.
+        </p>
+        <ul class="list">
+          {platforms.map((platform) => (
+            <Platform key={platform.id} platform={platform} />
+          ))}
+        </ul>
+      </Section>
+      <ModelCard />
+      <Section title="Further accounts">
+        <Shown query={stored}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <p class="hint">None. Add one for an agent, a project, or a webhook with a secret of its own.</p>
+            ) : (
+              <ul class="list">
+                {items.map((one) => (
+                  <Stored key={one.id} integration={one} reload={stored.reload} />
+                ))}
+              </ul>
+            )
+          }
+        </Shown>
+      </Section>
+      <NewAccount reload={stored.reload} />
+    </Page>
+  );
+}
+
+function Platform({ platform }: { platform: (typeof platforms)[number] }) {
+  const { id, name, variables, token } = platform;
+  const test = useQuery(`test ${id}`, async (signal) => (await call("integrations.test", { source: id }, signal)).status, {
+    live: false,
+  });
+  const [asked, setAsked] = useState<string | null>(null);
+  const status = test.data;
+  const again = async () => {
+    setAsked("…");
+    await test.reload();
+    setAsked(new Date().toLocaleTimeString("en-GB"));
+  };
+  return (
+    <li>
+      <span class="main">
+        <strong>{name}</strong> <span class="soft">{id}</span>
+        <span class="why">
+          {status === "not_configured" ? `Needs ${token}: set ${variables}, then restart the service.` : null}
+          {status === "failed" && `The account is refused or the server does not answer. Check ${variables}.`}
+          {status === "ok" && "The account works."}
+          {test.error?.message}
+        </span>
+        <span class="url">
+          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy the webhook URL" />
+        </span>
+      </span>
+      <Badge tone={status === "ok" ? "good" : status === "failed" ? "bad" : "idle"}>
+        {status === undefined ? "…" : status === "not_configured" ? "not set up" : status}
+      </Badge>
+      <button type="button" onClick={() => void again()}>
+        Test
+      </button>
+      <span class="side" role="status">
+        {asked}
+      </span>
+    </li>
+  );
+}
+
+function Stored({ integration, reload }: { integration: Integration; reload: () => Promise<void> }) {
+  const { id, source, name, credentials, missing, agent_id, project_id } = integration;
+  const remove = async () => {
+    await call("integrations.delete", { id });
+    await reload();
+  };
+  return (
+    <li>
+      <span class="main">
+        <strong>
+          <Text>{name}</Text>
+        </strong>{" "}
+        <span class="soft">
+          {source}
+          {agent_id && `, for ${agent_id}`}
+          {project_id !== null && `, for project ${project_id}`}
+        </span>
+        <span class="why">
+          Stored: {Object.keys(credentials).join(", ")}.{missing.length > 0 && ` Missing: ${missing.join(", ")}.`}
+        </span>
+        <span class="url">
+          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy the webhook URL" />
+        </span>
+      </span>
+      {missing.length > 0 && <Badge tone="wait">incomplete</Badge>}
+      <ActionButton
+        label="Delete"
+        kind="danger"
+        disabled={!may.value.admin}
+        why="This needs a key with the scope admin."
+        confirm={<p>Its credentials are deleted, and its webhook answers 404 from then on. This cannot be undone.</p>}
+        run={remove}
+      />
+    </li>
+  );
+}
+
+export const messageOf = (error: unknown): string => (error instanceof CallError ? error.message : String(error));

@@ -1,0 +1,117 @@
+import type { UsageGroup } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { DayBars } from "../parts/day-bars.tsx";
+import { Choice, Filters } from "../parts/filters.tsx";
+import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Text } from "../parts/text.tsx";
+import { countText, dollarText, durationText } from "../parts/time.tsx";
+import { query } from "../route/location.ts";
+
+const periods = [
+  ["7", "the last 7 days"],
+  ["30", "the last 30 days"],
+  ["90", "the last 90 days"],
+] as const;
+const groups = ["agent", "project", "model", "task", "source"] as const;
+type Group = (typeof groups)[number];
+
+export function CostPage() {
+  const days = Number(query.value.get("days") ?? 30);
+  const by = (query.value.get("by") ?? "agent") as Group;
+  const from = new Date(Math.floor(Date.now() / 86_400_000 - days + 1) * 86_400_000).toISOString();
+  const usage = useQuery(`cost ${from} ${by}`, async (signal) => {
+    const [daily, grouped] = await Promise.all([
+      call("usage.get", { from, group_by: "day" }, signal),
+      call("usage.get", { from, group_by: by }, signal),
+    ]);
+    return { total: daily, daily: daily.groups ?? [], grouped: grouped.groups ?? [] };
+  });
+  return (
+    <Page title="Cost">
+      <Filters>
+        <Choice name="days" label="Period" options={periods} empty="the last 30 days" />
+        <Choice name="by" label="By" options={groups.map((one) => [one, one])} empty="agent" />
+      </Filters>
+      <Shown query={usage} lines={6}>
+        {({ total, daily, grouped }) =>
+          (total.runs ?? 0) === 0 ? (
+            <Empty title="Nothing ran in this time." />
+          ) : (
+            <>
+              <div class="numbers">
+                <Figure value={costText(total)} label="cost" />
+                <Figure value={countText(total.unpriced_tokens ?? 0)} label="tokens without a price" />
+                <Figure value={countText(total.runs ?? 0)} label={`runs, ${countText(total.failed ?? 0)} failed`} />
+                <Figure value={durationText(total.p50_duration_ms ?? null)} label="median duration" />
+                <Figure value={durationText(total.p95_duration_ms ?? null)} label="95th percentile" />
+              </div>
+              <Section title="By day">
+                <DayBars days={daily} from={from} count={days} />
+              </Section>
+              <Section title={`By ${by}`}>
+                <Groups by={by} rows={grouped} />
+              </Section>
+            </>
+          )
+        }
+      </Shown>
+    </Page>
+  );
+}
+
+function Figure({ value, label }: { value: string; label: string }) {
+  return (
+    <div>
+      <strong>{value}</strong>
+      <span>{label}</span>
+    </div>
+  );
+}
+
+/** Tokens without a price are not free. */
+const costText = ({
+  cost_usd,
+  unpriced_tokens,
+}: {
+  cost_usd?: number | undefined;
+  unpriced_tokens?: number | undefined;
+}): string => (!cost_usd && unpriced_tokens ? "–" : dollarText(cost_usd));
+
+const nameOf = (row: UsageGroup, by: Group): string =>
+  String({ agent: row.agent_id, project: row.project_id, model: row.model, task: row.task_id, source: row.source }[by] ?? "none");
+
+function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
+  return (
+    <ScrollBox label="Usage by group">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{by}</th>
+            {["Cost", "Unpriced tokens", "Tokens", "Runs", "Failed", "Median"].map((title) => (
+              <th key={title} scope="col" class="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={nameOf(row, by)}>
+              <th scope="row">
+                <Text>{nameOf(row, by)}</Text>
+              </th>
+              <td class="number">{costText(row)}</td>
+              <td class="number">{countText(row.unpriced_tokens)}</td>
+              <td class="number">{countText(row.tokens.total)}</td>
+              <td class="number">{countText(row.runs)}</td>
+              <td class="number">{countText(row.failed)}</td>
+              <td class="number">{durationText(row.p50_duration_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollBox>
+  );
+}

@@ -1,0 +1,146 @@
+import type { MemoryListed } from "../../../../schema/gen/client.ts";
+import { call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Choice, Filters, Word } from "../parts/filters.tsx";
+import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { Block, Text } from "../parts/text.tsx";
+import { Time } from "../parts/time.tsx";
+import { query, setQuery } from "../route/location.ts";
+
+const scopes = [
+  ["organizational", "all agents"],
+  ["project", "a project"],
+  ["agent", "one agent"],
+  ["task", "one run"],
+] as const;
+type Scope = (typeof scopes)[number][0];
+type Found = Omit<MemoryListed, "updated_at"> & { readonly similarity?: number };
+
+export function MemoryPage() {
+  const q = query.value.get("q") ?? "";
+  const scope = (query.value.get("scope") ?? undefined) as Scope | undefined;
+  const memories = useQuery(
+    `memory ${q} ${scope}`,
+    async (signal): Promise<readonly Found[]> =>
+      q
+        ? await call("memory.search", { query: q, scope, mode: "hybrid", limit: 50 }, signal)
+        : (await list("memory.list", { limit: 100, scope }, signal)).items,
+  );
+  return (
+    <Page title="Memory">
+      <Filters>
+        <Word name="q" label="Search by meaning and words" />
+        <Choice name="scope" label="Seen by" options={scopes} />
+      </Filters>
+      <Shown query={memories} lines={6}>
+        {(items) =>
+          items.length === 0 ? (
+            <Empty title={q ? "Nothing is remembered about that." : "Nothing is remembered yet."}>
+              Agents write memories with their tools; you can add one below.
+            </Empty>
+          ) : (
+            <ul class="list">
+              {items.map((memory) => (
+                <Item key={memory.key} memory={memory} reload={memories.reload} />
+              ))}
+            </ul>
+          )
+        }
+      </Shown>
+      <NewMemory reload={memories.reload} />
+    </Page>
+  );
+}
+
+function Item({ memory, reload }: { memory: Found; reload: () => Promise<void> }) {
+  const open = query.value.get("key") === memory.key;
+  const owner = memory.agent_id ?? (memory.project_id === null ? "" : `project ${memory.project_id}`);
+  return (
+    <li>
+      <span class="main">
+        <button
+          type="button"
+          class="quiet plain-name"
+          aria-expanded={open}
+          onClick={() => setQuery({ key: open ? null : memory.key })}
+        >
+          <Text>{memory.key}</Text>
+        </button>
+        {!open && (
+          <span class="why">
+            <Text max={160}>{memory.content}</Text>
+          </span>
+        )}
+      </span>
+      {memory.similarity !== undefined && <span class="side">{Math.round(memory.similarity * 100)} % alike</span>}
+      <span class="side">
+        {scopes.find(([id]) => id === memory.scope)?.[1]} {owner}
+      </span>
+      <span class="side">
+        <Time at={memory.created_at} />
+      </span>
+      {open && <Edit memory={memory} reload={reload} />}
+    </li>
+  );
+}
+
+function Edit({ memory, reload }: { memory: Found; reload: () => Promise<void> }) {
+  const save = async (values: FormData) => {
+    const { key, scope, agent_id, project_id } = memory;
+    await call("memory.create", { key, content: textOf(values, "content"), scope, agent_id, project_id });
+    await reload();
+  };
+  const remove = async () => {
+    await call("memory.delete", { key: memory.key });
+    await reload();
+  };
+  if (!may.value.write || memory.content.length > 20_000 || memory.scope === "task")
+    return <Block text={memory.content} label="Memory" />;
+  return (
+    <div class="wide">
+      <Form
+        label="Save"
+        run={save}
+        aside={
+          <ActionButton
+            label="Delete"
+            kind="danger"
+            confirm={<p>No agent is given this memory again. It cannot be brought back.</p>}
+            run={remove}
+          />
+        }
+      >
+        <Field name="content" label="Content" value={memory.content} lines={5} required />
+      </Form>
+    </div>
+  );
+}
+
+function NewMemory({ reload }: { reload: () => Promise<void> }) {
+  const create = async (values: FormData) => {
+    const scope = textOf(values, "scope") as Scope;
+    const owner = textOf(values, "owner");
+    const key = textOf(values, "key");
+    await call("memory.create", {
+      key,
+      content: textOf(values, "content"),
+      scope,
+      ...(scope === "agent" && { agent_id: owner }),
+      ...(scope === "project" && { project_id: Number(owner) }),
+    });
+    await reload();
+  };
+  return (
+    <Section title="New memory">
+      <Form label="Remember" run={create} done="Remembered" disabled={!may.value.write}>
+        <Field name="key" label="Key" required placeholder="release-day" hint="The key of a memory that exists replaces it." />
+        <Field name="content" label="Content" required lines={3} />
+        <Pick name="scope" label="Seen by" options={scopes.slice(0, 3)} />
+        <Field name="owner" label="Agent or number of the project" hint="Not for all agents." />
+      </Form>
+    </Section>
+  );
+}

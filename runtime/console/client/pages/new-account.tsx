@@ -1,0 +1,82 @@
+import { useState } from "preact/hooks";
+import { call } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Section } from "../parts/page.tsx";
+
+/** What each platform asks for, beside the secret of its webhooks. */
+const settings: Readonly<Record<string, readonly (readonly [name: string, label: string, secret: boolean])[]>> = {
+  alpha: [
+    ["token", "Token with write permission on issues", true],
+    ["api_url", "Base URL of the API, if it is not github.com", false],
+  ],
+  beta: [
+    ["token", "Token with the scope api", true],
+    ["url", "Base URL, if it is not gitlab.com", false],
+  ],
+  gamma: [
+    ["url", "Base URL of Jira", false],
+    ["email", "Email address of the account", false],
+    ["api_token", "API token", true],
+  ],
+  delta: [
+    ["api_key", "API key", true],
+    ["workspace_slug", "Slug of the workspace", false],
+    ["api_url", "Base URL of the API, if it is not plane.so", false],
+  ],
+};
+const names = [
+  ["alpha", "GitHub (alpha)"],
+  ["beta", "GitLab (beta)"],
+  ["gamma", "Jira (gamma)"],
+  ["delta", "Plane (delta)"],
+] as const;
+
+export function NewAccount({ reload }: { reload: () => Promise<void> }) {
+  const [source, setSource] = useState<string>("alpha");
+  const asked = settings[source] ?? [];
+  const create = async (values: FormData) => {
+    const given = [...asked.map(([name]) => name), "webhook_secret"].flatMap((name) => {
+      const value = textOf(values, name);
+      return value === "" ? [] : [[name, value]];
+    });
+    const project = textOf(values, "project_id");
+    await call("integrations.create", {
+      source,
+      name: textOf(values, "name"),
+      credentials: Object.fromEntries(given) as Record<string, string>,
+      ...(textOf(values, "agent_id") && { agent_id: textOf(values, "agent_id") }),
+      ...(project && { project_id: Number(project) }),
+    });
+    await reload();
+  };
+  return (
+    <Section title="Add an account">
+      <p class="hint lead">
+        Credentials are stored encrypted and are never shown again. The account gets a webhook address of its own. This needs{" "}
+        <code>ENCRYPTION_KEY</code> and a key with the scope admin.
+      </p>
+      <div
+        onChange={(event) =>
+          event.target instanceof HTMLSelectElement && event.target.name === "source" && setSource(event.target.value)
+        }
+      >
+        <Form label="Store the account" run={create} done="Stored" disabled={!may.value.admin}>
+          <Pick name="source" label="Platform" value={source} options={names} />
+          <Field name="name" label="Name" required placeholder="Bot of the web team" />
+          {asked.map(([name, label, secret]) => (
+            <Field key={`${source} ${name}`} name={name} label={label} {...(secret && { type: "password" })} />
+          ))}
+          <Field
+            name="webhook_secret"
+            label="Secret of its webhooks"
+            type="password"
+            hint="A long random text, the same as at the tracker."
+          />
+          <Field name="agent_id" label="Only for the agent" placeholder="every agent" />
+          <Field name="project_id" label="Only for the project" type="number" placeholder="every project" />
+        </Form>
+      </div>
+    </Section>
+  );
+}

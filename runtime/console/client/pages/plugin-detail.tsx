@@ -1,0 +1,145 @@
+import type { Plugin } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Field, Form, textOf } from "../parts/form.tsx";
+import { Shown } from "../parts/page.tsx";
+import { asText, Block, Text } from "../parts/text.tsx";
+
+interface DetailProps {
+  readonly plugin: Plugin;
+  readonly reload: () => Promise<void>;
+}
+
+export function PluginDetail({ plugin, reload }: DetailProps) {
+  return (
+    <div class="node-body">
+      <Permissions plugin={plugin} />
+      <Actions plugin={plugin} reload={reload} />
+      {plugin.settings.length > 0 && <Settings plugin={plugin} reload={reload} />}
+      <Log id={plugin.id} />
+    </div>
+  );
+}
+
+function Permissions({ plugin: { permissions, needs, tools, sources } }: { plugin: Plugin }) {
+  const lines: readonly (readonly [string, string])[] = [
+    ...permissions.http.map(({ host, methods, why }) => [`Calls ${host} (${methods.join(", ")})`, why] as const),
+    ...permissions.operations.map(({ id, why }) => [`Uses ${id}`, why] as const),
+    ...permissions.open_routes.map(({ name, why }) => [`Answers ${name} to anyone`, why] as const),
+  ];
+  return (
+    <div>
+      <h3>What it may do</h3>
+      {lines.length === 0 && <p class="soft">Nothing outside its own process.</p>}
+      <ul class="plain">
+        {lines.map(([what, why]) => (
+          <li key={what}>
+            <Text>{what}</Text>{" "}
+            <span class="soft">
+              <Text max={300}>{why}</Text>
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p class="soft small-text">
+        Receives {needs.join(", ") || "nothing"}. Tools: {tools.join(", ") || "none"}. Sources: {sources.join(", ") || "none"}.
+      </p>
+    </div>
+  );
+}
+
+function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProps) {
+  const disabled = !may.value.admin;
+  const why = "This needs a key with the scope admin.";
+  const then = (action: () => Promise<unknown>) => async () => {
+    await action();
+    await reload();
+  };
+  const wanted = waiting?.version;
+  return (
+    <div class="buttons">
+      {waiting && (
+        <ActionButton
+          label={`Approve ${wanted}`}
+          kind="primary"
+          disabled={disabled}
+          why={why}
+          confirm={
+            <>
+              <p>
+                {version === null
+                  ? "The plugin starts."
+                  : `${wanted} replaces ${version}. You can approve ${version} again to go back.`}
+              </p>
+              <Changes title="It may newly:" lines={waiting.widens} none="It may do nothing that it could not do before." />
+              <Changes title="It breaks:" lines={waiting.breaks} none="" />
+            </>
+          }
+          run={then(() => call("plugins.approve", { id, version: wanted }))}
+        />
+      )}
+      {state === "approved" || state === "quarantined" || state === "stopped" ? (
+        <ActionButton label="Enable" disabled={disabled} why={why} run={then(() => call("plugins.enable", { id }))} />
+      ) : (
+        version !== null && (
+          <ActionButton
+            label="Disable"
+            disabled={disabled}
+            why={why}
+            confirm={<p>Its process ends and its tools are no longer offered. Webhooks for it wait until it is enabled again.</p>}
+            run={then(() => call("plugins.disable", { id }))}
+          />
+        )
+      )}
+    </div>
+  );
+}
+
+function Changes({ title, lines, none }: { title: string; lines: readonly string[]; none: string }) {
+  if (lines.length === 0) return none ? <p class="soft">{none}</p> : null;
+  return (
+    <div>
+      <p>{title}</p>
+      <ul class="plain">
+        {lines.map((line) => (
+          <li key={line}>
+            <Text max={300}>{line}</Text>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Settings({ plugin: { id, settings }, reload }: DetailProps) {
+  const save = async (values: FormData) => {
+    const given = settings.flatMap(({ name }) => (textOf(values, name) === "" ? [] : [[name, textOf(values, name)]]));
+    await call("plugins.configure", { id, settings: Object.fromEntries(given) as Record<string, string> });
+    await reload();
+  };
+  return (
+    <Form label="Save the settings" run={save} disabled={!may.value.admin}>
+      {settings.map(({ name, title, secret, set }) => (
+        <Field
+          key={name}
+          name={name}
+          label={title ?? name}
+          {...(secret && { type: "password" })}
+          placeholder={set ? "set; empty keeps it" : "not set"}
+        />
+      ))}
+    </Form>
+  );
+}
+
+function Log({ id }: { id: string }) {
+  const log = useQuery(`plugin log ${id}`, (signal) => call("plugins.logs", { id }, signal));
+  return (
+    <details>
+      <summary>Log</summary>
+      <Shown query={log}>{(data) => <Block text={asText(data)} label="Log of the plugin" />}</Shown>
+    </details>
+  );
+}

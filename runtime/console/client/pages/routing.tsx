@@ -1,0 +1,169 @@
+import type { SourceEventMapping, Task, TriggerTaskMapping } from "../../../../schema/gen/client.ts";
+import { call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Field, Form, textOf } from "../parts/form.tsx";
+import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Text } from "../parts/text.tsx";
+import { SeedAgents } from "./agents.tsx";
+import { TryEvent } from "./try-event.tsx";
+
+const readOnly = "Your key may only read.";
+const all = { limit: 1000 };
+
+export function RoutingPage() {
+  const routing = useQuery("routing", async (signal) => {
+    const [sources, triggers, tasks] = await Promise.all([
+      list("sources.list", all, signal),
+      list("triggers.list", all, signal),
+      list("tasks.list", all, signal),
+    ]);
+    return { sources: sources.items, triggers: triggers.items, tasks: tasks.items };
+  });
+  return (
+    <Page title="Routing">
+      <TryEvent />
+      <Section title="From event to task">
+        <Shown query={routing} lines={8}>
+          {(data) =>
+            data.sources.length + data.triggers.length === 0 ? (
+              <Empty title="No event fires anything yet.">
+                <SeedAgents reload={routing.reload} />
+              </Empty>
+            ) : (
+              <Matrix {...data} reload={routing.reload} />
+            )
+          }
+        </Shown>
+      </Section>
+      <NewMappings reload={routing.reload} />
+    </Page>
+  );
+}
+
+interface MatrixProps {
+  readonly sources: readonly SourceEventMapping[];
+  readonly triggers: readonly TriggerTaskMapping[];
+  readonly tasks: readonly Task[];
+  readonly reload: () => Promise<void>;
+}
+
+/** One row a trigger: what fires it on the left, what it starts on the right. */
+function Matrix({ sources, triggers, tasks, reload }: MatrixProps) {
+  const names = [...new Set([...sources, ...triggers].map(({ canonical_trigger }) => canonical_trigger))].sort();
+  return (
+    <ScrollBox label="Events, triggers and tasks">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Event</th>
+            <th scope="col">Trigger</th>
+            <th scope="col">Tasks</th>
+          </tr>
+        </thead>
+        <tbody>
+          {names.map((name) => (
+            <tr key={name}>
+              <td>
+                <Chips>
+                  {sources
+                    .filter((one) => one.canonical_trigger === name)
+                    .map((one) => (
+                      <Chip
+                        key={one.id}
+                        label={`${one.source} ${one.event_name}${one.action ? ` ${one.action}` : ""}`}
+                        remove={() => call("sources.delete", { id: one.id })}
+                        reload={reload}
+                      />
+                    ))}
+                </Chips>
+              </td>
+              <th scope="row">
+                <code>{name}</code>
+              </th>
+              <td>
+                <Chips>
+                  {triggers
+                    .filter((one) => one.canonical_trigger === name)
+                    .map((one) => (
+                      <Chip
+                        key={one.id}
+                        label={taskLabel(one, tasks)}
+                        remove={() => call("triggers.delete", { id: one.id })}
+                        reload={reload}
+                      />
+                    ))}
+                </Chips>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollBox>
+  );
+}
+
+function taskLabel({ task_id, conditions }: TriggerTaskMapping, tasks: readonly Task[]): string {
+  const missing = tasks.some(({ id }) => id === task_id) ? "" : " (no such task)";
+  const given = Object.entries(conditions).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+  return `${task_id}${missing}${given.length > 0 ? ` if ${given.join(", ")}` : ""}`;
+}
+
+function Chips({ children }: { children: preact.ComponentChildren[] }) {
+  return children.length === 0 ? <span class="soft">nothing</span> : <ul class="chips">{children}</ul>;
+}
+
+function Chip({ label, remove, reload }: { label: string; remove: () => Promise<unknown>; reload: () => Promise<void> }) {
+  return (
+    <li>
+      <Text>{label}</Text>
+      {may.value.write && (
+        <ActionButton
+          label="Remove"
+          kind="danger"
+          disabled={!may.value.write}
+          why={readOnly}
+          confirm={<p>“{label}” no longer fires. You can add it again below.</p>}
+          run={async () => {
+            await remove();
+            await reload();
+          }}
+        />
+      )}
+    </li>
+  );
+}
+
+function NewMappings({ reload }: { reload: () => Promise<void> }) {
+  const addEvent = async (values: FormData) => {
+    const [source, event_name, canonical_trigger] = ["source", "event_name", "canonical_trigger"].map((name) =>
+      textOf(values, name),
+    ) as [string, string, string];
+    await call("sources.create", { source, event_name, action: textOf(values, "action") || null, canonical_trigger });
+    await reload();
+  };
+  const addTask = async (values: FormData) => {
+    await call("triggers.create", { canonical_trigger: textOf(values, "canonical_trigger"), task_id: textOf(values, "task_id") });
+    await reload();
+  };
+  return (
+    <div class="side-by-side">
+      <Section title="Map an event to a trigger">
+        <Form label="Add the event" run={addEvent} done="Added" disabled={!may.value.write}>
+          <Field name="source" label="Source" required placeholder="alpha" />
+          <Field name="event_name" label="Event" required placeholder="issues" />
+          <Field name="action" label="Action" placeholder="any" />
+          <Field name="canonical_trigger" label="Trigger" required placeholder="issue.created" />
+        </Form>
+      </Section>
+      <Section title="Map a trigger to a task">
+        <Form label="Add the task" run={addTask} done="Added" disabled={!may.value.write}>
+          <Field name="canonical_trigger" label="Trigger" required placeholder="issue.created" />
+          <Field name="task_id" label="Task" required placeholder="triage_initial_intent" />
+        </Form>
+      </Section>
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+import { useState } from "preact/hooks";
+import { call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Filters, Word } from "../parts/filters.tsx";
+import { Empty, Shown } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { asText, Block, Text } from "../parts/text.tsx";
+import { Time } from "../parts/time.tsx";
+import { query } from "../route/location.ts";
+
+const names = ["actor", "operation", "object", "cursor"] as const;
+
+/** Who changed what. */
+export function AuditSettings() {
+  const filter = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
+  const log = useQuery(`audit ${JSON.stringify(filter)}`, (signal) => list("audit-log.list", { ...filter, limit: 50 }, signal));
+  return (
+    <>
+      <Filters>
+        <Word name="actor" label="Key" />
+        <Word name="operation" label="Operation" placeholder="agents.update" />
+        <Word name="object" label="Object" placeholder="agents/pm_default" />
+      </Filters>
+      <Verify />
+      <Shown query={log} lines={8}>
+        {(page) =>
+          page.items.length === 0 ? (
+            <Empty title="No change matches." />
+          ) : (
+            <>
+              <ul class="list">
+                {page.items.map((entry) => (
+                  <li key={entry.seq}>
+                    <span class="main">
+                      <strong>{entry.operation}</strong> <Text>{entry.object}</Text>
+                      <details>
+                        <summary>Before and after</summary>
+                        <div class="side-by-side">
+                          <Block text={asText(entry.before ?? null)} label="Before" />
+                          <Block text={asText(entry.after ?? null)} label="After" />
+                        </div>
+                      </details>
+                    </span>
+                    <span class="side">
+                      <Text>{entry.actor}</Text>
+                    </span>
+                    <span class="side">
+                      <Time at={entry.created_at} />
+                    </span>
+                  </li>
+                ))}
+              </ul>
+              <Pager page={page} />
+            </>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function Verify() {
+  const [result, setResult] = useState<string | null>(null);
+  const verify = async () => {
+    const { state, entries, broken_at } = await call("audit.verify", {});
+    setResult(state === "intact" ? `The chain of ${entries} entries is intact.` : `The chain is broken at entry ${broken_at}.`);
+  };
+  return (
+    <p class="buttons lead">
+      <ActionButton label="Verify the chain" run={verify} />
+      <span role="status">{result}</span>
+    </p>
+  );
+}

@@ -1,0 +1,112 @@
+import { useState } from "preact/hooks";
+import { call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { readSession, type Scope, session } from "../api/session.ts";
+import { Badge } from "../parts/badge.tsx";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Empty, Section, Shown } from "../parts/page.tsx";
+import { Copy, Text } from "../parts/text.tsx";
+import { Time } from "../parts/time.tsx";
+
+export function KeySettings() {
+  const keys = useQuery("keys", (signal) => list("keys.list", { limit: 1000 }, signal));
+  return (
+    <>
+      <NewKey reload={keys.reload} />
+      <Section title="Keys">
+        <Shown query={keys}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty title="There are no keys in the database.">
+                {session.value?.state === "open"
+                  ? "Everyone who reaches the service may do everything."
+                  : "The keys of API_KEYS are in use."}
+              </Empty>
+            ) : (
+              <ul class="list">
+                {items.map((key) => (
+                  <li key={key.id}>
+                    <span class="main">
+                      <strong>
+                        <Text>{key.name}</Text>
+                      </strong>{" "}
+                      <code>{key.hint}</code> <span class="soft">{key.scopes.join(", ")}</span>
+                    </span>
+                    <span class="side">
+                      {key.last_used_at ? (
+                        <>
+                          used <Time at={key.last_used_at} />
+                        </>
+                      ) : (
+                        "never used"
+                      )}
+                    </span>
+                    {key.revoked_at ? (
+                      <Badge>revoked</Badge>
+                    ) : (
+                      <ActionButton
+                        label="Revoke"
+                        kind="danger"
+                        confirm={
+                          <p>Requests with “{key.name}” are refused from now on, and its sessions end. This cannot be undone.</p>
+                        }
+                        run={async () => {
+                          await call("keys.revoke", { id: key.id });
+                          await keys.reload();
+                        }}
+                      />
+                    )}
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Shown>
+      </Section>
+    </>
+  );
+}
+
+const scopes = [
+  ["read", "read: look"],
+  ["write", "write: act"],
+  ["admin", "admin: also set up"],
+  ["agent", "agent: connect agents over gRPC"],
+] as const;
+
+function NewKey({ reload }: { reload: () => Promise<void> }) {
+  const [made, setMade] = useState<string | null>(null);
+  const create = async (values: FormData) => {
+    const days = textOf(values, "days");
+    const expires_at = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
+    const { key } = await call("keys.create", {
+      name: textOf(values, "name"),
+      scopes: [textOf(values, "scope") as Scope],
+      expires_at,
+    });
+    setMade(key);
+    await readSession();
+    await reload().catch(() => {});
+  };
+  return (
+    <Section title="New key">
+      {session.value?.state === "open" && (
+        <p class="hint lead">
+          With the first key the API closes: every request needs a key, and this page asks you to log in with it.
+        </p>
+      )}
+      <Form label="Create the key" run={create} done="Created">
+        <Field name="name" label="Name" required placeholder="ci" />
+        <Pick name="scope" label="May" options={session.value?.state === "open" ? [...scopes].reverse().slice(1) : scopes} />
+        <Field name="days" label="Expires after days" type="number" placeholder="never" />
+      </Form>
+      {made && (
+        <div class="card new-key" role="status">
+          <p>This is shown only once:</p>
+          <code>{made}</code> <Copy text={made} />
+        </div>
+      )}
+    </Section>
+  );
+}

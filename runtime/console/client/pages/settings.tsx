@@ -1,0 +1,43 @@
+import type { ComponentType } from "preact";
+import { may } from "../api/session.ts";
+import { Empty, Page } from "../parts/page.tsx";
+import { Link } from "../route/link.tsx";
+import { AuditSettings } from "./settings-audit.tsx";
+import { KeySettings } from "./settings-keys.tsx";
+import { StorageSettings } from "./settings-storage.tsx";
+
+interface Tab {
+  readonly id: string;
+  readonly title: string;
+  readonly admin: boolean;
+  readonly Content: ComponentType;
+}
+
+const tabs: readonly Tab[] = [
+  { id: "keys", title: "API keys", admin: true, Content: KeySettings },
+  { id: "storage", title: "Storage and retention", admin: false, Content: StorageSettings },
+  { id: "audit", title: "Audit log", admin: true, Content: AuditSettings },
+];
+
+export function SettingsPage({ id }: { id: string }) {
+  const open = tabs.find((tab) => tab.id === id) ?? (may.value.admin ? tabs[0] : tabs.find(({ admin }) => !admin));
+  if (!open) return null;
+  return (
+    <Page title="Settings" name={open.title}>
+      <ul class="tabs">
+        {tabs.map((tab) => (
+          <li key={tab.id}>
+            <Link to={`settings/${tab.id}`} current={tab === open}>
+              {tab.title}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {open.admin && !may.value.admin ? (
+        <Empty title="Your key may not see this.">Log in with a key that has the scope admin.</Empty>
+      ) : (
+        <open.Content />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,49 @@
+import type { UsageGroup } from "../../../../schema/gen/client.ts";
+import { countText, dollarText } from "./time.tsx";
+
+/** One bar a day: cost where it is known, else tokens. The numbers are in the table below and in each bar's title. */
+export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; from: string; count: number }) {
+  const known = new Map(days.map((day) => [day.day, day]));
+  const priced = days.some(({ cost_usd }) => cost_usd > 0);
+  const all = Array.from({ length: count }, (_, index) => {
+    const day = new Date(Date.parse(from) + index * 86_400_000).toISOString().slice(0, 10);
+    const found = known.get(day);
+    const value = found ? (priced ? found.cost_usd : found.tokens.total) : 0;
+    return {
+      day,
+      value,
+      text: `${day}: ${found ? `${dollarText(found.cost_usd)}, ${countText(found.tokens.total)} tokens` : "nothing"}`,
+    };
+  });
+  const most = Math.max(...all.map(({ value }) => value), 1e-9);
+  const width = 100 / count;
+  return (
+    <figure class="card chart">
+      <svg
+        viewBox="0 0 100 40"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${priced ? "Cost" : "Tokens"} by day, at most ${priced ? dollarText(most) : countText(most)}`}
+      >
+        {all.map(({ day, value, text }, index) => (
+          <rect
+            key={day}
+            x={index * width + width * 0.1}
+            width={width * 0.8}
+            y={40 - (value / most) * 39}
+            height={Math.max(0.3, (value / most) * 39)}
+          >
+            <title>{text}</title>
+          </rect>
+        ))}
+      </svg>
+      <figcaption>
+        <span>{all[0]?.day}</span>
+        <span>
+          {priced ? `at most ${dollarText(most)} a day` : `at most ${countText(most)} tokens a day; no prices are known`}
+        </span>
+        <span>{all.at(-1)?.day}</span>
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,130 @@
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
+import { CallError } from "../api/call.ts";
+
+interface FormProps {
+  /** On the button. */
+  readonly label: string;
+  readonly run: (values: FormData) => Promise<unknown>;
+  readonly done?: string;
+  readonly disabled?: boolean;
+  readonly children: ComponentChildren;
+  readonly aside?: ComponentChildren;
+}
+
+/** Fields with a button that sends them, and what came of it. */
+export function Form({ label, run, done = "Saved", disabled = false, children, aside }: FormProps) {
+  const [state, setState] = useState<{ busy: boolean; error?: string; done?: boolean }>({ busy: false });
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const values = new FormData(event.currentTarget as HTMLFormElement);
+    setState({ busy: true });
+    try {
+      await run(values);
+      setState({ busy: false, done: true });
+    } catch (error) {
+      setState({ busy: false, error: error instanceof CallError ? error.message : String(error) });
+    }
+  };
+  return (
+    <form class="fields" onSubmit={submit} onInput={() => state.done && setState({ busy: false })}>
+      <fieldset disabled={disabled || state.busy}>{children}</fieldset>
+      {state.error && (
+        <p role="alert" class="refused">
+          {state.error}
+        </p>
+      )}
+      <div class="buttons">
+        <button
+          type="submit"
+          class="primary"
+          disabled={disabled || state.busy}
+          title={disabled ? "Your key may only read." : undefined}
+        >
+          {label}
+        </button>
+        {aside}
+        <span role="status" class="done">
+          {state.done && done}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+export const textOf = (values: FormData, name: string): string => String(values.get(name) ?? "").trim();
+/** Lines of a field, without empty ones. */
+export const linesOf = (values: FormData, name: string): string[] =>
+  textOf(values, name)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+interface FieldProps {
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string | number | null | undefined;
+  readonly hint?: string;
+  readonly type?: "text" | "password" | "number";
+  readonly required?: boolean;
+  readonly lines?: number;
+  readonly placeholder?: string;
+}
+
+export function Field({ name, label, value, hint, type = "text", required = false, lines, placeholder }: FieldProps) {
+  const id = useId();
+  const given = String(value ?? "");
+  return (
+    <label for={id}>
+      <span>{label}</span>
+      {lines ? (
+        <textarea
+          id={id}
+          name={name}
+          rows={lines}
+          defaultValue={given}
+          required={required}
+          placeholder={placeholder}
+          spellcheck={false}
+        />
+      ) : (
+        <input
+          id={id}
+          name={name}
+          type={type as "text"}
+          defaultValue={given}
+          required={required}
+          placeholder={placeholder}
+          autocomplete="off"
+          step="any"
+        />
+      )}
+      {hint && <small class="hint">{hint}</small>}
+    </label>
+  );
+}
+
+export function Pick({
+  name,
+  label,
+  value,
+  options,
+}: {
+  name: string;
+  label: string;
+  value?: string | null | undefined;
+  options: readonly (readonly [string, string])[];
+}) {
+  return (
+    <label>
+      <span>{label}</span>
+      <select name={name} defaultValue={value ?? options[0]?.[0] ?? ""}>
+        {options.map(([one, text]) => (
+          <option key={one} value={one} selected={one === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

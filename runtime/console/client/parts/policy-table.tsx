@@ -1,0 +1,70 @@
+import type { Agent } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { Field, Form, textOf } from "./form.tsx";
+import { Shown } from "./page.tsx";
+import { ScrollBox } from "./scroll-box.tsx";
+import { asText } from "./text.tsx";
+
+interface PolicyProps {
+  readonly agentId: string;
+  readonly own: Agent["policy"];
+  readonly reload: () => Promise<void>;
+}
+
+/** The policy that applies to an agent, each value with the level that sets it; and the agent's own part of it. */
+export function PolicyTable({ agentId, own, reload }: PolicyProps) {
+  const applied = useQuery(`policy ${agentId}`, (signal) => call("policy.get", { agent_id: agentId }, signal));
+  const save = async (values: FormData) => {
+    const policy = JSON.parse(textOf(values, "policy") || "{}") as Agent["policy"];
+    await call("agents.update", { id: agentId, policy });
+    await Promise.all([reload(), applied.reload()]);
+  };
+  return (
+    <>
+      <Shown query={applied}>
+        {({ policy }) => (
+          <ScrollBox label="Policy">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Limit</th>
+                  <th scope="col">Value</th>
+                  <th scope="col">Set by</th>
+                </tr>
+              </thead>
+              <tbody>
+                {Object.entries(policy).map(([name, { value, level }]) => (
+                  <tr key={name}>
+                    <th scope="row">{name.replaceAll("_", " ")}</th>
+                    <td>{valueText(value)}</td>
+                    <td>{level}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </ScrollBox>
+        )}
+      </Shown>
+      <details>
+        <summary>Change what this agent sets itself</summary>
+        <Form label="Save the policy" run={save} disabled={!may.value.write}>
+          <Field
+            name="policy"
+            label="Limits as JSON"
+            value={asText(own)}
+            lines={6}
+            hint='They narrow those of the settings and of the project, for example {"staged": true, "day_usd": 5}.'
+          />
+        </Form>
+      </details>
+    </>
+  );
+}
+
+const valueText = (value: unknown): string => {
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.join(", ");
+  if (value === 0) return "no limit";
+  return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+};
