@@ -11,6 +11,8 @@ export const auditEvents = [
   "execution.failed",
   "execution.cancelled",
   "execution.restarted",
+  "execution.held",
+  "execution.released",
   "model.called",
   "tool.called",
   "answer.posted",

@@ -30,6 +30,10 @@ export const execution = z
       .string()
       .nullable()
       .describe("The connection, budget, approval or agent that the execution waits for, in words."),
+    next_attempt_at: timestamp
+      .nullable()
+      .describe("When a queued execution is due; null if it is due now, or if it is not queued."),
+    reason: z.string().nullable().describe("Why the execution was cancelled; null if an operator cancelled it."),
     attempts: z.int().describe("How many times a worker has started the execution."),
     result: z
       .string()
@@ -145,7 +149,7 @@ export const cancel = operation({
   rpc: "TaskExecutionService.CancelTaskExecution",
   summary: "Cancel a task execution",
   description:
-    "Only a queued, running or waiting execution can be cancelled. It posts nothing after that; what it proposed is rejected.",
+    "Only an execution that has not ended can be cancelled. It posts nothing after that; what it proposed is rejected.",
   input: z.object({ id: z.uuid() }),
   output: execution,
   problems: ["not_found", "conflict"],

@@ -103,6 +103,16 @@ export interface SourceEvent {
   readonly changes?: readonly string[];
   /** Id of the comment that the event is about; `null` or absent if it is not about one. */
   readonly comment?: string | null;
+  /**
+   * Text of a new comment as its author wrote it, without what surrounds it in `text`. The host reads commands at its beginning,
+   * such as `/stop`. `null` or absent for anything else, edits of comments included.
+   */
+  readonly comment_text?: string | null;
+  /**
+   * Whether the event says that the issue was closed or deleted: the host cancels what earlier events began there. Absent: decided
+   * by the trigger, which closes if it is `issue.closed`, `pr.closed` or `pr.merged`.
+   */
+  readonly closes?: boolean;
   /** What the answer goes to, where it is not the issue itself. The source gets it back in `NewComment.thread`. */
   readonly thread?: string | null;
 }

@@ -40,6 +40,8 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     changes: changesOf(event_name, action, payload),
     comment: commentIdOf(event_name, payload),
     thread: threadOf(event_name, payload),
+    comment_text: event_name === "issue_comment" && action === "created" ? stringAt(payload, ["comment", "body"], 65_536) : null,
+    ...(event_name === "issues" && action === "deleted" && { closes: true }),
   };
 }
 

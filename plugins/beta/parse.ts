@@ -53,6 +53,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     changes: changesOf(event_name, action, payload),
     comment: commentIdOf(event_name, payload),
     thread: threadOf(event_name, payload),
+    comment_text: action !== "update" && typeof note === "string" ? sanitizeText(note) : null,
   };
 }
 

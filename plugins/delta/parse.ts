@@ -40,6 +40,8 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     private: valueAt(comment, "access") === "INTERNAL",
     changes: changesOf(event_name, payload),
     comment: commentId,
+    comment_text: comment !== null && event_name.endsWith(".created") ? plainBeginningOf(commentOf(comment)) : null,
+    ...(event_name === "issue.deleted" && { closes: true }),
   };
 }
 
@@ -91,6 +93,12 @@ const isOurs = (comment: unknown): boolean =>
 
 /** The text after the leading tags. A quotation is not skipped: a quoted marker does not count. */
 const beginningOf = (html: string): string => html.slice(0, 2000).replace(/^(?:\s*<(?!blockquote)[a-z][^>]*>)*\s*/i, "");
+
+/** The first 2,000 characters of a comment without its tags. */
+const plainBeginningOf = (html: string): string =>
+  sanitizeText(html.slice(0, 2000))
+    .replace(/<(?:\/p|br)[^>]*>/gi, "\n")
+    .replace(/<[^>]*>/g, "");
 
 /** Names a change. The webhook and the poll of one change have the same key. Times have a resolution of a second. */
 function changeKey(event: string, payload: unknown): string | null {

@@ -11,6 +11,7 @@ import {
 import { anyProject, isIssueId, isKey, projectOfKey } from "./address.ts";
 import { isMarked } from "./bodies.ts";
 import { changeKey } from "./change-key.ts";
+import { beginningOf, isClosed } from "./commands.ts";
 import type { Convert } from "./conversions.ts";
 import { eventName, hasComment, isComment, isIssue } from "./event-name.ts";
 import { changesOf, eventText } from "./event-text.ts";
@@ -39,6 +40,8 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     private: isPrivate(payload),
     changes: changesOf(event_name, payload),
     comment: idOf(payload, "comment", "id"),
+    comment_text: event_name === "comment_created" ? beginningOf(valueAt(payload, "comment", "body")) : null,
+    ...(isClosed(event_name, payload) && { closes: true }),
     thread: restrictionOf(payload),
   };
 }

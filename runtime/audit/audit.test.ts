@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { agentOperations } from "../agents/operations.ts";
 import { claimExecutions, releaseExecutions, releaseExpired } from "../execution/queries.ts";
 import { type Patch, type StepRow, writeChanges } from "../execution/steps/queries.ts";
-import { cancelExecution, findExecution, requeueFailed } from "../executions/queries.ts";
+import { cancelExecutions, findExecution, requeueFailed } from "../executions/queries.ts";
 import { openBus } from "../platform/bus.ts";
 import { newId } from "../platform/ids.ts";
 import { type Door, openDoor, quiet } from "../transports/http/testing/door.ts";
@@ -120,14 +120,14 @@ describe("GET /api/agents/:id/audit", () => {
     await (await claim()).write([], { state: "failed", error: "the model said 500", failures: 1 });
     const failed = (await audit())[0];
     expect(failed).toMatchObject({ event: "execution.failed", detail: "the model said 500" });
-    await requeueFailed(door.sql, id);
+    await requeueFailed(door.sql, { ids: [id] });
     expect(shown(await audit())).toEqual([
       ["execution.restarted", null],
       ["execution.failed", "the model said 500"],
       ["execution.started", "flaky"],
     ]);
     await (await claim()).write([], { state: "failed", error: "again", failures: 1 });
-    await requeueFailed(door.sql, id);
+    await requeueFailed(door.sql, { ids: [id] });
     await (await claim()).write([], { state: "succeeded", error: null });
     const after = await audit();
     expect(shown(after)).toEqual([
@@ -146,7 +146,7 @@ describe("GET /api/agents/:id/audit", () => {
     const id = await queue("old");
     await (await claim()).write([], { state: "failed", error: "no" });
     await door.sql`update task_executions set started_at = now() - interval '60 days'`;
-    await requeueFailed(door.sql, id);
+    await requeueFailed(door.sql, { ids: [id] });
     await (await claim()).write([], { state: "succeeded", error: null });
     const long = { duration_ms: expect.closeTo(60 * 86_400_000, -6) };
     expect((await audit()).filter(({ event }) => /failed|succeeded/.test(event))).toMatchObject([long, long]);
@@ -160,7 +160,7 @@ describe("GET /api/agents/:id/audit", () => {
     await claim();
     await releaseExpired(door.sql, true);
     await claim();
-    await cancelExecution(door.sql, id);
+    await cancelExecutions(door.sql, { ids: [id] }, null);
     expect(shown(await audit())).toEqual([
       ["execution.cancelled", "hard"],
       ["execution.interrupted", null],

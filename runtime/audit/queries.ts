@@ -23,11 +23,11 @@ const entries = (sql: Queryable, where: { agent: string; execution?: readonly st
       ${nothing}, null::bigint as duration_ms, started_at as created_at, 0 as rank, 0 as seq
     from task_executions where ${mine} and started_at is not null ${of("id")} ${newest})
     union all
-    (select id || '.' || state || '.' || attempts as id, agent_id, id as execution_id, 'execution.' || state, case when state = 'failed' then error else task_id end,
+    (select id || '.' || state || '.' || attempts as id, agent_id, id as execution_id, 'execution.' || state, case state when 'failed' then error when 'cancelled' then coalesce(reason, task_id) else task_id end,
       ${nothing}, (extract(epoch from finished_at - started_at) * 1000)::bigint, finished_at as created_at, 2 as rank, attempts as seq
     from task_executions where ${mine} and finished_at is not null and state in ('succeeded', 'failed', 'cancelled') ${of("id")} ${newest})
     union all
-    (select execution_id || substr(event, 10) || '.' || attempts as id, agent_id, execution_id, event, detail,
+    (select execution_id || substr(event, 10) || '.' || attempts || case when event in ('execution.held', 'execution.released') then '.' || n else '' end as id, agent_id, execution_id, event, detail,
       ${nothing}, duration_ms, created_at, case when event = 'execution.restarted' then 3 else 2 end as rank, attempts as seq
     from execution_history where ${mine} ${of("execution_id")} ${newest})
     union all

@@ -63,11 +63,22 @@ export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSe
       from webhook_events w where w.id = event_id
     ) w on true`;
 
-/** Milliseconds until the next queued execution is due; `null` while none waits. */
+/**
+ * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution is due or the next hold
+ * ends; `null` while none waits.
+ */
 export async function nextDue(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
-    select (extract(epoch from min(greatest(run_after, offered_until)) - now()) * 1000)::float8 as wait
-    from task_executions where state = 'queued'`;
+    with due as (
+      select id from task_executions where state = 'held' and held_until <= now() order by id for update skip locked
+    ), released as (
+      update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
+      from due where e.id = due.id returning 1
+    )
+    select case when exists (select 1 from released) then 0 else least(
+      (select extract(epoch from min(greatest(run_after, offered_until)) - now()) from task_executions where state = 'queued'),
+      (select extract(epoch from min(held_until) - now()) from task_executions where state = 'held' and held_until > now())
+    ) * 1000 end::float8 as wait`;
   return row?.wait ?? null;
 }
 
@@ -92,6 +103,7 @@ export async function renewLeases(
 /**
  * Queues the executions again whose lease has expired, because their worker died or their connected agent went silent. The
  * agent's stream is closed, so that it gets no further tasks. `all`: also those whose lease runs; for the start of the only process.
+ * Queues those whose hold has ended, too.
  */
 export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
   const result = await sql`
@@ -100,6 +112,11 @@ export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
       order by id for update skip locked
     ), silent as (
       delete from agent_streams where ${all} or id in (select stream_id from lost)
+    ), due as (
+      select id from task_executions where state = 'held' and held_until <= now() order by id for update skip locked
+    ), released as (
+      update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
+      from due where e.id = due.id
     )
     update task_executions e
     set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null,

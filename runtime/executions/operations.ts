@@ -3,14 +3,14 @@ import { namesIn } from "@signalbox/schema/history";
 import { problem } from "@signalbox/schema/problem";
 import { restart } from "@signalbox/schema/tasks";
 import type { Bus } from "../platform/bus.ts";
-import type { Sql } from "../platform/database/client.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
 import { findTask } from "../tasks/queries.ts";
 import { decide } from "./proposals/decide.ts";
 import { type Decision, listProposals } from "./proposals/queries.ts";
 import {
-  cancelExecution,
+  cancelExecutions,
   findExecution,
   findFailedOfTask,
   hasExecutionsOfTask,
@@ -26,6 +26,12 @@ async function decideOn(sql: Sql, bus: Bus, id: string, decision: Decision) {
   const execution = await findExecution(sql, id);
   if (!execution) throw absent(id);
   return { ...execution, proposals: await listProposals(sql, id) };
+}
+
+/** Why an execution was not changed: it does not exist, or `rule` excludes its state. */
+async function refusal(sql: Queryable, id: string, rule: string) {
+  const execution = await findExecution(sql, id);
+  return execution ? problem("conflict", `The execution is ${execution.state}; ${rule}.`) : absent(id);
 }
 
 const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
@@ -53,21 +59,17 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
       decideOn(sql, bus, id, { verdict: "reject", by: actor.name, proposals: null, reason }),
     ),
     handle(executions.cancel, async ({ id }, { sql }) => {
-      const cancelled = await cancelExecution(sql, id);
-      if (cancelled) {
-        await bus.publish("cancel", id);
-        // Its subject is free.
-        await bus.publish("queue");
-        return cancelled;
-      }
-      const execution = await findExecution(sql, id);
-      if (!execution) throw absent(id);
-      throw problem("conflict", `The execution is ${execution.state}; only a queued, running or waiting one can be cancelled.`);
+      const [cancelled] = await cancelExecutions(sql, { ids: [id] }, null);
+      if (!cancelled) throw await refusal(sql, id, "only one that has not ended can be cancelled");
+      await bus.publish("cancel", id);
+      // Its subject is free.
+      await bus.publish("queue");
+      return cancelled;
     }),
     handle(restart, async ({ id }, { sql }) => {
       const execution = isUuid(id) ? await findExecution(sql, id) : undefined;
       const failed = execution ? execution.id : await findFailedOfTask(sql, id);
-      const restarted = failed && (await requeueFailed(sql, failed));
+      const [restarted] = failed ? await requeueFailed(sql, { ids: [failed] }) : [];
       if (restarted) {
         await bus.publish("queue");
         return restarted;

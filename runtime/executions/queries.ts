@@ -13,11 +13,12 @@ export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   readonly whole?: boolean;
 };
 
-const members = (sql: Queryable) => sql`
-  id, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, waiting_for, attempts, result_url, error,
+const members = (sql: Queryable, of: "" | "e." = "") => sql`
+  ${sql.unsafe(`${of}id`)}, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, waiting_for,
+  case when state = 'queued' and run_after > now() then run_after end as next_attempt_at, reason, attempts, result_url, error,
   prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
-const columns = (sql: Queryable) => sql`${members(sql)}, result`;
+const columns = (sql: Queryable, of: "" | "e." = "") => sql`${members(sql, of)}, result`;
 
 export function listExecutions(sql: Queryable, { subjects, whole, ...filter }: ExecutionFilter): Promise<HistoryPage<Execution>> {
   const equal = (column: string, value: unknown) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value as string}`);
@@ -46,13 +47,38 @@ export const listSteps = (sql: Queryable, executionId: string): Promise<Step[]> 
     select seq, kind, state, name, input, output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at
     from execution_steps where execution_id = ${executionId} order by seq`;
 
-/** `undefined` where it is neither queued, running nor waiting. */
-export async function cancelExecution(sql: Queryable, id: string): Promise<Execution | undefined> {
-  const [execution] = await sql<Execution[]>`
-    update task_executions set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null, waiting_for = null
-    where id = ${id} and state in ('queued', 'running', 'waiting') returning ${columns(sql)}`;
-  return execution;
+/** Which executions a change concerns: by their ids, or all on one issue. Those in another state are left out. */
+export type Selection = { readonly ids: readonly string[] } | { readonly subject: string };
+
+/** Conditions on the state, one for each partial index. */
+const states = {
+  open: ["state = 'queued'", "state = 'running'", "state in ('held', 'waiting')"],
+  held: ["state = 'held'"],
+  failed: ["state = 'failed' and transcript_removed_at is null"],
+} as const;
+
+/** Locks the selected executions in the order of their ids, as every statement does that locks several. */
+function selected(sql: Queryable, of: Selection, conditions: readonly string[]) {
+  const which = "ids" in of ? sql`id = any(${of.ids as string[]}::uuid[])` : sql`subject = ${of.subject}`;
+  const any = conditions.reduce((sum, one) => sql`${sum} or (${which} and ${sql.unsafe(one)})`, sql`false`);
+  return sql`select id from task_executions where ${any} order by id for update`;
 }
+
+/** Cancels those that have not ended. `reason`: null for an operator. Publish the ids as `cancel`, then `queue`. */
+export const cancelExecutions = (sql: Queryable, of: Selection, reason: string | null): Promise<Execution[]> =>
+  sql<Execution[]>`
+    with locked as (${selected(sql, of, states.open)})
+    update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
+      held_reason = null, held_until = null, waiting_for = null, reason = ${reason}
+    from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
+
+/** Queues those that are held; budgets of an hour, day or month do not hold them again. Publish `queue`. */
+export const releaseHeld = (sql: Queryable, of: Selection): Promise<Execution[]> =>
+  sql<Execution[]>`
+    with locked as (${selected(sql, of, states.held)})
+    update task_executions e set state = 'queued', run_after = now(), released_at = now(), held_reason = null, held_until = null,
+      waiting_for = null
+    from locked l where e.id = l.id returning ${columns(sql, "e.")}`;
 
 /** The latest failed execution of a task. */
 export async function findFailedOfTask(sql: Queryable, taskId: string): Promise<string | undefined> {
@@ -66,15 +92,22 @@ export async function hasExecutionsOfTask(sql: Queryable, taskId: string): Promi
   return rows.length > 0;
 }
 
-/** Queues a failed execution again; it goes on behind the last step of its transcript. `undefined` where it has not failed. */
-export async function requeueFailed(sql: Queryable, id: string): Promise<Execution | undefined> {
-  const [execution] = await sql<Execution[]>`
-    with reopened as (
-      -- Its day is summed again.
-      update usage_sums set open = open + 1
-      where day = (select (created_at at time zone 'UTC')::date from task_executions where id = ${id})
-    )
-    update task_executions set state = 'queued', failures = 0, deaths = 0, death_leases = '{}', run_after = now(), error = null, finished_at = null
-    where id = ${id} and state = 'failed' and transcript_removed_at is null returning ${columns(sql)}`;
-  return execution;
+/** The execution on an issue that failed last. */
+export async function findFailedOfSubject(sql: Queryable, subject: string): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from task_executions where subject = ${subject} and state = 'failed' and transcript_removed_at is null
+    order by finished_at desc, id desc limit 1`;
+  return row?.id;
 }
+
+/** Queues those that failed; each goes on behind the last step of its transcript. Publish `queue`. */
+export const requeueFailed = (sql: Queryable, of: Selection): Promise<Execution[]> =>
+  sql<Execution[]>`
+    with locked as (${selected(sql, of, states.failed)}), reopened as (
+      -- Its day is summed again.
+      update usage_sums set open = open + 1 where day in (
+        select (created_at at time zone 'UTC')::date from task_executions where id in (select id from locked))
+    )
+    update task_executions e set state = 'queued', failures = 0, deaths = 0, death_leases = '{}', run_after = now(), error = null,
+      finished_at = null
+    from locked l where e.id = l.id returning ${columns(sql, "e.")}`;

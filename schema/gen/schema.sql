@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 64c804dc10bf6671
+-- Made from 54b6ad5e3a984d2a
 
 create extension if not exists vector;
 
@@ -29,17 +29,20 @@ CREATE OR REPLACE FUNCTION keep_execution_history()
  LANGUAGE plpgsql
 AS $function$
 begin
-  if old.state = 'failed' then
+  if new.state = 'held' or old.state = 'held' then
+    insert into execution_history (execution_id, event, attempts, agent_id, detail, created_at) values
+      (new.id, case when new.state = 'held' then 'execution.held' else 'execution.released' end, new.attempts,
+        coalesce(new.agent_id, (select a.id from tasks t join agents a on a.id = t.actor_id where t.id = new.task_id)),
+        case when new.state = 'held' then new.held_reason else old.held_reason end, now());
+  elsif old.state = 'failed' then
     insert into execution_history (execution_id, event, attempts, agent_id, detail, duration_ms, created_at) values
       (old.id, 'execution.failed', old.attempts, old.agent_id, old.error,
         (extract(epoch from old.finished_at - old.started_at) * 1000)::bigint, coalesce(old.finished_at, now())),
-      (old.id, 'execution.restarted', old.attempts, old.agent_id, null, null, now())
-    on conflict do nothing;
+      (old.id, 'execution.restarted', old.attempts, old.agent_id, null, null, now());
   else
     insert into execution_history (execution_id, event, attempts, agent_id, detail, created_at) values
       (old.id, case when new.failures > old.failures then 'execution.retried' else 'execution.interrupted' end, old.attempts,
-        new.agent_id, case when new.failures > old.failures then new.error end, now())
-    on conflict do nothing;
+        new.agent_id, case when new.failures > old.failures then new.error end, now());
   end if;
   return null;
 end $function$
@@ -211,7 +214,8 @@ create table execution_history (
   detail text,
   duration_ms bigint,
   created_at timestamp(3) with time zone not null,
-  constraint execution_history_pkey PRIMARY KEY (execution_id, event, attempts)
+  n bigint generated always as identity not null,
+  constraint execution_history_pkey PRIMARY KEY (execution_id, event, attempts, n)
 );
 CREATE INDEX execution_history_agent ON execution_history USING btree (agent_id, created_at DESC);
 
@@ -528,6 +532,12 @@ create table task_executions (
   held_reason text,
   held_until timestamp(3) with time zone,
   waiting_for text,
+  reason text,
+  author text,
+  author_standing text,
+  changes text[] default '{}'::text[] not null,
+  snapshot boolean default false not null,
+  released_at timestamp(3) with time zone,
   model text,
   cost_usd double precision,
   unpriced_tokens bigint default 0 not null,
@@ -538,9 +548,12 @@ create table task_executions (
 );
 CREATE INDEX task_executions_agent ON task_executions USING btree (agent_id, id);
 CREATE INDEX task_executions_error ON task_executions USING btree (id) WHERE (COALESCE(error, held_reason) IS NOT NULL);
+CREATE INDEX task_executions_failed_subject ON task_executions USING btree (subject, finished_at) WHERE (state = 'failed'::text);
 CREATE INDEX task_executions_finished ON task_executions USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX task_executions_held ON task_executions USING btree (held_until) WHERE (state = 'held'::text);
 CREATE INDEX task_executions_lease ON task_executions USING btree (lease_expires_at) WHERE (state = 'running'::text);
 CREATE INDEX task_executions_offered ON task_executions USING btree (offered_to, created_at) WHERE ((state = 'queued'::text) AND (offered_to IS NOT NULL));
+CREATE INDEX task_executions_paused_subject ON task_executions USING btree (subject, created_at) WHERE (state = ANY (ARRAY['held'::text, 'waiting'::text]));
 CREATE INDEX task_executions_project ON task_executions USING btree (project_id, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX task_executions_queue ON task_executions USING btree (created_at, id) WHERE (state = 'queued'::text);
 CREATE INDEX task_executions_queued_subject ON task_executions USING btree (subject, created_at, id) WHERE (state = 'queued'::text);
@@ -772,6 +785,7 @@ alter table task_executions add constraint task_executions_event_id_fkey FOREIGN
 alter table task_executions add constraint task_executions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL;
 alter table write_checks add constraint write_checks_step_id_fkey FOREIGN KEY (step_id) REFERENCES execution_steps(id) ON DELETE CASCADE;
 
-CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text])))) EXECUTE FUNCTION keep_execution_history();
+CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN ((((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text, 'held'::text]))) OR ((new.state = 'held'::text) AND (old.state <> 'held'::text)))) EXECUTE FUNCTION keep_execution_history();
+CREATE TRIGGER execution_history_of_new AFTER INSERT ON task_executions FOR EACH ROW WHEN ((new.state = 'held'::text)) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER reject_proposals AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'cancelled'::text) AND (old.state = 'waiting'::text))) EXECUTE FUNCTION reject_proposals();
 CREATE TRIGGER webhook_events_skip_known_change BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.change_key IS NOT NULL)) EXECUTE FUNCTION skip_known_change();

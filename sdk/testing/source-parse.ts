@@ -37,6 +37,8 @@ const event = z.strictObject({
   private: z.boolean().optional(),
   changes: z.array(text.min(1)).optional(),
   comment: text.min(1).max(200).nullable().optional(),
+  comment_text: text.nullable().optional(),
+  closes: z.boolean().optional(),
   thread: text.min(1).max(500).nullable().optional(),
 });
 

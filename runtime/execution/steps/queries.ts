@@ -31,7 +31,7 @@ export interface StepRow {
 
 /** Members of an execution to change; absent ones keep their value. */
 export interface Patch {
-  readonly state?: "queued" | "waiting" | "succeeded" | "failed";
+  readonly state?: "queued" | "held" | "waiting" | "succeeded" | "failed";
   readonly agent_id?: string | null;
   readonly result?: string | null;
   readonly result_url?: string | null;
@@ -54,6 +54,9 @@ export interface Patch {
   /** With the state `queued`: the connected agent to which it is offered, for `offered_seconds`, before the LLM runs it. */
   readonly offered_to?: string;
   readonly offered_seconds?: number;
+  /** With the state `held`: why, and how many milliseconds it is held; without the time until it is released. */
+  readonly held_reason?: string;
+  readonly held_ms?: number | null;
 }
 export interface Change {
   readonly id: string;
@@ -66,7 +69,7 @@ export interface Change {
 const stepTypes =
   "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8";
 const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8";
+  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_ms float8";
 
 /** What usage reports sum. */
 const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_calls, e.failed_tool_calls),
@@ -80,6 +83,10 @@ const patchRow = ({ id, lease, patch }: Change) => ({
   has_agent: "agent_id" in patch,
   has_error: "error" in patch,
 });
+
+/** Why it does not run, and until when; a new state without a reason has none. */
+const hold = (sql: Queryable) => sql`held_reason = case when g.state is null then e.held_reason else g.held_reason end,
+  held_until = case when g.state is null then e.held_until else now() + make_interval(secs => g.held_ms / 1000) end`;
 
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
@@ -126,7 +133,7 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
         prompt_tokens = coalesce(g.prompt_tokens, e.prompt_tokens), completion_tokens = coalesce(g.completion_tokens, e.completion_tokens),
         tool_calls = coalesce(g.tool_calls, e.tool_calls), ${sums(sql)},
         finished_at = case when g.state in ('succeeded', 'failed') then now() else e.finished_at end,
-        offered_to = g.offered_to, offered_until = now() + make_interval(secs => g.offered_seconds),
+        ${hold(sql)}, offered_to = g.offered_to, offered_until = now() + make_interval(secs => g.offered_seconds),
         stream_id = case when g.state is null then e.stream_id end, lease = case when g.state is null then e.lease end,
         lease_expires_at = case when g.state is null then e.lease_expires_at end
       from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from held)

@@ -27,6 +27,8 @@ export const sourceEvent = z.object({
   private: z.boolean().optional(),
   changes: z.array(z.string().max(10_000)).max(1_000).optional(),
   comment: short.nullish(),
+  comment_text: text.nullish(),
+  closes: z.boolean().optional(),
   thread: short.nullish(),
 });
 export const account = z.string().max(500).nullable();
