@@ -13,7 +13,7 @@ const stopMs = 29_000;
 /** Starts the service from the environment and stops it on SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const config = readConfig();
-  const log = createLog({ pretty: config.terminal });
+  const log = createLog({ pretty: config.LOG_FORMAT ? config.LOG_FORMAT === "text" : config.terminal, level: config.LOG_LEVEL });
   surviveNetworkErrors(log);
   let stoppedAt: number | null = null;
   if (config.startedByNpm)

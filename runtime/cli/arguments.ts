@@ -14,6 +14,8 @@ export interface Given {
   readonly help: boolean;
   /** `keys` only: ask the running service instead of the database. */
   readonly remote: boolean;
+  /** Makes a new database if there is none. */
+  readonly create: boolean;
 }
 
 /** Reads `@file`, or `-` for standard input. */
@@ -26,7 +28,12 @@ export async function readArguments(verb: Verb, args: readonly string[], read: R
   const { values, positionals } = parse(verb, args);
   const format = values.format as string | undefined;
   if (format !== undefined && format !== "json" && format !== "table") throw new UsageError("--format: must be json or table");
-  const given: Omit<Given, "input"> = { format: format ?? null, help: values.help === true, remote: values.remote === true };
+  const given: Omit<Given, "input"> = {
+    format: format ?? null,
+    help: values.help === true,
+    remote: values.remote === true,
+    create: values.create === true,
+  };
   if (given.help) return { ...given, input: {} };
 
   const input: Record<string, unknown> = {};
@@ -54,7 +61,7 @@ function parse(verb: Verb, args: readonly string[]): { values: Values; positiona
     json: { type: "string" },
     format: { type: "string" },
     help: { type: "boolean", short: "h" },
-    ...(verb.noun === "keys" && { remote: { type: "boolean" } }),
+    ...(verb.noun === "keys" && { remote: { type: "boolean" }, create: { type: "boolean" } }),
   };
   for (const { name, alias, kind } of verb.flags) {
     if (kind === "boolean") Object.assign(options, { [name]: { type: "boolean" }, [`no-${name}`]: { type: "boolean" } });

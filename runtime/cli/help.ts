@@ -73,7 +73,7 @@ function common(verbs: readonly Verb[]): string {
 Every verb takes
     --json <json>            The input as a JSON object: JSON, @file, or - for standard input. Flags win over it.
     --format <json|table>    Output format. Default: a table for lists on a terminal, else JSON.
-${keys ? "    --remote                 Use the service at SIGNALBOX_URL instead of the database.\n" : ""}
+${keys ? "    --remote                 Use the service at SIGNALBOX_URL instead of the database.\n    --create                 Make a new database if there is none.\n" : ""}
 …: can be repeated. <json>: JSON, @file, or - for standard input. Boolean flags have a --no-… form.
 `;
 }

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Operation } from "@signalbox/schema/operation";
 import { offlineKeyOperations } from "../keys/offline.ts";
 import { readConfig } from "../platform/config.ts";
@@ -13,8 +15,13 @@ import { type Answer, RequestError } from "./request.ts";
 const operator = { kind: "key", name: "command line", scopes: ["read", "write", "admin"] } as const;
 
 /** Runs an operation of the keys straight on the database. */
-export const runOnKeys = (op: Operation, input: Record<string, unknown>, write: (text: string) => void): Promise<Answer> =>
-  onDatabase(
+export const runOnKeys = (
+  op: Operation,
+  input: Record<string, unknown>,
+  { create, write }: { readonly create: boolean; readonly write: (text: string) => void },
+): Promise<Answer> => {
+  if (!create) requireDatabase();
+  return onDatabase(
     write,
     "Or ask that service: add --remote to this command (SIGNALBOX_URL says where it is).",
     async (database, log) => {
@@ -31,6 +38,16 @@ export const runOnKeys = (op: Operation, input: Record<string, unknown>, write: 
       return { value: items, total: String(total) };
     },
   );
+};
+
+/** A key in a database that nobody uses opens nothing: it was made in the wrong folder. */
+function requireDatabase(): void {
+  const { DATABASE_URL, DATA_DIR } = readConfig();
+  if (DATABASE_URL || existsSync(DATA_DIR)) return;
+  throw new RequestError(
+    `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL as the service has it. To make a new database there, add --create.`,
+  );
+}
 
 /** Applies what is missing; how many that were. */
 export const runMigrate = (write: (text: string) => void): Promise<number> =>

@@ -107,7 +107,9 @@ async function runNoun(noun: string, [name, ...args]: string[], verbs: readonly 
   });
   if (given.help) return say(terminal, helpOf([verb]));
   const local = noun === "keys" && !given.remote;
-  const answer = local ? await runOnKeys(verb.op, given.input, terminal.err) : await ask(verb, given.input, terminal);
+  const answer = local
+    ? await runOnKeys(verb.op, given.input, { create: given.create, write: terminal.err })
+    : await ask(verb, given.input, terminal);
   print(verb, answer, given.format, terminal);
   if (verb.op.id === "keys.create") terminal.err("Keep the key: it is not shown again.\n");
   return 0;

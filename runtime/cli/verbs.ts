@@ -27,7 +27,7 @@ export interface Verb {
 }
 
 /** Flags that every verb has beside those of its members. */
-export const ownFlags = ["json", "format", "help", "remote"] as const;
+export const ownFlags = ["json", "format", "help", "remote", "create"] as const;
 
 /** The verbs of all operations that HTTP offers. */
 export function verbsOf(operations: readonly Operation[]): Verb[] {

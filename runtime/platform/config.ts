@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { z } from "zod";
+import { logLevels } from "./log.ts";
 import { parseNetworks } from "./network/networks.ts";
 
 const whole = (fallback: number, min: number, max: number) =>
@@ -238,6 +239,11 @@ export const variables = {
     "Days after which events and executions are removed. Their usage stays in the daily sums. 0: never.",
   ),
   RETENTION_AUDIT_DAYS: whole(400, 0, 36_500).describe("Days after which entries of the audit log are removed. 0: never."),
+  LOG_LEVEL: z.enum(logLevels).default("info").describe("Lowest level of log lines that are written."),
+  LOG_FORMAT: z
+    .enum(["json", "text"])
+    .optional()
+    .describe("Format of the log: one JSON object per line, or text. Default: `text` on a terminal, otherwise `json`."),
   METRICS_OPEN: yesNo(false).describe("Whether GET /metrics needs no API key for callers on the same machine."),
   OTEL_EXPORTER_OTLP_ENDPOINT: address
     .optional()

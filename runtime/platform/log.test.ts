@@ -55,3 +55,13 @@ test("a stack keeps the lines of its frames", () => {
   ).toBe(true);
   expect(line).toContain("one\\u000atwo");
 });
+
+test("lines below the level are not written", () => {
+  const lines: string[] = [];
+  const log = createLog({ pretty: false, level: "warn", write: (line) => lines.push(line) });
+  log.info("started");
+  log.with({ event_id: "e" }).warn("slow");
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: "warn", message: "slow", event_id: "e" }),
+  ]);
+});

@@ -1,4 +1,7 @@
-export type LogLevel = "info" | "warn" | "error";
+import { currentTrace } from "./telemetry/tracing.ts";
+
+export const logLevels = ["info", "warn", "error"] as const;
+export type LogLevel = (typeof logLevels)[number];
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface Log {
@@ -10,10 +13,16 @@ export interface Log {
 }
 
 /** Writes one JSON object per line to standard error, or one readable line to a terminal. Control characters are escaped. */
-export function createLog(options: { pretty: boolean; write?: (line: string) => void }, fields: Fields = {}): Log {
+export function createLog(
+  options: { pretty: boolean; level?: LogLevel; write?: (line: string) => void },
+  fields: Fields = {},
+): Log {
   const write = options.write ?? toStandardError;
+  const lowest = logLevels.indexOf(options.level ?? "info");
   const emit = (level: LogLevel, message: string, more: Fields = {}) => {
-    const all = { ...fields, ...more };
+    if (logLevels.indexOf(level) < lowest) return;
+    const trace_id = currentTrace();
+    const all = { ...fields, ...more, ...(trace_id !== undefined && { trace_id }) };
     write(
       options.pretty
         ? readable(level, message, all)

@@ -158,8 +158,12 @@ describe("keys", () => {
   }, 240_000);
 });
 
-test("keys work before the service ever ran, on a database that is not there yet", async () => {
+test("keys work before the service ever ran, and make a new database only where that is said", async () => {
   const env = { DATA_DIR: join(folder, "new") };
+  const refused = await signalbox(["keys", "create", "--name", "a", "--scope", "read"], env);
+  expect([refused.code, refused.text]).toEqual([1, expect.stringMatching(/no database in .*new\..*--create/)]);
+  const made = ["keys", "create", "--create", "--name", "first", "--scope", "read"];
+  expect((await signalbox(made, { DATA_DIR: join(folder, "newer") })).code).toBe(0);
   expect((await signalbox(["migrate"], env)).text).toMatch(/\d+ migrations applied/);
   expect((await signalbox(["keys", "create", "--name", "a", "--scope", "read"], env)).code).toBe(0);
 }, 180_000);

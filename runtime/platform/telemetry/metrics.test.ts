@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { bounded, measureProcess, registry } from "./metrics.ts";
+
+const deploy = new URL("../../../examples/deploy/", import.meta.url);
+
+test.each(["alerts.yaml", "dashboard.json"])("%s names only metrics that exist", async (file) => {
+  measureProcess();
+  const known = new Set(registry.getMetricsAsArray().map(({ name }) => name));
+  const named =
+    readFileSync(new URL(file, deploy), "utf8").match(/\b(signalbox|gen_ai|nodejs|process)_[a-z0-9_]+(?=[[{)\s])/g) ?? [];
+  const bare = [...new Set(named)].filter((name) => !/^gen_ai_(request_model|token_type)$/.test(name));
+  const metrics = bare.map((name) => (known.has(name) ? name : name.replace(/_(bucket|count|sum)$/, "")));
+  expect(metrics.length).toBeGreaterThan(5);
+  expect(metrics.filter((name) => !known.has(name))).toEqual([]);
+});
+
+test("a label that others choose has at most 100 values", () => {
+  const values = Array.from({ length: 150 }, (_, n) => bounded("test", `v${n}`));
+  expect(new Set(values).size).toBe(101);
+  expect(bounded("test", "v3")).toBe("v3");
+});
