@@ -115,6 +115,26 @@ export interface SourceEvent {
   readonly closes?: boolean;
   /** What the answer goes to, where it is not the issue itself. The source gets it back in `NewComment.thread`. */
   readonly thread?: string | null;
+  /**
+   * Whether the payload lacks the title, state, labels, author or address of the subject. The host then asks the source to
+   * `describe` it before a task runs. Default: `false`.
+   */
+  readonly incomplete?: boolean;
+}
+
+/** What a source tells about a subject, for events whose payload does not. What the platform does not tell is `null`. */
+export interface SubjectDetails {
+  /** The subject by the identifiers that people know, where the event has others: the key of an issue that came with its id. */
+  readonly subject?: Subject;
+  readonly title: string | null;
+  readonly state: string | null;
+  readonly labels: readonly string[];
+  /** Login or name. */
+  readonly author: string | null;
+  /** URL where people read it. */
+  readonly url: string | null;
+  /** Names of ids in the text of the event, for example of states. The host puts them in the place of the ids. */
+  readonly names?: Readonly<Record<string, string>>;
 }
 
 /** Context of one call to a plugin. */
@@ -243,6 +263,11 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
    * edit succeeded. Throws `not_found` if the comment no longer exists.
    */
   update?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
+  /** Tells what a subject is, and what the ids in `text`, the event's text, are called. Reads only; the host calls it once for each event. */
+  describe?(
+    about: { readonly subject: Subject; readonly text: string },
+    call: CallContext<z.output<Settings>>,
+  ): Promise<SubjectDetails>;
   /** Returns the changes in a project since `cursor`, or since `since` (ISO 8601) if `cursor` is `null`, as webhooks would deliver them. */
   poll?(
     from: { project: string; since: string; cursor: string | null },

@@ -54,7 +54,7 @@ export const builtSource = z.strictObject({
     .array(
       z.enum([
         ...(["poll", "createIssue", "closeIssue", "projectId", "findAll", "retract"] as const),
-        ...(["react", "update", "standing", "checkWebhook"] as const),
+        ...(["react", "update", "standing", "checkWebhook", "describe"] as const),
       ]),
     )
     .default([]),

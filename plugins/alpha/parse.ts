@@ -3,6 +3,7 @@ import { isNumber, isProject } from "./address.ts";
 import { actorOf, authorOf } from "./author.ts";
 import { changeKey } from "./change-key.ts";
 import { changesOf, isSnapshot } from "./changes.ts";
+import { isIncomplete } from "./describe.ts";
 import { eventText } from "./event-text.ts";
 import { commentIdOf, subjectOf, threadOf } from "./place.ts";
 
@@ -40,6 +41,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     changes: changesOf(event_name, action, payload),
     comment: commentIdOf(event_name, payload),
     thread: threadOf(event_name, payload),
+    incomplete: isIncomplete(payload),
     comment_text: event_name === "issue_comment" && action === "created" ? stringAt(payload, ["comment", "body"], 65_536) : null,
     ...(event_name === "issues" && action === "deleted" && { closes: true }),
   };

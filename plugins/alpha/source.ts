@@ -3,6 +3,7 @@ import { accountOf, check } from "./account.ts";
 import type { Client } from "./client.ts";
 import { findComment, postComment, updateComment } from "./comments.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
+import { describe } from "./describe.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { parse } from "./parse.ts";
 import { placeOf } from "./place.ts";
@@ -36,6 +37,7 @@ export function alphaSource(clientOf: (connection: Settings) => Client, edits: O
     react: async (target, reaction, { connection, signal }) => react(clientOf(connection), target, reaction, signal),
     update: async ({ subject, thread, body }, comment, { connection, key, signal }) =>
       updateComment(clientOf(connection), placeOf(subject, thread), comment, { body, key }, signal),
+    describe: async ({ subject }, { connection, signal }) => describe(clientOf(connection), subject, signal),
     createIssue: (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),
     poll: (from, { connection, signal }) => poll(clientOf(connection), edits, from, signal),

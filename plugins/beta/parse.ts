@@ -12,6 +12,7 @@ import { isNumber } from "./address.ts";
 import { actorOf, authorOf } from "./author.ts";
 import { changeKey } from "./change-key.ts";
 import { changesOf, isSnapshot } from "./changes.ts";
+import { isIncomplete } from "./describe.ts";
 import { eventText } from "./event-text.ts";
 import { groupIn, isEpic, isPrivate, projectIn, subjectOf, threadOf } from "./place.ts";
 
@@ -53,6 +54,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     changes: changesOf(event_name, action, payload),
     comment: commentIdOf(event_name, payload),
     thread: threadOf(event_name, payload),
+    incomplete: isIncomplete(event_name, payload),
     comment_text: action !== "update" && typeof note === "string" ? sanitizeText(note) : null,
   };
 }

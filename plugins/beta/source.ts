@@ -2,6 +2,7 @@ import type { CallContext, HttpClient, OwnEdits, Source } from "@signalbox/sdk";
 import { accountOf, check } from "./account.ts";
 import { deleteComment, findAllComments, findComment, postComment, updateComment } from "./comments.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
+import { describe } from "./describe.ts";
 import { parse } from "./parse.ts";
 import { placeOf } from "./place.ts";
 import { poll } from "./poll.ts";
@@ -33,6 +34,7 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient, edits
     react: async (target, reaction, call) => react(account(call), target, reaction),
     update: async ({ subject, thread, body }, comment, call) =>
       updateComment(account(call), placeOf(subject, thread), comment, { body, key: call.key }),
+    describe: async ({ subject }, { connection, signal }) => describe(clientOf(connection), placeOf(subject), signal),
     standing: (query, { connection, signal }) => standingOf(clientOf(connection), query, signal),
     createIssue: async (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: async (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),

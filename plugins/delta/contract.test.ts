@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type ApiContract, callContext, contractViolations, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import delta from "./index.ts";
-import { type DeltaTracker, issue, project, startTracker, workspace } from "./test-tracker.ts";
+import { type DeltaTracker, issue, labels, people, project, startTracker, states, workspace } from "./test-tracker.ts";
 
 const file = new URL("../../../shared/contracts/delta.openapi.json", import.meta.url);
 
@@ -11,13 +11,17 @@ const paging = ["per_page", "cursor"];
 /** https://developers.plane.so/api-reference/issue/list-issues */
 const order = ["order_by"];
 /** Absent from the contract: https://developers.plane.so/api-reference/user/get-current-user */
-const documented = { "/users/me/": { get: {} } };
+const documented = {
+  "/users/me/": { get: {} },
+  // https://developers.plane.so/api-reference/members/get-workspace-members
+  "/workspaces/{slug}/members/": { get: { parameters: [{ name: "slug", in: "path", schema: { type: "string" } }] } },
+};
 
 describe("every request matches the platform's contract", { tags: ["contracts"] }, () => {
   let tracker: DeltaTracker;
   let contract: ApiContract;
   const faultsOf = (request: RecordedRequest) => {
-    const list = request.method === "GET" && /\/(projects|issues|comments|activities|states)\/$/.test(request.path);
+    const list = request.method === "GET" && /\/(projects|issues|comments|activities|states|labels)\/$/.test(request.path);
     const query = new URLSearchParams(request.query);
     if (list) for (const name of [...paging, ...(request.path.endsWith("/issues/") ? order : [])]) query.delete(name);
     return contractViolations(contract, { ...request, query }, "/api/v1");
@@ -48,6 +52,18 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
     }
     await source.deliver({ subject: { project, issue }, body: "Hidden", private: true }, callContext(connection));
     expect(tracker.requests.at(-1)?.body).toMatchObject({ access: "INTERNAL" });
+    const text = `state: ${states.todo} → ${states.done}, label ${labels.bug}`;
+    expect(await source.describe?.({ subject: { project: "-", issue }, text }, callContext(connection))).toEqual({
+      subject: { project, issue },
+      title: "Issue 0c6d",
+      state: "todo",
+      labels: [],
+      author: "ann",
+      url: `${tracker.url}/acme/projects/${project}/issues/${issue}`,
+      names: { [states.todo]: "todo", [states.done]: "done", [labels.bug]: "bug" },
+    });
+    const ann = { id: people.ann, name: null, kind: "unknown", standing: "unknown" } as const;
+    expect(await source.standing?.({ project, author: ann }, callContext(connection))).toBe("owner");
     const made = await source.createIssue?.({ project: "app", title: "New", body: "- a" }, callContext(connection));
     await source.closeIssue?.({ project, key: made?.key ?? "" }, callContext(connection));
     await source.poll({ project, since: new Date(Date.now() - 60_000).toISOString(), cursor: null }, callContext(connection));
@@ -60,11 +76,13 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
     const asked = new Set(tracker.requests.map((request) => `${request.method} ${short(request.path)}`));
     expect([...asked].sort()).toEqual([
       "GET /api/v1/users/me/",
+      "GET /members/",
       "GET /projects/",
       "GET /projects/ID/issues/",
       "GET /projects/ID/issues/ID/",
       "GET /projects/ID/issues/ID/activities/",
       "GET /projects/ID/issues/ID/comments/",
+      "GET /projects/ID/labels/",
       "GET /projects/ID/states/",
       "PATCH /projects/ID/issues/ID/",
       "PATCH /projects/ID/issues/ID/comments/ID/",

@@ -40,6 +40,8 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     private: valueAt(comment, "access") === "INTERNAL",
     changes: changesOf(event_name, payload),
     comment: commentId,
+    // Webhooks have no address of the issue, and ids in the place of most names.
+    incomplete: subject !== null && event_name !== "issue.deleted",
     comment_text: comment !== null && event_name.endsWith(".created") ? plainBeginningOf(commentOf(comment)) : null,
     ...(event_name === "issue.deleted" && { closes: true }),
   };

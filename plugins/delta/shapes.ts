@@ -31,6 +31,15 @@ export const issue = z.object({
   state: named.nullish(),
   labels: z.array(named).nullish(),
 });
+/** The same with its author. */
+export const described = issue.extend({ created_by: z.string().nullish() });
+export const member = z.object({
+  id,
+  display_name: z.string().nullish(),
+  first_name: z.string().nullish(),
+  role: z.number().nullish(),
+});
+export const label = z.object({ id, name: z.string() });
 export const state = z.object({ id, name: z.string(), group: z.string().nullish() });
 /** A created issue is kept whole: it becomes the payload of an event. */
 export const made = z.looseObject({ id: z.string() });

@@ -5,7 +5,9 @@ import type { Client } from "./client.ts";
 import { type Account, findComment, postComment, updateComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
+import { describe } from "./describe.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
+import { standingOf } from "./members.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { projectId } from "./projects.ts";
@@ -34,6 +36,8 @@ export function deltaSource(clientOf: (connection: Settings) => Client, convert:
     retract: async ({ subject }, { id }, call) => deleteComment(account(call), addressOfSubject(subject), id),
     update: async ({ subject, body }, comment, call) =>
       updateComment(account(call), addressOfSubject(subject), comment, { body, key: call.key }),
+    describe: async ({ subject, text }, call) => describe(account(call), addressOfSubject(subject), text),
+    standing: async ({ author }, { connection, signal }) => standingOf(clientOf(connection), author.id, signal),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     projectId: async (name, { connection, signal }) => projectId(clientOf(connection), name, signal),

@@ -13,8 +13,15 @@ export const states = {
   doing: "11111111-0000-4000-8000-000000000002",
   done: "11111111-0000-4000-8000-000000000003",
 };
+export const labels = { bug: "33333333-0000-4000-8000-000000000001" };
 const groups = { todo: "unstarted", doing: "started", done: "completed" };
 export const people = { bot: "22222222-0000-4000-8000-000000000001", ann: "22222222-0000-4000-8000-000000000002" };
+
+const listedStates = Object.entries(states).map(([name, id]) => ({ id, name, group: groups[name as keyof typeof groups] }));
+const members = [
+  { id: people.ann, display_name: "ann", role: 20 },
+  { id: people.bot, display_name: "signalbox", role: 15 },
+];
 
 /** The part of delta's REST API v1 that the plugin uses, with state. One workspace and one project with issues. */
 export class DeltaTracker extends FakeTracker {
@@ -86,6 +93,7 @@ export class DeltaTracker extends FakeTracker {
     if (edited) return edited;
     const deleted = this.deleteComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
     if (deleted) return deleted;
+    if (path === `/api/v1/workspaces/${workspace}/members/`) return { status: 200, body: members };
     const base = `/api/v1/workspaces/${workspace}/projects/`;
     if (path === base)
       return this.#list(
@@ -97,11 +105,8 @@ export class DeltaTracker extends FakeTracker {
       );
     const [, id, rest = ""] = new RegExp(`^${base}([\\w-]+)/(.*)$`).exec(path) ?? [];
     if (id !== project) return id && rest ? { status: 403, body: { detail: "You do not have permission" } } : notFound;
-    if (rest === "states/")
-      return this.#list(
-        Object.entries(states).map(([name, of]) => ({ id: of, name, group: groups[name as keyof typeof groups] })),
-        query,
-      );
+    if (rest === "states/") return this.#list(listedStates, query);
+    if (rest === "labels/") return this.#list([{ id: labels.bug, name: "bug" }], query);
     if (rest === "issues/" && method === "POST") return this.#make(body as Record<string, unknown>, writer);
     if (rest === "issues/") return this.#list(this.issues, query);
     const [, at, sub] = /^issues\/([\w-]+)\/(comments\/|activities\/)?$/.exec(rest) ?? [];

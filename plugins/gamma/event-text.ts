@@ -1,12 +1,13 @@
 import { stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
+import { linkOf } from "./describe.ts";
 import { hasComment, isComment, isIssue } from "./event-name.ts";
 
 /** The text for the agent: Markdown with a heading per part; `""` for events without text. */
 export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
   const fields = valueAt(payload, "issue", "fields");
-  const top = [heading(payload), facts(fields)];
+  const top = [heading(payload), facts(fields, linkOf(payload))];
   if (event.startsWith("worklog_")) return sections(...top, await worklogText(convert, event, payload));
   if (event.startsWith("attachment_")) return sections(...top, attachmentText(event, payload));
   if (!isIssue(event) && !isComment(event)) return "";
@@ -67,7 +68,7 @@ function heading(payload: unknown): string {
   return `# Issue${key ? ` ${key}` : ""}${title ? `: ${title}` : ""}`;
 }
 
-function facts(fields: unknown): string {
+function facts(fields: unknown, link: string | null): string {
   const labels = valueAt(fields, "labels");
   const names = Array.isArray(labels) ? labels.slice(0, 100).flatMap((label) => stringAt({ label }, ["label"], 100) ?? []) : [];
   return list([
@@ -77,6 +78,7 @@ function facts(fields: unknown): string {
     ["Author", stringAt(fields, ["creator", "displayName"], 200)],
     ["Assignee", stringAt(fields, ["assignee", "displayName"], 200)],
     ["Labels", names.join(", ") || null],
+    ["Link", link],
   ]);
 }
 

@@ -21,8 +21,9 @@ const fields = {
   created: "2026-01-02T03:04:05.000+0000",
   updated: "2026-01-02T03:04:05.000+0000",
 };
-const issue = { id: "10001", self: "https://yours.atlassian.net/rest/api/2/10001", key: "APP-12", fields };
-const facts = "- Type: Bug\n- State: To Do\n- Priority: High\n- Author: Ann\n- Labels: urgent";
+const issue = { id: "10001", self: "https://yours.atlassian.net/rest/api/2/issue/10001", key: "APP-12", fields };
+const facts =
+  "- Type: Bug\n- State: To Do\n- Priority: High\n- Author: Ann\n- Labels: urgent\n- Link: https://yours.atlassian.net/browse/APP-12";
 
 const golden: readonly GoldenWebhook[] = [
   ...goldenComments,

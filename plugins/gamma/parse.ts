@@ -13,6 +13,7 @@ import { isMarked } from "./bodies.ts";
 import { changeKey } from "./change-key.ts";
 import { beginningOf, isClosed } from "./commands.ts";
 import type { Convert } from "./conversions.ts";
+import { isIncomplete } from "./describe.ts";
 import { eventName, hasComment, isComment, isIssue } from "./event-name.ts";
 import { changesOf, eventText } from "./event-text.ts";
 import { actorOf, authorOf } from "./people.ts";
@@ -43,6 +44,7 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     comment_text: event_name === "comment_created" ? beginningOf(valueAt(payload, "comment", "body")) : null,
     ...(isClosed(event_name, payload) && { closes: true }),
     thread: restrictionOf(payload),
+    incomplete: subject !== null && event_name !== "gamma:issue_deleted" && isIncomplete(payload),
   };
 }
 

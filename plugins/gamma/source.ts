@@ -4,6 +4,7 @@ import { keyOf } from "./address.ts";
 import { findComment, postComment, updateComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { closeIssue, createIssue } from "./create-issue.ts";
+import { describe } from "./describe.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
 import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
@@ -32,6 +33,8 @@ export function gammaSource(clientOf: (connection: Settings) => HttpClient, conv
     retract: ({ subject }, { id }, call) => deleteComment(account(call), keyOf(subject.issue, subject.project), id),
     update: ({ subject, ...post }, comment, call) =>
       updateComment(account(call), keyOf(subject.issue, subject.project), comment, { ...post, key: call.key }),
+    describe: ({ subject }, { connection, signal }) =>
+      describe(clientOf(connection), connection, keyOf(subject.issue, subject.project), signal),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),

@@ -1,3 +1,4 @@
+import type { SubjectDetails } from "@signalbox/sdk";
 import type { ChatAnswer, ChatRequest, Llm, Message, ToolCall } from "../llm/client.ts";
 import { measuredChat } from "../llm/measured.ts";
 import { Failure, longestRetryMs, retry } from "../platform/retry.ts";
@@ -19,6 +20,8 @@ export interface Plan {
   readonly messages: readonly Message[];
   /** Qualified names of the tools that the model may call. */
   readonly tools: readonly string[];
+  /** What was looked up about the issue of the event. */
+  readonly about?: SubjectDetails;
 }
 
 export type NewStep = Partial<StepRow> & Pick<StepRow, "kind" | "state">;

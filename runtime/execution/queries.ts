@@ -7,6 +7,8 @@ export interface AnswerPlace {
   readonly private: boolean;
   readonly thread: string | null;
   readonly comment: string | null;
+  /** The payload does not tell everything about the issue. */
+  readonly incomplete: boolean;
   readonly traceparent: string | null;
 }
 
@@ -58,7 +60,7 @@ export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSe
       (select a.xmin::text from agents a where a.id = agent_id) as agent_version,
       w.place, w.origin
     from claim_executions(${worker}, ${limit}, ${leaseSeconds}) left join lateral (
-      select json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment, 'traceparent', w.traceparent) as place,
+      select json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment, 'incomplete', w.incomplete, 'traceparent', w.traceparent) as place,
         json_build_object('author', w.author, 'occurred_at', w.occurred_at, 'received_at', w.received_at) as origin
       from webhook_events w where w.id = event_id
     ) w on true`;

@@ -1,3 +1,4 @@
+import type { SubjectDetails } from "@signalbox/sdk";
 import type { Recall } from "../memory/recall.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
@@ -9,12 +10,14 @@ import type { Policies } from "../policy/policies.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./approval.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
+import { type Descriptions, withDetails } from "./describe.ts";
 import type { Lookup } from "./lookup.ts";
 import { nowhere, postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
 import { type Claimed, chooseAgent } from "./queries.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import type { Transcript } from "./steps/transcript.ts";
+import { renameSubject } from "./subject-queries.ts";
 import { writeApproved } from "./tools-step.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
@@ -33,6 +36,8 @@ export interface RunDeps extends ConversationDeps {
   readonly policies: Pick<Policies, "of">;
   /** How long a proposal can be approved, milliseconds; `null`: for ever. */
   readonly approvalTtlMs: number | null;
+  /** Looks up what the payload of an event does not tell about its issue. */
+  readonly descriptions: Descriptions;
   readonly log: Log;
 }
 
@@ -56,9 +61,10 @@ export interface Run {
  * Runs an execution to its end: selects the agent, composes the prompt, asks the model and runs the tools it calls, posts the
  * answer. Resumes behind the last step of the transcript.
  */
-export async function runExecution(run: Run, deps: RunDeps): Promise<RunOutcome> {
-  const { transcript } = run;
-  const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(run, deps));
+export async function runExecution(claimed: Run, deps: RunDeps): Promise<RunOutcome> {
+  const { transcript } = claimed;
+  const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(claimed, deps));
+  const run = { ...claimed, execution: withSubject(claimed.execution, plan.about) };
   if (isForConnected(run, plan, deps)) {
     const offered_to = plan.agent_id as string;
     await transcript.flush({ state: "queued", agent_id: offered_to, offered_to, offered_seconds: offerSeconds });
@@ -107,6 +113,12 @@ function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDep
   return untouched && plan.agent_id !== null && execution.handovers < maxHandovers && deps.connected(plan.agent_id);
 }
 
+/** The execution by the subject that was looked up, where its webhook had another name for it. */
+const withSubject = (execution: Claimed, about: SubjectDetails | null | undefined): Claimed =>
+  about?.subject
+    ? { ...execution, ...about.subject, subject: `${execution.source}:${about.subject.project}#${about.subject.issue}` }
+    : execution;
+
 async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<Plan> {
   const { agent: find } = deps.lookup;
   // The agent that the claim named is usually the one that runs, so it is read together with the task.
@@ -126,12 +138,21 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
   }
   const { id: execution_id, project_id } = execution;
   const viewer = { execution_id, agent_id: agent?.id ?? null, project_id };
-  const memories = await inSpan("memory.search", {}, () => deps.recall(execution.content, viewer));
+  const connection = deps.connectionFor(execution.source, execution, viewer.agent_id);
+  const [memories, about] = await Promise.all([
+    inSpan("memory.search", {}, () => deps.recall(execution.content, viewer)),
+    connection.then((found) => deps.descriptions.of(execution, found)),
+  ]);
+  if (about?.subject) await renameSubject(deps.sql, execution, about.subject);
   const plan: Plan = {
     agent_id: agent?.id ?? null,
     model: agent?.model ?? deps.defaultModel,
     temperature: agent?.temperature ?? null,
-    messages: [{ role: "system", content: systemPrompt(agent, task, memories) }, taskPrompt(task, execution)],
+    ...(about && { about }),
+    messages: [
+      { role: "system", content: systemPrompt(agent, task, memories) },
+      taskPrompt(task, { ...withSubject(execution, about), content: withDetails(execution.content, about) }),
+    ],
     tools: deps.tools
       .offered({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })
       .map(nameOf),

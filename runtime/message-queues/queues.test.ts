@@ -77,6 +77,7 @@ async function event(issue: number, task_id = "triage"): Promise<{ event: string
       private: false,
       comment: null,
       thread: null,
+      incomplete: false,
       traceparent: null,
       headers: "{}",
       body: Buffer.from('{"secret":1}'),
@@ -123,6 +124,7 @@ describe("the queue of the database", () => {
         private: false,
         comment: null,
         thread: null,
+        incomplete: false,
         traceparent: null,
       },
     });

@@ -88,6 +88,7 @@ async function event(project: string, task_id: string) {
       private: false,
       comment: null,
       thread: null,
+      incomplete: false,
       traceparent: null,
       headers: "{}",
       body: Buffer.from("{}"),

@@ -1,3 +1,4 @@
+import { createDescriptions } from "../execution/describe.ts";
 import { createLookup } from "../execution/lookup.ts";
 import { startQueue as start } from "../execution/queue.ts";
 import { startWriteChecks } from "../execution/write-checks.ts";
@@ -39,6 +40,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     leaseSeconds,
     concurrency: config.WORKER_CONCURRENCY,
     connected: connected.has,
+    descriptions: createDescriptions(log),
     lookup: createLookup(sql, concurrencyOf(core, 2)),
     onlyProcess: database.kind === "embedded",
   });

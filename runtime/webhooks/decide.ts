@@ -64,7 +64,8 @@ export function decide(incoming: Incoming, reason: string | null, named: readonl
   const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
   const { allowed, refusals } = tasksOf(incoming, triggers, deps);
   const refusal = refusals.length > 0 && allowed.length === 0;
-  const why = reason ?? unmapped ?? (refusals.length > 0 ? refusals.join("; ") : null);
+  const idle = allowed.length === 0 && triggers.length > 0 ? withoutTasks(triggers) : null;
+  const why = reason ?? unmapped ?? (refusals.length > 0 ? refusals.join("; ") : idle);
   return {
     event: rowOf(incoming, triggers, why, reason !== null || unmapped !== null || refusal),
     project: event.subject && storableText(event.subject.project),
@@ -73,6 +74,9 @@ export function decide(incoming: Incoming, reason: string | null, named: readonl
     executions: allowed.map(({ task_id, canonical_trigger }) => ({ id: newId(), task_id, canonical_trigger })),
   };
 }
+
+const withoutTasks = (triggers: readonly string[]): string =>
+  `no task is mapped to the trigger ${triggers.join(", ")}: map one with POST /api/tasks/triggers`;
 
 /** The triggers that an event stands for; `unmapped` says why there are none. */
 export function triggersOf(
@@ -155,6 +159,7 @@ function rowOf(
     private: event.private ?? false,
     comment: text(event.comment ?? null),
     thread: text(event.thread ?? null),
+    incomplete: event.incomplete ?? false,
     traceparent: validTraceparent(traceparent ?? undefined),
     headers: JSON.stringify(headers),
     body,

@@ -19,6 +19,7 @@ const arrival = (change_key: string, polled: boolean, slug = "alpha"): Arrival =
       private: false,
       comment: null,
       thread: null,
+      incomplete: false,
       traceparent: null,
       headers: "{}",
       body: new Uint8Array([123, 125]),

@@ -30,6 +30,7 @@ export interface NewEvent {
   readonly private: boolean;
   readonly comment: string | null;
   readonly thread: string | null;
+  readonly incomplete: boolean;
   readonly traceparent: string | null;
   /** JSON of the headers that `parse` may need again. */
   readonly headers: string;
@@ -86,13 +87,13 @@ export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[
   const rows = await sql<{ id: string }[]>`
     with ${copies} stored as (
       insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
-        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, traceparent, headers, body)
+        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, body)
       select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
-        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, traceparent, headers, substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes)
+        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes)
       from json_to_recordset(${JSON.stringify(events)}::text::json) as x (id uuid, source text, slug text, delivery_id text,
         change_key text, event_name text, action text, actor text, subject text, canonical_triggers text[], outcome text, reason text,
         replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
-        comment text, thread text, traceparent text, headers text, body_at int, body_bytes int)
+        comment text, thread text, incomplete boolean, traceparent text, headers text, body_at int, body_bytes int)
       ${isNew}
       on conflict do nothing returning id
     ), fired as (

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 54b6ad5e3a984d2a
+-- Made from cbe1ddba4344b219
 
 create extension if not exists vector;
 
@@ -693,6 +693,7 @@ create table webhook_events (
   private boolean default false not null,
   comment text,
   thread text,
+  incomplete boolean default false not null,
   body_removed_at timestamp(3) with time zone,
   traceparent text,
   constraint webhook_events_pkey PRIMARY KEY (id)

@@ -35,6 +35,13 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       );
       assert.equal(tracker.comments(subject).length, 1, "find must not write");
     }),
+    on("describe tells what the issue is", async ({ source, settings }, tracker) => {
+      if (!source.describe) return;
+      const before = tracker.writes();
+      const told = await source.describe({ subject, text: "" }, callContext(settings(tracker.url)));
+      assert.ok(told.title && told.state && told.url, `describe must tell title, state and url; got ${JSON.stringify(told)}`);
+      assert.equal(tracker.writes(), before, "describe must not write");
+    }),
     on("actor and account use the same identifier", async ({ source, settings }, tracker) => {
       const account = await source.account(callContext(settings(tracker.url)));
       if (account === null || !fixtures.own_event) return;

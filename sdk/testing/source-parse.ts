@@ -40,6 +40,7 @@ const event = z.strictObject({
   comment_text: text.nullable().optional(),
   closes: z.boolean().optional(),
   thread: text.min(1).max(500).nullable().optional(),
+  incomplete: z.boolean().optional(),
 });
 
 /** Cases for `parse`. */

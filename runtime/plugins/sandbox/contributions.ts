@@ -122,6 +122,7 @@ function source(name: string, described: DeclaredContributions["sources"][string
     ...(has.includes("poll") && { poll: asked("poll", shapes.polled) }),
     ...(has.includes("createIssue") && { createIssue: asked("createIssue", shapes.madeIssue) }),
     ...(has.includes("projectId") && { projectId: asked("projectId", shapes.projectId) }),
+    ...(has.includes("describe") && { describe: asked("describe", shapes.subjectDetails) }),
     ...(has.includes("standing") && { standing: asked("standing", shapes.standing) }),
     ...(has.includes("checkWebhook") && { checkWebhook: asked("checkWebhook", shapes.webhookReport) }),
     ...(has.includes("closeIssue") && { closeIssue: asked("closeIssue", shapes.nothing) }),

@@ -30,12 +30,22 @@ export const sourceEvent = z.object({
   comment_text: text.nullish(),
   closes: z.boolean().optional(),
   thread: short.nullish(),
+  incomplete: z.boolean().optional(),
 });
 export const account = z.string().max(500).nullable();
 export const posted = z.object({ id: short, url: short });
 const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: json });
 export const polled = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });
 export const madeIssue = z.object({ key: short, url: short, event: webhookPayload.nullable() });
+export const subjectDetails = z.object({
+  subject: z.object({ project: short, issue: short }).optional(),
+  title: short.nullable(),
+  state: short.nullable(),
+  labels: z.array(short).max(1_000),
+  author: short.nullable(),
+  url: short.nullable(),
+  names: z.record(short, short).optional(),
+});
 export const standing = author.shape.standing;
 const names = z.array(short).max(1_000);
 export const webhookReport = z.object({

@@ -133,6 +133,7 @@ const describeSource = (source: Target) => ({
     "react",
     "update",
     "standing",
+    "describe",
     "checkWebhook",
   ].filter((name) => typeof source[name] === "function"),
 });

@@ -1,0 +1,35 @@
+import { type HttpClient, type SubjectDetails, stringAt, valueAt } from "@signalbox/sdk";
+import type { Place } from "./place.ts";
+import * as shapes from "./shapes.ts";
+
+const described = /^(?:Confidential )?(?:Issue|Merge Request) Hook$/;
+const noted = /^(?:Confidential )?Note Hook$/;
+
+/**
+ * Whether the payload lacks something that people see of an issue or merge request. It names the author by number only, unless
+ * that is who caused the event; webhooks of notes have a few members of what they are about.
+ */
+export function isIncomplete(event: string, payload: unknown): boolean {
+  if (noted.test(event)) return ["issue", "merge_request"].some((name) => valueAt(payload, name) !== undefined);
+  const item = valueAt(payload, "object_attributes");
+  if (!described.test(event)) return false;
+  const known = [["title"], ["state"], ["url"]].map((path) => stringAt(item, path));
+  const author = valueAt(item, "author_id");
+  return known.includes(null) || author === undefined || author !== valueAt(payload, "user", "id");
+}
+
+/** Reads an issue or merge request. Nothing is told about commits, snippets and epics: their webhooks are complete. */
+export async function describe(client: HttpClient, place: Place, signal: AbortSignal): Promise<SubjectDetails> {
+  if (place.kind !== "issues" && place.kind !== "merge_requests")
+    return { title: null, state: null, labels: [], author: null, url: null };
+  const { project, kind, iid } = place;
+  const asked = { route: "GET /projects/{project}/{kind}/{iid}", path: { project, kind, iid }, schema: shapes.issue, signal };
+  const { data } = await client.read(asked);
+  return {
+    title: data.title,
+    state: data.state,
+    labels: data.labels,
+    author: data.author?.username ?? null,
+    url: data.web_url,
+  };
+}

@@ -1,0 +1,41 @@
+import { type HttpClient, type SubjectDetails, stringAt, valueAt } from "@signalbox/sdk";
+import { anyProject, isKey, projectOfKey } from "./address.ts";
+import { type Settings, webOf } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+
+/** Whether the payload lacks something that people see of an issue. Webhooks of comments have a few fields of it, or none. */
+export function isIncomplete(payload: unknown): boolean {
+  const fields = valueAt(payload, "issue", "fields");
+  const person = stringAt(fields, ["creator", "displayName"]) ?? stringAt(fields, ["reporter", "displayName"]);
+  const known = [stringAt(fields, ["summary"]), stringAt(fields, ["status", "name"]), person, linkOf(payload)];
+  return known.includes(null) || !Array.isArray(valueAt(fields, "labels"));
+}
+
+/** Where people read the issue, by the address of its resource: a server can have a path of its own. */
+export function linkOf(payload: unknown): string | null {
+  const [self, key] = [stringAt(payload, ["issue", "self"], 2000), valueAt(payload, "issue", "key")];
+  const site = self === null ? undefined : /^(https?:\/\/[^\s?#]+?)\/rest\/api\//.exec(self)?.[1];
+  return site === undefined || !isKey(key) ? null : `${site}/browse/${key}`;
+}
+
+/** Reads an issue by its key, or by the id that the webhooks of Server and of work logs have alone. */
+export async function describe(
+  client: HttpClient,
+  connection: Settings,
+  issue: string,
+  signal: AbortSignal,
+): Promise<SubjectDetails> {
+  const query = { fields: "summary,status,labels,creator,reporter,project" };
+  const asked = { route: "GET /issue/{issue}", path: { issue }, query, schema: shapes.issueFields, signal };
+  const { key, fields } = (await client.read(asked)).data;
+  const labels = valueAt(fields, "labels");
+  const subject = { project: stringAt(fields, ["project", "key"], 100) ?? projectOfKey(key), issue: key };
+  return {
+    ...(isKey(key) && subject.project !== anyProject && key !== issue && { subject }),
+    title: stringAt(fields, ["summary"]),
+    state: stringAt(fields, ["status", "name"], 200),
+    labels: Array.isArray(labels) ? labels.filter((label) => typeof label === "string").slice(0, 100) : [],
+    author: stringAt(fields, ["creator", "displayName"], 200) ?? stringAt(fields, ["reporter", "displayName"], 200),
+    url: `${webOf(connection)}/browse/${key}`,
+  };
+}

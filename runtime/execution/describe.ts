@@ -1,0 +1,72 @@
+import type { SubjectDetails } from "@signalbox/sdk";
+import type { Log } from "../platform/log.ts";
+import type { Connection } from "../plugins/connections.ts";
+import type { Claimed } from "./queries.ts";
+
+/** Longest wait for a tracker to describe a subject. A run goes on without. */
+const patienceMs = 5_000;
+/** After a failure the tracker is left alone for so long: a burst of runs must not wait for it one by one. */
+const restMs = 30_000;
+const maxKept = 500;
+
+/** Looks up what the payload of an event does not tell about its issue: title, state, labels, author, address. */
+export interface Descriptions {
+  /** `null`: the source cannot tell, or the tracker did not answer. Never rejects. */
+  of(execution: Claimed, connection: Connection | null): Promise<SubjectDetails | null>;
+}
+
+/** One look-up for all tasks of an event. The source paces its requests. */
+export function createDescriptions(log: Log): Descriptions {
+  const kept = new Map<string, Promise<SubjectDetails | null>>();
+  const resting = new Map<string, number>();
+  const ask = async (execution: Claimed, { id, source, settings }: Connection): Promise<SubjectDetails | null> => {
+    const { project, issue, content } = execution;
+    if (project === null || issue === null || (resting.get(id) ?? 0) > Date.now()) return null;
+    const call = { signal: AbortSignal.timeout(patienceMs), connection: settings, key: `${execution.id}.describe` };
+    try {
+      const about = { subject: { project, issue }, text: content };
+      return (await source.source.describe?.(about, call)) ?? null;
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      if (code !== "not_found" && code !== "invalid_input") resting.set(id, Date.now() + restMs);
+      log.warn("failed to look up an issue", { source: source.name, subject: execution.subject, error: String(error) });
+      return null;
+    }
+  };
+  return {
+    of: async (execution, connection) => {
+      if (!execution.place?.incomplete || !connection?.source.source.describe || connection.missing.length > 0) return null;
+      const key = `${connection.id} ${execution.event_id}`;
+      const found = kept.get(key) ?? ask(execution, connection);
+      kept.set(key, found);
+      // Bounded, and the oldest goes first: the tasks of an event run at about the same time.
+      if (kept.size > maxKept) kept.delete(kept.keys().next().value as string);
+      return found;
+    },
+  };
+}
+
+const line = (text: string): string => text.replace(/\s+/g, " ").trim().slice(0, 1_000).toWellFormed();
+
+/** The event's text with what was looked up below it: untrusted data like the rest. */
+export function withDetails(content: string, details: SubjectDetails | null): string {
+  if (details === null) return content;
+  const { title, state, labels, author, url } = details;
+  const facts: readonly (readonly [string, string | null])[] = [
+    ["Title", title],
+    ["State", state],
+    ["Labels", labels.slice(0, 100).map(line).join(", ") || null],
+    ["Author", author],
+    ["Link", url],
+  ];
+  const listed = facts.flatMap(([name, value]) => (value?.trim() ? `- ${name}: ${line(value)}` : []));
+  const named = withNames(content, details.names ?? {});
+  return listed.length > 0 ? `${named}\n\n## The issue now\n\n${listed.join("\n")}` : named;
+}
+
+/** Ids of states and labels say nothing to a reader. */
+const withNames = (content: string, names: Readonly<Record<string, string>>): string =>
+  Object.entries(names)
+    .filter(([id, name]) => id.length >= 8 && name.trim() !== "")
+    .slice(0, 500)
+    .reduce((text, [id, name]) => text.replaceAll(id, () => line(name)), content);
