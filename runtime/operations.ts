@@ -17,6 +17,7 @@ import type { Memory } from "./memory/open.ts";
 import { memoryOperations } from "./memory/operations.ts";
 import type { Queues } from "./message-queues/open.ts";
 import { queueOperations } from "./message-queues/operations.ts";
+import { pauseOperations } from "./pauses/operations.ts";
 import type { Bus } from "./platform/bus.ts";
 import type { Bound } from "./platform/operation.ts";
 import type { Connections } from "./plugins/connections.ts";
@@ -27,6 +28,8 @@ import type { Policies } from "./policy/policies.ts";
 import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
 import { projectOperations } from "./projects/operations.ts";
 import { type RetentionParts, retentionOperations } from "./retention/operations.ts";
+import { type StatusParts, statusOperation } from "./status/operations.ts";
+import { subjectOperations } from "./subjects/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
 import { type ToolExecutionDeps, toolExecutionOperations } from "./tool-executions/operations.ts";
 import { type ToolDeps, toolOperations } from "./tools/operations.ts";
@@ -57,6 +60,7 @@ export interface Parts {
   readonly memory: Memory;
   readonly knowledge: KnowledgeDeps;
   readonly health: readonly Part[];
+  readonly status: StatusParts;
   readonly deferredWebhooks: DeferredWebhooks["waiting"];
   readonly watchdogEnabled: boolean;
   readonly plugins: PluginDeps;
@@ -97,5 +101,8 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...pollSourceOperations({ receiver: parts.receiver, ...parts.polls }),
   ...queueOperations(parts.queues),
   ...useCaseOperations(parts.useCases),
+  ...subjectOperations(parts.sources),
+  ...pauseOperations(parts.bus, parts.sources),
+  statusOperation(parts.status),
   healthOperation(parts.health, { plugins: () => notServing(parts.plugins.manager), unread: parts.deferredWebhooks }),
 ];

@@ -16,6 +16,7 @@ import { openNetwork } from "./start/network.ts";
 import { bindOperations, neededParts } from "./start/operations.ts";
 import { openPlugins } from "./start/plugins.ts";
 import { startQueue } from "./start/queue.ts";
+import { openStatus } from "./start/status.ts";
 import { openWebhooks } from "./start/webhooks.ts";
 import { createAuthenticate } from "./transports/http/authenticate.ts";
 import { serve } from "./transports/serve.ts";
@@ -75,8 +76,8 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
   const webhooks = await openWebhooks(core, plugins, queue);
   const background = startBackground(core, plugins, memory, webhooks);
   const needed = neededParts(core, resources);
-  const stages = { core, keyring, network, needed, resources, plugins, memory, tools, conversation, webhooks, background };
-  const bound = bindOperations(stages);
+  const opened = { core, keyring, network, needed, resources, plugins, memory, tools, conversation, webhooks, background };
+  const bound = bindOperations({ ...opened, status: openStatus(opened, queue) });
   plugins.access.use({ bound, receiver: webhooks.receiver });
   const sessions = openSessions(core.sql, keyring);
   const server = await serve({

@@ -29,10 +29,12 @@ export const execution = z
     waiting_for: z
       .string()
       .nullable()
-      .describe("The connection, budget, approval or agent that the execution waits for, in words."),
+      .describe(
+        "What the execution waits for, in words: a pause, a connection, a budget, an approval, an agent, another execution; null if it does not wait.",
+      ),
     next_attempt_at: timestamp
       .nullable()
-      .describe("When a queued execution is due; null if it is due now, or if it is not queued."),
+      .describe("When a queued execution is due again, or a held one is queued again; null if it does not wait for a time."),
     reason: z.string().nullable().describe("Why the execution was cancelled; null if an operator cancelled it."),
     attempts: z.int().describe("How many times a worker has started the execution."),
     result: z
@@ -112,8 +114,22 @@ export const proposal = z
 export const executionWithProposals = execution
   .extend({ proposals: z.array(proposal).describe("Writes that wait, or waited, for approval, in order.") })
   .meta({ id: "TaskExecutionWithProposals" });
+/** What ended or interrupted an earlier attempt. */
+export const attemptEvent = z
+  .object({
+    attempt: z.int(),
+    event: z.string().describe("`failed`, `retried`, `interrupted`, `restarted`, `held` or `released`."),
+    detail: z.string().nullable().describe("The error or the reason."),
+    agent_id: z.string().nullable(),
+    at: timestamp,
+  })
+  .meta({ id: "AttemptEvent" });
+
 export const executionWithTranscript = executionWithProposals
-  .extend({ transcript: z.array(step) })
+  .extend({
+    history: z.array(attemptEvent).describe("What happened to earlier attempts, oldest first."),
+    transcript: z.array(step),
+  })
   .meta({ id: "TaskExecutionWithTranscript" });
 
 export const list = operation({

@@ -5,7 +5,7 @@ import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation } from "./operation.ts";
 import { author } from "./policy.ts";
 
-export const outcome = z.enum(["dispatched", "discarded"]).meta({ id: "EventOutcome" });
+export const outcome = z.enum(["dispatched", "discarded", "refused"]).meta({ id: "EventOutcome" });
 
 export const webhookEvent = z
   .object({
@@ -20,7 +20,7 @@ export const webhookEvent = z
     subject: z.string().nullable(),
     canonical_triggers: z.array(z.string()),
     outcome,
-    reason: z.string().nullable().describe("Why the event was discarded; null if it was dispatched."),
+    reason: z.string().nullable().describe("Why the event was discarded or refused, or why it started nothing; null otherwise."),
     replay_of: z.uuid().nullable().describe("Event that this one replays; null if it is not a replay."),
     polled: z.boolean().describe("Whether the event came from a poll instead of a webhook."),
     occurred_at: timestamp.nullable().describe("When the event happened at the platform; null if the platform does not tell."),

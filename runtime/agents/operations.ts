@@ -12,8 +12,13 @@ const absent = (id: string) => problem("not_found", `No agent has the id "${id}"
 /** Columns of an agent from its input: the secret is stored as a hash. */
 async function toRow<T extends { auth_secret?: string | undefined }>({ auth_secret, ...members }: T) {
   const row = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Omit<T, "auth_secret">;
-  return auth_secret === undefined ? row : { ...row, auth_secret_hash: await hashSecret(auth_secret) };
+  return auth_secret === undefined
+    ? row
+    : { ...row, auth_secret_hash: await hashSecret(auth_secret), auth_secret_short: auth_secret.length < shortestSecret };
 }
+
+/** The status names agents whose secret has fewer characters. */
+const shortestSecret = 16;
 
 /** Path segments below /api/agents, which an agent's id must not shadow. */
 const reserved = ["seed", "capabilities"];

@@ -4,7 +4,11 @@ import type { z } from "zod";
 import type { Queryable } from "../platform/database/client.ts";
 
 export type Agent = Output<typeof get>;
-type Stored = Omit<z.output<(typeof create)["input"]>, "auth_secret"> & { auth_secret_hash?: string };
+type Stored = Omit<z.output<(typeof create)["input"]>, "auth_secret"> & SecretColumns;
+interface SecretColumns {
+  readonly auth_secret_hash?: string;
+  readonly auth_secret_short?: boolean;
+}
 
 const columns = (sql: Queryable) => sql`
   id, name, role_id, description, prompt, context, identity, responsibilities, constraints, communication_style,
@@ -39,7 +43,7 @@ export async function insertAgent(sql: Queryable, agent: Stored): Promise<Agent 
 export async function updateAgent(
   sql: Queryable,
   id: string,
-  change: Omit<z.output<typeof agentChange>, "id" | "auth_secret"> & { auth_secret_hash?: string },
+  change: Omit<z.output<typeof agentChange>, "id" | "auth_secret"> & SecretColumns,
 ): Promise<Agent | undefined> {
   const [row] = await sql<Agent[]>`
     update agents set ${sql({ ...change, updated_at: new Date().toISOString() })} where id = ${id} returning ${columns(sql)}`;

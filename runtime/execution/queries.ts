@@ -66,7 +66,7 @@ export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSe
     ) w on true`;
 
 /**
- * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution is due or the next hold
+ * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution that is not paused is due or the next hold
  * ends; `null` while none waits.
  */
 export async function nextDue(sql: Sql): Promise<number | null> {
@@ -78,7 +78,8 @@ export async function nextDue(sql: Sql): Promise<number | null> {
       from due where e.id = due.id returning 1
     )
     select case when exists (select 1 from released) then 0 else least(
-      (select extract(epoch from min(greatest(run_after, offered_until)) - now()) from task_executions where state = 'queued'),
+      (select extract(epoch from min(greatest(run_after, offered_until)) - now()) from task_executions x
+        where state = 'queued' and (not exists (select from pauses) or pause_of(x) is null)),
       (select extract(epoch from min(held_until) - now()) from task_executions where state = 'held' and held_until > now())
     ) * 1000 end::float8 as wait`;
   return row?.wait ?? null;

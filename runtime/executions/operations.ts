@@ -14,6 +14,7 @@ import {
   findExecution,
   findFailedOfTask,
   hasExecutionsOfTask,
+  listAttemptEvents,
   listExecutions,
   listSteps,
   requeueFailed,
@@ -49,8 +50,12 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
     handle(executions.get, async ({ id }, { sql }) => {
       const execution = await findExecution(sql, id);
       if (!execution) throw absent(id);
-      const [proposals, transcript] = await Promise.all([listProposals(sql, id), listSteps(sql, id)]);
-      return { ...execution, proposals, transcript };
+      const [history, proposals, transcript] = await Promise.all([
+        listAttemptEvents(sql, id),
+        listProposals(sql, id),
+        listSteps(sql, id),
+      ]);
+      return { ...execution, history, proposals, transcript };
     }),
     handle(executions.approve, ({ id, proposals = null }, { sql, actor }) =>
       decideOn(sql, bus, id, { verdict: "approve", by: actor.name, proposals, reason: "" }),

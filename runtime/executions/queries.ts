@@ -1,10 +1,11 @@
 import type { cancel, get, list } from "@signalbox/schema/executions";
 import type { Input, Output } from "@signalbox/schema/operation";
-import type { Queryable } from "../platform/database/client.ts";
+import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 
 export type Execution = Output<typeof cancel>;
 export type Step = Output<typeof get>["transcript"][number];
+type AttemptEvent = Output<typeof get>["history"][number];
 
 export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   /** Stored subjects; absent: all. */
@@ -13,9 +14,20 @@ export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   readonly whole?: boolean;
 };
 
+/** What keeps it from running, looked up where it is shown: a pause or a free worker changes no row. */
+const waiting = (sql: Queryable, row: Fragment) => sql`case state
+  when 'queued' then coalesce(pause_of(${row}), waiting_for,
+    case when offered_to is not null and offered_until > now() then 'the connected agent ' || offered_to end,
+    case when run_after > now() and error is not null then 'the next attempt, because the last one failed: ' || error end,
+    (select 'execution ' || r.id || ' on the same issue' from task_executions r
+      where r.subject = ${row}.subject and r.state = 'running' limit 1),
+    'a free worker')
+  when 'held' then coalesce(waiting_for, held_reason)
+  when 'waiting' then waiting_for end`;
+
 const members = (sql: Queryable, of: "" | "e." = "") => sql`
-  ${sql.unsafe(`${of}id`)}, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, waiting_for,
-  case when state = 'queued' and run_after > now() then run_after end as next_attempt_at, reason, attempts, result_url, error,
+  ${sql.unsafe(`${of}id`)}, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, ${waiting(sql, of === "" ? sql`task_executions` : sql`e`)} as waiting_for,
+  case when state = 'queued' and run_after > now() then run_after when state = 'held' then held_until end as next_attempt_at, reason, attempts, result_url, error,
   prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
 const columns = (sql: Queryable, of: "" | "e." = "") => sql`${members(sql, of)}, result`;
@@ -41,6 +53,15 @@ export async function findExecution(sql: Queryable, id: string): Promise<Executi
   const [execution] = await sql<Execution[]>`select ${columns(sql)} from task_executions where id = ${id}`;
   return execution;
 }
+
+/** Those of several events, oldest first. */
+export const listExecutionsOfEvents = (sql: Queryable, eventIds: readonly string[]): Promise<Execution[]> =>
+  sql<Execution[]>`select ${members(sql)} from task_executions where event_id = any(${eventIds as string[]}::uuid[]) order by id`;
+
+export const listAttemptEvents = (sql: Queryable, executionId: string): Promise<AttemptEvent[]> =>
+  sql<AttemptEvent[]>`
+    select attempts as attempt, substr(event, 11) as event, detail, agent_id, created_at as at
+    from execution_history where execution_id = ${executionId} order by created_at, attempts`;
 
 export const listSteps = (sql: Queryable, executionId: string): Promise<Step[]> =>
   sql<Step[]>`

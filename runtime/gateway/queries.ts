@@ -144,6 +144,7 @@ export const takeOffered = (
     ), due as (
       select x.id, x.created_at from task_executions x
       where x.state = 'queued' and x.offered_to = ${agentId} and x.offered_until > now()
+        and (not exists (select from pauses) or pause_of(x) is null)
         and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running')
         and not exists (
           select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.offered_to = x.offered_to

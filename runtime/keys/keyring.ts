@@ -1,5 +1,5 @@
 import type { Bus } from "../platform/bus.ts";
-import type { Sql } from "../platform/database/client.ts";
+import { isUnavailable, type Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import type { Actor } from "../platform/operation.ts";
 import { hashOf } from "./key.ts";
@@ -9,11 +9,14 @@ import { allKeys, type KeyScope, markUsed, type StoredKey } from "./queries.ts";
 export interface Keyring {
   /** Whether there never was a key, so that every request is served; as of the last read. */
   readonly open: boolean;
-  /** The same, from a view that is at most two seconds old. */
-  isOpen(): Promise<boolean>;
-  find(key: string): Promise<Actor | undefined>;
+  /**
+   * The same, from a view that is at most two seconds old. `lenient`: from an older one while the database is unavailable, for
+   * requests that only read: the status of the service must be seen then, too.
+   */
+  isOpen(lenient?: boolean): Promise<boolean>;
+  find(key: string, lenient?: boolean): Promise<Actor | undefined>;
   /** The same by the SHA-256 of the key, in hexadecimal. */
-  findByHash(hash: string): Promise<Actor | undefined>;
+  findByHash(hash: string, lenient?: boolean): Promise<Actor | undefined>;
   /** SHA-256 of each key of `API_KEYS`, in hexadecimal. */
   readonly configured: readonly string[];
 }
@@ -59,7 +62,12 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     });
     return reading;
   };
-  const fresh = () => (performance.now() - readAt > maxAgeMs ? look() : undefined);
+  const fresh = (lenient: boolean) => {
+    if (performance.now() - readAt <= maxAgeMs) return undefined;
+    return look().catch((error) => {
+      if (!lenient || !isUnavailable(error)) throw error;
+    });
+  };
 
   // A read in progress may have missed the change, so another one follows it.
   bus.on("keys", async () => {
@@ -67,10 +75,10 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     await look();
   });
   await look();
-  const findByHash = async (hash: string) => {
+  const findByHash = async (hash: string, lenient = false) => {
     const known = fixed.get(hash);
     if (known) return known;
-    await fresh();
+    await fresh(lenient);
     const row = stored.get(hash);
     if (!row || hasExpired(row)) return undefined;
     if (row.last_used_at === null || Date.now() - Date.parse(row.last_used_at) > 60_000) {
@@ -84,12 +92,12 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
     get open() {
       return fixed.size === 0 && !ever;
     },
-    async isOpen() {
+    async isOpen(lenient = false) {
       if (fixed.size > 0 || ever) return false;
-      await fresh();
+      await fresh(lenient);
       return !ever;
     },
-    find: (key) => findByHash(hexOf(key)),
+    find: (key, lenient) => findByHash(hexOf(key), lenient),
     findByHash,
   };
 }

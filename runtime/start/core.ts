@@ -4,6 +4,7 @@ import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import type { Log } from "../platform/log.ts";
 import { exportTraces } from "../platform/telemetry/export.ts";
+import { createHolds } from "../platform/throttle/record-holds.ts";
 import { createVault } from "../platform/vault.ts";
 import { openPolicies } from "../policy/policies.ts";
 import { settingsPolicy } from "../policy/settings.ts";
@@ -32,6 +33,7 @@ export async function openCore(config: Config, log: Log, closing: Closing) {
     bus,
     policies,
     vault: createVault(config.ENCRYPTION_KEY),
+    holds: createHolds(),
     warn: (message: string, context: Record<string, unknown>) => watchdog("warn", message, context),
     alarm: (message: string, context: Record<string, unknown>) => watchdog("error", message, context),
   };

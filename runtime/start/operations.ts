@@ -17,6 +17,7 @@ import type { Core } from "./core.ts";
 import type { Network } from "./network.ts";
 import type { Plugins } from "./plugins.ts";
 import { retriesOf } from "./queue.ts";
+import type { StatusBoard } from "./status.ts";
 import type { Webhooks } from "./webhooks.ts";
 
 /** The stages that the operations are bound to. */
@@ -32,6 +33,7 @@ export interface Stages {
   readonly conversation: ConversationDeps;
   readonly webhooks: Webhooks;
   readonly background: Background;
+  readonly status: StatusBoard;
 }
 
 /** What must answer for the service to be healthy. */
@@ -62,6 +64,7 @@ export function bindOperations(stages: Stages) {
     useCases: host.useCases,
     retention: { days: config, bus, removeMemory: (key) => memory.remove(key) },
     health: stages.needed,
+    status: stages.status,
     deferredWebhooks: deferred.waiting,
     watchdogEnabled: config.WATCHDOG_ENABLED,
     polls: { host, connectionBySlug: connections.bySlug, changed: () => stages.background?.polls.wake() },

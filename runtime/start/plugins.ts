@@ -79,14 +79,14 @@ interface Hosts {
 }
 
 /** What plugins get wherever they run: in this process, or in a sandbox. */
-function sharedBy({ config, log, database, closing }: Core, network: Network, resources: MemoryResources, hosts: Hosts) {
+function sharedBy({ config, log, database, closing, holds }: Core, network: Network, resources: MemoryResources, hosts: Hosts) {
   const { offloadFor } = openOffload(closing, log);
   const { hostsOf, userHostsOf } = hosts;
   const { guard, pluginGuard, fetch } = network;
   return {
     capabilities: {
       embed: (texts: readonly string[]) => resources.embedder.embedAll(texts, AbortSignal.timeout(embedMs)),
-      throttle: openPace(database, resources.redis, log),
+      throttle: holds.recorded(openPace(database, resources.redis, log)),
     },
     inProcess: { hostsOf, fetch, log, offloadFor, given: { hostsOf: userHostsOf, fetch: guard.fetch } },
     sandboxed: {

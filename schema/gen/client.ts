@@ -6,6 +6,8 @@ export type ApiKey = { id: number; name: string; hint: string; scopes: (KeyScope
 
 export type AppliedPolicy = { agent_id: (string | null); project_id: (number | null); policy: EffectivePolicy };
 
+export type AttemptEvent = { attempt: number; event: string; detail: (string | null); agent_id: (string | null); at: string };
+
 export type AuditEntry = { id: string; agent_id: string; execution_id: (string | null); event: AuditEvent; detail: (string | null); prompt_tokens: number; completion_tokens: number; duration_ms: (number | null); created_at: string };
 
 export type AuditEvent = "execution.started" | "execution.retried" | "execution.interrupted" | "execution.succeeded" | "execution.failed" | "execution.cancelled" | "execution.restarted" | "execution.held" | "execution.released" | "model.called" | "tool.called" | "answer.posted";
@@ -34,13 +36,15 @@ export type CloudEvent = { specversion: "1.0"; id: string; source: string; type:
 
 export type ConnectionStatus = "ok" | "failed" | "not_configured";
 
+export type DeliveredEvent = { id: string; source: string; slug: string; delivery_id: (string | null); event_name: (string | null); action: (string | null); actor: (string | null); author: ({ id: (string | null); name: (string | null); kind: AuthorKind; standing: Standing } | null); subject: (string | null); canonical_triggers: (string)[]; outcome: EventOutcome; reason: (string | null); replay_of: (string | null); polled: boolean; occurred_at: (string | null); received_at: string; body_removed_at: (string | null) };
+
 export type EffectivePolicy = { trigger_allowed_bots: { value: (string)[]; level: "settings" | "project" | "agent" }; trigger_min_standing: { value: "owner" | "member" | "collaborator" | "contributor" | "none"; level: "settings" | "project" | "agent" }; write_min_standing: { value: "owner" | "member" | "collaborator" | "contributor" | "none"; level: "settings" | "project" | "agent" }; loop_max_hops: { value: number; level: "settings" | "project" | "agent" }; run_tokens: { value: number; level: "settings" | "project" | "agent" }; run_seconds: { value: number; level: "settings" | "project" | "agent" }; run_writes: { value: number; level: "settings" | "project" | "agent" }; issue_runs_per_hour: { value: number; level: "settings" | "project" | "agent" }; issue_tokens_per_day: { value: number; level: "settings" | "project" | "agent" }; author_runs_per_hour: { value: number; level: "settings" | "project" | "agent" }; day_tokens: { value: number; level: "settings" | "project" | "agent" }; day_usd: { value: number; level: "settings" | "project" | "agent" }; month_usd: { value: number; level: "settings" | "project" | "agent" }; on_close: { value: "cancel" | "finish"; level: "settings" | "project" | "agent" }; targets: { value: "issue" | "project" | "any"; level: "settings" | "project" | "agent" }; reads: { value: "project" | "any"; level: "settings" | "project" | "agent" }; allow: { value: ("mentions" | "images" | "closing" | "commands")[]; level: "settings" | "project" | "agent" }; staged: { value: boolean; level: "settings" | "project" | "agent" }; approve: { value: (string)[]; level: "settings" | "project" | "agent" }; presence: { value: "off" | "reaction" | "comment"; level: "settings" | "project" | "agent" } };
 
 export type Erasure = { dry_run: boolean; subject: (string | null); actor: (string | null); project_id: (number | null); events: number; executions: number; cancelled: number; steps: number; memories: number };
 
 export type Error = { error: string };
 
-export type EventOutcome = "dispatched" | "discarded";
+export type EventOutcome = "dispatched" | "discarded" | "refused";
 
 export type ExecutionRef = { id: string; task_id: string };
 
@@ -78,6 +82,10 @@ export type MemoryListed = { key: string; content: string; scope: "task" | "agen
 
 export type NewApiKey = { id: number; name: string; hint: string; scopes: (KeyScope)[]; agent_ids: ((string)[] | null); expires_at: (string | null); created_at: string; last_used_at: (string | null); revoked_at: (string | null); key: string };
 
+export type Pause = { scope: PauseScope; id: (string | null); reason: string; paused_by: string; paused_at: string };
+
+export type PauseScope = "all" | "project" | "agent" | "source";
+
 export type Plugin = { id: string; version: (string | null); title: (string | null); about: (string | null); kinds: (string)[]; tools: (string)[]; sources: (string)[]; routes: (PluginRoute)[]; origin: "environment" | "installed"; tier: "sandbox" | "in_process"; state: "installed" | "approved" | "enabled" | "starting" | "ready" | "degraded" | "backoff" | "quarantined" | "stopped"; code: (string | null); reason: (string | null); crashes: number; memory_bytes: (number | null); sha256: (string | null); permissions: { http: ({ host: string; methods: (string)[]; why: string })[]; operations: ({ id: string; why: string })[]; open_routes: ({ name: string; why: string })[] }; denied: (string)[]; needs: (string)[]; settings: (PluginSetting)[]; waiting: ({ version: string; widens: (string)[]; breaks: (string)[] } | null); versions: (PluginVersion)[]; created_at: (string | null); updated_at: (string | null) };
 
 export type PluginHost = { host: string; methods: (string)[] };
@@ -112,6 +120,8 @@ export type ReceiptStatus = "accepted" | "discarded" | "duplicate";
 
 export type RefusedPlugin = { name: string; code: string; reason: string };
 
+export type Replica = { id: string; host: string; role: "all" | "api" | "worker"; version: string; running: number; started_at: string; seen_at: string; this: boolean };
+
 export type Resolution = { source: string; event: string; action: (string | null); canonical_trigger: (string | null); tasks: (Task)[] };
 
 export type RetentionRule = { what: string; setting: (string | null); days: number; due: number };
@@ -124,6 +134,10 @@ export type SourceId = "alpha" | "beta" | "gamma" | "delta";
 
 export type Standing = "owner" | "member" | "collaborator" | "contributor" | "none" | "unknown";
 
+export type Status = { state: "ok" | "degraded" | "stopped"; checks: (StatusCheck)[]; queue: ({ queued: number; running: number; held: number; waiting: number; failed_last_hour: number; oldest_queued_seconds: (number | null); p50_wait_ms: (number | null) } | null); paused: (Pause)[]; replicas: (Replica)[]; version: string; timestamp: string };
+
+export type StatusCheck = { name: string; state: "ok" | "degraded" | "failed" | "unknown"; since: string; message: string; next_try_at: (string | null) };
+
 export type StepKind = "prompt" | "model" | "tool" | "post";
 
 export type StepState = "started" | "succeeded" | "failed" | "dry_run" | "proposed" | "rejected" | "expired";
@@ -131,6 +145,14 @@ export type StepState = "started" | "succeeded" | "failed" | "dry_run" | "propos
 export type Storage = { bytes: number; tables: (StorageTable)[]; retention: (RetentionRule)[] };
 
 export type StorageTable = { name: string; rows: number; bytes: number; bytes_per_day: (number | null) };
+
+export type SubjectDelivery = { event: DeliveredEvent; verdict: string; executions: (SubjectExecution)[] };
+
+export type SubjectExecution = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); attempts: number; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); verdict: string };
+
+export type SubjectFound = { subject: string; source: string; project: string; issue: string; events: number; last_event_at: string };
+
+export type SubjectTimeline = { subject: string; source: string; project: string; issue: string; verdict: string; deliveries: (SubjectDelivery)[]; more: boolean; refused: ({ id: string; source: string; slug: string; delivery_id: (string | null); event_name: (string | null); action: (string | null); actor: (string | null); author: ({ id: (string | null); name: (string | null); kind: AuthorKind; standing: Standing } | null); subject: (string | null); canonical_triggers: (string)[]; outcome: EventOutcome; reason: (string | null); replay_of: (string | null); polled: boolean; occurred_at: (string | null); received_at: string; body_removed_at: (string | null) })[] };
 
 export type TakenEvents = { events: (CloudEvent)[] };
 
@@ -142,7 +164,7 @@ export type TaskExecutionState = "queued" | "held" | "running" | "waiting" | "su
 
 export type TaskExecutionWithProposals = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[] };
 
-export type TaskExecutionWithTranscript = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[]; transcript: (ExecutionStep)[] };
+export type TaskExecutionWithTranscript = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[]; history: (AttemptEvent)[]; transcript: (ExecutionStep)[] };
 
 export type Tokens = { prompt: number; completion: number; total: number };
 
@@ -229,6 +251,9 @@ export interface Operations {
   "memory.get": { input: { key: string }; output: Memory };
   "memory.list": { input: { limit?: number | undefined; offset?: number | undefined; agent_id?: string | undefined; project_id?: number | undefined; scope?: "task" | "agent" | "project" | "organizational" | undefined }; output: (MemoryListed)[] };
   "memory.search": { input: { query: string; agent_id?: string | undefined; project_id?: number | undefined; scope?: "task" | "agent" | "project" | "organizational" | undefined; mode?: "semantic" | "keyword" | "hybrid" | undefined; limit?: number | undefined }; output: (MemoryFound)[] };
+  "pauses.create": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined; reason: string }; output: Pause };
+  "pauses.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (Pause)[] };
+  "pauses.resume": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined }; output: Pause };
   "plugins.approve": { input: { id: string } & { version?: string | undefined }; output: Plugin };
   "plugins.configure": { input: { id: string } & { settings: { [name: string]: (string | null) } }; output: Plugin };
   "plugins.disable": { input: { id: string }; output: Plugin };
@@ -261,7 +286,10 @@ export interface Operations {
   "sources.delete": { input: { id: number }; output: null };
   "sources.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (SourceEventMapping)[] };
   "sources.seed": { input: {  }; output: Seeded };
+  "status.get": { input: {  }; output: Status };
   "storage.get": { input: {  }; output: Storage };
+  "subjects.get": { input: { source: string; project: string; issue: string; limit?: number | undefined }; output: SubjectTimeline };
+  "subjects.search": { input: { q: string; limit?: number | undefined }; output: (SubjectFound)[] };
   "task-executions.approve": { input: { id: string } & { proposals?: (string)[] | undefined }; output: TaskExecutionWithProposals };
   "task-executions.cancel": { input: { id: string }; output: TaskExecution };
   "task-executions.get": { input: { id: string }; output: TaskExecutionWithTranscript };
@@ -348,6 +376,9 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "memory.get": "GET /api/memory/{key}",
   "memory.list": "GET /api/memory",
   "memory.search": "POST /api/memory/search",
+  "pauses.create": "POST /api/pause",
+  "pauses.list": "GET /api/pause",
+  "pauses.resume": "POST /api/resume",
   "plugins.approve": "POST /api/plugins/{id}/approve",
   "plugins.configure": "PUT /api/plugins/{id}/settings",
   "plugins.disable": "POST /api/plugins/{id}/disable",
@@ -380,7 +411,10 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "sources.delete": "DELETE /api/tasks/sources/{id}",
   "sources.list": "GET /api/tasks/sources",
   "sources.seed": "POST /api/tasks/sources/seed",
+  "status.get": "GET /api/status",
   "storage.get": "GET /api/storage",
+  "subjects.get": "GET /api/subjects/{source}/{project}/{issue}",
+  "subjects.search": "GET /api/subjects",
   "task-executions.approve": "POST /api/task-executions/{id}/approve",
   "task-executions.cancel": "POST /api/task-executions/{id}/cancel",
   "task-executions.get": "GET /api/task-executions/{id}",

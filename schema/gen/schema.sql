@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from cbe1ddba4344b219
+-- Made from 202f49603f064d95
 
 create extension if not exists vector;
 
@@ -131,6 +131,7 @@ create table agents (
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
   policy jsonb default '{}'::jsonb not null,
+  auth_secret_short boolean default false not null,
   constraint agents_pkey PRIMARY KEY (id)
 );
 
@@ -393,6 +394,15 @@ create unlogged table paces (
   constraint paces_pkey PRIMARY KEY (key)
 );
 
+create table pauses (
+  scope text not null,
+  id text default ''::text not null,
+  reason text not null,
+  paused_by text not null,
+  paused_at timestamp(3) with time zone default now() not null,
+  constraint pauses_pkey PRIMARY KEY (scope, id)
+);
+
 create table plugin_versions (
   plugin_id text not null,
   version text not null,
@@ -476,6 +486,17 @@ create unlogged table rate_limits (
   constraint rate_limits_pkey PRIMARY KEY (key)
 );
 
+create table replicas (
+  id uuid not null,
+  host text not null,
+  role text not null,
+  version text not null,
+  running integer default 0 not null,
+  started_at timestamp(3) with time zone default now() not null,
+  seen_at timestamp(3) with time zone default now() not null,
+  constraint replicas_pkey PRIMARY KEY (id)
+);
+
 create table source_mappings (
   id integer generated always as identity not null,
   source text not null,
@@ -548,6 +569,7 @@ create table task_executions (
 );
 CREATE INDEX task_executions_agent ON task_executions USING btree (agent_id, id);
 CREATE INDEX task_executions_error ON task_executions USING btree (id) WHERE (COALESCE(error, held_reason) IS NOT NULL);
+CREATE INDEX task_executions_failed ON task_executions USING btree (finished_at) WHERE (state = 'failed'::text);
 CREATE INDEX task_executions_failed_subject ON task_executions USING btree (subject, finished_at) WHERE (state = 'failed'::text);
 CREATE INDEX task_executions_finished ON task_executions USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX task_executions_held ON task_executions USING btree (held_until) WHERE (state = 'held'::text);
@@ -748,10 +770,10 @@ begin
   return query
     with due as (
       select x.id from task_executions x
-      where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+      where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (x.offered_to is null or x.offered_until <= now())
         and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
         and not exists (
-          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
+          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null)
             and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
       order by x.created_at, x.id limit most for update skip locked
     )
@@ -763,6 +785,19 @@ begin
     from due where e.id = due.id
     returning e.*;
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION pause_of(x task_executions)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case p.scope when 'all' then 'everything is paused' else p.scope || ' ' || p.id || ' is paused' end || ': ' || p.reason
+  from pauses p
+  where p.scope = 'all' or (p.scope = 'source' and p.id = x.source) or (p.scope = 'project' and p.id = x.project_id::text)
+    or (p.scope = 'agent' and p.id = coalesce(x.agent_id, (select t.actor_id from tasks t where t.id = x.task_id)))
+  order by p.scope limit 1
 $function$
 ;
 

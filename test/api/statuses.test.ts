@@ -6,6 +6,7 @@ import { connections } from "./statuses/connections.ts";
 import { faultsOf, type Operation, operations } from "./statuses/document.ts";
 import { events } from "./statuses/events.ts";
 import { knowledge } from "./statuses/knowledge.ts";
+import { operate } from "./statuses/operate.ts";
 import { plugins } from "./statuses/plugins.ts";
 import { projects } from "./statuses/projects.ts";
 import { tasks } from "./statuses/tasks.ts";
@@ -13,7 +14,17 @@ import { work } from "./statuses/work.ts";
 import { type Sent, startWorld, type World } from "./statuses/world.ts";
 
 /** Every operation of `openapi.json` with every status that it declares, each brought about through the door. */
-const cases: Cases = { ...agents, ...projects, ...tasks, ...events, ...connections, ...knowledge, ...work, ...plugins };
+const cases: Cases = {
+  ...agents,
+  ...projects,
+  ...tasks,
+  ...events,
+  ...connections,
+  ...knowledge,
+  ...work,
+  ...operate,
+  ...plugins,
+};
 const table = operations.flatMap((op) =>
   op.statuses.map((status) => ({ op, status, arrange: arrangementOf(op, status, cases[op.id]) })),
 );

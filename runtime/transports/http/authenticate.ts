@@ -12,9 +12,9 @@ export interface Proof {
 export type Authenticate = (proof: Proof, scope: Scope) => Promise<Actor>;
 
 export interface Keys {
-  /** Whether there never was a key. */
-  isOpen(): Promise<boolean>;
-  find(key: string): Promise<Actor | undefined>;
+  /** Whether there never was a key. `lenient`: as last read, while the database is unavailable. */
+  isOpen(lenient?: boolean): Promise<boolean>;
+  find(key: string, lenient?: boolean): Promise<Actor | undefined>;
 }
 
 export interface FindSession {
@@ -31,7 +31,7 @@ const unproven: Actor = { kind: "anonymous", name: "unproven", scopes: [] };
  */
 export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenticate {
   return async ({ authorization, session }, scope) => {
-    if (scope === "open" || (await keys.isOpen())) return anonymous;
+    if (scope === "open" || (await keys.isOpen(scope === "read"))) return anonymous;
     if (scope === "agent" && authorization === undefined) return unproven;
     if (authorization === undefined && session !== undefined) {
       const actor = await sessions?.find(session);
@@ -40,7 +40,7 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenti
     }
     const [, key] = /^Bearer\s+(\S+)$/i.exec(authorization ?? "") ?? [];
     if (!key) throw problem("unauthenticated", "Send an API key: `Authorization: Bearer <key>`.");
-    const actor = await keys.find(key);
+    const actor = await keys.find(key, scope === "read");
     if (!actor) throw problem("unauthenticated", "The API key is not valid, has expired, or was revoked.");
     return permitted(actor, scope);
   };

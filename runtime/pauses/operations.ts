@@ -1,0 +1,55 @@
+import type { Input } from "@signalbox/schema/operation";
+import * as pauses from "@signalbox/schema/pauses";
+import { problem } from "@signalbox/schema/problem";
+import type { Bus } from "../platform/bus.ts";
+import type { Queryable } from "../platform/database/client.ts";
+import { type Bound, handle } from "../platform/operation.ts";
+import { deletePause, existsFor, insertPause, listPauses } from "./queries.ts";
+
+/** The claim reads the pauses itself, so they apply on every replica from the next claim on. */
+export function pauseOperations(bus: Bus, sources: () => Iterable<string>): Bound[] {
+  return [
+    handle(pauses.list, (page, { sql }) => listPauses(sql, page)),
+    handle(pauses.create, async (input, { sql, actor }) => {
+      const id = idOf(input);
+      await requireTarget(sql, input.scope, id, sources);
+      return insertPause(sql, { scope: input.scope, id, reason: input.reason, paused_by: actor.name });
+    }),
+    handle(pauses.remove, async (input, { sql }) => {
+      const id = idOf(input);
+      const ended = await deletePause(sql, input.scope, id);
+      if (!ended)
+        throw problem("not_found", id === null ? "Not everything is paused." : `The ${input.scope} "${id}" is not paused.`);
+      await bus.publish("queue");
+      return ended;
+    }),
+  ];
+}
+
+function idOf({ scope, id }: Input<typeof pauses.remove>): string | null {
+  if (scope === "all") {
+    if (id !== undefined) throw problem("bad_request", "id: must not be sent with the scope all", { field: "id" });
+    return null;
+  }
+  if (id === undefined) throw problem("bad_request", `id: is required with the scope ${scope}`, { field: "id" });
+  return id;
+}
+
+/** A pause of something that does not exist would pause nothing, without a word. */
+async function requireTarget(
+  sql: Queryable,
+  scope: Input<typeof pauses.remove>["scope"],
+  id: string | null,
+  sources: () => Iterable<string>,
+): Promise<void> {
+  if (scope === "all" || id === null) return;
+  if (scope === "source") {
+    const names = [...sources()];
+    if (!names.includes(id))
+      throw problem("bad_request", `id: there is no source ${JSON.stringify(id)}; there are ${names.join(", ")}`, {
+        field: "id",
+      });
+  } else if (!(await existsFor(sql, scope, id))) {
+    throw problem("bad_request", `id: there is no ${scope} ${JSON.stringify(id)}`, { field: "id" });
+  }
+}

@@ -1,0 +1,67 @@
+import { listIntegrations } from "../integrations/queries.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { Board, type Probe } from "../status/board.ts";
+import {
+  agentSecretsProbe,
+  credentialsProbe,
+  diskProbe,
+  partProbe,
+  pluginProbe,
+  retentionProbe,
+  storedProbes,
+} from "../status/local-probes.ts";
+import { connectionProbe, embedderProbe, modelProbe } from "../status/remote-probes.ts";
+import { startHeartbeat } from "../status/replica.ts";
+import type { Stages } from "./operations.ts";
+import type { Plugins } from "./plugins.ts";
+import type { Queue } from "./queue.ts";
+
+/** What `GET /api/status` shows: probes of everything that the service uses, and this replica's sign of life. */
+export function openStatus(stages: Omit<Stages, "status">, queue: Queue) {
+  const { config, sql, closing } = stages.core;
+  const board = new Board(probesOf(stages));
+  const heartbeat = startHeartbeat(sql, config.SIGNALBOX_ROLE, () => queue?.running() ?? 0);
+  closing.add(() => board.close());
+  closing.add(() => heartbeat.stop());
+  return { board, replica: heartbeat.id };
+}
+export type StatusBoard = ReturnType<typeof openStatus>;
+
+function probesOf({ core, needed, network, resources, plugins, background }: Omit<Stages, "status">): Probe[] {
+  const { config, database, sql, vault } = core;
+  const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey } = config;
+  const hosts: Record<string, string> = {
+    database: config.DATABASE_URL ? new URL(config.DATABASE_URL).host : `the embedded database in ${config.DATA_DIR}`,
+    redis: config.REDIS_URL ? new URL(config.REDIS_URL).host : "127.0.0.1:6379",
+  };
+  const { accounts } = plugins;
+  return [
+    ...needed.map((part) => partProbe(part, hosts[part.name] ?? part.name)),
+    modelProbe({ baseUrl, apiKey, fetch: network.fetch }),
+    embedderProbe(resources.embedder, baseUrl),
+    connectionProbe({ all: () => allConnections(sql, plugins), accounts, heldUntil: core.holds.until }),
+    pluginProbe(plugins.manager),
+    ...storedProbes(sql),
+    credentialsProbe(sql, vault),
+    agentSecretsProbe(sql),
+    ...(database.kind === "embedded" ? [diskProbe(config.DATA_DIR)] : []),
+    ...(background ? [retentionProbe(background.retention.last)] : []),
+  ];
+}
+
+/** The accounts of the environment that have all they need, and those of the integrations whose credentials can be used. */
+async function allConnections(sql: Sql, { connections }: Plugins) {
+  const own = connections
+    .all()
+    .flatMap((connection) =>
+      connection.missing.length === 0 ? [{ name: `connection:${connection.source.name}`, connection }] : [],
+    );
+  const { items } = await listIntegrations(sql, { limit: 100, offset: 0 });
+  const stored = await Promise.all(
+    items.map(async ({ id, name }) => {
+      const connection = await Promise.resolve(connections.bySlug(id)).catch(() => undefined);
+      return connection && connection.missing.length === 0 ? [{ name: `connection:${name} (${id})`, connection }] : [];
+    }),
+  );
+  return [...own, ...stored.flat()];
+}

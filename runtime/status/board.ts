@@ -1,0 +1,110 @@
+import type { Output } from "@signalbox/schema/operation";
+import type { get } from "@signalbox/schema/status";
+
+export type Check = Output<typeof get>["checks"][number];
+/** What a check found. */
+export interface Finding {
+  readonly name: string;
+  readonly state: Exclude<Check["state"], "unknown">;
+  readonly message: string;
+  readonly next_try_at?: string | null;
+}
+
+/** Checks that are made together. */
+export interface Probe {
+  readonly name: string;
+  /** How old its findings may be, milliseconds. */
+  readonly everyMs: number;
+  /** May reject: then the check of its name has failed. */
+  readonly run: (signal: AbortSignal) => Promise<readonly Finding[]>;
+}
+
+/** Longest that one probe takes, milliseconds. */
+const limitMs = 10_000;
+/** Longest that a reader waits for findings that are missing or old, milliseconds. */
+const patienceMs = 1_500;
+/** How often old findings are renewed while no one reads, milliseconds. */
+const sweepMs = 60_000;
+
+interface Made {
+  findings: readonly Check[];
+  at: number;
+  running: Promise<void> | null;
+}
+
+/** Keeps the findings of the probes, so that reading them is quick, and since when each is as it is. */
+export class Board {
+  readonly #probes: readonly Probe[];
+  readonly #made = new Map<Probe, Made>();
+  readonly #stop = new AbortController();
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(probes: readonly Probe[]) {
+    this.#probes = probes;
+    for (const probe of probes) this.#made.set(probe, { findings: [], at: Number.NEGATIVE_INFINITY, running: null });
+    this.#timer = setInterval(() => this.#renew(), sweepMs);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#stop.abort();
+  }
+
+  /** The findings. Renews what is old in the background, and waits a moment for what is much too old. */
+  async read(): Promise<Check[]> {
+    const late = this.#renew();
+    if (late.length > 0) {
+      const waited = new Promise((done) => setTimeout(done, patienceMs).unref());
+      await Promise.race([Promise.all(late), waited]);
+    }
+    return this.#probes.flatMap((probe) => {
+      const findings = this.#made.get(probe)?.findings ?? [];
+      return findings.length > 0 ? findings : this.#missing(probe);
+    });
+  }
+
+  #missing({ name }: Probe): Check[] {
+    const { at } = this.#made.get(this.#probes.find((one) => one.name === name) as Probe) as Made;
+    if (at !== Number.NEGATIVE_INFINITY) return [];
+    return [
+      { name, state: "unknown", since: new Date().toISOString(), message: "the check has not answered yet", next_try_at: null },
+    ];
+  }
+
+  /** Starts the probes whose findings are old; returns those that a reader should wait for. */
+  #renew(): Promise<void>[] {
+    return this.#probes.flatMap((probe) => {
+      const made = this.#made.get(probe) as Made;
+      const age = performance.now() - made.at;
+      if (age > probe.everyMs) made.running ??= this.#run(probe, made);
+      return made.running && age > 2 * probe.everyMs ? [made.running] : [];
+    });
+  }
+
+  async #run(probe: Probe, made: Made): Promise<void> {
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(limitMs)]);
+    const failed = (error: unknown): Finding[] => [{ name: probe.name, state: "failed", message: causeOf(error) }];
+    const aborted = new Promise<never>((_, fail) => {
+      signal.addEventListener("abort", () => fail(new Error(`no answer within ${limitMs / 1000} s`)), { once: true });
+    });
+    const found = await Promise.race([probe.run(signal), aborted]).catch(failed);
+    const now = new Date().toISOString();
+    made.findings = found.map((one) => {
+      const before = made.findings.find(({ name }) => name === one.name);
+      return { next_try_at: null, ...one, since: before?.state === one.state ? before.since : now };
+    });
+    made.at = performance.now();
+    made.running = null;
+  }
+}
+
+/** The innermost cause of an error, in words: fetch says `fetch failed` and keeps the reason to itself. */
+export function causeOf(error: unknown): string {
+  let innermost = error;
+  for (let depth = 0; depth < 5 && innermost instanceof Error && innermost.cause instanceof Error; depth++)
+    innermost = innermost.cause;
+  const outer = error instanceof Error ? error.message : String(error);
+  const inner = innermost instanceof Error ? innermost.message || (innermost as { code?: string }).code || "" : "";
+  return (inner && !outer.includes(inner) ? `${outer}: ${inner}` : outer).slice(0, 500);
+}

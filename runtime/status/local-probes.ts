@@ -1,0 +1,112 @@
+import { statfs } from "node:fs/promises";
+import type { Part } from "../health/operations.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Vault } from "../platform/vault.ts";
+import type { PluginManager } from "../plugins/plugin-manager.ts";
+import { causeOf, type Finding, type Probe } from "./board.ts";
+import { agentsWithShortSecrets, listKnowledge, listMcpServers, listPolls, listSealed } from "./queries.ts";
+
+const everyMs = 10_000;
+
+/** Whether a part that the service needs answers. */
+export const partProbe = ({ name, probe }: Part, host: string): Probe => ({
+  name,
+  everyMs: 5_000,
+  run: async () => {
+    const began = performance.now();
+    const failure = await probe().then(
+      () => null,
+      (error: unknown) => causeOf(error),
+    );
+    if (failure !== null) return [{ name, state: "failed", message: `${host}: ${failure}` }];
+    return [{ name, state: "ok", message: `${host} answers in ${Math.ceil(performance.now() - began)} ms` }];
+  },
+});
+
+interface Row {
+  readonly name: string;
+  readonly error: string | null;
+  readonly next_try_at: string | null;
+}
+const findingsOf = (kind: string, rows: readonly Row[]): Finding[] =>
+  rows.map(({ name, error, next_try_at }) => ({
+    name: `${kind}:${name}`,
+    state: error === null ? "ok" : "failed",
+    message: error ?? "the last run succeeded",
+    next_try_at,
+  }));
+
+/** What other parts of the service stored about their last try. */
+export const storedProbes = (sql: Sql): Probe[] => [
+  { name: "polls", everyMs, run: async () => findingsOf("poll", await listPolls(sql)) },
+  { name: "mcp", everyMs, run: async () => findingsOf("mcp", await listMcpServers(sql)) },
+  { name: "knowledge", everyMs, run: async () => findingsOf("knowledge", await listKnowledge(sql)) },
+];
+
+export const credentialsProbe = (sql: Sql, vault: Vault): Probe => ({
+  name: "credentials",
+  everyMs: 60_000,
+  run: async () => {
+    const failures: string[] = [];
+    for (const { what, sealed, purpose } of await listSealed(sql))
+      await vault.open(sealed, purpose).catch((error) => failures.push(`${what}: ${causeOf(error)}`));
+    if (failures.length === 0) return [{ name: "credentials", state: "ok", message: "all stored credentials can be decrypted" }];
+    const message = `${failures.length} cannot be decrypted: ${failures.slice(0, 3).join("; ")}`;
+    return [{ name: "credentials", state: "failed", message }];
+  },
+});
+
+export const agentSecretsProbe = (sql: Sql): Probe => ({
+  name: "agent_secrets",
+  everyMs,
+  run: async () => {
+    const short = await agentsWithShortSecrets(sql);
+    if (short.length === 0) return [{ name: "agent_secrets", state: "ok", message: "no agent has a short secret" }];
+    const message = `secrets of fewer than 16 characters can be guessed: ${short.join(", ")}`;
+    return [{ name: "agent_secrets", state: "degraded", message }];
+  },
+});
+
+/** Third-party plugins, running and refused. */
+export const pluginProbe = (manager: Pick<PluginManager, "all" | "refused">): Probe => ({
+  name: "plugins",
+  everyMs: 2_000,
+  run: async () => [
+    ...manager.all().map(({ manifest, process }): Finding => {
+      const name = `plugin:${manifest.id}`;
+      const status = process?.status();
+      if (!status || status.state === "ready") return { name, state: "ok", message: `${manifest.version} is running` };
+      const why = status.reason ?? `its process ended ${status.crashes} times`;
+      return { name, state: status.state === "degraded" ? "degraded" : "failed", message: `${status.state}: ${why}` };
+    }),
+    ...[...manager.refused].map(
+      ([id, { reason }]): Finding => ({ name: `plugin:${id}`, state: "failed", message: `not loaded: ${reason}` }),
+    ),
+  ],
+});
+
+/** Free space where the embedded database is. */
+export const diskProbe = (folder: string): Probe => ({
+  name: "disk",
+  everyMs,
+  run: async () => {
+    const { bavail, bsize, blocks } = await statfs(folder);
+    const free = bavail * bsize;
+    const gib = (free / 2 ** 30).toFixed(1);
+    const message = `${gib} GiB free of ${((blocks * bsize) / 2 ** 30).toFixed(1)} GiB at ${folder}`;
+    const state = free < 256 * 2 ** 20 ? "failed" : free < 2 ** 30 || bavail / blocks < 0.05 ? "degraded" : "ok";
+    return [{ name: "disk", state, message }];
+  },
+});
+
+export const retentionProbe = (last: () => { readonly at: string; readonly error: string | null } | null): Probe => ({
+  name: "retention",
+  everyMs: 2_000,
+  run: async () => {
+    const pass = last();
+    if (!pass) return [{ name: "retention", state: "ok", message: "no pass on this replica yet" }];
+    if (pass.error === null) return [{ name: "retention", state: "ok", message: `the last pass ended at ${pass.at}` }];
+    const next_try_at = new Date(Date.parse(pass.at) + 3_600_000).toISOString();
+    return [{ name: "retention", state: "degraded", message: pass.error, next_try_at }];
+  },
+});

@@ -1,0 +1,91 @@
+import type { Output } from "@signalbox/schema/operation";
+import type { get } from "@signalbox/schema/status";
+import { asyncCommit } from "../platform/database/async-commit.ts";
+import type { Queryable } from "../platform/database/client.ts";
+
+type Status = Output<typeof get>;
+export type QueueStatus = NonNullable<Status["queue"]>;
+export type Replica = Status["replicas"][number];
+
+export async function readQueue(sql: Queryable): Promise<QueueStatus> {
+  const [row] = await sql<[QueueStatus]>`
+    with open as (
+      select count(*) filter (where state = 'queued') as queued, count(*) filter (where state = 'running') as running,
+        count(*) filter (where state = 'held') as held, count(*) filter (where state = 'waiting') as waiting
+      from task_executions where state <> 'succeeded' and state in ('queued', 'running', 'held', 'waiting')
+    ), recent as (
+      select started_at - created_at as wait from (select created_at, started_at from task_executions order by id desc limit 500) newest
+      where started_at > now() - interval '1 hour'
+    )
+    select open.*,
+      (select count(*) from task_executions where state = 'failed' and finished_at > now() - interval '1 hour') as failed_last_hour,
+      (select extract(epoch from now() - created_at)::int from task_executions where state = 'queued' order by created_at, id limit 1)
+        as oldest_queued_seconds,
+      (select (percentile_cont(0.5) within group (order by extract(epoch from wait)) * 1000)::int from recent) as p50_wait_ms
+    from open`;
+  return row;
+}
+
+/** The replicas that gave a sign of life in the last half minute. */
+export const listReplicas = (sql: Queryable, own: string): Promise<Replica[]> =>
+  sql<Replica[]>`
+    select id, host, role, version, running, started_at, seen_at, id = ${own} as this from replicas
+    where seen_at > now() - interval '30 seconds' order by started_at, id`;
+
+export type OwnReplica = Omit<Replica, "seen_at" | "this">;
+
+export const saveReplica = (sql: Queryable, one: OwnReplica) =>
+  sql`
+    with old as (delete from replicas where seen_at < now() - interval '1 day')
+    insert into replicas (id, host, role, version, running, started_at)
+    select ${one.id}, ${one.host}, ${one.role}, ${one.version}, ${one.running}, ${one.started_at} where ${asyncCommit(sql)}
+    on conflict (id) do update set running = excluded.running, seen_at = now()`;
+
+export const deleteReplica = (sql: Queryable, id: string) => sql`delete from replicas where id = ${id}`;
+
+interface Failed {
+  readonly name: string;
+  readonly error: string | null;
+  readonly next_try_at: string | null;
+}
+
+/** Polls, by what they poll. */
+export const listPolls = (sql: Queryable): Promise<Failed[]> =>
+  sql<Failed[]>`
+    select source || ' ' || project_id as name, last_error as error, next_poll_at as next_try_at
+    from poll_sources where enabled order by id limit 100`;
+
+export const listMcpServers = (sql: Queryable): Promise<Failed[]> =>
+  sql<Failed[]>`
+    select name, case when status = 'failed' then coalesce(last_error, 'the last connection failed') end as error, null as next_try_at
+    from mcp_servers order by id limit 100`;
+
+/** Knowledge sources, with the error of their last finished sync. */
+export const listKnowledge = (sql: Queryable): Promise<Failed[]> =>
+  sql<Failed[]>`
+    select s.name, case when j.status = 'failed' then coalesce(j.error, 'the last sync failed') end as error, null as next_try_at
+    from knowledge_sources s left join lateral (
+      select status, error from ingestion_jobs where knowledge_source_id = s.id and status in ('succeeded', 'failed')
+      order by created_at desc limit 1
+    ) j on true
+    where s.enabled order by s.created_at, s.id limit 100`;
+
+/** Agents whose secret is short. */
+export async function agentsWithShortSecrets(sql: Queryable): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`select id from agents where auth_enabled and auth_secret_short order by id limit 50`;
+  return rows.map(({ id }) => id);
+}
+
+interface Sealed {
+  readonly what: string;
+  readonly sealed: string;
+  readonly purpose: string;
+}
+
+/** Everything that the vault encrypted, with the purpose that it opens under. */
+export const listSealed = (sql: Queryable): Promise<Sealed[]> =>
+  sql<Sealed[]>`
+    select 'integration ' || name as what, credentials as sealed, 'integration ' || id as purpose from integrations
+    union all select 'webhook mapping ' || id, secret, 'webhook_mapping' from webhook_mappings where secret is not null
+    union all select 'knowledge source ' || name, secrets, 'knowledge ' || id from knowledge_sources where secrets is not null
+    limit 500`;

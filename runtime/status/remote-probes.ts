@@ -1,0 +1,92 @@
+import type { Embedder } from "../memory/embedder.ts";
+import type { Accounts } from "../plugins/accounts.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { causeOf, type Finding, type Probe } from "./board.ts";
+
+const everyMs = 60_000;
+
+export interface ModelAddress {
+  readonly baseUrl: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** Whether the model's server answers. It is asked for its list of models, which costs nothing. */
+export function modelProbe({ baseUrl, apiKey, fetch }: ModelAddress): Probe {
+  const run = async (signal: AbortSignal): Promise<Finding[]> => {
+    if (!baseUrl) return [{ name: "model", state: "failed", message: "no LLM is configured: set LLM_BASE_URL" }];
+    const { host } = new URL(baseUrl);
+    try {
+      const headers = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+      const { status, body } = await fetch(`${baseUrl.replace(/\/+$/, "")}/models`, { signal, headers });
+      await body?.cancel();
+      if (status === 401 || status === 403)
+        return [{ name: "model", state: "failed", message: `${host} answered ${status}: LLM_API_KEY is not accepted` }];
+      if (status >= 500) return [{ name: "model", state: "failed", message: `${host} answered ${status}` }];
+      return [{ name: "model", state: "ok", message: `${host} answers` }];
+    } catch (error) {
+      return [{ name: "model", state: "failed", message: `${host}: ${causeOf(error)}` }];
+    }
+  };
+  return { name: "model", everyMs, run };
+}
+
+export const embedderProbe = (embedder: Embedder, baseUrl: string | undefined): Probe => ({
+  name: "embedder",
+  everyMs: 5 * everyMs,
+  run: async (signal) => {
+    if (embedder.local) return [{ name: "embedder", state: "ok", message: `${embedder.model}, in this process` }];
+    const host = baseUrl ? new URL(baseUrl).host : "the embedding API";
+    try {
+      await embedder.embedAll(["status"], signal);
+      return [{ name: "embedder", state: "ok", message: `${embedder.model} at ${host} answers` }];
+    } catch (error) {
+      const message = `${embedder.model} at ${host}: ${causeOf(error)}; memories are found by keyword only`;
+      return [{ name: "embedder", state: "degraded", message }];
+    }
+  },
+});
+
+export interface ConnectionSources {
+  /** Accounts from the environment, and stored ones with the name of their integration. */
+  readonly all: () => Promise<readonly { readonly name: string; readonly connection: Connection }[]>;
+  readonly accounts: Accounts;
+  /** Until when the platform's rate limit holds the requests of a plugin, milliseconds since 1970. */
+  readonly heldUntil: (plugin: string) => number | null;
+}
+
+/** Whether each account at a tracker works: which account it is, and whether requests are held back. */
+export const connectionProbe = ({ all, accounts, heldUntil }: ConnectionSources): Probe => ({
+  name: "connections",
+  everyMs,
+  run: async (signal) => Promise.all((await all()).map((one) => connectionFinding(one, accounts, heldUntil, signal))),
+});
+
+async function connectionFinding(
+  { name, connection }: { name: string; connection: Connection },
+  accounts: Accounts,
+  heldUntil: ConnectionSources["heldUntil"],
+  signal: AbortSignal,
+): Promise<Finding> {
+  const { source, settings } = connection;
+  const host = hostOf(settings);
+  const held = heldUntil(source.plugin);
+  if (held !== null) {
+    const until = new Date(held).toISOString();
+    return { name, state: "degraded", message: `${host}: the rate limit is used up; requests are held`, next_try_at: until };
+  }
+  try {
+    await source.source.check({ connection: settings, key: "status", signal });
+    const account = await accounts.of(connection);
+    return { name, state: "ok", message: account === null ? `${host} answers` : `${host} answers; account ${account}` };
+  } catch (error) {
+    return { name, state: "failed", message: `${host}: ${causeOf(error)}` };
+  }
+}
+
+/** The host that the settings name. */
+function hostOf(settings: Readonly<Record<string, unknown>>): string {
+  for (const value of Object.values(settings))
+    if (typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value)) return new URL(value).host;
+  return "the platform";
+}

@@ -1,0 +1,70 @@
+import type { Output } from "@signalbox/schema/operation";
+import { problem } from "@signalbox/schema/problem";
+import * as subjects from "@signalbox/schema/subjects";
+import { listEvents } from "../events/queries.ts";
+import { listExecutionsOfEvents } from "../executions/queries.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { type Bound, handle } from "../platform/operation.ts";
+import { subjectsMeant } from "../platform/subject.ts";
+import { findSubjects, searchSubjects } from "./queries.ts";
+import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
+
+/** `sources`: names of the sources that a subject may belong to. */
+export function subjectOperations(sources: () => Iterable<string>): Bound[] {
+  return [
+    handle(subjects.search, async ({ q, limit }, { sql }) => {
+      const meant = subjectsMeant(q, sources());
+      const exact = meant.length > 0 ? await findSubjects(sql, meant, limit) : [];
+      const found = exact.length > 0 ? exact : await searchSubjects(sql, wordsOf(q), limit);
+      const items = found.map((one) => ({ ...one, ...partsOf(one.subject) }));
+      return { items, total: items.length };
+    }),
+    handle(subjects.get, async ({ source, project, issue, limit }, { sql }) => {
+      const subject = `${source}:${project}#${issue}`;
+      const timeline = await readTimeline(sql, subject, source, limit);
+      if (timeline.deliveries.length === 0 && ![...sources()].includes(source))
+        throw problem("not_found", `There is no source "${source}", and no event about ${subject}.`);
+      return { subject, source, project, issue, ...timeline };
+    }),
+  ];
+}
+
+/** The words of a search; of an address, its last parts. */
+const wordsOf = (q: string): string[] =>
+  /^https?:/i.test(q)
+    ? [
+        q
+          .replace(/[?#].*$/, "")
+          .split("/")
+          .filter(Boolean)
+          .at(-1) ?? q,
+      ]
+    : q.split(/\s+/);
+
+function partsOf(subject: string) {
+  const [, source = "", project = "", issue = ""] = /^([^:]*):(.*)#([^#]*)$/.exec(subject) ?? [];
+  return { source, project, issue };
+}
+
+const dayMs = 86_400_000;
+
+type Timeline = Pick<Output<typeof subjects.get>, "deliveries" | "more" | "refused" | "verdict">;
+
+async function readTimeline(sql: Sql, subject: string, source: string, limit: number): Promise<Timeline> {
+  const page = { offset: 0, order: "desc" } as const;
+  const found = await listEvents(sql, { ...page, subjects: [subject], limit });
+  const from = new Date(Date.now() - dayMs).toISOString();
+  const refused = await listEvents(sql, { ...page, source, outcome: "refused", limit: 10, from });
+  const ids = found.items.map(({ id }) => id);
+  const executions = Map.groupBy(await listExecutionsOfEvents(sql, ids), ({ event_id }) => event_id);
+  const deliveries = found.items.map((event) => {
+    const own = (executions.get(event.id) ?? []).map((one) => ({ ...one, verdict: executionVerdict(one) }));
+    return { event, verdict: eventVerdict(event, own.length), executions: own };
+  });
+  return {
+    verdict: subjectVerdict(deliveries, refused.items),
+    deliveries,
+    more: found.next_cursor !== null,
+    refused: refused.items,
+  };
+}

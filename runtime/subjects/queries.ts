@@ -1,0 +1,27 @@
+import type { Queryable } from "../platform/database/client.ts";
+
+interface Found {
+  readonly subject: string;
+  readonly events: number;
+  readonly last_event_at: string;
+}
+
+/** Those of the given subjects that have events. */
+export const findSubjects = (sql: Queryable, subjects: readonly string[], limit: number): Promise<Found[]> =>
+  sql<Found[]>`
+    select subject, count(*) as events, max(received_at) as last_event_at from webhook_events
+    where subject = any(${subjects as string[]}::text[]) group by subject order by last_event_at desc limit ${limit}`;
+
+/** Events that a search by a part of the name reads, the newest. */
+const maxSearched = 30_000;
+
+/** Subjects of the newest events whose name contains each of the words. */
+export function searchSubjects(sql: Queryable, words: readonly string[], limit: number): Promise<Found[]> {
+  const patterns = words.map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}%`);
+  return sql<Found[]>`
+    with newest as materialized (
+      select subject, received_at from webhook_events where subject is not null order by id desc limit ${maxSearched}
+    )
+    select subject, count(*) as events, max(received_at) as last_event_at from newest
+    where subject ilike all (${patterns}::text[]) group by subject order by last_event_at desc limit ${limit}`;
+}

@@ -1,0 +1,55 @@
+import type { WebhookEvent } from "../events/queries.ts";
+import type { Execution } from "../executions/queries.ts";
+
+/** What was decided about an event, as one would tell a colleague. */
+export function eventVerdict(event: Pick<WebhookEvent, "outcome" | "reason" | "canonical_triggers">, executions: number): string {
+  const { outcome, reason, canonical_triggers: triggers } = event;
+  if (outcome !== "dispatched")
+    return `${outcome === "discarded" ? "Discarded" : "Refused"}: ${reason ?? "no reason is stored"}.`;
+  const fired = `Fired ${triggers.join(", ")}`;
+  if (executions === 0) return `${fired}, but started nothing: ${reason ?? "no task is mapped to it"}.`;
+  return `${fired} and started ${executions === 1 ? "1 task" : `${executions} tasks`}.`;
+}
+
+export function executionVerdict(execution: Omit<Execution, "result">): string {
+  const { state, attempts, error, waiting_for, next_attempt_at, held_reason, reason, result_url } = execution;
+  const tries = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
+  const until = next_attempt_at === null ? "" : `, until ${next_attempt_at}`;
+  switch (state) {
+    case "succeeded":
+      return result_url
+        ? "Succeeded; its comment is posted."
+        : `Succeeded, but no comment was posted${error ? `: ${error}` : ""}.`;
+    case "failed":
+      return `Failed after ${tries}: ${error ?? "no error is stored"}.`;
+    case "cancelled":
+      return `Cancelled${reason ? `: ${reason}` : ""}.`;
+    case "held":
+      return `Held${until}: ${held_reason ?? waiting_for ?? "no reason is stored"}.`;
+    case "running":
+      return `Running, ${tries} so far.`;
+    default:
+      return `Waits for ${waiting_for ?? "a free worker"}${until}.`;
+  }
+}
+
+interface Judged {
+  readonly event: Pick<WebhookEvent, "received_at">;
+  readonly verdict: string;
+  readonly executions: readonly { readonly verdict: string; readonly task_id: string }[];
+}
+
+/** Why an issue is as it is: the newest delivery, and what came of it. */
+export function subjectVerdict(
+  deliveries: readonly Judged[],
+  refused: readonly Pick<WebhookEvent, "reason" | "received_at">[],
+): string {
+  const [latest] = deliveries;
+  const [refusal] = refused;
+  const turnedAway = refusal
+    ? ` The latest refused delivery of this source, at ${refusal.received_at}: ${refusal.reason ?? "no reason is stored"}.`
+    : "";
+  if (!latest) return `No delivery about this issue is stored.${turnedAway || " None was refused in the last day."}`;
+  const outcomes = latest.executions.map(({ task_id, verdict }) => ` ${task_id}: ${verdict}`).join("");
+  return `${latest.verdict}${outcomes}${latest.executions.length === 0 ? turnedAway : ""}`;
+}

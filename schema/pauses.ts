@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { text, timestamp } from "./common.ts";
+import { operation, pageOf, paging } from "./operation.ts";
+
+export const pauseScope = z.enum(["all", "project", "agent", "source"]).meta({ id: "PauseScope" });
+
+/** What runs no new executions until it is resumed. */
+export const pause = z
+  .object({
+    scope: pauseScope,
+    id: z.string().nullable().describe("Id of the project or agent, or name of the source; null for `all`."),
+    reason: z.string(),
+    paused_by: z.string().describe("Name of the API key; `anonymous` while there are no keys."),
+    paused_at: timestamp,
+  })
+  .meta({ id: "Pause" });
+
+const paused = {
+  scope: pauseScope.describe("What to pause: everything, one project, one agent, or one source."),
+  id: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Id of the project or agent, or name of the source. Required unless the scope is `all`."),
+};
+
+export const list = operation({
+  id: "pauses.list",
+  http: "GET /api/pause",
+  rpc: "MonitoringService.ListPauses",
+  summary: "List what is paused",
+  input: z.object(paging),
+  output: pageOf(pause),
+});
+export const create = operation({
+  id: "pauses.create",
+  http: "POST /api/pause",
+  rpc: "MonitoringService.Pause",
+  summary: "Pause executions",
+  description:
+    "Webhooks are still accepted and stored, and their executions wait. Nothing in the scope starts on any replica; what runs ends. Pausing again replaces the reason.",
+  input: z.object({ ...paused, reason: text(500).describe("Why. Waiting executions and the status show it.") }),
+  output: pause,
+});
+export const remove = operation({
+  id: "pauses.resume",
+  http: "POST /api/resume",
+  rpc: "MonitoringService.Resume",
+  summary: "Resume executions",
+  description: "Ends one pause and returns it. Other pauses that cover the same executions stay.",
+  input: z.object(paused),
+  output: pause,
+  problems: ["not_found"],
+});

@@ -1,0 +1,22 @@
+import type { Arrange, Cases } from "./cases.ts";
+import { accepted } from "./events.ts";
+
+const ofAgent = { scope: "agent", id: "qa_default" };
+const paused: Arrange = async ({ make }) => {
+  await make("pauses.create", { body: { ...ofAgent, reason: "A check of the statuses." } });
+  return { body: ofAgent };
+};
+
+/** What operators ask and order. */
+export const operate: Cases = {
+  "pauses.create": { valid: () => ({ body: { ...ofAgent, reason: "A check of the statuses." } }) },
+  "pauses.resume": { valid: paused, 404: () => ({ body: { scope: "agent", id: "pm_default" } }) },
+  "subjects.search": { valid: () => ({ query: { q: "octo/statuses#1" } }), 400: () => ({ query: { q: "" } }) },
+  "subjects.get": {
+    valid: async (world) => {
+      await accepted(world);
+      return { params: { source: "alpha", project: "octo%2Fstatuses", issue: "1" } };
+    },
+    404: () => ({ params: { source: "nothing", project: "octo", issue: "1" } }),
+  },
+};

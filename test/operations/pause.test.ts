@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { freshDatabase } from "../harness/databases.ts";
+import { startUrlProxy } from "../harness/tcp-proxy.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { startWorld, type World } from "../harness/world.ts";
+
+interface Shown {
+  readonly id: string;
+  readonly state: string;
+  readonly waiting_for: string | null;
+  readonly next_attempt_at: string | null;
+}
+interface Status {
+  readonly state: string;
+  readonly queue: { readonly queued: number; readonly oldest_queued_seconds: number | null };
+  readonly paused: readonly { readonly scope: string; readonly reason: string }[];
+  readonly replicas: readonly { readonly this: boolean; readonly role: string }[];
+  readonly checks: readonly { readonly name: string; readonly state: string; readonly message: string }[];
+}
+
+let world: World;
+const repo = "acme/webshop";
+beforeAll(async () => {
+  world = await startWorld({ tasks: ["first"] });
+}, 120_000);
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+const open = async (number: number) => (await world.service.webhook(issueOpened({ repo, number, sender: "mona" }))).body;
+const executionOf = async (event_id: string) =>
+  (await world.service.get<Shown[]>(`/api/task-executions?event_id=${event_id}`)).body[0] as Shown;
+const status = async () => (await world.service.get<Status>("/api/status")).body;
+const pause = (body: object) => world.service.post<{ error: string }>("/api/pause", { reason: "Wrong answers", ...body });
+
+test("while everything is paused, webhooks are stored, and nothing starts until it is resumed", async () => {
+  expect((await pause({ scope: "all" })).status).toBe(200);
+  const { event_id, status: taken } = await open(1);
+  expect(taken).toBe("accepted");
+  const waiting = await executionOf(event_id);
+  expect(waiting).toMatchObject({ state: "queued", waiting_for: "everything is paused: Wrong answers", next_attempt_at: null });
+  expect(await status()).toMatchObject({
+    state: "stopped",
+    queue: { queued: 1, oldest_queued_seconds: expect.any(Number) },
+    paused: [{ scope: "all", reason: "Wrong answers", paused_by: "anonymous" }],
+  });
+  expect(world.model.chats()).toEqual([]);
+  expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(200);
+  await waitForExecutions(world.service, { event_id });
+  expect((await world.service.post("/api/resume", { scope: "all" })).status).toBe(404);
+});
+
+test.each([
+  ["agent", "pm_default"],
+  ["source", "alpha"],
+])("a paused %s waits alone; others run", async (scope, id) => {
+  const other = scope === "agent" ? "ta_default" : null;
+  if (other) {
+    await world.service.post("/api/tasks", { id: "other", name: "Other", description: "Do other.", actor_id: other });
+    await world.service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "other" });
+  }
+  await pause({ scope, id });
+  const { event_id, executions = [] } = await open(scope === "agent" ? 2 : 3);
+  if (other) {
+    // It is newer, on the same issue, and must not wait behind the one that is paused.
+    await eventually(async () => {
+      const { body } = await world.service.get<(Shown & { task_id: string })[]>(`/api/task-executions?event_id=${event_id}`);
+      return body.find(({ task_id }) => task_id === "other")?.state === "succeeded";
+    });
+  }
+  const first = executions.find(({ task_id }) => task_id === "first");
+  const { body } = await world.service.get<Shown>(`/api/task-executions/${first?.id}`);
+  expect(body).toMatchObject({ state: "queued", waiting_for: `${scope} ${id} is paused: Wrong answers` });
+  expect((await status()).state).toBe("degraded");
+  await world.service.post("/api/resume", { scope, id });
+  await waitForExecutions(world.service, { event_id, count: executions.length });
+});
+
+test.each([
+  [{ scope: "agent", id: "nobody_there" }, /id: there is no agent "nobody_there"/],
+  [{ scope: "source", id: "omega" }, /id: there is no source "omega"; there are alpha/],
+  [{ scope: "project" }, /id: is required with the scope project/],
+  [{ scope: "all", id: "1" }, /id: must not be sent/],
+  [{ scope: "everything" }, /scope/],
+])("%j is refused", async (body, error) => {
+  expect(await pause(body)).toMatchObject({ status: 400, body: { error: expect.stringMatching(error) } });
+});
+
+test("the status names what is down, and an operator's pause is in the audit log", async () => {
+  const well = await eventually(async () => {
+    const now = await status();
+    return now.checks.every(({ state }) => state === "ok" || state === "unknown") && now;
+  });
+  expect(well).toMatchObject({ state: "ok", replicas: [{ this: true, role: "all" }] });
+  expect(well.checks.find(({ name }) => name === "connection:alpha")?.message).toMatch(
+    /127\.0\.0\.1:\d+ answers; account signalbox-bot/,
+  );
+  expect(well.checks.map(({ name }) => name)).toEqual(expect.arrayContaining(["database", "model", "embedder", "credentials"]));
+  const { body } = await world.service.get<{ operation: string }[]>("/api/audit-log?operation=pauses.create");
+  expect(body.length).toBeGreaterThan(0);
+});
+
+test("without the database the status says so, quickly", { tags: ["postgres"] }, async () => {
+  await using database = await freshDatabase();
+  await using proxy = await startUrlProxy(database.url);
+  await using other = await startWorld({ tasks: [], databaseUrl: proxy.url });
+  await proxy.cut();
+  const down = await eventually(
+    async () => {
+      const { status: code, body } = await other.service.get<Status>("/api/status");
+      expect(code).toBe(200);
+      return body.checks.find(({ name }) => name === "database")?.state === "failed" && body;
+    },
+    { timeout: 20_000, interval: 500 },
+  );
+  expect(down).toMatchObject({ state: "stopped", queue: null, replicas: [] });
+  await proxy.mend();
+});
