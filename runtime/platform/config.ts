@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
-import { parseEnv } from "node:util";
 import { z } from "zod";
+import { type Environment, parse, readEnvironment, withPrefix } from "./environment.ts";
 import { logLevels } from "./log.ts";
 import { parseNetworks } from "./network/networks.ts";
 
@@ -316,16 +315,12 @@ export interface Config extends Parsed {
   readonly startedByNpm: boolean;
 }
 
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
+export { ConfigError, isSecret } from "./environment.ts";
 
 /** The service cannot start, for a reason that is the operator's to mend: one line that says it. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads `.env` (where present) and the environment, which wins. Throws a `ConfigError` with one line per problem. */
 export function readConfig(environment: Environment = process.env, file = ".env"): Config {
@@ -348,40 +343,9 @@ export const readClientConfig = (environment: Environment = process.env, file = 
 export const isServiceNamed = (environment: Environment = process.env, file = ".env"): boolean =>
   readEnvironment(environment, file).SIGNALBOX_URL !== undefined;
 
-function readEnvironment(environment: Environment, file: string): Record<string, string> {
-  const stored = existsSync(file) ? (parseEnv(readText(file)) as Record<string, string>) : {};
-  const merged: Record<string, string> = {};
-  for (const [name, value] of [...Object.entries(stored), ...Object.entries(environment)]) {
-    // An empty variable is an unset one: compose files and CI systems pass those on.
-    if (value !== undefined && value.trim() !== "") merged[name] = value.trim();
-  }
-  return merged;
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new ConfigError(`${file}: cannot be read: ${error instanceof Error ? error.message : error}`);
-  }
-}
-
-function parse<S extends z.ZodObject>(known: S, merged: Readonly<Record<string, string | undefined>>): z.output<S> {
-  const parsed = known.safeParse(merged);
-  if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map((issue) => {
-    const name = String(issue.path[0]);
-    return `${name}: ${issue.message}${isSecret(name) ? "" : ` (it is ${JSON.stringify(merged[name])})`}`;
-  });
-  throw new ConfigError(lines.join("\n"));
-}
-
 /** A larger or smaller MAX_WEBHOOK_BYTES is meant for every webhook. */
 const uncheckedLimit = ({ MAX_WEBHOOK_BYTES: given }: Readonly<Record<string, string>>) =>
   variables.MAX_WEBHOOK_BYTES.safeParse(given).success && given !== undefined ? { MAX_UNCHECKED_WEBHOOK_BYTES: given } : {};
-
-/** Whether a variable's value must never be shown. */
-export const isSecret = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD|DATABASE_URL|REDIS_URL/.test(name);
 
 function isNetwork(text: string): boolean {
   try {
@@ -395,10 +359,3 @@ function isNetwork(text: string): boolean {
 /** 32 bytes, as 64 hexadecimal digits or base64 (also its URL alphabet). */
 export const isEncryptionKey = (text: string): boolean =>
   /^[0-9a-f]{64}$/i.test(text) || /^[A-Za-z0-9+/]{43}=?$|^[A-Za-z0-9_-]{43}=?$/.test(text);
-
-const withPrefix = (all: Record<string, string>, prefix: string): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(all)
-      .filter(([name]) => name.startsWith(prefix))
-      .map(([name, value]) => [name.slice(prefix.length).toLowerCase(), value]),
-  );
