@@ -11,6 +11,8 @@ export {
   hasInvisibleMarker,
   hasMarker,
   invisibleMarker,
+  markerDigest,
+  markersIn,
   readMarker,
   stripInvisibleMarker,
   stripMarker,

@@ -31,13 +31,29 @@ const signature = "\u2063\u2060\u2064\u2061";
 const digits = 22;
 const invisibleShape = new RegExp(`^\\s*${signature}[${signs.join("")}]{${digits}}`);
 
-/** The marker for `key`, to be added at the start of a text. */
-export function invisibleMarker(key: string): string {
+/** Digest of a key, the same for both kinds of markers: 22 octal digits. */
+export function markerDigest(key: string): string {
   const digest = createHash("sha256").update(key).digest();
   const bits = [...digest.subarray(0, 9)].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-  return (
-    signature + Array.from({ length: digits }, (_, at) => signs[Number.parseInt(bits.slice(at * 3, at * 3 + 3), 2)]).join("")
-  );
+  return Array.from({ length: digits }, (_, at) => Number.parseInt(bits.slice(at * 3, at * 3 + 3), 2)).join("");
+}
+
+/** The marker for `key`, to be added at the start of a text. */
+export const invisibleMarker = (key: string): string =>
+  signature + [...markerDigest(key)].map((digit) => signs[Number(digit)]).join("");
+
+const maxMarkers = 100;
+const visibleAnywhere = /<!-- signalbox:([\w.:-]{1,200}) -->/g;
+const invisibleAnywhere = new RegExp(`${signature}([${signs.join("")}]{${digits}})`, "g");
+const externalId = /"external_id":"([\w.:-]{1,200})"/g;
+
+/** Digests of the keys in all markers of a payload's JSON, at most 100. Members named `external_id` count as markers. */
+export function markersIn(json: string): string[] {
+  const found = new Set<string>();
+  const add = (digest: string) => found.size < maxMarkers && found.add(digest);
+  for (const [, key] of [...json.matchAll(visibleAnywhere), ...json.matchAll(externalId)]) add(markerDigest(key as string));
+  for (const [, code] of json.matchAll(invisibleAnywhere)) add([...(code as string)].map((sign) => signs.indexOf(sign)).join(""));
+  return [...found];
 }
 
 /** Whether a text starts with the invisible marker for `key`, or for any key if none is given. */

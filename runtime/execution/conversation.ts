@@ -46,6 +46,8 @@ export interface Conversation {
   readonly limits?: AttemptLimits;
   /** The `project` of a tool call where the tool takes one and the model names none. */
   readonly project: string | null;
+  /** Subject of the event, `<source>:<project>#<issue>`. */
+  readonly subject?: string | null;
   /** It is about something that not everybody who can see the project can see. */
   readonly private?: boolean;
   /** When the event that started it happened, milliseconds: results of tools say what was written later. */

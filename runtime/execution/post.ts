@@ -1,4 +1,5 @@
 import type { PostedComment } from "@signalbox/sdk";
+import { ownWrite } from "../own-writes/own-write.ts";
 import { reconcile } from "../platform/reconcile.ts";
 import { Failure, longestRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -85,6 +86,7 @@ async function sendAnswer(
   const subject = { project: execution.project ?? "", issue: execution.issue ?? "" };
   const key = `${execution.id}.${step.seq}`;
   step.key = key;
+  step.wrote = ownWrite(step, { execution_id: execution.id, subject: execution.subject, kind: "comment" }, [input.body]);
   const { source } = connection.source;
   const began = performance.now();
   const post = { subject, ...input };

@@ -75,6 +75,7 @@ export async function runExecution(claimed: Run, deps: RunDeps): Promise<RunOutc
   const conversation = {
     approval,
     ...{ id: execution.id, plan, log: transcript, signal, limits, project: execution.project, resumable: true },
+    subject: execution.subject,
     private: execution.place?.private ?? false,
     since: timeOf(execution),
     connectionFor: (source: string) => deps.connectionFor(source, execution, plan.agent_id),

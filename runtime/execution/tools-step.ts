@@ -1,4 +1,5 @@
 import type { ToolCall } from "../llm/client.ts";
+import { toolWrite } from "../own-writes/own-write.ts";
 import { Failure } from "../platform/retry.ts";
 import { bounded, toolCalls } from "../platform/telemetry/metrics.ts";
 import { genAi } from "../platform/telemetry/names.ts";
@@ -105,6 +106,9 @@ async function send(conversation: Conversation, tool: RegisteredTool, step: Step
   const connection = await settingsFor(conversation, tool);
   const key = `${conversation.id}.${step.seq}`;
   step.key = key;
+  const { id, limits, subject = null } = conversation;
+  const from = { execution_id: limits ? id : null, subject };
+  if (tool.effect === "write") step.wrote = toolWrite(step, tool, step.input as Parameters, from);
   const use = { connection, key, ...(conversation.private && { private: true }) };
   const run = (signal: AbortSignal) => runTool(tool, step.input as Parameters, { ...use, signal }, resumed);
   return runLimited(conversation, tool, { step, log: conversation.log, resumed }, run);

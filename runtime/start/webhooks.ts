@@ -1,3 +1,4 @@
+import { startForgetting } from "../own-writes/forget.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
 import { createDeferred } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
@@ -27,7 +28,10 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
     wake: () => wake(core, queue),
     concurrency: concurrencyOf(core, 4),
     replayHours: config.WEBHOOK_REPLAY_HOURS,
+    loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
   });
+  const forgetting = startForgetting(sql, log);
+  closing.add(() => forgetting.stop());
   const deferred = createDeferred(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
   closing.add(() => deferred.close());
   const receiver = createReceiver({

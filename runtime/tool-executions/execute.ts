@@ -1,6 +1,7 @@
 import { type Problem, problem } from "@signalbox/schema/problem";
 import type { PluginErrorShape } from "@signalbox/sdk";
 import { UnattachedSteps } from "../execution/steps/unattached-steps.ts";
+import { toolWrite } from "../own-writes/own-write.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -30,6 +31,7 @@ export async function executeTool(
   if (dry) {
     log.complete(step, { output: { dry_run: true } });
   } else {
+    if (write) step.wrote = toolWrite(step, tool, input, { execution_id: null, subject: null });
     if (write) await log.flush();
     const began = performance.now();
     const took = () => Math.round(performance.now() - began);

@@ -5,8 +5,10 @@ import { storableText } from "../platform/json.ts";
 import { validTraceparent } from "../platform/telemetry/tracing.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { InOrder } from "./dispatch.ts";
-import { type GateInput, refusalOf } from "./gate.ts";
-import type { Arrival, NewEvent } from "./queries.ts";
+import { type GateInput, hopLimit, refusalOf } from "./gate.ts";
+import { hasKnownMarker } from "./identify.ts";
+import type { LoopLimits } from "./loop-queries.ts";
+import type { Arrival, NewEvent, NewExecution } from "./queries.ts";
 import type { Routing } from "./routing.ts";
 
 /** An authenticated event that is to be dispatched. */
@@ -25,6 +27,8 @@ export interface Incoming {
   /** Logins of all accounts that Signalbox posts as at this source, as far as they are known. */
   readonly accounts: readonly string[];
   readonly replayOf?: string;
+  /** A webhook mapping of its path matched: there is no tracker behind it. */
+  readonly viaPath?: boolean;
   /** It came from a poll: a duplicate of any event with the same change key. */
   readonly polled?: boolean;
   /** Signalbox caused it and wants it to run: see `DeliveryContext`. */
@@ -51,6 +55,7 @@ const shorten = (text: string) =>
 export interface DecisionDeps {
   readonly routing: Routing;
   readonly policies: Pick<Policies, "of">;
+  readonly loops: LoopLimits;
   /** Writes a warning to the watchdog: a mapping does not do what its author meant. */
   readonly warn: Report;
 }
@@ -71,7 +76,21 @@ export function decide(incoming: Incoming, reason: string | null, named: readonl
     project: event.subject && storableText(event.subject.project),
     issue: event.subject && storableText(event.subject.issue),
     content: storableText(shorten(event.text)),
-    executions: allowed.map(({ task_id, canonical_trigger }) => ({ id: newId(), task_id, canonical_trigger })),
+    executions: allowed.map((mapping) => executionOf(incoming, mapping, deps)),
+  };
+}
+
+/** An execution of a mapping's task, with the limit of hops that applies to it. */
+function executionOf(incoming: Incoming, mapping: TaskMapping, { policies, loops }: DecisionDeps): NewExecution {
+  const { task_id, canonical_trigger } = mapping;
+  const { event, policy, trusted } = gateInput(incoming, mapping, policies);
+  const { max, reason } = hopLimit(policy, event.author?.kind ?? "unknown", loops.windowSeconds);
+  return {
+    id: newId(),
+    task_id,
+    canonical_trigger,
+    max_hops: trusted ? 0 : max,
+    loop_reason: trusted || max === 0 ? null : reason,
   };
 }
 
@@ -120,11 +139,12 @@ function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, pol
 }
 
 /** Why an event starts nothing, whatever the mappings say. */
-export function reasonToDiscard({ event, accounts, reason, own }: Incoming): string | null {
+export function reasonToDiscard(incoming: Incoming): string | null {
+  const { event, accounts, reason, own } = incoming;
   if (reason !== undefined) return reason;
   if (event.ignored) return event.ignored;
   if (event.missing_field) return `the payload is missing ${event.missing_field}`;
-  if (event.marked) return "it carries the marker of a comment that Signalbox posted";
+  if (event.marked && !hasKnownMarker(incoming)) return "it carries the marker of a comment that Signalbox posted";
   const actor = event.actor?.toLowerCase();
   const account = own || actor === undefined ? undefined : accounts.find((one) => one.toLowerCase() === actor);
   return account === undefined ? null : `it was caused by ${account}, the account that Signalbox posts as`;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { receipt } from "@signalbox/schema/webhooks";
 import type { z } from "zod";
 import { batch } from "../platform/database/batch.ts";
@@ -8,7 +7,9 @@ import type { Log } from "../platform/log.ts";
 import { own } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import { type DecisionDeps, decide, type Incoming, reasonToDiscard } from "./decide.ts";
-import { type Arrival, findEarlier, insertArrivals, type NewEvent } from "./queries.ts";
+import { identify } from "./identify.ts";
+import type { LoopLimits } from "./loop-queries.ts";
+import { type Arrival, type ArrivalLimits, findEarlier, insertArrivals, type NewEvent, type StoredEvent } from "./queries.ts";
 
 export type Receipt = z.output<typeof receipt>;
 
@@ -28,7 +29,8 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly concurrency: number;
   /** A signed body that arrived within so many hours before is a duplicate; 0: off. */
   readonly replayHours: number;
-  readonly log: Pick<Log, "info">;
+  readonly loops: LoopLimits;
+  readonly log: Pick<Log, "info" | "warn">;
 }
 
 export const createDispatcher = (options: DispatcherOptions): Dispatcher => new EventDispatcher(options);
@@ -54,56 +56,56 @@ class EventDispatcher implements Dispatcher {
 
   async #accept(incoming: Incoming & { readonly id: string }): Promise<Receipt> {
     const { wake, log } = this.#options;
-    const { arrival, earlier } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
-    if (earlier) return { event_id: earlier, status: "duplicate" };
-    if (arrival.executions.length > 0) wake();
-    const { id, slug, outcome, reason } = arrival.event;
-    if (outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason });
-    return receiptOf(arrival);
+    const { arrival, stored } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
+    if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
+    const { id, slug, subject } = arrival.event;
+    if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
+    else if (arrival.executions.length > stored.held) wake();
+    if (stored.held > 0)
+      log.warn("executions held: the event looks like a part of a loop", { event_id: id, subject, held: stored.held });
+    return receiptOf(arrival, stored);
   }
 
-  async #decideAndStore(incoming: Incoming): Promise<{ arrival: Arrival; earlier: string | null }> {
-    const { replayHours } = this.#options;
+  async #decideAndStore(incoming: Incoming): Promise<{ arrival: Arrival; stored: string | StoredEvent }> {
     const reason = reasonToDiscard(incoming);
     const matching = incoming.matching && !reason ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
     const { inOrder } = incoming;
     const decideAndStore = async () => {
-      const digest = replayHours > 0 && incoming.signed ? digestOf(incoming.body) : null;
-      const arrival = { ...decide(incoming, reason, [...new Set(named)], this.#options), digest };
+      const decided = decide(incoming, reason, [...new Set(named)], this.#options);
+      const arrival = { ...decided, ...identify(incoming, this.#options.replayHours) };
       const store = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
-      return { arrival, earlier: await store(arrival) };
+      return { arrival, stored: await store(arrival) };
     };
     return inOrder ? inOrder(decideAndStore) : decideAndStore();
   }
 }
 
-/** Stores an event with its executions; answers the id of the event that it duplicates, else `null`. */
-type Store = (arrival: Arrival) => Promise<string | null>;
+/** Stores an event with its executions; answers what became of it, or the id of the event that it duplicates. */
+type Store = (arrival: Arrival) => Promise<string | StoredEvent>;
 
-const storeIn = ({ sql, replayHours }: DispatcherOptions, concurrency: number): Store =>
-  batch((arrivals: Arrival[]) => storeAll(sql, arrivals, replayHours), {
+const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: number): Store =>
+  batch((arrivals: Arrival[]) => storeAll(sql, arrivals, { replayHours, loops }), {
     ...{ maxItems: 64, beside: 8, maxSize: 4_000_000, concurrency },
     // Each execution has a copy of the text that its agent reads.
     sizeOf: ({ event, content, executions }) => event.body.byteLength + content.length * executions.length,
   });
 
-/** `null` for each event that is new, else the id of the earlier one. */
-async function storeAll(sql: Sql, arrivals: readonly Arrival[], replayHours: number): Promise<(string | null)[]> {
-  const stored = await insertArrivals(sql, arrivals, replayHours);
+/** What became of each event that is new, else the id of the earlier one. */
+async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalLimits): Promise<(string | StoredEvent)[]> {
+  const stored = await insertArrivals(sql, arrivals, limits);
   return Promise.all(
-    arrivals.map(async ({ event, digest }) =>
-      stored.has(event.id) ? null : ((await findEarlier(sql, event, digest)) ?? Promise.reject(lost(event))),
+    arrivals.map(
+      async ({ event, digest, hookDigest }) =>
+        stored.get(event.id) ?? (await findEarlier(sql, event, digest, hookDigest)) ?? Promise.reject(lost(event)),
     ),
   );
 }
 
-const digestOf = (body: Uint8Array): string => createHash("sha256").update(body).digest("hex");
-
 const lost = (event: NewEvent) => new Error(`event ${event.id} was not stored, and no earlier event with its keys exists`);
 
-function receiptOf({ event, executions }: Arrival): Receipt {
-  if (event.outcome === "discarded") return { event_id: event.id, status: "discarded" };
+function receiptOf({ event, executions }: Arrival, stored: StoredEvent): Receipt {
+  if (stored.outcome === "discarded") return { event_id: event.id, status: "discarded" };
   return {
     event_id: event.id,
     status: "accepted",

@@ -108,3 +108,17 @@ function isNamed({ id, name }: EventAuthor, actor: string | null, allowed: reado
   const logins = [id, name, actor].flatMap((login) => (login === null ? [] : [bare(login)]));
   return allowed.some((one) => one === "*" || logins.includes(bare(one)));
 }
+
+/** Answers in a row that a bot or an app is allowed. */
+const maxHopsOfBots = 3;
+
+/** How many events in a row may answer our writes, and the reason for what comes after; 0: any number. */
+export function hopLimit(policy: EffectivePolicy, kind: EventAuthor["kind"], windowSeconds: number) {
+  const { value, level } = policy.loop_max_hops;
+  const isBot = kind === "bot" || kind === "app";
+  const max = isBot ? Math.min(value, maxHopsOfBots) : value;
+  const place = placeOf("loop_max_hops", level);
+  const limit = max < value ? `bots and apps are allowed ${max}, whatever ${place} says` : `${place} allows ${max}`;
+  const reason = `{hops} events in a row on this issue each came within ${windowSeconds} s of a write of Signalbox, which looks like a loop: ${limit}`;
+  return { max, reason };
+}

@@ -50,7 +50,7 @@ test("of a poll and a webhook of one change exactly one is stored, however they 
     const stored = await Promise.all(
       round % 2 ? [tell(first, webhook), tell(second, poll)] : [tell(second, poll), tell(first, webhook)],
     );
-    const ids = stored.flatMap((set) => [...set]);
+    const ids = stored.flatMap((events) => [...events.keys()]);
     expect(ids).toHaveLength(1);
     winners[ids[0] === poll.event.id ? "poll" : "webhook"]++;
     const loser = ids[0] === poll.event.id ? webhook : poll;
@@ -63,7 +63,7 @@ test("a poll that has not committed holds up the webhook of its change, which th
   tags: ["postgres"],
 }, async () => {
   const [poll, webhook] = [arrival("held", true), arrival("held", false)];
-  let told: Promise<Set<string>> | undefined;
+  let told: ReturnType<typeof insertArrivals> | undefined;
   let done = false;
   await first.sql.begin(async (sql) => {
     expect((await insertArrivals(sql, [poll])).size).toBe(1);

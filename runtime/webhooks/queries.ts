@@ -1,10 +1,17 @@
 import type { EventAuthor } from "@signalbox/sdk";
+import { findOwn, type Suspect } from "../own-writes/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
+import { withoutHookCopies } from "./hook-queries.ts";
+import { countHops, type LoopLimits } from "./loop-queries.ts";
 
 export interface NewExecution {
   readonly id: string;
   readonly task_id: string;
   readonly canonical_trigger: string;
+  /** Events in a row that may answer our writes before an execution is held; 0: any number. */
+  readonly max_hops?: number;
+  /** Why it is held, with `{hops}` for their number. */
+  readonly loop_reason?: string | null;
 }
 
 /** An event as it is stored, with the executions that it fires. */
@@ -44,15 +51,86 @@ export interface Arrival {
   readonly content: string;
   /** SHA-256 of the body, in hexadecimal, if a copy of it is a duplicate. */
   readonly digest?: string | null;
+  /** SHA-256 of what all hooks would deliver, in hexadecimal, for an event that names its hook. */
+  readonly hookDigest?: string | null;
+  /** It may tell of a change of our own. */
+  readonly suspect?: Omit<Suspect, "id" | "subject"> | null;
   readonly executions: readonly NewExecution[];
+}
+export interface ArrivalLimits {
+  /** A copy of a body is a duplicate for so many hours. */
+  readonly replayHours: number;
+  readonly loops: LoopLimits;
+}
+const noLimits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
+
+/** What became of a new event: the database may know that we made the change ourselves. */
+export interface StoredEvent {
+  readonly id: string;
+  readonly outcome: "dispatched" | "discarded";
+  readonly reason: string | null;
+  /** How many of its executions are held. */
+  readonly held: number;
 }
 
 /**
- * Stores events and their executions in one statement, so that either both are there or neither. Returns the ids of the
- * events that are new; an event with a known delivery is left out, and its executions with it. So is, by a trigger of the
+ * Stores events and their executions in one statement, so that either both are there or neither. Returns the events
+ * that are new, by id; an event with a known delivery is left out, and its executions with it. So is, by a trigger of the
  * table, one of two that tell of the same change where a poll told of it.
  */
-export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[], replayHours = 0): Promise<Set<string>> {
+export async function insertArrivals(
+  sql: Queryable,
+  arrivals: readonly Arrival[],
+  { replayHours, loops }: ArrivalLimits = noLimits,
+): Promise<Map<string, StoredEvent>> {
+  const { ordered, bodies, events, executions } = rowsOf(arrivals);
+  const digests = ordered.flatMap(({ one: { event, digest } }) =>
+    !digest ? [] : [{ id: event.id, slug: event.slug, delivery_id: event.delivery_id, digest }],
+  );
+  const { copies, isNew } = digests.length > 0 ? withoutCopies(sql, digests, replayHours) : { copies: sql``, isNew: sql`true` };
+  const hooks = withoutHookCopies(
+    sql,
+    ordered.map(({ one }) => one),
+  );
+  const suspects = arrivals.flatMap(({ event, suspect }) =>
+    suspect ? [{ ...suspect, id: event.id, subject: event.subject }] : [],
+  );
+  const own = suspects.length > 0 ? findOwn(sql, suspects) : sql``;
+  const ownReason = suspects.length > 0 ? sql`(select own.reason from own where own.id = x.id limit 1)` : sql`null::text`;
+  const rows = await sql<StoredEvent[]>`
+    with ${copies} ${hooks?.seen ?? sql``} ${own} stored as (
+      insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
+        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, body)
+      select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
+        case when mine is null then outcome else 'discarded' end, coalesce(mine, reason),
+        replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes)
+      from json_to_recordset(${JSON.stringify(events)}::text::json) as x (id uuid, source text, slug text, delivery_id text,
+        change_key text, event_name text, action text, actor text, subject text, canonical_triggers text[], outcome text, reason text,
+        replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
+        comment text, thread text, incomplete boolean, traceparent text, headers text, body_at int, body_bytes int), lateral (select ${ownReason} as mine) m
+      where ${isNew} and ${hooks?.isNew ?? sql`true`}
+      on conflict do nothing returning id, outcome, reason
+    ), ${countHops(sql, arrivals, loops)}, fired as (
+      insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, project_id,
+        hop, answers, state, held_reason, held_until)
+      select x.id, x.event_id, x.task_id, x.canonical_trigger, x.source, x.slug, x.subject, x.project, x.issue, x.content,
+        (select p.id from projects p where p.source = x.source and p.source_project_id = x.project),
+        nullif(h.hops, 0), h.answers, case when l.is_loop then 'held' else 'queued' end,
+        case when l.is_loop then replace(x.loop_reason, '{hops}', h.hops::text) end,
+        case when l.is_loop then now() + make_interval(secs => ${loops.cooldownSeconds}) end
+      from json_to_recordset(${JSON.stringify(executions)}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
+        source text, slug text, subject text, project text, issue text, content text, max_hops int, loop_reason text)
+      left join hopped h on h.subject = x.subject,
+      lateral (select coalesce(h.hops > x.max_hops and x.max_hops > 0, false) as is_loop) l
+      where x.event_id in (select id from stored where outcome = 'dispatched')
+      returning event_id, state
+    )
+    select id, outcome, reason, (select count(*) from fired f where f.event_id = stored.id and f.state = 'held') as held from stored`;
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The arrivals in the order in which they are stored, with the rows that the statement reads. */
+function rowsOf(arrivals: readonly Arrival[]) {
   // By slug, because the trigger locks by slug, and by delivery, whose index a writer waits at for another with the same one:
   // writers that lock in one order never wait for each other in a ring. Rows of JSON are read, and inserted, in their order.
   const place = ({ event }: Arrival) => `${event.slug} ${event.delivery_id ?? ""}`;
@@ -80,31 +158,7 @@ export async function insertArrivals(sql: Queryable, arrivals: readonly Arrival[
       content,
     })),
   );
-  const digests = ordered.flatMap(({ one: { event, digest } }) =>
-    !digest ? [] : [{ id: event.id, slug: event.slug, delivery_id: event.delivery_id, digest }],
-  );
-  const { copies, isNew } = digests.length > 0 ? withoutCopies(sql, digests, replayHours) : { copies: sql``, isNew: sql`` };
-  const rows = await sql<{ id: string }[]>`
-    with ${copies} stored as (
-      insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
-        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, body)
-      select id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
-        outcome, reason, replay_of, polled, author, occurred_at, hook_id, snapshot, private, comment, thread, incomplete, traceparent, headers, substring((select convert_to(${bodies.join("")}, 'UTF8')) from body_at for body_bytes)
-      from json_to_recordset(${JSON.stringify(events)}::text::json) as x (id uuid, source text, slug text, delivery_id text,
-        change_key text, event_name text, action text, actor text, subject text, canonical_triggers text[], outcome text, reason text,
-        replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
-        comment text, thread text, incomplete boolean, traceparent text, headers text, body_at int, body_bytes int)
-      ${isNew}
-      on conflict do nothing returning id
-    ), fired as (
-      insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, project_id)
-      select x.*, (select p.id from projects p where p.source = x.source and p.source_project_id = x.project)
-      from json_to_recordset(${JSON.stringify(executions)}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
-        source text, slug text, subject text, project text, issue text, content text)
-      where x.event_id in (select id from stored)
-    )
-    select id from stored`;
-  return new Set(rows.map((row) => row.id));
+  return { ordered, bodies, events, executions };
 }
 
 /**
@@ -133,12 +187,17 @@ function withoutCopies(
         where webhook_bodies.received_at < now() - make_interval(hours => ${hours})
       returning event_id
     ),`;
-  const isNew = sql`where not exists (select 1 from ${given} where d.id = x.id) or x.id in (select event_id from first)`;
+  const isNew = sql`(not exists (select 1 from ${given} where d.id = x.id) or x.id in (select event_id from first))`;
   return { copies, isNew };
 }
 
 /** The event that was stored before with the same delivery or body, or that reports the same change. */
-export async function findEarlier(sql: Queryable, event: NewEvent, digest: string | null = null): Promise<string | undefined> {
+export async function findEarlier(
+  sql: Queryable,
+  event: NewEvent,
+  digest: string | null = null,
+  hookDigest: string | null = null,
+): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from webhook_events
     where id = ${event.id}
@@ -150,6 +209,8 @@ export async function findEarlier(sql: Queryable, event: NewEvent, digest: strin
     where slug = ${event.slug} and change_key = ${event.change_key} and (polled or ${event.polled})
     union all
     select event_id from webhook_bodies where slug = ${event.slug} and digest = decode(${digest}, 'hex')
+    union all
+    select event_id from hook_deliveries where source = ${event.source} and digest = decode(${hookDigest}, 'hex')
     limit 1`;
   return row?.id;
 }

@@ -172,6 +172,7 @@ class WebhookReceiver implements Receiver {
       ...parsed,
       slug,
       payload,
+      viaPath: entry.kind === "path",
       accounts: event.actor === null ? [] : await this.#options.accounts.ofSource(source),
       headers: withoutSecrets(
         storedHeaders(entry, headers, recorded),

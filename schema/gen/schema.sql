@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 202f49603f064d95
+-- Made from afdf2475514c0c6a
 
 create extension if not exists vector;
 
@@ -253,6 +253,15 @@ CREATE INDEX execution_steps_tools_agent ON execution_steps USING btree (agent_i
 CREATE INDEX execution_steps_tools_state ON execution_steps USING btree (state, id) WHERE ((kind = 'tool'::text) AND (state <> 'succeeded'::text));
 CREATE INDEX execution_steps_unattached ON execution_steps USING btree (created_at) WHERE (execution_id IS NULL);
 
+create table hook_deliveries (
+  source text not null,
+  digest bytea not null,
+  hook_id text not null,
+  event_id uuid not null,
+  received_at timestamp with time zone default now() not null,
+  constraint hook_deliveries_pkey PRIMARY KEY (source, digest)
+) with (fillfactor=70);
+
 create table ingestion_jobs (
   id uuid not null,
   knowledge_source_id uuid not null,
@@ -388,6 +397,22 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (id)
 );
 
+create table own_writes (
+  step_id uuid not null,
+  execution_id uuid,
+  subject text,
+  mark text not null,
+  kind text not null,
+  digests text[] not null,
+  ref text,
+  at timestamp with time zone default now() not null,
+  done_at timestamp with time zone,
+  explained uuid,
+  constraint own_writes_pkey PRIMARY KEY (step_id)
+);
+CREATE INDEX own_writes_mark ON own_writes USING btree (mark);
+CREATE INDEX own_writes_subject ON own_writes USING btree (subject, at);
+
 create unlogged table paces (
   key text not null,
   next_at timestamp with time zone not null,
@@ -516,6 +541,13 @@ create table storage_samples (
   constraint storage_samples_pkey PRIMARY KEY (day, table_name)
 );
 
+create table subject_hops (
+  subject text not null,
+  hops integer not null,
+  event_at timestamp with time zone default now() not null,
+  constraint subject_hops_pkey PRIMARY KEY (subject)
+) with (fillfactor=70);
+
 create table task_executions (
   id uuid not null,
   event_id uuid,
@@ -553,6 +585,8 @@ create table task_executions (
   held_reason text,
   held_until timestamp(3) with time zone,
   waiting_for text,
+  hop integer,
+  answers uuid,
   reason text,
   author text,
   author_standing text,

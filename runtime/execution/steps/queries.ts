@@ -1,3 +1,5 @@
+import type { OwnWrite } from "../../own-writes/own-write.ts";
+import { insertWrites, recordWrites, type StoredWrite } from "../../own-writes/queries.ts";
 import type { Queryable, Sql } from "../../platform/database/client.ts";
 
 export interface StepRow {
@@ -27,6 +29,8 @@ export interface StepRow {
   expires_ms?: number | null;
   /** Set to have the completed write looked for again after so many milliseconds: it may have been made twice. */
   check_ms?: number;
+  /** What it writes at a tracker; stored with the step, and again with its outcome. */
+  wrote?: OwnWrite;
 }
 
 /** Members of an execution to change; absent ones keep their value. */
@@ -139,10 +143,18 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from held)
         and (num_nonnulls(g.state, g.result, g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
           or g.has_error or (g.has_agent and g.agent_id is distinct from e.agent_id))
-    )
+    ) ${recordWrites(sql, writesOf(changes.flatMap((one) => [...one.steps, ...one.completed])))}
     select id from held`;
   const held = new Set(rows.map((row) => row.id));
   return changes.map(({ id }) => held.has(id));
+}
+
+/** The writes of steps, each with the comment that it made. A step may be given more than once. */
+function writesOf(steps: readonly StepRow[]): StoredWrite[] {
+  return [...new Set(steps)].flatMap(({ wrote, output }) => {
+    const id = (output as { id?: unknown } | null)?.id;
+    return wrote ? [{ ...wrote, ref: typeof id === "string" || typeof id === "number" ? String(id) : null }] : [];
+  });
 }
 
 export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[]> =>
@@ -154,8 +166,10 @@ export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[
 
 /** Stores steps that belong to no execution, or their changes. */
 export async function saveSteps(sql: Queryable, chatId: string | null, steps: readonly StepRow[]): Promise<void> {
+  const writes = writesOf(steps);
+  const wrote = writes.length > 0 ? sql`with wrote as (${insertWrites(sql, writes)})` : sql``;
   await sql`
-    insert into execution_steps (id, chat_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
+    ${wrote} insert into execution_steps (id, chat_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
     select s.id, ${chatId}::uuid, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms
     from json_to_recordset(${JSON.stringify(steps)}::text::json) as s (${sql.unsafe(stepTypes)})
     on conflict (id) do update set state = excluded.state, key = excluded.key, input = excluded.input, output = excluded.output,

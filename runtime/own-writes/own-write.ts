@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import { markerDigest } from "@signalbox/sdk";
+
+/** Kind of a change at a tracker, as far as the names of tools and events tell it. */
+export type ChangeKind = "comment" | "label" | "state" | "create" | "edit";
+
+/** Something that we write at a tracker. It is stored before it is sent, and again when the platform has answered. */
+export interface OwnWrite {
+  readonly step_id: string;
+  readonly execution_id: string | null;
+  readonly subject: string | null;
+  readonly mark: string;
+  readonly kind: ChangeKind;
+  readonly digests: readonly string[];
+}
+
+/** Longest part of a text that counts for its digest, in characters. */
+const maxText = 100_000;
+/** Texts of one write or event that are compared. */
+const maxTexts = 500;
+
+/** Digest of a text as platforms return it: line ends and outer spaces do not count. */
+export const textDigest = (text: string): string =>
+  createHash("sha256").update(text.slice(0, maxText).replaceAll("\r\n", "\n").trim()).digest("hex").slice(0, 16);
+
+/** The words by which tools and events name a kind of change; the first that fits counts. */
+const kinds: readonly [RegExp, ChangeKind][] = [
+  [/comment|note|reply|review/, "comment"],
+  [/label/, "label"],
+  [/transition|clos|reopen|stat(e|us)|merge|assign/, "state"],
+  [/creat|open/, "create"],
+];
+
+export const kindOfTool = (name: string): ChangeKind => kinds.find(([words]) => words.test(name.toLowerCase()))?.[1] ?? "edit";
+
+/** The kinds of change that an event may tell of. An update in general may be any that is no comment. */
+export function kindsOfEvent(eventName: string, action: string | null): ChangeKind[] {
+  const found = kinds.find(([words]) => words.test(`${eventName} ${action ?? ""}`.toLowerCase()))?.[1];
+  return found ? [found] : ["edit", "label", "state"];
+}
+
+/** The write of a tool call or of an answer. `texts`: what is written. */
+export const ownWrite = (
+  step: { id: string; key: string | null; name: string | null },
+  { execution_id, subject, kind }: Pick<OwnWrite, "execution_id" | "subject" | "kind">,
+  texts: readonly string[],
+): OwnWrite => ({
+  step_id: step.id,
+  execution_id,
+  subject,
+  kind,
+  mark: markerDigest(step.key ?? step.id),
+  digests: digestsOf(texts),
+});
+
+const digestsOf = (texts: readonly string[]): string[] => [
+  ...new Set(
+    texts
+      .filter((text) => text.trim() !== "")
+      .slice(0, maxTexts)
+      .map(textDigest),
+  ),
+];
+
+/** Members of a tool's parameters that say where it writes, and not what. */
+const places = new Set(["issue", "project"]);
+
+/** The texts among the parameters of a tool call. */
+export const textsOf = (parameters: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(parameters).flatMap(([name, value]) =>
+    places.has(name) ? [] : [value].flat().filter((one): one is string => typeof one === "string"),
+  );
+
+/** The write of a tool call: on the issue that its parameters name, else on that of the event. */
+export function toolWrite(
+  step: Parameters<typeof ownWrite>[0],
+  tool: { readonly qualifiedName: string; readonly source: { readonly name: string } | null },
+  parameters: Readonly<Record<string, unknown>>,
+  from: Pick<OwnWrite, "execution_id" | "subject">,
+): OwnWrite {
+  const { project, issue } = parameters;
+  const isNamed = tool.source && typeof project === "string" && (typeof issue === "string" || typeof issue === "number");
+  const subject = isNamed ? `${tool.source.name}:${project}#${String(issue).replace(/^#/, "")}` : from.subject;
+  return ownWrite(step, { ...from, subject, kind: kindOfTool(tool.qualifiedName) }, textsOf(parameters));
+}
+
+/** Digests of the texts in a payload: what an event without an actor tells is compared with what we wrote. */
+export function digestsIn(payload: unknown): string[] {
+  const texts: string[] = [];
+  const visit = (value: unknown): void => {
+    if (texts.length >= maxTexts) return;
+    if (typeof value === "string") texts.push(value);
+    else if (typeof value === "object" && value !== null) for (const member of Object.values(value)) visit(member);
+  };
+  visit(payload);
+  return digestsOf(texts);
+}

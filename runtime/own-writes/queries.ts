@@ -1,0 +1,81 @@
+import type { Queryable } from "../platform/database/client.ts";
+import type { OwnWrite } from "./own-write.ts";
+
+/** A write as it is stored: `ref` is the id of the comment, once there is one. */
+export interface StoredWrite extends OwnWrite {
+  readonly ref: string | null;
+}
+
+/** Hours for which a write is known. */
+const keepHours = 24;
+/** Rows that one statement removes. */
+const portion = 5_000;
+
+/** A part of a statement, after another one: stores writes of the executions that are `held` there. Empty without writes. */
+export const recordWrites = (sql: Queryable, writes: readonly StoredWrite[]) =>
+  writes.length === 0 ? sql`` : sql`, wrote as (${insertWrites(sql, writes, sql`w.execution_id in (select id from held)`)})`;
+
+/** Stores writes that belong to no execution. */
+export const insertWrites = (sql: Queryable, writes: readonly StoredWrite[], condition = sql`true`) => sql`
+  insert into own_writes (step_id, execution_id, subject, mark, kind, digests, ref)
+  select w.step_id, w.execution_id, w.subject, w.mark, w.kind, w.digests, w.ref
+  from json_to_recordset(${JSON.stringify(writes)}::text::json)
+    as w (step_id uuid, execution_id uuid, subject text, mark text, kind text, digests text[], ref text)
+  where ${condition}
+  on conflict (step_id) do update set done_at = now(), ref = coalesce(excluded.ref, own_writes.ref)`;
+
+/** An event that may be one of our own changes. */
+export interface Suspect {
+  readonly id: string;
+  readonly subject: string | null;
+  /** Digests of the keys in the markers that its payload carries. */
+  readonly marks: readonly string[];
+  /** The comment that it is about. */
+  readonly comment: string | null;
+  /** The kinds of change that it may be; empty where it names an actor. */
+  readonly kinds: readonly string[];
+  readonly digests: readonly string[];
+}
+
+/**
+ * A part of a statement: `own` has the suspects that tell of a write of ours. A marker counts where we wrote it, on the comment
+ * that the platform gave us for it; before the platform has answered, on any. Of changes without an actor, each write
+ * explains one.
+ */
+export const findOwn = (sql: Queryable, suspects: readonly Suspect[]) => sql`
+  suspects as (
+    select * from json_to_recordset(${JSON.stringify(suspects)}::text::json)
+      as s (id uuid, subject text, marks text[], comment text, kinds text[], digests text[])
+  ), explaining as (
+    select distinct on (s.id) s.id, w.step_id from suspects s join own_writes w on w.subject = s.subject
+    where w.kind = any(s.kinds) and w.digests && s.digests and w.explained is null and w.at > now() - make_interval(hours => ${keepHours})
+    order by s.id, w.at
+  ), explained as (
+    update own_writes w set explained = x.id from explaining x where w.step_id = x.step_id and w.explained is null returning w.explained
+  ), own as (
+    select s.id, 'it carries the marker of a comment that Signalbox posted' as reason from suspects s
+    where exists (select 1 from own_writes w where w.mark = any(s.marks)
+      and (w.ref = s.comment or s.comment is null or (w.ref is null and greatest(w.at, w.done_at) > now() - interval '1 hour')))
+    union all
+    select explained, 'it names no actor, and tells of a change that Signalbox made' from explained
+  ),`;
+
+/** Forgets writes after a day, counted hops after a day, and deliveries of hooks after five minutes. Returns the number of rows. */
+export async function forgetWrites(sql: Queryable): Promise<number> {
+  const [row] = await sql<[{ removed: number }]>`
+    with writes as (
+      delete from own_writes where step_id in (
+        select step_id from own_writes where at < now() - make_interval(hours => ${keepHours}) limit ${portion} for update skip locked)
+      returning 1
+    ), hops as (
+      delete from subject_hops where subject in (
+        select subject from subject_hops where event_at < now() - interval '1 day' limit ${portion} for update skip locked)
+      returning 1
+    ), hooks as (
+      delete from hook_deliveries where (source, digest) in (
+        select source, digest from hook_deliveries where received_at < now() - interval '6 minutes' limit ${portion} for update skip locked)
+      returning 1
+    )
+    select (select count(*) from writes) + (select count(*) from hops) + (select count(*) from hooks) as removed`;
+  return row.removed;
+}

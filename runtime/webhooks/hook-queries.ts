@@ -1,0 +1,57 @@
+import type { Queryable } from "../platform/database/client.ts";
+import type { Arrival } from "./queries.ts";
+
+/** Two hooks that deliver one change do so within this time. */
+const minutes = 5;
+
+/** An event with the digest of what all hooks would deliver. `leader`: the first of the statement with this digest. */
+interface HookDelivery {
+  readonly id: string;
+  readonly leader: string;
+  readonly source: string;
+  readonly slug: string;
+  readonly delivery_id: string | null;
+  readonly digest: string;
+  readonly hook_id: string;
+  /** Another hook delivered the leader. */
+  readonly is_copy: boolean;
+}
+
+function deliveriesOf(arrivals: readonly Arrival[]): HookDelivery[] {
+  const leaders = new Map<string, Arrival>();
+  return arrivals.flatMap((arrival) => {
+    const { event, hookDigest } = arrival;
+    if (!hookDigest || event.hook_id === null) return [];
+    const key = `${event.source} ${hookDigest}`;
+    const leader = leaders.get(key) ?? arrival;
+    leaders.set(key, leader);
+    const { id, source, slug, delivery_id, hook_id } = event;
+    const is_copy = leader.event.hook_id !== hook_id;
+    return [{ id, leader: leader.event.id, source, slug, delivery_id, digest: hookDigest, hook_id, is_copy }];
+  });
+}
+
+/**
+ * Parts of a statement that leave out events which another hook delivered within five minutes. The unique key makes copies
+ * that come at the same time wait for each other. `null` where no event names its hook.
+ */
+export function withoutHookCopies(sql: Queryable, arrivals: readonly Arrival[]) {
+  const deliveries = deliveriesOf(arrivals);
+  if (deliveries.length === 0) return null;
+  const given = sql`json_to_recordset(${JSON.stringify(deliveries)}::text::json)
+    as d (id uuid, leader uuid, source text, slug text, delivery_id text, digest text, hook_id text, is_copy boolean)`;
+  const seen = sql`
+    hooked as (
+      insert into hook_deliveries as k (source, digest, hook_id, event_id)
+      select d.source, decode(d.digest, 'hex'), d.hook_id, d.id from ${given}
+      where d.id = d.leader
+        and not exists (select 1 from webhook_events e where e.slug = d.slug and e.delivery_id = d.delivery_id)
+      order by d.source, d.digest
+      on conflict (source, digest) do update set hook_id = excluded.hook_id, event_id = excluded.event_id, received_at = now()
+        where k.hook_id = excluded.hook_id or k.received_at < now() - make_interval(mins => ${minutes})
+      returning event_id
+    ),`;
+  const isNew = sql`(not exists (select 1 from ${given} where d.id = x.id)
+    or exists (select 1 from ${given} where d.id = x.id and not d.is_copy and d.leader in (select event_id from hooked)))`;
+  return { seen, isNew };
+}
