@@ -28,6 +28,7 @@ import type { Policies } from "./policy/policies.ts";
 import { type PollParts, pollSourceOperations } from "./poll-sources/operations.ts";
 import { projectOperations } from "./projects/operations.ts";
 import { type RetentionParts, retentionOperations } from "./retention/operations.ts";
+import { type SourceDeps, sourceOperations } from "./sources/operations.ts";
 import { type StatusParts, statusOperation } from "./status/operations.ts";
 import { subjectOperations } from "./subjects/operations.ts";
 import { taskOperations } from "./tasks/operations.ts";
@@ -66,6 +67,7 @@ export interface Parts {
   readonly plugins: PluginDeps;
   readonly polls: Omit<PollParts, "receiver">;
   readonly queues: Queues;
+  readonly webhookChecks: SourceDeps;
   readonly retention: RetentionParts;
   readonly useCases: ReadonlyMap<string, UseCase>;
 }
@@ -100,6 +102,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...pluginOperations(parts.plugins),
   ...pollSourceOperations({ receiver: parts.receiver, ...parts.polls }),
   ...queueOperations(parts.queues),
+  ...sourceOperations(parts.webhookChecks),
   ...useCaseOperations(parts.useCases),
   ...subjectOperations(parts.sources),
   ...pauseOperations(parts.bus, parts.sources),

@@ -36,6 +36,10 @@ export function trackerRoutes(settings: TrackerSettings): Hono {
 }
 
 function addRepositoryRoutes(app: Hono, { store, base }: TrackerSettings): void {
+  app.get("/repos/:owner/:repo/hooks", (c) => {
+    repoOf(store, c);
+    return c.json([]);
+  });
   app.get("/repos/:owner/:repo", (c) => c.json(repositoryShape(base(), repoOf(store, c))));
   app.get("/repos/:owner/:repo/labels", (c) => {
     const repo = repoOf(store, c);

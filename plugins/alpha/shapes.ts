@@ -32,3 +32,17 @@ export const nothing = z.unknown();
 
 /** What an account may do in a repository. */
 export const permission = z.object({ permission: z.string(), role_name: z.string().nullish() });
+
+/** A webhook of a repository. The platform shows stars instead of its secret. */
+export const hook = z.object({
+  id: z.number(),
+  active: z.boolean(),
+  events: z.array(z.string()),
+  config: z.object({
+    url: z.string().nullish(),
+    secret: z.string().nullish(),
+    insecure_ssl: z.union([z.string(), z.number()]).nullish(),
+  }),
+  last_response: z.object({ code: z.number().nullish() }).nullish(),
+});
+export const hooks = z.array(hook);

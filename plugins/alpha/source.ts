@@ -12,6 +12,7 @@ import { react } from "./react.ts";
 import { type Settings, settings } from "./settings.ts";
 import { standingOf } from "./standing.ts";
 import { verify } from "./verify.ts";
+import { checkWebhook } from "./webhook.ts";
 
 export function alphaSource(clientOf: (connection: Settings) => Client, edits: OwnEdits): Source<typeof settings> {
   return {
@@ -33,6 +34,7 @@ export function alphaSource(clientOf: (connection: Settings) => Client, edits: O
       findAllComments(clientOf(connection), placeOf(subject, thread), key, signal),
     retract: async ({ subject, thread }, { id }, { connection, signal }) =>
       deleteComment(clientOf(connection), placeOf(subject, thread), id, signal),
+    checkWebhook: async (wanted, { connection, signal }) => checkWebhook(clientOf(connection), wanted, connection, signal),
     standing: (query, { connection, signal }) => standingOf(clientOf(connection), query, signal),
     react: async (target, reaction, { connection, signal }) => react(clientOf(connection), target, reaction, signal),
     update: async ({ subject, thread, body }, comment, { connection, key, signal }) =>

@@ -1,6 +1,7 @@
 import type { Subject } from "@signalbox/sdk";
 import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
+import { Hooks } from "./test-hooks.ts";
 import { PlacedComments } from "./test-places.ts";
 
 type Row = Record<string, unknown> & { updated_at: string };
@@ -13,6 +14,7 @@ export class AlphaTracker extends FakeTracker {
   readonly pulls: Row[] = [];
   /** Comments elsewhere than on the issues of octo/app. */
   readonly placed = new PlacedComments();
+  readonly hooks = new Hooks();
   /** What accounts may do in any repository, by login. */
   readonly permissions: Record<string, string> = {};
   /** Whether GET /user answers 403, as it does for an app's token. */
@@ -69,7 +71,9 @@ export class AlphaTracker extends FakeTracker {
     if (deleted) return deleted;
     const login = /^\/repos\/[^/]+\/[^/]+\/collaborators\/([^/]+)\/permission$/.exec(path)?.[1];
     if (login !== undefined) return { status: 200, body: { permission: this.permissions[login] ?? "read" } };
-    const elsewhere = /^\/repos\/octo\/app\/issues\//.test(path) ? null : this.placed.route(request, this.url);
+    const elsewhere = /^\/repos\/octo\/app\/issues\//.test(path)
+      ? null
+      : (this.hooks.route(request) ?? this.placed.route(request, this.url));
     if (elsewhere) return elsewhere;
     const match = /^\/repos\/octo\/app(\/.*)$/.exec(path);
     const [, first, number, rest] = /^\/(\w+)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(match?.[1] ?? "") ?? [];

@@ -47,3 +47,12 @@ export const epic = z.object({ id: z.number() });
 export const confidentiality = z.object({ confidential: z.boolean().nullish() });
 /** A member of a project or group. */
 export const member = z.object({ access_level: z.number() });
+
+/** A webhook of a project: a switch for each kind of event. */
+export const hook = z.looseObject({
+  id: z.number(),
+  url: z.string(),
+  alert_status: z.string().nullish(),
+  enable_ssl_verification: z.boolean().nullish(),
+});
+export const hooks = z.array(hook);

@@ -11,6 +11,7 @@ import { type Settings, settings } from "./settings.ts";
 import { standingOf } from "./standing.ts";
 import { verify } from "./verify.ts";
 import { refusePublicPlace } from "./visibility.ts";
+import { checkWebhook } from "./webhook.ts";
 
 export function betaSource(clientOf: (connection: Settings) => HttpClient, edits: OwnEdits): Source<typeof settings> {
   const account = ({ connection, signal }: CallContext<Settings>) => ({ client: clientOf(connection), connection, signal });
@@ -35,6 +36,7 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient, edits
     update: async ({ subject, thread, body }, comment, call) =>
       updateComment(account(call), placeOf(subject, thread), comment, { body, key: call.key }),
     describe: async ({ subject }, { connection, signal }) => describe(clientOf(connection), placeOf(subject), signal),
+    checkWebhook: async (wanted, { connection, signal }) => checkWebhook(clientOf(connection), wanted, connection, signal),
     standing: (query, { connection, signal }) => standingOf(clientOf(connection), query, signal),
     createIssue: async (issue, { connection, signal }) => createIssue(clientOf(connection), issue, signal),
     closeIssue: async (issue, { connection, signal }) => closeIssue(clientOf(connection), issue, signal),

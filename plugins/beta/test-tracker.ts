@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
 import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
 
+import { Hooks } from "./test-hooks.ts";
 import { PlacedNotes } from "./test-places.ts";
 
 type Row = Record<string, unknown> & { updated_at: string };
@@ -15,6 +16,7 @@ export class BetaTracker extends FakeTracker {
   readonly notes: Note[] = [];
   /** Notes elsewhere than on the issues and merge requests of octo/team/app. */
   readonly placed = new PlacedNotes();
+  readonly hooks = new Hooks();
   /** Whether the account may write internal notes; otherwise they are public, without an error. */
   internal = true;
   /** Access levels of members of any project, by id. */
@@ -87,8 +89,7 @@ export class BetaTracker extends FakeTracker {
       /^\/api\/v4\/projects\/[^/]+\/(?:issues|merge_requests)\/(?:\d+\/notes\/(\d+)|(\d+))\/award_emoji(?:\/(\d+))?$/;
     const reacted = this.reacted(request, awards, "name", { username });
     if (reacted) return reacted;
-    const own = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/((?:issues|merge_requests)\/\d+)\/notes/.exec(path)?.[1];
-    const elsewhere = this.items.some(({ of }) => of === own) ? null : (this.#member(path) ?? this.placed.route(request));
+    const elsewhere = this.#elsewhere(request);
     if (elsewhere) return elsewhere;
     const edited = this.editComment(request, /\/notes\/(\d+)$/, this.notes);
     if (edited) return edited;
@@ -124,6 +125,14 @@ export class BetaTracker extends FakeTracker {
       );
     if (method === "PUT") this.#change(item, body as Record<string, unknown>);
     return { status: 200, body: item, wrote: method === "PUT" };
+  }
+
+  /** Everything that is not about an issue or merge request of this tracker. */
+  #elsewhere(request: RecordedRequest): FakeResponse | null {
+    const { path } = request;
+    const own = /^\/api\/v4\/projects\/(?:octo%2Fteam%2Fapp|77)\/((?:issues|merge_requests)\/\d+)\/notes/.exec(path)?.[1];
+    if (this.items.some(({ of }) => of === own)) return null;
+    return this.#member(path) ?? this.hooks.route(request) ?? this.placed.route(request);
   }
 
   #member(path: string): FakeResponse | null {

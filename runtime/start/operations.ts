@@ -68,6 +68,7 @@ export function bindOperations(stages: Stages) {
     deferredWebhooks: deferred.waiting,
     watchdogEnabled: config.WATCHDOG_ENABLED,
     polls: { host, connectionBySlug: connections.bySlug, changed: () => stages.background?.polls.wake() },
+    webhookChecks: { connections, publicUrl: config.PUBLIC_URL },
     webhookMappings: { bus, vault, evaluator, loadedSources: sources },
     knowledge: { bus, vault, guard, connectors: () => host.knowledge },
     integrations: { bus, vault, guard, log, sources: () => host.sources, environment: connections.environment },

@@ -1,5 +1,6 @@
 import { startForgetting } from "../own-writes/forget.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
+import { createStandings } from "../plugins/standings.ts";
 import { createDeferred } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
 import { createDispatcher } from "../webhooks/dispatch.ts";
@@ -19,6 +20,8 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
   closing.add(() => evaluator.close());
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   closing.add(() => rules.close());
+  const standings = createStandings(log);
+  closing.add(() => standings.close());
   const dispatcher = createDispatcher({
     sql,
     routing,
@@ -36,6 +39,7 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
   closing.add(() => deferred.close());
   const receiver = createReceiver({
     accounts,
+    standings,
     rules,
     evaluator,
     dispatcher,

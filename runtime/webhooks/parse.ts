@@ -2,6 +2,7 @@ import type { SourceEvent, WebhookPayload } from "@signalbox/sdk";
 import type { Evaluator } from "../platform/evaluator.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "../plugins/connections.ts";
+import type { Standings } from "../plugins/standings.ts";
 import { extractEvent } from "./extract-event.ts";
 import type { MappingRules, PathRule } from "./mapping-rules.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
@@ -24,10 +25,18 @@ export const unreadableEvent: SourceEvent = { ...blank, event_name: "", missing_
 export async function parseBySource(
   connection: Connection,
   request: WebhookPayload,
-  options: { readonly log: Log; readonly last: boolean },
+  options: { readonly standings: Standings; readonly log: Log; readonly last: boolean },
 ): Promise<ParsedWebhook> {
-  const parsed = await parse(connection, request, options);
-  return { source: connection.source.name, ...parsed };
+  const { event, ...reason } = await parse(connection, request, options);
+  return { source: connection.source.name, event: withStanding(event, connection, options.standings), ...reason };
+}
+
+/** Adds what the author is in the project, where the payload does not tell and an earlier look-up did. */
+function withStanding(event: SourceEvent, connection: Connection, standings: Standings): SourceEvent {
+  const { author, subject } = event;
+  if (!author || !subject || author.standing !== "unknown") return event;
+  const standing = standings.of(connection, subject.project, author);
+  return standing === "unknown" ? event : { ...event, author: { ...author, standing } };
 }
 
 /**

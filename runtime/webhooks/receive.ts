@@ -5,6 +5,7 @@ import type { Log } from "../platform/log.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
+import type { Standings } from "../plugins/standings.ts";
 import { judgedByHead, needsProof, verifierOf, type WebhookHead, withoutBody } from "./admit.ts";
 import type { DeferredWebhooks } from "./deferred/defer.ts";
 import type { Dispatcher, InOrder, Receipt } from "./dispatch.ts";
@@ -77,6 +78,7 @@ export interface ReceiverOptions {
   /** The connection of a source that the environment configures. */
   readonly environment: (source: string) => Connection | undefined;
   readonly accounts: Accounts;
+  readonly standings: Standings;
   readonly rules: MappingRules;
   readonly evaluator: Evaluator;
   readonly dispatcher: Dispatcher;

@@ -204,6 +204,8 @@ export type WebhookMapping = { id: number; source: string; event_type: (string |
 
 export type WebhookReceipt = { event_id: string; status: ReceiptStatus; canonical_trigger?: (string | null) | undefined; canonical_triggers?: (string)[] | undefined; executions?: (ExecutionRef)[] | undefined };
 
+export type WebhookReport = { source: string; url: string; ok: boolean; id: (string | null); active: boolean; configured: (string)[]; missing: (string)[]; unknown: (string)[]; changed: "created" | "updated" | null; notes: (string)[] };
+
 export type WorkflowContext = { project: Project; agents: (Agent)[]; triggers: ({ canonical_trigger: string; tasks: (Task)[] })[]; recent_executions: (TaskExecution)[]; memories: ({ key: string; content: string; scope: string; agent_id: (string | null); project_id: (number | null); created_at: string; updated_at: string })[] };
 
 export interface Operations {
@@ -282,6 +284,7 @@ export interface Operations {
   "queues.ack": { input: { queue: string; id: string }; output: null };
   "queues.pending": { input: { queue: string; limit?: number | undefined; offset?: number | undefined }; output: (CloudEvent)[] };
   "queues.take": { input: { queue: string } & { limit?: number | undefined; lease_seconds?: number | undefined }; output: TakenEvents };
+  "sources.check": { input: { source: string } & { project?: string | undefined; integration_id?: string | undefined; url?: string | undefined; apply?: boolean | undefined }; output: WebhookReport };
   "sources.create": { input: { source: string; event_name: string; action?: (string | null) | undefined; canonical_trigger: string }; output: SourceEventMapping };
   "sources.delete": { input: { id: number }; output: null };
   "sources.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (SourceEventMapping)[] };
@@ -407,6 +410,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "queues.ack": "POST /api/{queue}/events/{id}/ack",
   "queues.pending": "GET /api/{queue}/events/pending",
   "queues.take": "POST /api/{queue}/events/take",
+  "sources.check": "POST /api/sources/{source}/check",
   "sources.create": "POST /api/tasks/sources",
   "sources.delete": "DELETE /api/tasks/sources/{id}",
   "sources.list": "GET /api/tasks/sources",

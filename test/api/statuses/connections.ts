@@ -65,6 +65,24 @@ export const connections: Cases = {
       ...{ at: "bare", params: await make<{ id: number }>("poll-sources.create", { at: "bare", body: polled }) },
     }),
   },
+  "sources.check": {
+    valid: () => ({
+      params: { source: "alpha" },
+      body: { project: "octo/checked", url: "https://signalbox.example.com/webhook/alpha" },
+    }),
+    502: ({ tracker }) => {
+      tracker.fault({ path: "/repos/octo/hidden/hooks", status: 404, times: 0 });
+      return {
+        params: { source: "alpha" },
+        body: { project: "octo/hidden", url: "https://signalbox.example.com/webhook/alpha" },
+      };
+    },
+    503: () => ({
+      at: "bare",
+      params: { source: "alpha" },
+      body: { project: "octo/app", url: "https://signalbox.example.com/" },
+    }),
+  },
   "keys.create": { valid: () => ({ body: key() }) },
   "keys.revoke": { valid: async ({ make }) => ({ params: await make("keys.create", { body: key() }) }) },
 };

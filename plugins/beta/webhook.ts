@@ -1,0 +1,102 @@
+import { type HttpClient, PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import type { z } from "zod";
+import { projectOf } from "./address.ts";
+import type { Settings } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+
+type Hook = z.output<typeof shapes.hook>;
+
+/** The switch of a webhook by which the platform delivers an event. */
+const switches: Readonly<Record<string, string>> = {
+  "Issue Hook": "issues_events",
+  "Confidential Issue Hook": "confidential_issues_events",
+  "Note Hook": "note_events",
+  "Confidential Note Hook": "confidential_note_events",
+  "Merge Request Hook": "merge_requests_events",
+  "Push Hook": "push_events",
+  "Tag Push Hook": "tag_push_events",
+  "Pipeline Hook": "pipeline_events",
+  "Job Hook": "job_events",
+  "Wiki Page Hook": "wiki_page_events",
+  "Deployment Hook": "deployment_events",
+  "Release Hook": "releases_events",
+  "Feature Flag Hook": "feature_flag_events",
+  "Emoji Hook": "emoji_events",
+  "Milestone Hook": "milestone_events",
+  "Resource Access Token Hook": "resource_access_token_events",
+};
+
+/** Compares the webhook of a project with what mappings need; see `Source.checkWebhook`. */
+export async function checkWebhook(
+  client: HttpClient,
+  { project, url, events, apply }: WantedWebhook,
+  connection: Settings,
+  signal: AbortSignal,
+): Promise<WebhookReport> {
+  const path = { project: projectOf(project ?? undefined) };
+  // A webhook mapping may name event and action in one: "Issue Hook.open".
+  const names = [...new Set(events.map(({ event_name }) => event_name.split(".")[0] ?? event_name))].sort();
+  const unknown = names.filter((name) => !Object.hasOwn(switches, name));
+  const needed = names.flatMap((name) => (Object.hasOwn(switches, name) ? (switches[name] ?? []) : []));
+  const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
+  const missing = hook ? needed.filter((name) => hook[name] !== true) : needed;
+  if (apply && (!hook || missing.length > 0)) {
+    const made = await write(client, path, hook, { url, needed }, connection, signal);
+    return {
+      ...reportOf(made),
+      missing: needed.filter((name) => made[name] !== true),
+      unknown,
+      changed: hook ? "updated" : "created",
+    };
+  }
+  return { ...(hook ? reportOf(hook) : absent), missing, unknown, changed: null };
+}
+
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the project leads to this URL."] };
+
+const isSame = (one: string, other: string): boolean =>
+  URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
+
+async function hooksOf(client: HttpClient, path: { project: string }, signal: AbortSignal): Promise<readonly Hook[]> {
+  const request = { route: "GET /projects/{project}/hooks", path, query: { per_page: 100 }, schema: shapes.hooks, signal };
+  try {
+    return (await client.read(request)).data;
+  } catch (error) {
+    if (!(error instanceof PluginError) || (error.code !== "not_found" && error.code !== "unauthorized")) throw error;
+    throw new PluginError(
+      "unauthorized",
+      `the token may not read the webhooks of the project, or there is no such project: its account must be a maintainer (${error.message})`,
+    );
+  }
+}
+
+/** An update must repeat the URL, and what it leaves out stays. The platform never shows a token, so it is not sent again. */
+async function write(
+  client: HttpClient,
+  path: { project: string },
+  hook: Hook | undefined,
+  { url, needed }: { url: string; needed: readonly string[] },
+  { webhook_secret, token }: Settings,
+  signal: AbortSignal,
+): Promise<Hook> {
+  const on = Object.fromEntries(needed.map((name) => [name, true]));
+  if (hook) {
+    const request = {
+      route: "PUT /projects/{project}/hooks/{hook}",
+      path: { ...path, hook: hook.id },
+      body: { url: hook.url, ...on },
+    };
+    return (await client.write({ ...request, schema: shapes.hook, signal })).data;
+  }
+  // Pushes are on by default.
+  const body = { url, push_events: false, ...on, enable_ssl_verification: true, token: webhook_secret ?? token };
+  return (await client.write({ route: "POST /projects/{project}/hooks", path, body, schema: shapes.hook, signal })).data;
+}
+
+function reportOf(hook: Hook) {
+  const isDisabled = hook.alert_status !== undefined && hook.alert_status !== null && hook.alert_status !== "executable";
+  const notes = isDisabled ? [`The platform has disabled the webhook after failed deliveries (${hook.alert_status}).`] : [];
+  if (hook.enable_ssl_verification === false) notes.push("The platform does not check the certificate of this service.");
+  const configured = [...new Set(Object.values(switches))].filter((name) => hook[name] === true);
+  return { id: String(hook.id), active: !isDisabled, configured, notes };
+}

@@ -1,0 +1,69 @@
+import type { EventAuthor } from "@signalbox/sdk";
+import type { Log } from "../platform/log.ts";
+import type { Connection } from "./connections.ts";
+
+type Standing = EventAuthor["standing"];
+
+/** What accounts are in projects, where payloads do not tell it. */
+export interface Standings {
+  /** What is known now. If that is nothing, or it is old, the platform is asked, and a later call gets the answer. Never waits. */
+  of(connection: Connection, project: string, author: EventAuthor): Standing;
+  close(): void;
+}
+
+const freshMs = 10 * 60_000;
+/** After a failure, milliseconds. */
+const retryMs = 60_000;
+/** Requests of one account under way; what is above is asked for at the next event. */
+const maxAsking = 4;
+const maxKnown = 10_000;
+
+interface Known {
+  standing: Standing;
+  /** Until then it is not asked for again. */
+  until: number;
+}
+interface Account {
+  readonly known: Map<string, Known>;
+  asking: number;
+}
+
+export function createStandings(log: Log): Standings {
+  const accounts = new WeakMap<Connection, Account>();
+  const stop = new AbortController();
+  const ask = async (connection: Connection, account: Account, project: string, author: EventAuthor, key: string) => {
+    const { known } = account;
+    const before = known.get(key);
+    // Nobody else asks meanwhile.
+    const entry: Known = { standing: before?.standing ?? "unknown", until: Date.now() + freshMs };
+    if (known.size >= maxKnown) known.delete(known.keys().next().value as string);
+    known.set(key, entry);
+    account.asking += 1;
+    try {
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]);
+      const call = { signal, connection: connection.settings, key: "standing" };
+      entry.standing = (await connection.source.source.standing?.({ project, author }, call)) ?? "unknown";
+    } catch (error) {
+      entry.until = Date.now() + retryMs;
+      if (!stop.signal.aborted)
+        log.warn("failed to look up the standing of an author", { source: connection.source.name, error: String(error) });
+    } finally {
+      account.asking -= 1;
+    }
+  };
+  return {
+    of: (connection, project, author) => {
+      const who = author.id ?? author.name;
+      if (author.standing !== "unknown" || who === null || connection.missing.length > 0 || !connection.source.source.standing)
+        return author.standing;
+      const account = accounts.get(connection) ?? { known: new Map(), asking: 0 };
+      accounts.set(connection, account);
+      const key = JSON.stringify([project, who]);
+      const found = account.known.get(key);
+      if ((!found || found.until <= Date.now()) && account.asking < maxAsking)
+        void ask(connection, account, project, author, key);
+      return found?.standing ?? "unknown";
+    },
+    close: () => stop.abort(),
+  };
+}
