@@ -2,8 +2,9 @@ import { type Context, Hono } from "hono";
 import { invalid, Refusal, refusalResponse } from "./refusal.ts";
 import { repositoryShape } from "./repository-shape.ts";
 import { page, since, sorted } from "./tracker-lists.ts";
+import type { Reactions } from "./tracker-reactions.ts";
 import { accountShape, commentShape, issueShape, labelShape, rateLimitShape } from "./tracker-shapes.ts";
-import { type Issue, now, type Repository, type TrackerStore } from "./tracker-store.ts";
+import { type Comment, type Issue, now, type Repository, type TrackerStore } from "./tracker-store.ts";
 
 export interface TrackerSettings {
   readonly store: TrackerStore;
@@ -13,6 +14,7 @@ export interface TrackerSettings {
   readonly token: string | null;
   /** The account that the token belongs to. */
   readonly login: string;
+  readonly reactions: Reactions;
   /** Requests so far. */
   readonly served: () => number;
 }
@@ -32,6 +34,7 @@ export function trackerRoutes(settings: TrackerSettings): Hono {
   addRepositoryRoutes(app, settings);
   addIssueRoutes(app, settings);
   addCommentRoutes(app, settings);
+  settings.reactions.addRoutes(app, settings.base, settings.login);
   return app;
 }
 
@@ -113,13 +116,21 @@ function addCommentRoutes(app: Hono, { store, base, login }: TrackerSettings): v
     const kept = all.filter((entry) => since(c, entry.updatedAt));
     return page(c, sorted(c, kept, "asc"), base, (entry) => commentShape(base(), repo, entry.issue, entry.comment));
   });
-  app.get("/repos/:owner/:repo/issues/comments/:id{[0-9]+}", (c) => {
-    const repo = repoOf(store, c);
-    for (const issue of repo.issues.values()) {
-      const comment = issue.comments.find((one) => one.id === Number(c.req.param("id")));
-      if (comment) return c.json(commentShape(base(), repo, issue, comment));
-    }
-    throw new Refusal(404, "Not Found");
+  const oneComment = "/repos/:owner/:repo/issues/comments/:id{[0-9]+}";
+  app.get(oneComment, (c) => {
+    const { repo, issue, comment } = commentOf(store, c);
+    return c.json(commentShape(base(), repo, issue, comment));
+  });
+  app.patch(oneComment, async (c) => {
+    const { repo, issue, comment } = commentOf(store, c);
+    comment.body = textOf((await bodyOf(c)).body) ?? "";
+    comment.updatedAt = now();
+    return c.json(commentShape(base(), repo, issue, comment));
+  });
+  app.delete(oneComment, (c) => {
+    const { issue, comment } = commentOf(store, c);
+    issue.comments.splice(issue.comments.indexOf(comment), 1);
+    return c.body(null, 204);
   });
   app.get("/repos/:owner/:repo/issues/:number{[0-9]+}/comments", (c) => {
     const { repo, issue } = issueOf(store, c);
@@ -159,6 +170,15 @@ function repoOf(store: TrackerStore, c: Context): Repository {
   const repo = store.repository(c.req.param("owner") ?? "", c.req.param("repo") ?? "");
   if (!repo) throw new Refusal(404, "Not Found");
   return repo;
+}
+
+function commentOf(store: TrackerStore, c: Context): { repo: Repository; issue: Issue; comment: Comment } {
+  const repo = repoOf(store, c);
+  for (const issue of repo.issues.values()) {
+    const comment = issue.comments.find((one) => one.id === Number(c.req.param("id")));
+    if (comment) return { repo, issue, comment };
+  }
+  throw new Refusal(404, "Not Found");
 }
 
 function issueOf(store: TrackerStore, c: Context): { repo: Repository; issue: Issue } {

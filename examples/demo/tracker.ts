@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { ActiveFault, FaultRule } from "./faults.ts";
 import { type LoopbackServer, type Received, startLoopback } from "./loopback-server.ts";
+import { Reactions } from "./tracker-reactions.ts";
 import { trackerRoutes } from "./tracker-routes.ts";
 import { rateLimitShape } from "./tracker-shapes.ts";
 import { type Comment, type Issue, type NewIssue, TrackerStore } from "./tracker-store.ts";
@@ -31,6 +32,8 @@ export interface Tracker {
   comments(repo: string, number: number): readonly Comment[];
   /** Adds a comment as a person would, not through the API. */
   comment(repo: string, number: number, body: string, login: string): Comment;
+  /** Contents of the reactions of the account that posts, on an issue, or on a comment by its id. */
+  reactions(repo: string, on: { readonly issue: number } | { readonly comment: number | string }): readonly string[];
   fault(rule: FaultRule): ActiveFault;
   clearFaults(): void;
   close(): Promise<void>;
@@ -38,12 +41,14 @@ export interface Tracker {
 
 export async function startTracker(options: TrackerOptions = {}): Promise<Tracker> {
   const store = new TrackerStore({ autoCreate: options.autoCreate ?? false });
+  const reactions = new Reactions();
   const login = options.login ?? "signalbox-bot";
   let server: LoopbackServer | null = null;
   let served = 0;
   const routes = trackerRoutes({
     store,
     login,
+    reactions,
     token: options.token ?? null,
     base: () => server?.url ?? "",
     served: () => served,
@@ -61,7 +66,7 @@ export async function startTracker(options: TrackerOptions = {}): Promise<Tracke
     }),
   });
   server.delayMs = options.delayMs ?? 0;
-  const tracker = new LoopbackTracker(server, store, login);
+  const tracker = new LoopbackTracker(server, store, reactions, login);
   addControls(server, tracker);
   return tracker;
 }
@@ -81,11 +86,13 @@ function rateHeaders(served: number): Record<string, string> {
 class LoopbackTracker implements Tracker {
   readonly #server: LoopbackServer;
   readonly #store: TrackerStore;
+  readonly #reactions: Reactions;
   readonly login: string;
 
-  constructor(server: LoopbackServer, store: TrackerStore, login: string) {
+  constructor(server: LoopbackServer, store: TrackerStore, reactions: Reactions, login: string) {
     this.#server = server;
     this.#store = store;
+    this.#reactions = reactions;
     this.login = login;
   }
   get url(): string {
@@ -113,6 +120,9 @@ class LoopbackTracker implements Tracker {
     const issue = this.#store.issue(this.#store.ensure(repo), number);
     if (!issue) throw new Error(`issue ${repo}#${number} does not exist at the tracker`);
     return this.#store.addComment(issue, body, login);
+  }
+  reactions(repo: string, on: { readonly issue: number } | { readonly comment: number | string }): readonly string[] {
+    return this.#reactions.on("issue" in on ? `${repo} issues/${on.issue}` : `${repo} comments/${on.comment}`);
   }
   fault(rule: FaultRule): ActiveFault {
     return this.#server.faults.add(rule);

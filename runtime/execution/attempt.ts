@@ -4,7 +4,9 @@ import { Failure } from "../platform/retry.ts";
 import { attemptSeconds, attempts, leasesLost } from "../platform/telemetry/metrics.ts";
 import { genAi, own } from "../platform/telemetry/names.ts";
 import { inTrace } from "../platform/telemetry/tracing.ts";
+import { isOpen } from "./approval.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
+import type { Presence } from "./presence/watch.ts";
 import type { Claimed } from "./queries.ts";
 import { type RunDeps, runExecution } from "./run.ts";
 import type { Change } from "./steps/queries.ts";
@@ -15,6 +17,7 @@ export interface AttemptDeps extends RunDeps {
   readonly bus: Bus;
   /** Writes the changes of an execution; `false` where its lease is lost. */
   readonly write: (change: Change) => Promise<boolean>;
+  readonly presence: Presence;
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
   /** Writes an error to the watchdog. */
@@ -69,11 +72,11 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
   const signal = AbortSignal.any([lease.signal, stopping]);
   let transcript: Transcript | undefined;
   const interrupted = (): AttemptOutcome => {
-    const last = transcript?.steps.at(-1);
-    const clean = transcript !== undefined && (last?.state !== "started" || last.in_flight_ms === null);
+    const clean = transcript?.steps.every(({ state, in_flight_ms }) => state !== "started" || in_flight_ms === null) ?? false;
     return { kind: "interrupted", clean, unconfirmed: [...limits.unconfirmed] };
   };
   lease.progress(betweenStepsMs);
+  const watched = deps.presence.watch(execution);
   try {
     transcript = await openTranscript(execution, lease, deps);
     if (execution.deaths >= maxDeaths)
@@ -82,6 +85,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else log.info("execution succeeded", { attempts: execution.attempts });
     attempts.inc({ outcome: outcome.kind === "offered" ? "offered" : "succeeded" });
+    if (transcript.steps.some(isOpen)) deps.presence.wake();
     return { kind: "recorded" };
   } catch (error) {
     if (error instanceof LeaseLost || signal.aborted) {
@@ -98,6 +102,8 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
       log.warn("failed to persist the execution's outcome", { error: second });
       return interrupted();
     }
+  } finally {
+    watched.end();
   }
 }
 
@@ -129,12 +135,15 @@ async function recordFailure(
         delay_ms: Math.max(deps.retryDelaySeconds * 1000 * 2 ** execution.failures, retryAfterMs),
       }
     : { state: "failed" as const };
-  const last = transcript?.steps.at(-1);
-  if (last?.state === "started") transcript?.complete(last, { error: message });
+  const started = transcript?.steps.find(({ state }) => state === "started");
+  if (started) transcript?.complete(started, { error: message });
   const agent_id = transcript?.steps[0]?.agent_id ?? null;
   await transcript?.flush({ ...transcript.totals(), ...patch, agent_id, error: message, failures: execution.failures + 1 });
   attempts.inc({ outcome: retry ? "retried" : "failed" });
   const context = { execution_id: execution.id, task_id: execution.task_id, error: message };
   if (retry) deps.log.warn("execution failed; it will be retried", { ...context, after_ms: patch.delay_ms });
-  else deps.alarm("execution failed", context);
+  else {
+    deps.presence.wake();
+    deps.alarm("execution failed", context);
+  }
 }

@@ -1,5 +1,6 @@
 import { createDescriptions } from "../execution/describe.ts";
 import { createLookup } from "../execution/lookup.ts";
+import { startPresence } from "../execution/presence/worker.ts";
 import { startQueue as start } from "../execution/queue.ts";
 import { startWriteChecks } from "../execution/write-checks.ts";
 import { startExpiry } from "../executions/proposals/expiry.ts";
@@ -27,6 +28,8 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
   closing.add(() => connected.close());
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const connectionFor = connections.forExecution;
+  const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
+  const presence = startPresence({ sql, bus, log, policies, connectionFor, trackerUpdates });
   const queue = await start({
     ...conversation,
     ...retriesOf(core),
@@ -35,6 +38,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     bus,
     alarm,
     policies,
+    presence,
     approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
     connectionFor,
     leaseSeconds,
@@ -46,7 +50,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
   });
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
   const expiry = startExpiry(sql, log);
-  closing.add(() => Promise.all([queue.stop(drainMs), checks.stop(), expiry.stop()]), drainMs + releaseMs);
+  closing.add(() => Promise.all([queue.stop(drainMs), checks.stop(), expiry.stop(), presence.stop()]), drainMs + releaseMs);
   return queue;
 }
 export type Queue = Awaited<ReturnType<typeof startQueue>>;

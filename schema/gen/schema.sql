@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from afdf2475514c0c6a
+-- Made from 3cb5e707af528a9f
 
 create extension if not exists vector;
 
@@ -55,6 +55,19 @@ AS $function$
 begin
   update execution_steps set state = 'rejected', decided_at = now(), error = 'The execution was cancelled.'
   where execution_id = new.id and state = 'proposed' and decided_at is null;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION show_sign()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into execution_signs (execution_id, sign)
+  values (new.id, case new.state when 'waiting' then 'working' when 'succeeded' then 'done' when 'failed' then 'failed' end)
+  on conflict (execution_id) do update
+    set sign = excluded.sign, version = execution_signs.version + 1, due_at = now(), attempts = 0;
   return null;
 end $function$
 ;
@@ -219,6 +232,19 @@ create table execution_history (
   constraint execution_history_pkey PRIMARY KEY (execution_id, event, attempts, n)
 );
 CREATE INDEX execution_history_agent ON execution_history USING btree (agent_id, created_at DESC);
+
+create table execution_signs (
+  execution_id uuid not null,
+  sign text,
+  version integer default 1 not null,
+  due_at timestamp(3) with time zone default now() not null,
+  attempts integer default 0 not null,
+  shown text,
+  lease text,
+  lease_expires_at timestamp(3) with time zone,
+  constraint execution_signs_pkey PRIMARY KEY (execution_id)
+);
+CREATE INDEX execution_signs_due ON execution_signs USING btree (due_at);
 
 create table execution_steps (
   id uuid not null,
@@ -593,6 +619,7 @@ create table task_executions (
   changes text[] default '{}'::text[] not null,
   snapshot boolean default false not null,
   released_at timestamp(3) with time zone,
+  has_sign boolean default false not null,
   model text,
   cost_usd double precision,
   unpriced_tokens bigint default 0 not null,
@@ -842,6 +869,7 @@ alter table agent_streams add constraint agent_streams_session_hash_fkey FOREIGN
 alter table document_chunks add constraint document_chunks_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
 alter table document_chunks add constraint document_chunks_page FOREIGN KEY (knowledge_source_id, page_id) REFERENCES knowledge_pages(knowledge_source_id, page_id) ON DELETE CASCADE;
 alter table execution_history add constraint execution_history_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
+alter table execution_signs add constraint execution_signs_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
 alter table execution_steps add constraint execution_steps_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
 alter table ingestion_jobs add constraint ingestion_jobs_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
 alter table integrations add constraint integrations_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE SET NULL;
@@ -858,4 +886,5 @@ alter table write_checks add constraint write_checks_step_id_fkey FOREIGN KEY (s
 CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN ((((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text, 'held'::text]))) OR ((new.state = 'held'::text) AND (old.state <> 'held'::text)))) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER execution_history_of_new AFTER INSERT ON task_executions FOR EACH ROW WHEN ((new.state = 'held'::text)) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER reject_proposals AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'cancelled'::text) AND (old.state = 'waiting'::text))) EXECUTE FUNCTION reject_proposals();
+CREATE TRIGGER show_sign AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state <> old.state) AND new.has_sign AND (new.state = ANY (ARRAY['waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))) EXECUTE FUNCTION show_sign();
 CREATE TRIGGER webhook_events_skip_known_change BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.change_key IS NOT NULL)) EXECUTE FUNCTION skip_known_change();

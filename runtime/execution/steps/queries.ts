@@ -130,7 +130,7 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       update task_executions e
       set state = coalesce(g.state, e.state),
         agent_id = case when g.has_agent then g.agent_id else e.agent_id end,
-        result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url),
+        result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
         error = case when g.has_error then g.error else e.error end,
         waiting_for = case when g.state is null then e.waiting_for else g.waiting_for end, failures = coalesce(g.failures, e.failures),
         run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,

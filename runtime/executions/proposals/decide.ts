@@ -7,9 +7,13 @@ import { approveLocked, type Decision, endLocked, type Found, lockOpen, waitingO
 /** Approves or rejects what an execution proposes. Answers `false` where there is no such execution. */
 export async function decide(sql: Sql, bus: Bus, executionId: string, decision: Decision): Promise<boolean> {
   const found = await sql.begin((tx) => decideLocked(tx, executionId, decision));
-  if (found) await bus.publish("queue");
+  if (found) await published(bus, executionId, decision);
   return found;
 }
+
+/** An approved execution is queued; the sign of a rejected one is to be taken away. */
+const published = (bus: Bus, executionId: string, { verdict }: Pick<Decision, "verdict">) =>
+  verdict === "approve" ? bus.publish("queue") : bus.publish("cancel", executionId);
 
 async function decideLocked(tx: Queryable, executionId: string, decision: Decision): Promise<boolean> {
   const found = await lockOpen(tx, executionId);
@@ -58,8 +62,9 @@ export async function decideAtIssue(sql: Sql, bus: Bus, { subject, ...decision }
       await recordDecision(tx, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason, subject });
       return true;
     });
-    if (done) decided.push(id);
+    if (!done) continue;
+    decided.push(id);
+    await published(bus, id, decision);
   }
-  if (decided.length > 0) await bus.publish("queue");
   return decided;
 }

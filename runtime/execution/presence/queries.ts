@@ -1,0 +1,91 @@
+import type { Queryable, Sql } from "../../platform/database/client.ts";
+import type { AnswerPlace, Claimed } from "../queries.ts";
+
+/** A sign that is to be shown, with the execution that it is about. */
+export interface Sign
+  extends Pick<Claimed, "slug" | "source" | "agent_id" | "project_id" | "project" | "issue" | "subject" | "task_id"> {
+  readonly execution_id: string;
+  readonly sign: "working" | "done" | "failed" | null;
+  readonly version: number;
+  readonly attempts: number;
+  readonly shown: string | null;
+  readonly lease: string;
+  readonly state: string;
+  readonly error: string | null;
+  readonly waiting_for: string | null;
+  readonly place: AnswerPlace | null;
+}
+
+/** Has an execution that this worker runs shown as worked on. */
+export async function beginSign(sql: Sql, { id, lease }: Pick<Claimed, "id" | "lease">): Promise<void> {
+  await sql`
+    with marked as (
+      update task_executions set has_sign = true where id = ${id} and lease = ${lease} and state = 'running' returning id
+    )
+    insert into execution_signs (execution_id, sign) select id, 'working' from marked
+    on conflict (execution_id) do update
+      set sign = 'working', version = execution_signs.version + 1, due_at = now(), attempts = 0
+      where execution_signs.sign is distinct from 'working'`;
+}
+
+/** The same for executions that connected agents have had for longer than `seconds`. */
+export async function beginSignsOfConnected(sql: Sql, seconds: number): Promise<void> {
+  await sql`
+    with marked as (
+      update task_executions set has_sign = true
+      where state = 'running' and stream_id is not null and not has_sign and started_at < now() - make_interval(secs => ${seconds})
+      returning id
+    )
+    insert into execution_signs (execution_id, sign) select id, 'working' from marked on conflict (execution_id) do nothing`;
+}
+
+export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): Promise<Sign | undefined> {
+  const [row] = await sql<Sign[]>`
+    with due as (
+      select execution_id from execution_signs where due_at <= now() and (lease_expires_at is null or lease_expires_at < now())
+      order by due_at limit 1 for update skip locked
+    )
+    update execution_signs s
+    set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds}), attempts = s.attempts + 1
+    from due join task_executions e on e.id = due.execution_id left join webhook_events w on w.id = e.event_id
+    where s.execution_id = due.execution_id
+    returning s.execution_id, s.sign, s.version, s.attempts, s.shown, s.lease, e.source, e.slug, e.agent_id, e.project_id, e.project,
+      e.issue, e.subject, e.task_id, e.state, e.error, e.waiting_for,
+      case when w.id is not null then json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment) end as place`;
+  return row;
+}
+
+/** Milliseconds until the next sign is due; `null` where none waits. */
+export async function nextSign(sql: Sql): Promise<number | null> {
+  const [row] = await sql<{ wait: number | null }[]>`
+    select (extract(epoch from min(greatest(due_at, lease_expires_at)) - now()) * 1000)::float8 as wait from execution_signs`;
+  return row?.wait ?? null;
+}
+
+type Held = Pick<Sign, "execution_id" | "lease" | "version">;
+
+export async function renewSign(sql: Sql, { execution_id, lease }: Held, leaseSeconds: number): Promise<boolean> {
+  const result = await sql`
+    update execution_signs set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    where execution_id = ${execution_id} and lease = ${lease}`;
+  return result.count > 0;
+}
+
+/** The sign is shown, or given up. One that changed meanwhile stays due. */
+export async function finishSign(sql: Queryable, { execution_id, lease, version }: Held): Promise<void> {
+  await sql`
+    with shown as (
+      delete from execution_signs where execution_id = ${execution_id} and lease = ${lease} and version = ${version}
+    )
+    update execution_signs set lease = null, lease_expires_at = null
+    where execution_id = ${execution_id} and lease = ${lease} and version <> ${version}`;
+}
+
+/** Looks at the sign again after `ms`, or at once if it changed meanwhile. */
+export async function postponeSign(sql: Sql, { execution_id, lease, version }: Held, ms: number, shown?: string): Promise<void> {
+  await sql`
+    update execution_signs
+    set lease = null, lease_expires_at = null, shown = coalesce(${shown ?? null}, shown),
+      due_at = case when version = ${version} then now() + make_interval(secs => ${ms / 1000}) else due_at end
+    where execution_id = ${execution_id} and lease = ${lease}`;
+}

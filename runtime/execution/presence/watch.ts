@@ -1,0 +1,32 @@
+import type { Claimed } from "../queries.ts";
+
+/** How long a run takes before its issue shows that an agent works on it. */
+export const quietMs = 3_000;
+
+/** Shows on issues what agents do there. */
+export interface Presence {
+  /** Watches a run, and shows that it works once it takes long. `end` stops that. */
+  watch(execution: Claimed): { end(): void };
+  /** An execution ended: look what its issue should show. */
+  wake(): void;
+}
+
+/** Nothing is written until the run takes long: most runs cost a timer. One that was retried is shown at once. */
+export function watchRun(execution: Claimed, begin: (execution: Claimed) => Promise<void>, ended: () => void): { end(): void } {
+  let begun = false;
+  const timer = setTimeout(
+    () => {
+      begun = true;
+      void begin(execution);
+    },
+    execution.failures > 0 ? 0 : quietMs,
+  );
+  timer.unref();
+  return {
+    end: () => {
+      clearTimeout(timer);
+      // An earlier attempt may have been shown as working.
+      if (begun || execution.attempts > 1) ended();
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { EffectivePolicy } from "@signalbox/schema/policy";
+import type { Reaction } from "@signalbox/sdk";
+import type { Bus } from "../../platform/bus.ts";
+import type { Sql } from "../../platform/database/client.ts";
+import { startLeasedWork, type Worker } from "../../platform/leases.ts";
+import type { Log } from "../../platform/log.ts";
+import { toFailure } from "../../platform/reconcile.ts";
+import type { Connection } from "../../plugins/connections.ts";
+import type { Policies } from "../../policy/policies.ts";
+import { projectKeyOf } from "../approval.ts";
+import type { Claimed } from "../queries.ts";
+import {
+  beginSign,
+  beginSignsOfConnected,
+  claimSign,
+  finishSign,
+  nextSign,
+  postponeSign,
+  renewSign,
+  type Sign,
+} from "./queries.ts";
+import { type Presence, quietMs, watchRun } from "./watch.ts";
+
+export interface PresenceOptions {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly policies: Pick<Policies, "of">;
+  /** Whether anything is written to trackers; a dry run shows nothing. */
+  readonly trackerUpdates: boolean;
+  readonly connectionFor: (
+    source: string,
+    work: Pick<Claimed, "slug" | "project_id">,
+    agentId: string | null,
+  ) => Promise<Connection | null>;
+  /** Longest sleep between two looks, milliseconds. */
+  readonly sweepMs?: number;
+}
+
+const leaseSeconds = 30;
+/** Signs that one replica shows at the same time. */
+const concurrency = 4;
+const callMs = 60_000;
+/** A sign is best effort: after so many failures it is not shown. */
+const maxAttempts = 4;
+const retryMs = 2_000;
+const longestRetryMs = 120_000;
+
+/** Shows signs of life: a reaction on what triggered a run. Whatever fails here fails no run. */
+export function startPresence(options: PresenceOptions): Presence & Pick<Worker, "stop"> {
+  const { sql, bus, log, sweepMs = 5_000 } = options;
+  const worker = startLeasedWork<Sign>({
+    ...{ name: "signs of life", concurrency, leaseSeconds, sweepMs, log },
+    prepare: () => beginSignsOfConnected(sql, quietMs / 1000),
+    claim: (lease) => claimSign(sql, lease, leaseSeconds),
+    untilDue: () => nextSign(sql),
+    renew: (sign) => renewSign(sql, sign, leaseSeconds),
+    carryOut: (sign, lost, stopping) => carryOut(sign, AbortSignal.any([lost, stopping]), options),
+  });
+  bus.on("cancel", worker.wake);
+  const begin = async (execution: Claimed) => {
+    if (!options.trackerUpdates || presenceOf(execution, options) === "off") return;
+    await beginSign(sql, execution).then(worker.wake, (error) =>
+      log.warn("failed to record that an execution works", { execution: execution.id, error }),
+    );
+  };
+  return {
+    watch: (execution) => watchRun(execution, begin, worker.wake),
+    wake: worker.wake,
+    stop: worker.stop,
+  };
+}
+
+const presenceOf = (
+  work: Pick<Claimed, "agent_id" | "project_id" | "source" | "project">,
+  { policies }: Pick<PresenceOptions, "policies">,
+): EffectivePolicy["presence"]["value"] => policies.of(work.agent_id, projectKeyOf(work)).presence.value;
+
+async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions): Promise<void> {
+  const { sql, log } = options;
+  try {
+    const connection = options.trackerUpdates ? await options.connectionFor(sign.source, sign, sign.agent_id) : null;
+    if (connection && connection.missing.length === 0) await show(sign, connection, ended, options);
+    await finishSign(sql, sign);
+  } catch (error) {
+    const { retryable, retryAfterMs = 0, message } = toFailure(error);
+    log.info("failed to show a sign of life", { execution: sign.execution_id, sign: sign.sign, error: message });
+    const again = ended.aborted || (retryable && sign.attempts < maxAttempts);
+    const wait = ended.aborted ? 0 : Math.min(longestRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
+    await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
+      log.warn("failed to record a sign of life", { execution: sign.execution_id, error: second }),
+    );
+  }
+}
+
+async function show(sign: Sign, connection: Connection, ended: AbortSignal, options: PresenceOptions): Promise<void> {
+  if (presenceOf(sign, options) !== "off") await react(sign, connection, ended);
+}
+
+async function react(sign: Sign, { source: { source }, settings }: Connection, ended: AbortSignal): Promise<void> {
+  const { project, issue, place } = sign;
+  if (!source.react || project === null || issue === null) return;
+  const call = {
+    signal: AbortSignal.any([ended, AbortSignal.timeout(callMs)]),
+    connection: settings,
+    key: `${sign.execution_id}.sign.${sign.version}`,
+  };
+  await source.react({ subject: { project, issue }, comment: place?.comment ?? null }, sign.sign as Reaction | null, call);
+}

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ChatRequest } from "../../examples/demo/chat.ts";
+import { issueCommented, issueOpened } from "../harness/alpha-payloads.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { issueOf, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
+
+const repo = "octo/app";
+let world: World;
+let issue = 0;
+/** The model thinks about an issue for as long as its promise takes. */
+const thinking = new Map<string, Promise<void>>();
+const script = async (request: ChatRequest, number: number) => {
+  await thinking.get(issueOf(request));
+  return plainScript(request, number);
+};
+
+beforeAll(async () => {
+  world = await startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0" }, script });
+  const trigger = { canonical_trigger: "issue.commented", task_id: "first" };
+  expect((await world.service.post("/api/tasks/triggers", trigger)).status).toBeLessThan(300);
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+const policy = async (policy: object) => expect((await world.service.put("/api/agents/pm_default", { policy })).status).toBe(200);
+/** The model begins to think about the next issue; the answer ends that. */
+const think = (number = ++issue) => {
+  let answer = () => {};
+  thinking.set(`${repo}#${number}`, new Promise<void>((done) => (answer = done)));
+  return { number, answer };
+};
+const open = async (number: number) => (await world.service.webhook(issueOpened({ repo, number }))).body.event_id;
+/** Requests for reactions so far. */
+const reactionRequests = () => world.tracker.requests.filter(({ path }) => path.includes("/reactions")).length;
+const shows = (on: { issue: number } | { comment: number }, ...signs: string[]) =>
+  eventually(
+    () => {
+      expect(world.tracker.reactions(repo, on)).toEqual(signs);
+      return true;
+    },
+    { timeout: 30_000 },
+  );
+const ends = async (event_id: string, state: string) => {
+  const [execution] = await waitForExecutions(world.service, { event_id });
+  expect(execution?.state).toBe(state);
+};
+
+test("a slow run shows on its issue that it works, then that it is done", async () => {
+  const { number, answer } = think();
+  const event = await open(number);
+  await shows({ issue: number }, "eyes");
+  answer();
+  await ends(event, "succeeded");
+  await shows({ issue: number }, "+1");
+  expect(textsOf(world.tracker, repo, number)).toEqual(["Answer of first"]);
+});
+
+test("a fast run shows nothing; one that fails for good shows that, and nothing else", async () => {
+  const before = reactionRequests();
+  await ends(await open(++issue), "succeeded");
+  expect(reactionRequests()).toBe(before);
+  world.model.fault({ path: "chat", how: "status", status: 400 });
+  const event = await open(++issue);
+  await ends(event, "failed");
+  await shows({ issue }, "confused");
+  expect(textsOf(world.tracker, repo, issue)).toEqual([]);
+  // It works after all: the sign follows.
+  const [failed] = await waitForExecutions(world.service, { event_id: event });
+  expect((await world.service.post(`/api/tasks/${failed?.id}/restart`)).status).toBe(200);
+  await shows({ issue }, "+1");
+});
+
+test("on the comment that triggered it; a cancelled run takes its sign away", async () => {
+  const { number } = think();
+  world.tracker.createIssue({ repo, number, title: "Asked" });
+  const { id } = world.tracker.comment(repo, number, "Any news?", "mona");
+  const { body } = await world.service.webhook(issueCommented({ repo, number }, { comment: { id } }), { event: "issue_comment" });
+  await shows({ comment: id }, "eyes");
+  expect(world.tracker.reactions(repo, { issue: number })).toEqual([]);
+  const [running] = await waitForExecutions(world.service, { event_id: body.event_id, state: "running" });
+  expect((await world.service.post(`/api/task-executions/${running?.id}/cancel`)).status).toBe(200);
+  await shows({ comment: id });
+});
+
+test("what waits for approval shows that; its end replaces it", async () => {
+  await policy({ staged: true });
+  for (const [verdict, ...signs] of [["approve", "+1"], ["reject"], ["cancel"]] as const) {
+    const event_id = await open(++issue);
+    const [waiting] = await waitForExecutions(world.service, { event_id, state: "waiting" });
+    await shows({ issue }, "eyes");
+    expect((await world.service.post(`/api/task-executions/${waiting?.id}/${verdict}`, {})).status).toBe(200);
+    await shows({ issue }, ...signs);
+  }
+  await policy({});
+});
+
+test("a sign that cannot be shown fails no run, and is shown later where that is possible", async () => {
+  world.tracker.fault({ method: "POST", path: "/reactions", how: "status", status: 503, times: 2 });
+  const { number, answer } = think();
+  const event = await open(number);
+  await shows({ issue: number }, "eyes");
+  world.tracker.fault({ method: "POST", path: "/reactions", how: "status", status: 403, times: 0 });
+  answer();
+  await ends(event, "succeeded");
+  expect(textsOf(world.tracker, repo, number)).toEqual(["Answer of first"]);
+  world.tracker.clearFaults();
+});
+
+test("kill -9 while it works: the sign follows the end of the next attempt", async () => {
+  const { number, answer } = think();
+  const event = await open(number);
+  await shows({ issue: number }, "eyes");
+  await world.service.kill();
+  answer();
+  await world.service.restart();
+  await ends(event, "succeeded");
+  await shows({ issue: number }, "+1");
+});
+
+test("off, or a dry run: no sign", async () => {
+  await policy({ presence: "off" });
+  const before = reactionRequests();
+  world.model.fault({ path: "chat", how: "status", status: 400 });
+  await ends(await open(++issue), "failed");
+  await policy({});
+  await world.service.restart({ TRACKER_UPDATES_ENABLED: "false" });
+  const { number, answer } = think();
+  const event = await open(number);
+  await eventually(() => world.model.chats().some((chat) => issueOf(chat).endsWith(`#${number}`)));
+  world.model.fault({ path: "chat", how: "status", status: 400 });
+  await ends(await open(++issue), "failed");
+  answer();
+  await ends(event, "succeeded");
+  expect(reactionRequests()).toBe(before);
+});
