@@ -1,9 +1,11 @@
 import { documentationOf } from "@signalbox/schema/operation";
 import { version } from "../platform/version.ts";
+import { operatorCommands } from "./operate.ts";
 import type { Flag, Verb } from "./verbs.ts";
 
 /** Commands that are no operation of the service. */
 const commands: readonly (readonly [string, string])[] = [
+  ...Object.values(operatorCommands).map(({ usage, about }) => [usage.split(" [")[0] as string, `${about}.`] as const),
   ["start", "Run the service, from the environment and .env."],
   ["migrate", "Apply missing migrations and exit. `start` does it too."],
   ["reembed", "Compute all embeddings again after EMBEDDING_MODEL or EMBEDDING_DIMENSION changed. Resumes if interrupted."],

@@ -19,7 +19,12 @@ const widest = 40;
 /** A list as a table that fits the terminal: the members that are plain values, in the order of the schema. */
 export function asTable(op: Operation, rows: readonly Record<string, unknown>[], columns: number): string {
   const items = (op.output as z.ZodObject).shape.items as z.ZodArray<z.ZodObject>;
-  const names = Object.keys(items.element.shape).filter((name) => rows.some((row) => isPlain(row[name]) && row[name] !== null));
+  return tableOf(Object.keys(items.element.shape), rows, columns);
+}
+
+/** The given members of rows, as far as they are plain values and fit. */
+export function tableOf(members: readonly string[], rows: readonly Record<string, unknown>[], columns: number): string {
+  const names = members.filter((name) => rows.some((row) => isPlain(row[name]) && row[name] !== null));
   const all = names.map((name) => {
     const cells = rows.map((row) => cellOf(row[name]));
     return { name, cells, width: Math.max(name.length, ...cells.map((cell) => cell.length)) };

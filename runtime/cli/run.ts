@@ -5,6 +5,7 @@ import { version } from "../platform/version.ts";
 import { type ReadText, readArguments, UsageError } from "./arguments.ts";
 import { helpOf, overview, usageOf } from "./help.ts";
 import { runMigrate, runOnKeys } from "./local.ts";
+import { operatorCommands, runOperatorCommand } from "./operate.ts";
 import { asJson, asTable, withoutControlCharacters } from "./output.ts";
 import { type Answer, RequestError, request } from "./request.ts";
 import { type Verb, verbsOf } from "./verbs.ts";
@@ -59,6 +60,9 @@ async function runCommand([first, ...rest]: readonly string[], terminal: Termina
     await import("../main.ts");
     return null;
   }
+  // `status` is a noun, too: `signalbox status get` is its operation.
+  if (first !== undefined && Object.hasOwn(operatorCommands, first) && rest[0] !== "get")
+    return runOperatorCommand(first, rest, terminal);
   // The plural is what the other nouns have.
   if (first === "plugin" || first === "plugins") return (await import("./plugin/command.ts")).runPlugin(rest, terminal);
   if (first === "reembed") {

@@ -117,6 +117,23 @@ describe("while there are no keys", () => {
   });
 });
 
+test("the questions of an operator: status, why, runs, cost, pause and resume", async () => {
+  const said = async (...args: string[]) => {
+    const { code, text } = await signalbox(args);
+    return `${code} ${text}`;
+  };
+  expect(await said("status")).toMatch(/^[01] Signalbox \S+: (ok|degraded)\nQueue: 0 queued/);
+  expect(await said("why", "octo/app#99999")).toMatch(/^1 No stored event is about octo\/app#99999/);
+  expect(await said("runs", "--json")).toBe("0 []\n");
+  expect(await said("cost")).toMatch(/^0 /);
+  expect(await said("pause")).toMatch(/^2 missing --reason/);
+  expect(await said("pause", "all", "--reason", "night")).toBe(
+    "0 Paused: all. Webhooks are still stored. signalbox resume ends it.\n",
+  );
+  expect(await said("status")).toMatch(/Paused: all since .*: night/);
+  expect(await said("resume")).toBe("0 Resumed: all.\n");
+}, 120_000);
+
 describe("keys", () => {
   let key = "";
   test("the database of a running service is its own: the way round is said", async () => {
