@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { runtimeUnderTest } from "./test/harness/process.ts";
 import { blackBoxFiles } from "./test/runner/black-box-files.ts";
 import { LongestFirst } from "./test/runner/longest-first.ts";
-import { needs, python, redisServer, requireAll } from "./test/runner/needs.ts";
+import { chromium, needs, python, redisServer, requireAll } from "./test/runner/needs.ts";
 import { Totals } from "./test/runner/totals-reporter.ts";
 
 const everywhere = ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`);
@@ -19,7 +19,7 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, skip: !found })),
-    provide: { python, redisServer },
+    provide: { python, redisServer, chromium },
     testTimeout: 120_000,
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],

@@ -91,6 +91,7 @@ async function demonstrate(
 function showWhereToLook(tell: Narrator, { keep, source }: Options, url: string, addresses: readonly string[]): void {
   tell.heading(keep ? "Try it now (Ctrl-C stops everything)" : "Next steps");
   if (!keep) tell.plain("  npm run demo -- --keep   keeps all of this running, at:");
+  tell.plain(`  ${url}/                      console: issues, runs, agents`);
   tell.plain(`  ${url}/docs                  API reference`);
   tell.plain(`  ${url}/api/task-executions   executions; add an id to see model calls and tool calls`);
   tell.plain(`  ${url}/api/webhook-events    received webhooks`);

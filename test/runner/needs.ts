@@ -12,13 +12,15 @@ export interface Need {
 
 declare module "vitest" {
   interface TestTags {
-    tags: "postgres" | "redis" | "redis-server" | "python" | "openssl" | "curl" | "contracts" | "payloads";
+    tags: "postgres" | "redis" | "redis-server" | "python" | "openssl" | "curl" | "contracts" | "chromium" | "payloads";
   }
   interface ProvidedContext {
     /** A Python with grpcio and protobuf; empty if there is none. */
     python: string;
     /** The command that starts a Redis; empty if there is none. */
     redisServer: readonly string[];
+    /** A chromium that can be started; empty if there is none. */
+    chromium: string;
   }
 }
 
@@ -38,6 +40,9 @@ function working(commands: readonly (readonly string[])[], args: readonly string
 /** Debian's Python first: its packages have nothing to do with a Python of the user's own. */
 export const python = working([["/usr/bin/python3"], ["python3"]], ["-c", "import grpc, google.protobuf"])[0] ?? "";
 
+export const chromium =
+  working([["/usr/bin/chromium"], ["chromium"], ["chromium-browser"], ["google-chrome"]], ["--version"])[0] ?? "";
+
 const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_REDIS_SERVER } = process.env;
 export const redisServer = working([TEST_REDIS_SERVER?.split(" ") ?? ["redis-server"]], ["--version"]);
 
@@ -54,6 +59,7 @@ export const needs: readonly Need[] = [
     found: redisServer.length > 0,
   },
   { name: "python", missing: "no python3 with grpcio (install python3-grpcio and python3-protobuf)", found: python !== "" },
+  { name: "chromium", missing: "no chromium (install chromium)", found: chromium !== "" },
   { name: "curl", missing: "no curl (install curl)", found: working([["curl"]], ["--version"]).length > 0 },
   { name: "openssl", missing: "no openssl (install openssl)", found: working([["openssl"]], ["version"]).length > 0 },
   {

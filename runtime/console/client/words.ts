@@ -70,6 +70,13 @@ const states: Readonly<Record<string, Meaning>> = {
     tone: "idle",
   },
   proposed: { label: "proposed", sentence: "The write waits for your approval.", next: "Approve or reject it.", tone: "wait" },
+  applied: { label: "written", sentence: "It was approved and is written at the tracker.", next: "", tone: "good" },
+  expired: {
+    label: "expired",
+    sentence: "It was not decided on in time, so it was not written.",
+    next: "Replay the delivery to have it proposed again.",
+    tone: "idle",
+  },
   rejected: { label: "rejected", sentence: "The write was rejected and did not happen.", next: "", tone: "idle" },
   blocked: {
     label: "blocked",

@@ -64,14 +64,20 @@ async function send(id: OperationId, input: Record<string, unknown>, signal?: Ab
 }
 
 /** Sends a request to the service. `path` has no leading slash. */
-export async function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+export async function request(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`${base}${path}`, {
       method,
       credentials: "same-origin",
       ...(signal && { signal }),
-      ...(body !== undefined && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+      ...(body !== undefined && { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) }),
     });
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -34,7 +34,7 @@ export function RunActions({ run, reload }: RunActionsProps) {
           run={then(() => call("tasks.restart", { id: run.id }))}
         />
       )}
-      {(run.state === "queued" || run.state === "running") && (
+      {["queued", "running", "waiting"].includes(run.state) && (
         <ActionButton
           label="Cancel the run"
           kind="danger"

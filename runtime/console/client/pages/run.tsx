@@ -10,6 +10,7 @@ import { countText, dollarText, durationText, Since, Time } from "../parts/time.
 import { Waterfall } from "../parts/waterfall.tsx";
 import { External, Link } from "../route/link.tsx";
 import { failureOf, meaningOf } from "../words.ts";
+import { Proposals } from "./proposals.tsx";
 import { RunActions } from "./run-actions.tsx";
 
 export function RunPage({ id }: { id: string }) {
@@ -26,6 +27,7 @@ export function RunPage({ id }: { id: string }) {
           <>
             <Verdict run={data} />
             <Numbers run={data} />
+            <Proposals run={data} reload={query.reload} />
             <Answer run={data} />
             <Section title="Steps">
               <Waterfall steps={data.transcript} running={data.state === "running"} />

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { readSession, type Scope, session } from "../api/session.ts";
+import { logIn, type Scope, session } from "../api/session.ts";
 import { Badge } from "../parts/badge.tsx";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
@@ -86,15 +86,14 @@ function NewKey({ reload }: { reload: () => Promise<void> }) {
       expires_at,
     });
     setMade(key);
-    await readSession();
+    // The first key closes the API: this page goes on with it.
+    if (session.value?.state === "open") await logIn(key);
     await reload().catch(() => {});
   };
   return (
     <Section title="New key">
       {session.value?.state === "open" && (
-        <p class="hint lead">
-          With the first key the API closes: every request needs a key, and this page asks you to log in with it.
-        </p>
+        <p class="hint lead">With the first key the API closes: every request needs a key. This page goes on with the new one.</p>
       )}
       <Form label="Create the key" run={create} done="Created">
         <Field name="name" label="Name" required placeholder="ci" />

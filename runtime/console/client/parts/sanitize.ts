@@ -1,14 +1,19 @@
 import DOMPurify from "dompurify";
-import { marked } from "marked";
+import { Marked } from "marked";
 
 const tags = [
   ...["p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong"],
   ...["del", "a", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "kbd", "sub", "sup"],
 ];
 
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/** HTML in it is shown as it is written, comments included: nothing of a text is hidden. */
+const marked = new Marked({ gfm: true, breaks: true, renderer: { html: ({ text }) => escaped(text) } });
+
 /** Markdown as nodes. What the sanitizer does not know is left out; pictures become links to where they are. */
 export function fragmentOf(markdown: string): DocumentFragment {
-  const html = marked.parse(markdown, { async: false, gfm: true, breaks: true });
+  const html = marked.parse(markdown, { async: false });
   const fragment = DOMPurify.sanitize(html, {
     ALLOWED_TAGS: [...tags, "img"],
     ALLOWED_ATTR: ["href", "src", "alt", "title", "start", "align"],

@@ -1,0 +1,54 @@
+import type { TaskExecution } from "../../../../schema/gen/client.ts";
+import { list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { Section, Shown } from "../parts/page.tsx";
+import { Text } from "../parts/text.tsx";
+import { Time } from "../parts/time.tsx";
+import { Link } from "../route/link.tsx";
+
+/** Failures that are looked at for the groups. */
+const recent = 200;
+
+/** Failed runs by their message: one cause is one line. */
+export function Failures() {
+  const failed = useQuery("now failed", (signal) => list("task-executions.list", { state: "failed", limit: recent }, signal));
+  return (
+    <Section title="Failures by message">
+      <Shown query={failed} lines={1}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p class="soft">No run has failed.</p>
+          ) : (
+            <ul class="list">
+              {groupsOf(items).map(({ message, runs }) => (
+                <li key={message}>
+                  <span class="state bad">{runs.length}</span>
+                  <span class="main">
+                    <Link class="title" to={`run/${runs[0]?.id}`}>
+                      <Text max={240}>{message}</Text>
+                    </Link>
+                  </span>
+                  <span class="side">{runs[0] && <Time at={runs[0].finished_at ?? runs[0].created_at} />}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Shown>
+    </Section>
+  );
+}
+
+interface Group {
+  readonly message: string;
+  readonly runs: readonly TaskExecution[];
+}
+
+/** Messages that differ in numbers and ids only are one. */
+function groupsOf(runs: readonly TaskExecution[]): Group[] {
+  const same = (text: string) => text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\d+/g, "·");
+  const groups = Map.groupBy(runs, ({ error }) => same(error ?? ""));
+  return [...groups.values()]
+    .map((all) => ({ message: all[0]?.error ?? "no message", runs: all }))
+    .sort((a, b) => b.runs.length - a.runs.length);
+}

@@ -1,0 +1,100 @@
+import type { Proposal, TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { State } from "../parts/badge.tsx";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Markdown } from "../parts/markdown.tsx";
+import { Section } from "../parts/page.tsx";
+import { asText, Block, Text } from "../parts/text.tsx";
+import { Time } from "../parts/time.tsx";
+import { External } from "../route/link.tsx";
+
+interface ProposalsProps {
+  readonly run: TaskExecutionWithTranscript;
+  readonly reload: () => Promise<void>;
+}
+
+const readOnly = "Your key may only read.";
+
+/** What the agent would write, in its order, with the decision about it. */
+export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
+  if (proposals.length === 0) return null;
+  const open = proposals.filter(({ state, decided_at }) => state === "proposed" && decided_at === null);
+  const disabled = !may.value.write;
+  const approve = async (chosen?: string[]) => {
+    await call("task-executions.approve", chosen ? { id, proposals: chosen } : { id });
+    await reload();
+  };
+  const reject = async () => {
+    await call("task-executions.reject", { id });
+    await reload();
+  };
+  const decide = open.length > 0 && (
+    <div class="buttons">
+      <ActionButton
+        label={open.length === 1 ? "Approve" : `Approve all ${open.length}`}
+        kind="primary"
+        disabled={disabled}
+        why={readOnly}
+        confirm={<p>What is proposed is written at the tracker, each once, in this order. Approving cannot be undone.</p>}
+        run={() => approve()}
+      />
+      <ActionButton
+        label="Reject"
+        kind="danger"
+        disabled={disabled}
+        why={readOnly}
+        confirm={<p>Nothing of this is written, and the run is cancelled. Replay its delivery to do the work again.</p>}
+        run={reject}
+      />
+    </div>
+  );
+  return (
+    <Section title="Proposals" aside={decide}>
+      <ul class="list">
+        {proposals.map((one) => (
+          <Proposed key={one.id} proposal={one} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Proposed({ proposal }: { proposal: Proposal }) {
+  const { tool, target, body, parameters, state, error, url, decided_by, decided_at, expires_at } = proposal;
+  return (
+    <li>
+      <State state={state} />
+      <span class="main">
+        <strong>{tool ?? "Comment"}</strong>{" "}
+        {target && (
+          <span class="soft">
+            on <Text>{target}</Text>
+          </span>
+        )}
+        {error && (
+          <span class="why bad">
+            <Text max={500}>{error}</Text>
+          </span>
+        )}
+      </span>
+      <span class="side">
+        {decided_at ? (
+          <>
+            decided by <Text>{decided_by ?? "the service"}</Text> <Time at={decided_at} />
+          </>
+        ) : (
+          expires_at && (
+            <>
+              expires <Time at={expires_at} />
+            </>
+          )
+        )}
+      </span>
+      {url && <External url={url}>Open it</External>}
+      <div class="wide">
+        {body === null ? <Block text={asText(parameters)} label="Parameters" /> : <Markdown text={body} label="Proposed text" />}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,58 @@
+import { useState } from "preact/hooks";
+import { request } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { go, pageUrl } from "../route/location.ts";
+
+/** As GitHub sends it, as far as it is read. */
+const eventOf = (repository: string, number: number) => ({
+  action: "opened",
+  issue: {
+    number,
+    title: "Test event of the Signalbox console",
+    body: "Someone pressed “Send a test event” in the console.",
+    html_url: `https://github.com/${repository}/issues/${number}`,
+    state: "open",
+    labels: [],
+    user: { login: "signalbox-console", id: 1, type: "User" },
+    author_association: "OWNER",
+    created_at: new Date().toISOString(),
+    updated_at: new Date().toISOString(),
+  },
+  repository: { id: 1, name: repository.split("/")[1], full_name: repository, owner: { login: repository.split("/")[0] } },
+  sender: { login: "signalbox-console", id: 1, type: "User" },
+});
+
+/** Sends an event to the webhook of alpha, as the tracker would. */
+export function SendTestEvent() {
+  const [issue, setIssue] = useState("octo/app#1");
+  const send = async () => {
+    const [, repository = "octo/app", number = "1"] = /^([^#\s]+\/[^#\s]+)#(\d+)$/.exec(issue.trim()) ?? [];
+    const response = await request("POST", "webhook/alpha", eventOf(repository, Number(number)), undefined, {
+      "x-github-event": "issues",
+      "x-github-delivery": crypto.randomUUID(),
+    });
+    const { event_id } = (await response.json()) as { event_id: string };
+    go(pageUrl(`delivery/${event_id}`));
+  };
+  return (
+    <ActionButton
+      label="Send a test event"
+      disabled={!may.value.write}
+      why="Your key may only read."
+      run={send}
+      confirm={
+        <>
+          <p>
+            Sends “issue opened” to the webhook of GitHub (alpha). Its tasks run and comment on this issue if it exists. With a
+            webhook secret the event is refused, because only the tracker can sign it: open an issue there instead.
+          </p>
+          <label>
+            <span>Issue</span>
+            <input value={issue} onInput={(event) => setIssue(event.currentTarget.value)} />
+          </label>
+        </>
+      }
+    />
+  );
+}

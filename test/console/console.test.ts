@@ -1,0 +1,210 @@
+import type { Browser } from "puppeteer-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Reply } from "../../examples/demo/chat.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { openBeside, openBrowser, openTab, type Tab } from "../harness/browser.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { callOf, roundsOf, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
+
+const key = "a-key-for-everything";
+const pages = [
+  "now",
+  "issues",
+  "runs",
+  "deliveries",
+  "agents",
+  "routing",
+  "connections",
+  "plugins",
+  "memory",
+  "cost",
+  "settings",
+];
+const settings = ["settings/keys", "settings/storage", "settings/audit"];
+/** What a stranger may write anywhere: none of it may run, load anything or turn the text round. */
+const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script>[a](javascript:alert(3)) ![b](https://evil.example/x.png) <svg onload=alert(4)> \u202Egnp.exe <a href="data:text/html,<script>alert(5)</script>">c</a>`;
+
+describe("the console", { tags: ["chromium"] }, () => {
+  let world: World;
+  let browser: Browser;
+  let tab: Tab;
+  let mended = false;
+
+  beforeAll(async () => {
+    world = await startWorld({
+      apiKey: key,
+      tasks: ["triage"],
+      env: { API_KEYS: key, EXECUTION_RETRY_LIMIT: "0" },
+      script: (request): Reply => {
+        if (!mended && /the model is broken/.test(JSON.stringify(request))) throw new Error("scripted fault");
+        if (/hostile/.test(JSON.stringify(request.messages)) && roundsOf(request) === 0)
+          return callOf("add_comment", request, { body: hostile });
+        return {
+          content: `Answer of ${taskOf(request)}: ${/hostile/.test(JSON.stringify(request.messages)) ? hostile : "done"}`,
+        };
+      },
+    });
+    browser = await openBrowser();
+    tab = await openTab(browser, world.service.url);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.[Symbol.asyncDispose]();
+  });
+  const deliver = (number: number, title: string, body = "") =>
+    world.service.webhook(issueOpened({ repo: "octo/app", number, title, body }));
+
+  test("opens with a key, in a cookie that scripts cannot read", async () => {
+    await tab.open("/");
+    await tab.fill("API key", "not-a-key-at-all");
+    await tab.press("Log in");
+    await tab.sees("The API key is not valid");
+    await tab.fill("API key", key);
+    await tab.press("Log in");
+    await tab.sees("Failures by message");
+    const [cookie] = await tab.page.browserContext().cookies();
+    expect(cookie).toMatchObject({ name: "signalbox_session", httpOnly: true, sameSite: "Strict" });
+    expect(cookie?.value).not.toContain(key);
+  });
+
+  test("a failing run is found, understood and mended; its issue shows the way from delivery to comment", async () => {
+    await deliver(1, "the model is broken");
+    await waitForExecutions(world.service, { count: 1, state: "failed" });
+    await tab.open("/console/now");
+    await tab.sees(/scripted fault|500|model/i);
+    await tab.page.locator("main .list a.title").click();
+    await tab.sees("The run ended with an error");
+    await tab.sees("restart the run");
+    mended = true;
+    await tab.press("Restart");
+    await tab.sees("goes on after its last finished step");
+    await tab.page.locator("dialog button.primary").click();
+    await tab.sees("The agent has answered, and the answer is posted.");
+    expect(textsOf(world.tracker, "octo/app", 1)).toHaveLength(1);
+    await tab.open("/console/issues?q=octo%2Fapp%231");
+    await tab.press("octo/app#1");
+    await tab.sees("Fired issue.created");
+    await tab.sees("Answer of triage: done");
+    await tab.sees("Open the comment");
+  });
+
+  test("a page of another origin cannot write with the cookie, and a read key cannot press", async () => {
+    const [cookie] = await tab.page.browserContext().cookies();
+    const send = (headers: Record<string, string>) =>
+      fetch(`${world.service.url}/api/agents/seed`, {
+        method: "POST",
+        headers: { cookie: `signalbox_session=${cookie?.value}`, ...headers },
+      });
+    const own = new URL(world.service.url);
+    expect((await send({ "sec-fetch-site": "same-site", origin: "http://127.0.0.1:1" })).status).toBe(403);
+    expect((await send({ origin: "http://127.0.0.1:1" })).status).toBe(403);
+    expect((await send({})).status).toBe(403);
+    expect((await send({ origin: own.origin })).status).toBe(200);
+    const made = await world.service.post<{ key: string; id: number }>("/api/keys", { name: "reader", scopes: ["read"] });
+    const reader = await openTab(browser, world.service.url);
+    await reader.open("/console/agents");
+    await reader.fill("API key", made.body.key);
+    await reader.press("Log in");
+    await reader.sees("Product manager");
+    expect(await reader.page.$eval("main form button[type=submit]", (one) => (one as HTMLButtonElement).disabled)).toBe(true);
+    await reader.open("/console/settings/keys");
+    await reader.sees("Your key may not see this.");
+    // The session ends with its key.
+    await world.service.del(`/api/keys/${made.body.id}`);
+    await reader.open("/console/runs");
+    await reader.sees("Log in");
+    await reader.page.close();
+  });
+
+  test("two tabs: what one does, the other shows; both survive a restart of the service", async () => {
+    const other = await openBeside(tab, world.service.url);
+    await other.open("/console/runs");
+    await tab.open("/console/now");
+    await deliver(2, "seen in both");
+    await other.sees("octo/app#2");
+    await world.service.stop();
+    await other.sees("The service does not answer");
+    await world.service.restart();
+    await deliver(3, "after the restart");
+    await other.sees("octo/app#3");
+    await tab.press("Log out");
+    await tab.sees("A key with the scope");
+    await other.sees("A key with the scope");
+    await other.page.close();
+    await tab.fill("API key", key);
+    await tab.press("Log in");
+    await tab.sees("Failures by message");
+  });
+
+  test("keys only: search, go, open and close", async () => {
+    await tab.open("/console/now");
+    await tab.sees("Failures by message");
+    await tab.page.keyboard.press("g");
+    await tab.page.keyboard.press("r");
+    await tab.sees("octo/app#3");
+    await tab.page.keyboard.press("/");
+    await tab.page.keyboard.type("no such words");
+    await tab.page.keyboard.press("Enter");
+    await tab.sees("No run matches these filters.");
+    expect(tab.page.url()).toContain("q=no+such+words");
+    await tab.page.keyboard.press("Tab");
+    await tab.page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await tab.page.keyboard.press("?");
+    await tab.sees("This list");
+    await tab.page.keyboard.press("Escape");
+    await tab.page.waitForFunction(() => !document.querySelector("dialog"));
+  });
+
+  test("hostile content is text on every page", async () => {
+    await world.service.put("/api/agents/pm_default", { name: hostile.slice(0, 200), description: hostile });
+    await world.service.post("/api/memory", { key: hostile.slice(0, 60), content: hostile, scope: "organizational" });
+    await deliver(4, `hostile ${hostile}`, `${hostile} ${"x".repeat(1_000_000)}`);
+    await eventually(async () => textsOf(world.tracker, "octo/app", 4).length === 2, { timeout: 20_000 });
+    const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%234");
+    const [run] = await waitForExecutions(world.service, { event_id: runs.body[0]?.event_id ?? "" });
+    const steps = [0, 1, 2, 3, 4].map((step) => `run/${run?.id}?step=${step}`);
+    const own = [`issue?subject=alpha%3Aocto%2Fapp%234`, `delivery/${run?.event_id}`, "agent/pm_default", ...steps];
+    for (const path of [...pages, ...settings, ...own]) {
+      await tab.open(`/console/${path}`);
+      await tab.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+    }
+    await tab.open(`/console/issue?subject=alpha%3Aocto%2Fapp%234`);
+    await tab.sees("‹U+202E›gnp.exe");
+    await tab.open(`/console/delivery/${run?.event_id}`);
+    await tab.press("Show");
+    await tab.sees(/Show all [\d,]{7,} characters/);
+    expect(await tab.page.$$("main img, main script, main iframe, main a[href^='javascript'], main a[href^='data']")).toEqual([]);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test.each([
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 360],
+  ] as const)("%s, %i px: axe objects to nothing, and nothing is wider than the screen", async (theme, width) => {
+    const seen = await openBeside(tab, world.service.url);
+    await seen.page.setViewport({ width, height: 900 });
+    await seen.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+    const runs = await world.service.get<{ id: string; event_id: string }[]>("/api/task-executions?subject=octo%2Fapp%231");
+    const [one] = runs.body;
+    const own = [
+      `run/${one?.id}?step=1`,
+      `delivery/${one?.event_id}`,
+      "issue?subject=alpha%3Aocto%2Fapp%231",
+      "agent/pm_default",
+    ];
+    const bad: string[] = [];
+    for (const path of [...pages, ...settings, ...own]) {
+      await seen.open(`/console/${path}`);
+      await seen.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+      const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      if (wide > 0) bad.push(`${path}: ${wide} px too wide`);
+      bad.push(...(await seen.violations()).map((one) => `${path}: ${one}`));
+      const folder = process.env.TEST_PICTURES;
+      const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;
+      if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png` as `${string}.png`, fullPage: true });
+    }
+    expect(bad).toEqual([]);
+    await seen.page.close();
+  });
+});

@@ -1,0 +1,84 @@
+import type { Browser } from "puppeteer-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startModel } from "../../examples/demo/model.ts";
+import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
+import { openBrowser, openTab, type Tab } from "../harness/browser.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { login, surroundings, textsOf, token } from "../harness/world.ts";
+
+/** Without keys, agents and mappings, behind a proxy under a path. */
+describe("the first start", { tags: ["chromium"] }, () => {
+  let tracker: Tracker;
+  let model: Awaited<ReturnType<typeof startModel>>;
+  let service: Service;
+  let browser: Browser;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    tracker = await startTracker({ token, login, autoCreate: true });
+    model = await startModel();
+    const env = { ...surroundings(tracker, model), PUBLIC_URL: "http://localhost/box" };
+    service = await startService({ env });
+    browser = await openBrowser();
+    tab = await openTab(browser, service.url);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all([tracker?.close(), model?.close()]);
+    await service?.close();
+  });
+
+  test("leads from nothing to the first comment", async () => {
+    await tab.open("/box/");
+    await tab.sees("First steps");
+    await tab.sees("alpha answers");
+    await tab.press("Create the defaults");
+    await tab.sees("Creates five agents");
+    await tab.page.locator("dialog button.primary").click();
+    await tab.page.waitForFunction(() => !document.querySelector("dialog"), { polling: 100 });
+    await tab.press("Send a test event");
+    await tab.sees("Sends “issue opened”");
+    await tab.page.locator("dialog button.primary").click();
+    await tab.sees("issue.created");
+    expect(new URL(tab.page.url()).pathname).toMatch(/^\/box\/console\/delivery\//);
+    await tab.press("octo/app#1");
+    await tab.sees("Written by the scripted demonstration model");
+    await tab.sees("Open the comment");
+    expect(textsOf(tracker, "octo/app", 1)).toHaveLength(2);
+    await tab.open("/box/console/now");
+    await tab.sees("Failures by message");
+    expect(await tab.text()).not.toContain("First steps");
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("the page names its files by their content, sends no more than 100 KB, and calls nothing else", async () => {
+    const answer = await fetch(`${service.url}/`, { headers: { accept: "text/html" } });
+    expect(answer.headers.get("content-security-policy")).toMatch(/default-src 'none'.*script-src 'self'/);
+    expect(answer.headers.get("x-frame-options")).toBe("DENY");
+    const html = await answer.text();
+    expect(html).not.toMatch(/<script(?![^>]* src=)|<style|style=|onload/);
+    const fresh = await openTab(browser, service.url);
+    const sizes: number[] = [];
+    fresh.page.on("response", async (response) => {
+      if (/\/assets\//.test(response.url())) {
+        expect(response.headers()["cache-control"]).toContain("immutable");
+        sizes.push(Number(response.headers()["content-length"]));
+      }
+    });
+    await fresh.open("/box/console/issue?subject=none");
+    await fresh.sees("Nothing was delivered");
+    expect(sizes.length).toBeGreaterThan(2);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
+    expect(await (await fetch(`${service.url}/`)).json()).toMatchObject({ service: "signalbox", console: "/box/console" });
+    expect((await fetch(`${service.url}/console/assets/none.js`)).status).toBe(404);
+  });
+
+  test("the first key closes the service, and the page goes on with it", async () => {
+    await tab.open("/box/console/settings/keys");
+    await tab.fill("Name", "mine");
+    await tab.press("Create the key");
+    await tab.sees("This is shown only once");
+    await tab.sees("mine: everything");
+    expect((await fetch(`${service.url}/api/agents`)).status).toBe(401);
+  });
+});
