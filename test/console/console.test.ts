@@ -136,12 +136,43 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("Failures by message");
   });
 
+  test("pause and resume: nothing starts in between", async () => {
+    await tab.open("/console/now");
+    await tab.press("Pause");
+    await tab.fill("Why", "the tracker is being moved");
+    await tab.page.locator("dialog button.danger").click();
+    await tab.sees("Everything is paused: the tracker is being moved");
+    await deliver(7, "while paused");
+    await tab.open("/console/issue?subject=alpha%3Aocto%2Fapp%237");
+    await tab.sees("queued");
+    expect(textsOf(world.tracker, "octo/app", 7)).toEqual([]);
+    await tab.open("/console/now");
+    await tab.press("Resume");
+    await eventually(() => textsOf(world.tracker, "octo/app", 7).length === 1);
+  });
+
+  test("a proposal is written once it is approved", async () => {
+    await world.service.put("/api/agents/pm_default", { policy: { approve: ["comment"] } });
+    await deliver(8, "wants approval");
+    await tab.open("/console/now");
+    await tab.sees("Waiting for you");
+    await tab.page.locator("main a.title").click();
+    await tab.sees("Proposals");
+    expect(textsOf(world.tracker, "octo/app", 8)).toEqual([]);
+    await tab.press("Approve");
+    await tab.sees("Approving cannot be undone");
+    await tab.page.locator("dialog button.primary").click();
+    await tab.sees("The agent has answered, and the answer is posted.");
+    expect(textsOf(world.tracker, "octo/app", 8)).toHaveLength(1);
+    await world.service.put("/api/agents/pm_default", { policy: {} });
+  });
+
   test("keys only: search, go, open and close", async () => {
     await tab.open("/console/now");
     await tab.sees("Failures by message");
     await tab.page.keyboard.press("g");
     await tab.page.keyboard.press("r");
-    await tab.sees("octo/app#3");
+    await tab.sees("octo/app#8");
     await tab.page.keyboard.press("/");
     await tab.page.keyboard.type("no such words");
     await tab.page.keyboard.press("Enter");

@@ -11,7 +11,7 @@ import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
-const outcomes = ["dispatched", "discarded"] as const;
+const outcomes = ["dispatched", "discarded", "refused"] as const;
 const names = ["source", "subject", "q", "cursor"] as const;
 
 export function DeliveriesPage() {
@@ -55,7 +55,7 @@ function DeliveryFilters() {
   );
 }
 
-export function DeliveryList({ events }: { events: readonly WebhookEvent[] }) {
+export function DeliveryList({ events }: { events: readonly Omit<WebhookEvent, "payload">[] }) {
   return (
     <ul class="list">
       {events.map((event) => (

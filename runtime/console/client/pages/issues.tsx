@@ -1,6 +1,5 @@
-import { list } from "../api/call.ts";
+import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { State } from "../parts/badge.tsx";
 import { Filters, Word } from "../parts/filters.tsx";
 import { Empty, Page, Shown } from "../parts/page.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
@@ -8,42 +7,47 @@ import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
 
-/** Issues that something happened to lately, or that match the search. */
+/** Events among which the latest issues are found. */
+const recent = 200;
+
+/** Issues that match the search, or that something happened to lately. */
 export function IssuesPage() {
   const q = query.value.get("q") ?? "";
-  const events = useQuery(`issues ${q}`, (signal) =>
-    list("webhook-events.list", { limit: 200, ...(q && { subject: q }) }, signal),
-  );
+  const issues = useQuery(`issues ${q}`, async (signal) => {
+    if (q) return await call("subjects.search", { q, limit: 50 }, signal);
+    const { items } = await list("webhook-events.list", { limit: recent }, signal);
+    const groups = Map.groupBy(items, ({ subject }) => subject);
+    return [...groups].flatMap(([subject, [latest, ...more]]) =>
+      subject && latest ? [{ subject, source: latest.source, events: more.length + 1, last_event_at: latest.received_at }] : [],
+    );
+  });
   return (
     <Page title="Issues">
       <Filters>
         <Word name="q" label="Find an issue" placeholder="acme/webshop#42, CONF-7, a URL" />
       </Filters>
-      <Shown query={events} lines={10}>
-        {({ items }) => {
-          const all = Map.groupBy(
-            items.filter(({ subject }) => subject !== null),
-            ({ subject }) => subject ?? "",
-          );
-          return all.size === 0 ? (
+      <Shown query={issues} lines={10}>
+        {(items) =>
+          items.length === 0 ? (
             <Empty title={q ? "No issue matches." : "No issue has had an event yet."}>
               <Link to="connections">Connections</Link> has the address that each tracker must send its webhooks to.
             </Empty>
           ) : (
             <ul class="list">
-              {[...all].map(([subject, [latest, ...more]]) => (
+              {items.map(({ subject, source, events, last_event_at }) => (
                 <li key={subject}>
-                  {latest && <State state={latest.outcome} />}
                   <span class="main">
-                    <SubjectLink subject={subject} /> <span class="soft">{latest?.source}</span>
+                    <SubjectLink subject={subject} /> <span class="soft">{source}</span>
                   </span>
-                  <span class="side">{more.length === 0 ? "1 delivery" : `${more.length + 1} deliveries`}</span>
-                  <span class="side">{latest && <Time at={latest.received_at} />}</span>
+                  <span class="side">{events === 1 ? "1 delivery" : `${events} deliveries`}</span>
+                  <span class="side">
+                    <Time at={last_event_at} />
+                  </span>
                 </li>
               ))}
             </ul>
-          );
-        }}
+          )
+        }
       </Shown>
     </Page>
   );

@@ -1,64 +1,144 @@
-import { list } from "../api/call.ts";
+import type { Status } from "../../../../schema/gen/client.ts";
+import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { State } from "../parts/badge.tsx";
+import { Page, Section, Shown } from "../parts/page.tsx";
 import { RunList } from "../parts/run-list.tsx";
-import { countText } from "../parts/time.tsx";
+import { Text } from "../parts/text.tsx";
+import { countText, durationText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
+import { meaningOf } from "../words.ts";
 import { Failures } from "./failures.tsx";
 import { FirstSteps } from "./first-steps.tsx";
+import { PauseButton, Paused } from "./pause.tsx";
 
 export function NowPage() {
+  const status = useQuery("status", (signal) => call("status.get", {}, signal));
   return (
-    <Page title="Now">
+    <Page title="Now" actions={<PauseButton reload={status.reload} />}>
       <FirstSteps />
-      <Counts />
-      <Working />
+      <Shown query={status} lines={3}>
+        {(data) => (
+          <>
+            <Paused pauses={data.paused} reload={status.reload} />
+            <Health status={data} />
+            <Queue queue={data.queue} />
+          </>
+        )}
+      </Shown>
+      <Runs title="Waiting for you" state="waiting" />
+      <Runs title="Held by a limit" state="held" />
+      <Runs title="Working on" state="running" empty="No agent is at work." />
       <Failures />
+      {status.data && <Replicas replicas={status.data.replicas} />}
     </Page>
   );
 }
 
-function Counts() {
-  const usage = useQuery("usage", async (signal) => {
-    const count = async (state: "queued" | "held" | "running" | "waiting" | "failed") =>
-      (await list("task-executions.list", { state, limit: 1 }, signal)).total;
-    const [running, queued, held, waiting, failed] = await Promise.all([
-      count("running"),
-      count("queued"),
-      count("held"),
-      count("waiting"),
-      count("failed"),
-    ]);
-    return { running, queued, held, waiting, failed };
-  });
-  const { data } = usage;
+/** The state in one sentence, and each check that is not well. */
+function Health({ status }: { status: Status }) {
+  const { sentence, next } = meaningOf(status.state);
+  const bad = status.checks.filter(({ state }) => state !== "ok");
+  const good = status.checks.filter(({ state }) => state === "ok");
   return (
-    <div class="numbers" aria-busy={data === undefined}>
-      {(["running", "queued", "held", "waiting", "failed"] as const).map((state) => (
+    <div class="card verdict">
+      <p>
+        <State state={status.state} /> {sentence} <span class="soft">{bad.length > 0 && next}</span>
+      </p>
+      <Checks checks={bad} />
+      {good.length > 0 && (
+        <details>
+          <summary>{good.length === 1 ? "1 check is well" : `${good.length} checks are well`}</summary>
+          <Checks checks={good} />
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Checks({ checks }: { checks: Status["checks"] }) {
+  if (checks.length === 0) return null;
+  return (
+    <ul class="plain checks">
+      {checks.map(({ name, state, message, since, next_try_at }) => (
+        <li key={name}>
+          <State state={state} /> <strong>{name}</strong>{" "}
+          <span>
+            <Text max={600}>{message}</Text>
+          </span>{" "}
+          <span class="soft small-text">
+            since <Time at={since} />
+            {next_try_at && (
+              <>
+                , next try <Time at={next_try_at} />
+              </>
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Queue({ queue }: { queue: Status["queue"] }) {
+  if (queue === null) return null;
+  const wait = queue.p50_wait_ms === null ? "" : `, ${durationText(queue.p50_wait_ms)} wait`;
+  const labels = [
+    ["running", queue.running, "running"],
+    ["queued", queue.queued, `queued${wait}`],
+    ["held", queue.held, "held"],
+    ["waiting", queue.waiting, "waiting for someone"],
+    ["failed", queue.failed_last_hour, "failed in the last hour"],
+  ] as const;
+  return (
+    <div class="numbers">
+      {labels.map(([state, count, label]) => (
         <Link key={state} to="runs" query={{ state }}>
-          <strong>{data ? countText(data[state]) : "–"}</strong>
-          <span>{state}</span>
+          <strong>{countText(count)}</strong>
+          <span>{label}</span>
         </Link>
       ))}
     </div>
   );
 }
 
-function Working() {
-  const runs = useQuery("now running", (signal) => list("task-executions.list", { state: "running", limit: 20 }, signal));
+interface RunsProps {
+  readonly title: string;
+  readonly state: "running" | "waiting" | "held";
+  /** Shown if there are none; without it the section is left out. */
+  readonly empty?: string;
+}
+
+function Runs({ title, state, empty }: RunsProps) {
+  const runs = useQuery(`now ${state}`, (signal) => list("task-executions.list", { state, limit: 10 }, signal));
+  if (!empty && !runs.data?.items.length) return null;
   return (
-    <Section title="Working on">
-      <Shown query={runs} lines={2}>
-        {({ items }) =>
-          items.length > 0 ? (
-            <RunList runs={items} />
-          ) : (
-            <Empty title="No agent is at work.">
-              Open an issue at a connected tracker, or <Link to="deliveries">replay a delivery</Link>.
-            </Empty>
-          )
-        }
+    <Section title={title}>
+      <Shown query={runs} lines={1}>
+        {({ items }) => (items.length > 0 ? <RunList runs={items} /> : <p class="soft">{empty}</p>)}
       </Shown>
+    </Section>
+  );
+}
+
+function Replicas({ replicas }: { replicas: Status["replicas"] }) {
+  if (replicas.length < 2) return null;
+  return (
+    <Section title="Replicas">
+      <ul class="list">
+        {replicas.map(({ id, host, role, version, running, seen_at }) => (
+          <li key={id}>
+            <span class="main">
+              <Text>{host}</Text> <span class="soft">{role}</span>
+            </span>
+            <span class="side">{running} running</span>
+            <span class="side">{version}</span>
+            <span class="side">
+              seen <Time at={seen_at} />
+            </span>
+          </li>
+        ))}
+      </ul>
     </Section>
   );
 }

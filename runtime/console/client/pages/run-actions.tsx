@@ -4,7 +4,7 @@ import { may } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 
 interface RunActionsProps {
-  readonly run: TaskExecution;
+  readonly run: Pick<TaskExecution, "id" | "state">;
   readonly reload: () => Promise<void>;
 }
 

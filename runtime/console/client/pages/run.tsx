@@ -32,6 +32,7 @@ export function RunPage({ id }: { id: string }) {
             <Section title="Steps">
               <Waterfall steps={data.transcript} running={data.state === "running"} />
             </Section>
+            <Attempts history={data.history} />
             <Facts run={data} />
           </>
         )}
@@ -113,6 +114,32 @@ function Answer({ run }: { run: TaskExecutionWithTranscript }) {
       <div class="card">
         <Markdown text={run.result} label="Answer" />
       </div>
+    </Section>
+  );
+}
+
+function Attempts({ history }: Pick<TaskExecutionWithTranscript, "history">) {
+  if (history.length === 0) return null;
+  return (
+    <Section title="Earlier attempts">
+      <ul class="list">
+        {history.map(({ attempt, event, detail, at }) => (
+          <li key={`${attempt} ${event}`}>
+            <span class="side">attempt {attempt}</span>
+            <span class="main">
+              {event}
+              {detail && (
+                <span class="why">
+                  <Text max={600}>{detail}</Text>
+                </span>
+              )}
+            </span>
+            <span class="side">
+              <Time at={at} />
+            </span>
+          </li>
+        ))}
+      </ul>
     </Section>
   );
 }

@@ -1,0 +1,103 @@
+import type { SubjectDelivery, SubjectExecution } from "../../../../schema/gen/client.ts";
+import { State } from "../parts/badge.tsx";
+import { Markdown } from "../parts/markdown.tsx";
+import { Text } from "../parts/text.tsx";
+import { durationText, Time } from "../parts/time.tsx";
+import { External, Link } from "../route/link.tsx";
+import { failureOf, meaningOf, remedyOf } from "../words.ts";
+import { eventLabel } from "./deliveries.tsx";
+import { RunActions } from "./run-actions.tsx";
+
+interface DeliveredProps {
+  readonly delivery: SubjectDelivery;
+  /** Answers of runs by the id of the run. */
+  readonly answers: ReadonlyMap<string, string | null>;
+  readonly reload: () => Promise<void>;
+}
+
+/** One delivery, what was decided about it, and the runs that followed. */
+export function Delivered({ delivery: { event, verdict, executions }, answers, reload }: DeliveredProps) {
+  const remedy = event.outcome === "dispatched" ? null : remedyOf(event.reason);
+  return (
+    <>
+      <li class={meaningOf(event.outcome).tone}>
+        <div class="node-head">
+          <strong>
+            <Link to={`delivery/${event.id}`}>
+              <Text>{eventLabel(event)}</Text>
+            </Link>
+          </strong>
+          <span class="soft">
+            by <Text>{event.actor ?? "unknown"}</Text>
+          </span>
+          <span class="soft small-text">
+            <Time at={event.received_at} />
+          </span>
+        </div>
+        <p class="soft">
+          <Text max={600}>{verdict}</Text>
+          {event.canonical_triggers.length > 0 && ` Fired ${event.canonical_triggers.join(", ")}.`}
+        </p>
+        {remedy && (
+          <p class="soft">
+            {remedy.next} {remedy.page && <Link to={remedy.page}>{remedy.button ?? "Open"}</Link>}
+          </p>
+        )}
+      </li>
+      {executions.map((run) => (
+        <Ran key={run.id} run={run} answer={answers.get(run.id) ?? null} reload={reload} />
+      ))}
+    </>
+  );
+}
+
+interface RanProps {
+  readonly run: SubjectExecution;
+  readonly answer: string | null;
+  readonly reload: () => Promise<void>;
+}
+
+function Ran({ run, answer, reload }: RanProps) {
+  const { tone, next } = meaningOf(run.state);
+  const remedy = run.state === "failed" ? failureOf(run.error) : null;
+  return (
+    <li class={tone}>
+      <div class="node-head">
+        <strong>
+          <Link to={`run/${run.id}`}>
+            <Text>{run.task_id}</Text>
+          </Link>
+        </strong>
+        <State state={run.state} />
+        {run.agent_id && <span class="soft">by {run.agent_id}</span>}
+        <span class="soft small-text">{run.duration_ms !== null && `took ${durationText(run.duration_ms)}`}</span>
+      </div>
+      <div class="node-body">
+        {run.state !== "succeeded" && (
+          <p class={run.state === "failed" ? "refused" : "soft"}>
+            <Text max={600}>{run.verdict}</Text>
+          </p>
+        )}
+        {run.state !== "succeeded" && (remedy ?? next) && (
+          <p class="soft">
+            {remedy ? `${remedy.sentence} ${remedy.next}` : next}{" "}
+            {remedy?.page && <Link to={remedy.page}>{remedy.button ?? "Open"}</Link>}
+          </p>
+        )}
+        <div class="buttons">
+          <RunActions run={run} reload={reload} />
+        </div>
+        {answer && (
+          <div class="card">
+            <Markdown text={answer} label="Answer" />
+            {run.result_url && (
+              <p class="card-foot">
+                <External url={run.result_url}>Open the comment</External>
+              </p>
+            )}
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}

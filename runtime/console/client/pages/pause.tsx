@@ -1,0 +1,94 @@
+import { useState } from "preact/hooks";
+import type { Pause } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Text } from "../parts/text.tsx";
+import { Time } from "../parts/time.tsx";
+
+const readOnly = "Your key may only read.";
+type Scope = Pause["scope"];
+const scopes: readonly (readonly [Scope, string])[] = [
+  ["all", "everything"],
+  ["agent", "one agent"],
+  ["project", "one project"],
+  ["source", "one source"],
+];
+
+/** Stops new runs: all of them, or those of an agent, a project or a source. */
+export function PauseButton({ reload }: { reload: () => Promise<void> }) {
+  const [scope, setScope] = useState<Scope>("all");
+  const [id, setId] = useState("");
+  const [reason, setReason] = useState("");
+  const pause = async () => {
+    await call("pauses.create", {
+      scope,
+      ...(scope !== "all" && { id: id.trim() }),
+      reason: reason.trim() || "paused in the console",
+    });
+    await reload();
+  };
+  return (
+    <ActionButton
+      label="Pause"
+      kind="danger"
+      disabled={!may.value.write}
+      why={readOnly}
+      run={pause}
+      confirm={
+        <>
+          <p>Webhooks are still accepted and stored. No new run starts; what runs ends. Resume whenever you like.</p>
+          <label>
+            <span>What</span>
+            <select value={scope} onChange={(event) => setScope(event.currentTarget.value as Scope)}>
+              {scopes.map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+          {scope !== "all" && (
+            <label>
+              <span>{scope === "source" ? "Name of the source" : `Id of the ${scope}`}</span>
+              <input value={id} onInput={(event) => setId(event.currentTarget.value)} />
+            </label>
+          )}
+          <label>
+            <span>Why</span>
+            <input
+              value={reason}
+              onInput={(event) => setReason(event.currentTarget.value)}
+              placeholder="shown to everyone who waits"
+            />
+          </label>
+        </>
+      }
+    />
+  );
+}
+
+export function Paused({ pauses, reload }: { pauses: readonly Pause[]; reload: () => Promise<void> }) {
+  return (
+    <>
+      {pauses.map(({ scope, id, reason, paused_by, paused_at }) => (
+        <div key={`${scope} ${id}`} class="banner paused">
+          <span>
+            <strong>{scope === "all" ? "Everything" : `The ${scope} ${id}`} is paused:</strong> <Text max={500}>{reason}</Text>{" "}
+            (by <Text>{paused_by}</Text>, <Time at={paused_at} />)
+          </span>
+          <ActionButton
+            label="Resume"
+            kind="primary"
+            disabled={!may.value.write}
+            why={readOnly}
+            run={async () => {
+              await call("pauses.resume", { scope, ...(id !== null && { id }) });
+              await reload();
+            }}
+          />
+        </div>
+      ))}
+    </>
+  );
+}
