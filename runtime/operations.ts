@@ -9,6 +9,7 @@ import { healthOperation, type Part } from "./health/operations.ts";
 import { type IntegrationDeps, integrationOperations } from "./integrations/operations.ts";
 import { keyOperations } from "./keys/operations.ts";
 import { type KnowledgeDeps, knowledgeOperations } from "./knowledge/operations.ts";
+import { liveOperations } from "./live/operations.ts";
 import type { ChatDeps } from "./llm-chat/chat.ts";
 import { chatOperation } from "./llm-chat/operations.ts";
 import { mappingOperations } from "./mappings/operations.ts";
@@ -104,6 +105,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...queueOperations(parts.queues),
   ...sourceOperations(parts.webhookChecks),
   ...useCaseOperations(parts.useCases),
+  ...liveOperations,
   ...subjectOperations(parts.sources),
   ...pauseOperations(parts.bus, parts.sources),
   statusOperation(parts.status),

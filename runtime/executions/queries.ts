@@ -30,6 +30,8 @@ const members = (sql: Queryable, of: "" | "e." = "") => sql`
   case when state = 'queued' and run_after > now() then run_after when state = 'held' then held_until end as next_attempt_at, reason, attempts, result_url, error,
   prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
+/** The members that lists show. */
+export const shortMembers = (sql: Queryable) => members(sql);
 const columns = (sql: Queryable, of: "" | "e." = "") => sql`${members(sql, of)}, result`;
 
 export function listExecutions(sql: Queryable, { subjects, whole, ...filter }: ExecutionFilter): Promise<HistoryPage<Execution>> {
@@ -63,9 +65,12 @@ export const listAttemptEvents = (sql: Queryable, executionId: string): Promise<
     select attempts as attempt, substr(event, 11) as event, detail, agent_id, created_at as at
     from execution_history where execution_id = ${executionId} order by created_at, attempts`;
 
+export const stepMembers = (sql: Queryable) => sql`
+  seq, kind, state, name, input, output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at`;
+
 export const listSteps = (sql: Queryable, executionId: string): Promise<Step[]> =>
   sql<Step[]>`
-    select seq, kind, state, name, input, output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at
+    select ${stepMembers(sql)}
     from execution_steps where execution_id = ${executionId} order by seq`;
 
 /** Which executions a change concerns: by their ids, or all on one issue. Those in another state are left out. */

@@ -24,6 +24,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Address of the caller; `null` if unknown. */
   readonly address?: () => string | null;
+  /** The last server-sent event that the caller has received, where it continues a stream. */
+  readonly last_event_id?: string | undefined;
   /** Id that the caller gave to the request. */
   readonly request_id?: string | undefined;
 }
@@ -36,6 +38,8 @@ type Handler<O extends Operation> = (
 /** One server-sent event. */
 export interface ServerEvent {
   readonly event: string;
+  /** What a reader sends as `Last-Event-ID` to continue behind this event. */
+  readonly id?: string;
   readonly data: unknown;
 }
 
@@ -75,7 +79,7 @@ export async function invokeWithEvents(bound: Bound, raw: unknown, context: Cont
 }
 
 async function* parsed(all: AsyncIterable<ServerEvent>, data: z.ZodType): AsyncGenerator<ServerEvent> {
-  for await (const one of all) yield { event: one.event, data: data.parse(one.data) };
+  for await (const one of all) yield { ...one, data: data.parse(one.data) };
 }
 
 /** The same for a server stream: one parsed output after the other. */

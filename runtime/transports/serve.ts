@@ -72,6 +72,9 @@ export async function serve(serving: ServeOptions) {
       get signal() {
         return request.signal;
       },
+      get last_event_id() {
+        return request.headers.get("last-event-id")?.slice(0, 100);
+      },
       get request_id() {
         return requestIdOf(request);
       },

@@ -68,6 +68,8 @@ export type KeyScope = "agent" | "read" | "write" | "admin";
 
 export type KnowledgeSource = { id: string; name: string; type: string; config: { [name: string]: unknown }; project_id: (number | null); enabled: boolean; last_synced_at: (string | null); created_at: string; updated_at: string };
 
+export type LiveChange = { execution_id: string; execution: ({ id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); attempts: number; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null) } | null); step: ({ seq: number; kind: StepKind; state: StepState; name: (string | null); input?: unknown | undefined; output?: unknown | undefined; error: (string | null); prompt_tokens: number; completion_tokens: number; cost_usd: (number | null); duration_ms: number; created_at: string } | null) };
+
 export type McpDiscovery = { servers: number; tools: number; failed: (FailedMcpServer)[] };
 
 export type McpServer = { id: number; name: string; url: string; agent_id: (string | null); status: "pending" | "connected" | "failed"; tools: (McpServerTool)[]; last_error: (string | null); checked_at: (string | null); created_at: string };
@@ -225,6 +227,7 @@ export interface Operations {
   "audit-log.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; actor?: string | undefined; operation?: string | undefined; object?: string | undefined }; output: (AuditLogEntry)[] };
   "audit.verify": { input: {  }; output: AuditLogVerification };
   "data.erase": { input: { subject?: string | undefined; actor?: string | undefined; project_id?: number | undefined; dry_run?: boolean | undefined }; output: Erasure };
+  "events.follow": { input: { seconds?: number | undefined }; output: (LiveChange & ({ [name: string]: unknown } | null)) };
   "health.get": { input: {  }; output: Health };
   "integrations.create": { input: { source: string; name: string; credentials: { [name: string]: (string | boolean | number) }; agent_id?: (string | null) | undefined; project_id?: (number | null) | undefined }; output: Integration };
   "integrations.delete": { input: { id: string }; output: null };
@@ -295,6 +298,7 @@ export interface Operations {
   "subjects.search": { input: { q: string; limit?: number | undefined }; output: (SubjectFound)[] };
   "task-executions.approve": { input: { id: string } & { proposals?: (string)[] | undefined }; output: TaskExecutionWithProposals };
   "task-executions.cancel": { input: { id: string }; output: TaskExecution };
+  "task-executions.events": { input: { id: string; seconds?: number | undefined }; output: LiveChange };
   "task-executions.get": { input: { id: string }; output: TaskExecutionWithTranscript };
   "task-executions.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; fields?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; output: (TaskExecution)[] };
   "task-executions.reject": { input: { id: string } & { reason?: string | undefined }; output: TaskExecutionWithProposals };
@@ -351,6 +355,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "audit-log.list": "GET /api/audit-log",
   "audit.verify": "GET /api/audit-log/verify",
   "data.erase": "POST /api/erase",
+  "events.follow": "GET /api/events",
   "health.get": "GET /health",
   "integrations.create": "POST /api/integrations",
   "integrations.delete": "DELETE /api/integrations/{id}",
@@ -421,6 +426,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "subjects.search": "GET /api/subjects",
   "task-executions.approve": "POST /api/task-executions/{id}/approve",
   "task-executions.cancel": "POST /api/task-executions/{id}/cancel",
+  "task-executions.events": "GET /api/task-executions/{id}/events",
   "task-executions.get": "GET /api/task-executions/{id}",
   "task-executions.list": "GET /api/task-executions",
   "task-executions.reject": "POST /api/task-executions/{id}/reject",

@@ -16,8 +16,10 @@ export function eventStream(events: AsyncIterable<ServerEvent>, explain: (error:
       timer = setInterval(() => controller.enqueue(encoder.encode(": still here\n\n")), silenceMs);
     },
     pull: async (controller) => {
-      const send = ({ event, data }: ServerEvent) =>
-        controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+      const send = ({ event, id, data }: ServerEvent) =>
+        controller.enqueue(
+          encoder.encode(`event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`),
+        );
       try {
         const next = await iterator.next();
         if (!next.done) return send(next.value);

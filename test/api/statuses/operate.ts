@@ -1,3 +1,4 @@
+import { waitForExecutions } from "../../harness/wait.ts";
 import type { Arrange, Cases } from "./cases.ts";
 import { accepted } from "./events.ts";
 
@@ -9,6 +10,14 @@ const paused: Arrange = async ({ make }) => {
 
 /** What operators ask and order. */
 export const operate: Cases = {
+  "task-executions.events": {
+    valid: async (world) => {
+      const { event_id } = await accepted(world);
+      const [execution] = await waitForExecutions(world.main, { event_id, count: 2 });
+      return { params: { id: execution?.id ?? "" } };
+    },
+  },
+  "events.follow": { valid: () => ({ query: { seconds: 1 } }), 400: () => ({ query: { seconds: 0 } }) },
   "pauses.create": { valid: () => ({ body: { ...ofAgent, reason: "A check of the statuses." } }) },
   "pauses.resume": { valid: paused, 404: () => ({ body: { scope: "agent", id: "pm_default" } }) },
   "subjects.search": { valid: () => ({ query: { q: "octo/statuses#1" } }), 400: () => ({ query: { q: "" } }) },

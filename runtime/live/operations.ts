@@ -1,0 +1,121 @@
+import * as live from "@signalbox/schema/live";
+import { problem } from "@signalbox/schema/problem";
+import { type Execution, findExecution } from "../executions/queries.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { firstIdAt, timeOfId } from "../platform/ids.ts";
+import { type Bound, Events, handle, type ServerEvent } from "../platform/operation.ts";
+import { sleep } from "../platform/retry.ts";
+import { type LiveStep, listEndedSince, listLive, listStepsOf } from "./queries.ts";
+
+/** Between two looks. Streams read the database, so they show what happens on every replica and miss nothing. */
+const lookMs = 400;
+const dayMs = 86_400_000;
+const ended = ["succeeded", "failed", "cancelled"];
+const maxStreams = 200;
+const overlapMs = 2_000;
+const idLength = 36;
+let open = 0;
+
+/** Changes of executions as server-sent events. */
+export const liveOperations: Bound[] = [
+  handle(live.ofExecution, async ({ id, seconds }, { sql, signal, last_event_id }) => {
+    if (!(await findExecution(sql, id))) throw problem("not_found", `There is no task execution ${id}.`);
+    return new Events(counted(followExecution(sql, id, Number.parseInt(last_event_id ?? "-1", 10), until(signal, seconds))));
+  }),
+  handle(
+    live.ofService,
+    async ({ seconds }, { sql, signal, last_event_id }) =>
+      new Events(counted(followService(sql, Date.parse(last_event_id ?? ""), until(signal, seconds)))),
+  ),
+];
+
+const until = (signal: AbortSignal, seconds: number) => AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+
+async function* counted(events: AsyncIterable<ServerEvent>): AsyncGenerator<ServerEvent> {
+  if (open >= maxStreams)
+    throw problem("unavailable", `${open} streams are open on this replica; try again later.`, { retryAfter: 10 });
+  open++;
+  try {
+    yield* events;
+  } finally {
+    open--;
+  }
+}
+
+const executionEvent = (execution: Execution, id: string): ServerEvent => ({
+  event: "execution",
+  id,
+  data: { execution_id: execution.id, execution, step: null },
+});
+const stepEvent = ({ execution_id, ...step }: LiveStep, id: string): ServerEvent => ({
+  event: "step",
+  id,
+  data: { execution_id, execution: null, step },
+});
+
+/** `after`: number of the last step that the reader has; its events carry such numbers. */
+async function* followExecution(sql: Sql, id: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  let settled = Number.isInteger(after) ? after : -1;
+  let shown = "";
+  const states = new Map<number, string>();
+  while (!signal.aborted) {
+    const execution = await findExecution(sql, id);
+    if (!execution) return;
+    // After the execution, so that the steps of one that has ended are complete.
+    for (const step of await listStepsOf(sql, [id], settled + 1)) {
+      const state = `${step.state} ${step.error ?? ""}`;
+      if (states.get(step.seq) !== state) {
+        states.set(step.seq, state);
+        yield stepEvent(step, String(settled));
+      }
+      if (step.state !== "started" && step.seq === settled + 1) settled = step.seq;
+    }
+    const now = JSON.stringify(execution);
+    if (now !== shown) yield executionEvent(execution, String(settled));
+    shown = now;
+    if (ended.includes(execution.state)) return;
+    await sleep(lookMs, signal).catch(() => {});
+  }
+}
+
+/** `since`: time of the last event that the reader has, milliseconds; its events carry such times. */
+async function* followService(sql: Sql, since: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  const began = Date.now();
+  const shown = new Map<string, string>();
+  const steps = new Map<string, string>();
+  if (Number.isFinite(since)) {
+    const missed = await listEndedSince(sql, new Date(since).toISOString(), firstIdAt(since - dayMs));
+    for (const execution of missed) {
+      shown.set(execution.id, JSON.stringify(execution));
+      yield executionEvent(execution, new Date(began).toISOString());
+    }
+  }
+  let after = firstIdAt(Number.isFinite(since) ? Math.max(since, began - dayMs) - 1_000 : began - 1_000);
+  let tracked: string[] = [];
+  while (!signal.aborted) {
+    const at = new Date().toISOString();
+    const found = await listLive(sql, after, tracked);
+    for (const execution of found) {
+      const now = JSON.stringify(execution);
+      if (shown.get(execution.id) !== now) yield executionEvent(execution, at);
+      shown.set(execution.id, now);
+    }
+    for (const step of await listStepsOf(
+      sql,
+      found.map(({ id }) => id),
+      0,
+    )) {
+      const key = `${step.execution_id} ${step.seq}`;
+      if (steps.get(key) !== step.state) yield stepEvent(step, at);
+      steps.set(key, step.state);
+    }
+    tracked = found.flatMap(({ id, state }) => (ended.includes(state) ? [] : [id]));
+    const kept = new Set(found.map(({ id }) => id));
+    for (const id of shown.keys()) if (!kept.has(id)) shown.delete(id);
+    for (const key of steps.keys()) if (!kept.has(key.slice(0, idLength))) steps.delete(key);
+    const last = found.at(-1);
+    // Another replica may store an execution a moment after it made its id.
+    if (last) after = firstIdAt(timeOfId(last.id) - overlapMs);
+    await sleep(lookMs, signal).catch(() => {});
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { execution, step } from "./executions.ts";
+import { operation } from "./operation.ts";
+
+/** One change, as it is now: of an execution, or of a step of its transcript. */
+export const liveChange = z
+  .object({
+    execution_id: z.uuid(),
+    execution: execution.omit({ result: true }).nullable().describe("The execution after the change; null for a step."),
+    step: step.nullable().describe("The step after the change; null for a change of the execution itself."),
+  })
+  .meta({ id: "LiveChange" });
+
+const seconds = z
+  .int()
+  .min(1)
+  .max(3_600)
+  .default(300)
+  .describe("Seconds after which the stream ends. Clients connect again with `Last-Event-ID`. Default: 300.");
+const ids =
+  "Server-sent events `execution` and `step`. A stream that is opened again with `Last-Event-ID` continues behind that event.";
+
+export const ofExecution = operation({
+  id: "task-executions.events",
+  http: "GET /api/task-executions/:id/events",
+  summary: "Follow a task execution",
+  description: `${ids} It ends when the execution has ended.`,
+  input: z.object({ id: z.uuid(), seconds }),
+  output: liveChange,
+  serverSentEvents: liveChange,
+  problems: ["not_found"],
+});
+export const ofService = operation({
+  id: "events.follow",
+  http: "GET /api/events",
+  summary: "Follow the service",
+  description: `${ids} It begins with what runs now.`,
+  input: z.object({ seconds }),
+  output: liveChange.nullable(),
+  serverSentEvents: liveChange,
+});
