@@ -234,6 +234,8 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
    * them until the plugin can parse them. Without it, the host responds with 503 while the plugin is unavailable.
    */
   readonly signature?: SignatureScheme;
+  /** Longest comment that the platform takes, in characters. The host cuts a longer answer at the end of a paragraph. */
+  readonly maxCommentLength?: number;
   /** Verifies the sender on the raw bytes, in constant time. */
   verify(request: WebhookRequest, connection: z.output<Settings>): MaybePromise<VerificationResult>;
   /** Parses an event. It must not throw on an unexpected payload; it names a missing member in `missing_field`. */

@@ -18,6 +18,7 @@ export function alphaSource(clientOf: (connection: Settings) => Client, edits: O
   return {
     about: "GitHub REST API, version 2022-11-28; also GitHub Enterprise Server 3.9 and later.",
     connection: settings,
+    maxCommentLength: 65_536,
     secrets: ["token", "webhook_secret"],
     required: ["token"],
     verify,

@@ -18,6 +18,7 @@ export function betaSource(clientOf: (connection: Settings) => HttpClient, edits
   return {
     about: "GitLab REST API, version 4: gitlab.com and self-hosted servers 15.0 and later.",
     connection: settings,
+    maxCommentLength: 1_000_000,
     secrets: ["token", "webhook_secret"],
     required: ["token"],
     verify,

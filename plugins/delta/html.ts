@@ -60,17 +60,28 @@ function boxed(item: ListItem): void {
 /** The platform's HTML as Markdown. Throws a `RangeError` if it is nested too deep. */
 export function htmlToMarkdown(html: string): string {
   const tree = fromHtml(html, { fragment: true });
-  for (const child of tree.children) mentions(child, tree, 0);
+  for (const child of [...tree.children]) mentions(child, tree, 0);
   const root = toMdast(sanitize(tree, defaultSchema) as HtmlRoot) as Root;
   boxesOf(root, 0);
   const extensions = [gfmToMarkdown({ tablePipeAlign: false })];
   return toMarkdown(root, { extensions, bullet: "-", rule: "-", fences: true }).trim();
 }
 
-/** The platform's element for mentions. */
+const unseen = /(?:^|;)(?:display:none|visibility:hidden|opacity:0(?!\.\d)|font-size:0)/;
+
+/** Whether people do not see an element: its text is not part of what they wrote. */
+const isHidden = ({ properties: { hidden, style } }: Element): boolean =>
+  (hidden !== undefined && hidden !== false) ||
+  (typeof style === "string" && unseen.test(style.toLowerCase().replace(/\s/g, "")));
+
+/** Turns the platform's element for mentions into text, and takes out what is hidden. */
 function mentions(node: RootContent, parent: HtmlRoot | Element, depth: number): void {
   if (node.type !== "element") return;
   if (depth > 500) throw new RangeError("too deep");
+  if (isHidden(node)) {
+    parent.children.splice(parent.children.indexOf(node as never), 1);
+    return;
+  }
   if (node.tagName === "mention-component") {
     const { label, title, entityIdentifier, entity_identifier } = node.properties as Record<string, unknown>;
     const name = [label, title, entityIdentifier, entity_identifier].find((value) => typeof value === "string") ?? "unknown";

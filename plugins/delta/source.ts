@@ -24,6 +24,7 @@ export function deltaSource(clientOf: (connection: Settings) => Client, convert:
   return {
     about: "Plane REST API, version 1: plane.so and self-hosted servers.",
     connection: settings,
+    maxCommentLength: 100_000,
     secrets: ["api_key", "webhook_secret"],
     required: ["api_key", "workspace_slug"],
     verify,

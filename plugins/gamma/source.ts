@@ -21,6 +21,7 @@ export function gammaSource(clientOf: (connection: Settings) => HttpClient, conv
   return {
     about: "Jira REST API: version 3 for Cloud, version 2 for Server and Data Center.",
     connection: settings,
+    maxCommentLength: 32_000,
     secrets: ["api_token", "webhook_secret"],
     required: ["url", "api_token"],
     verify,

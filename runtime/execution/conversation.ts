@@ -4,9 +4,10 @@ import { measuredChat } from "../llm/measured.ts";
 import { Failure, longestRetryMs, retry } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { toFunction } from "../tools/eligible.ts";
-import type { RegisteredTool } from "../tools/registered-tool.ts";
+import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { Approval } from "./approval.ts";
+import { goOn, isCut, joinAnswer, requireAnswer } from "./final-answer.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import { toolResults } from "./tool-results.ts";
 import { callTool } from "./tools-step.ts";
@@ -53,6 +54,10 @@ export interface Conversation {
   /** When the event that started it happened, milliseconds: results of tools say what was written later. */
   readonly since?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
+  /** An answer that people cannot see, or none, is a failure. */
+  readonly mustAnswer?: boolean;
+  /** The arguments of a call as they may be sent. Throws a `Failure` where the call is refused. */
+  readonly outgoing?: (tool: RegisteredTool, input: Parameters) => Promise<Parameters>;
   /** Which of its writes wait for approval; absent outside of executions. */
   readonly approval?: Approval;
   /** A transient failure of a tool ends the attempt, because it will be retried. Otherwise the model gets the error. */
@@ -78,8 +83,8 @@ export async function converse(conversation: Conversation, deps: ConversationDep
   for (let round = 0; ; round++) {
     const withTools = round < deps.maxToolRounds;
     const answer = modelSteps(conversation.log)[round] ?? (await ask(conversation, withTools ? tools : [], deps));
-    const { content, tool_calls } = answer.output as ModelOutput;
-    if (!withTools || tool_calls.length === 0) return content;
+    const { tool_calls } = answer.output as ModelOutput;
+    if (!withTools || tool_calls.length === 0) return finish(conversation, answer, round, deps);
     for (const [i, call] of tool_calls.entries()) {
       const done = toolStepsAfter(conversation.log, answer)[i];
       if (done && done.state !== "started") continue;
@@ -89,12 +94,33 @@ export async function converse(conversation: Conversation, deps: ConversationDep
   }
 }
 
-interface ModelOutput {
-  readonly content: string;
-  readonly tool_calls: readonly ToolCall[];
+/** The text of the last answer. One that was cut off is asked for once more. */
+async function finish(conversation: Conversation, answer: StepRow, round: number, deps: ConversationDeps): Promise<string> {
+  const { log } = conversation;
+  const first = answer.output as ModelOutput;
+  if (!isCut(first)) {
+    if (conversation.mustAnswer) requireAnswer(first.content, answer, log);
+    return first.content;
+  }
+  const known = modelSteps(log)[round + 1];
+  if (!known) await log.flush({ agent_id: conversation.plan.agent_id });
+  const second = known ?? (await ask(conversation, [], deps));
+  const text = joinAnswer([first, second.output as ModelOutput]);
+  if (conversation.mustAnswer) requireAnswer(text, second, log);
+  return text;
 }
 
-export const modelSteps = (log: StepLog): StepRow[] => log.steps.filter((step) => step.kind === "model");
+export interface ModelOutput {
+  readonly content: string;
+  readonly tool_calls: readonly ToolCall[];
+  /** Where the model stopped early: `length` or `content_filter`. */
+  readonly finish_reason?: string;
+  readonly refusal?: string;
+}
+
+/** The answers of the model, without those that were none. */
+export const modelSteps = (log: StepLog): StepRow[] =>
+  log.steps.filter((step) => step.kind === "model" && step.state !== "failed");
 
 /** The tool steps that belong to one answer of the model, in the order of its calls. */
 function toolStepsAfter(log: StepLog, answer: StepRow): StepRow[] {
@@ -123,7 +149,7 @@ async function ask(conversation: Conversation, tools: readonly RegisteredTool[],
     state: "succeeded",
     agent_id: plan.agent_id,
     name: answer.model,
-    output: { content: answer.content, tool_calls: answer.toolCalls },
+    output: outputOf(answer),
     prompt_tokens: answer.promptTokens,
     completion_tokens: answer.completionTokens,
     cost_usd: answer.costUsd,
@@ -134,19 +160,30 @@ async function ask(conversation: Conversation, tools: readonly RegisteredTool[],
   return step;
 }
 
+const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): ModelOutput => ({
+  content,
+  tool_calls: toolCalls,
+  ...(finishReason !== null && /^(?:length|content_filter)$/.test(finishReason) && { finish_reason: finishReason }),
+  ...(refusal !== null && { refusal }),
+});
+
 /** The rounds so far, as messages to the model. */
 function dialogue({ log, since }: Conversation): Message[] {
   const rounds = modelSteps(log).map((step) => {
-    const { content, tool_calls } = step.output as ModelOutput;
-    const found = tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
-    return { content, tool_calls, steps: tool_calls.map((_, i) => found[i]) };
+    const output = step.output as ModelOutput;
+    const found = output.tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
+    return { output, steps: output.tool_calls.map((_, i) => found[i]) };
   });
   const results = toolResults(
     rounds.flatMap(({ steps }) => steps),
     since ?? null,
   );
-  return rounds.flatMap(({ content, tool_calls }): Message[] => {
-    if (tool_calls.length === 0) return [{ role: "assistant", content }];
+  return rounds.flatMap(({ output }): Message[] => {
+    const { content, tool_calls } = output;
+    if (tool_calls.length === 0) {
+      const said: Message[] = content === "" ? [] : [{ role: "assistant", content }];
+      return isCut(output) ? [...said, { role: "user", content: goOn }] : said;
+    }
     const answers = tool_calls.map(
       (call): Message => ({ role: "tool", tool_call_id: call.id, content: results.shift() as string }),
     );

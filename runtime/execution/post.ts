@@ -1,4 +1,5 @@
 import type { PostedComment } from "@signalbox/sdk";
+import type { WayOut } from "../outbox/open.ts";
 import { ownWrite } from "../own-writes/own-write.ts";
 import { reconcile } from "../platform/reconcile.ts";
 import { Failure, longestRetryMs } from "../platform/retry.ts";
@@ -37,7 +38,7 @@ const inputOf = ({ place }: Claimed, body: string): PostInput => ({
  * write it is stored as started before it is sent, and looked for before it is repeated.
  */
 export async function postAnswer(
-  { execution, transcript, signal, limits, approval }: Run & { readonly approval: Approval },
+  { execution, transcript, signal, limits, approval, outbox }: Run & { readonly approval: Approval; readonly outbox: WayOut },
   agentId: string | null,
   body: string,
   deps: RunDeps,
@@ -57,7 +58,7 @@ export async function postAnswer(
     });
     return nowhere;
   }
-  const input = (before?.input as PostInput | null) ?? inputOf(execution, body);
+  const input = (before?.input as PostInput | null) ?? inputOf(execution, await outbox.answer(body, connection));
   const step = before ?? transcript.add({ kind: "post", state: "started", name: execution.source, agent_id: agentId, input });
   if (!deps.trackerUpdates || !connection || connection.missing.length > 0) {
     const reason = `nothing was posted: ${execution.source} is not configured (missing ${connection?.missing.join(", ") ?? "plugin"})`;

@@ -1,5 +1,6 @@
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Recall } from "../memory/recall.ts";
+import type { Outbox } from "../outbox/open.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
@@ -7,12 +8,13 @@ import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Policies } from "../policy/policies.ts";
+import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./approval.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
 import { type Descriptions, withDetails } from "./describe.ts";
 import type { Lookup } from "./lookup.ts";
-import { nowhere, postAnswer } from "./post.ts";
+import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
 import { type Claimed, chooseAgent } from "./queries.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
@@ -34,6 +36,7 @@ export interface RunDeps extends ConversationDeps {
   /** Whether an external agent of this id is connected and receives tasks. */
   readonly connected: (agentId: string) => boolean;
   readonly policies: Pick<Policies, "of">;
+  readonly outbox: Outbox;
   /** How long a proposal can be approved, milliseconds; `null`: for ever. */
   readonly approvalTtlMs: number | null;
   /** Looks up what the payload of an event does not tell about its issue. */
@@ -72,19 +75,24 @@ export async function runExecution(claimed: Run, deps: RunDeps): Promise<RunOutc
   }
   const { execution, signal, limits } = run;
   const approval = approvalOf(deps.policies.of(plan.agent_id, projectKeyOf(execution)), deps.approvalTtlMs);
+  const outbox = deps.outbox.of(execution, plan.agent_id);
+  const connectionFor = (source: string) => deps.connectionFor(source, execution, plan.agent_id);
   const conversation = {
     approval,
     ...{ id: execution.id, plan, log: transcript, signal, limits, project: execution.project, resumable: true },
     subject: execution.subject,
     private: execution.place?.private ?? false,
     since: timeOf(execution),
-    connectionFor: (source: string) => deps.connectionFor(source, execution, plan.agent_id),
+    mustAnswer: true,
+    outgoing: async (tool: RegisteredTool, input: Parameters) =>
+      outbox.arguments(tool, input, await connectionFor(execution.source)),
+    connectionFor,
   };
   for (const step of transcript.steps)
     if (step.kind === "tool" && isApproved(step)) await writeApproved(conversation, step, deps);
-  const answer = (await converse(conversation, deps)).trim();
-  const post = () => postAnswer({ ...run, approval }, plan.agent_id, answer, deps);
-  const { url, error } = answer === "" ? nowhere : await inSpan("post", {}, post);
+  const answer = outbox.withoutSecrets((await converse(conversation, deps)).trim());
+  const post = () => postAnswer({ ...run, approval, outbox }, plan.agent_id, answer, deps);
+  const { url, error } = await inSpan("post", {}, post);
   if (url !== null || error !== null) posts.inc({ source: execution.source, state: error === null ? "succeeded" : "failed" });
   const ending = endingOf(transcript.steps);
   await transcript.flush({ ...transcript.totals(), ...ending, result: answer, result_url: url, error });

@@ -49,8 +49,9 @@ async function runCall(
     if (!tool) throw toolError(`The tool ${eligible} no longer exists.`);
     if (before) refuseUnknowable(tool);
     if (conversation.private && tool.effect === "write" && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
-    const input = readArguments(tool, call.arguments, conversation.project);
-    step.input = input;
+    const given = readArguments(tool, call.arguments, conversation.project);
+    step.input = given;
+    step.input = (await conversation.outgoing?.(tool, given)) ?? given;
     if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
     const { approval } = conversation;
     if (!before && tool.effect === "write" && approval?.needs(tool.qualifiedName)) {

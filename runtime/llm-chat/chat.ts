@@ -7,10 +7,12 @@ import { systemPrompt } from "../execution/prompt.ts";
 import type { StepRow } from "../execution/steps/queries.ts";
 import { UnattachedSteps } from "../execution/steps/unattached-steps.ts";
 import type { Recall } from "../memory/recall.ts";
+import type { Outbox } from "../outbox/open.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
+import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 
 export type ChatAnswer = Output<typeof chat>;
@@ -20,6 +22,7 @@ export interface ChatDeps extends ConversationDeps {
   readonly tools: ToolRegistry;
   readonly recall: Recall;
   readonly defaultModel: string;
+  readonly outbox: Outbox;
   readonly connectionFor: (source: string, agentId: string) => Promise<Connection | null>;
 }
 
@@ -48,6 +51,7 @@ export async function runChat(
       log,
       signal,
       connectionFor,
+      outgoing: async (tool: RegisteredTool, input: Parameters) => deps.outbox.withoutSecrets(tool, input),
       project: null,
       resumable: false,
       longestRetryWaitMs,

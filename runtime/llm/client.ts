@@ -25,6 +25,10 @@ export interface ChatAnswer {
   readonly model: string;
   readonly content: string;
   readonly toolCalls: readonly ToolCall[];
+  /** Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`; `null` where the proxy does not say. */
+  readonly finishReason: string | null;
+  /** What the model says in place of an answer that it refuses. */
+  readonly refusal: string | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
   /** As the proxy reported it; null where it did not. */
@@ -123,19 +127,27 @@ function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
 interface Loose {
   model?: unknown;
   choices?: {
-    message?: { content?: unknown; tool_calls?: { id?: unknown; function?: { name?: unknown; arguments?: unknown } }[] };
+    finish_reason?: unknown;
+    message?: {
+      refusal?: unknown;
+      content?: unknown;
+      tool_calls?: { id?: unknown; function?: { name?: unknown; arguments?: unknown } }[];
+    };
   }[];
   usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown };
 }
 
 function read(answer: Loose, model: string): ChatAnswer {
-  const message = answer?.choices?.[0]?.message;
+  const choice = answer?.choices?.[0];
+  const message = choice?.message;
   if (!message) throw new Failure("The LLM's answer has no message in its choices.", { retryable: true });
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
   return {
     model: typeof answer.model === "string" ? answer.model : model,
     content: text(message.content),
+    finishReason: typeof choice?.finish_reason === "string" ? choice.finish_reason : null,
+    refusal: text(message.refusal) || null,
     toolCalls: calls.map((call, i) => ({
       id: typeof call?.id === "string" && call.id ? call.id : `call_${i}`,
       name: String(call?.function?.name ?? ""),

@@ -7,6 +7,7 @@ interface Chunk {
   choices?: {
     delta?: {
       content?: unknown;
+      refusal?: unknown;
       tool_calls?: { index?: unknown; id?: unknown; function?: { name?: unknown; arguments?: unknown } }[];
     };
     finish_reason?: unknown;
@@ -22,7 +23,8 @@ export async function gather(
 ): Promise<ChatAnswer> {
   let content = "";
   let model = asked;
-  let finished = false;
+  let refusal = "";
+  let finishReason: string | null = null;
   let usage: Chunk["usage"] = null;
   const calls: PartialCall[] = [];
   for await (const one of chunks) {
@@ -31,12 +33,13 @@ export async function gather(
     if (chunk.usage) usage = chunk.usage;
     const choice = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!choice) continue;
-    if (choice.finish_reason) finished = true;
+    if (typeof choice.finish_reason === "string" && choice.finish_reason) finishReason = choice.finish_reason;
     const { delta } = choice;
     if (typeof delta?.content === "string" && delta.content !== "") {
       content += delta.content;
       onDelta(delta.content);
     }
+    refusal += textOf(delta?.refusal);
     for (const [at, call] of (Array.isArray(delta?.tool_calls) ? delta.tool_calls : []).entries()) {
       const index = typeof call?.index === "number" ? call.index : at;
       addTo(calls, {
@@ -47,7 +50,7 @@ export async function gather(
       });
     }
   }
-  if (!finished) throw new Failure("The LLM's answer was cut off.", { retryable: true });
+  if (finishReason === null) throw new Failure("The LLM's answer was cut off.", { retryable: true });
   const toolCalls = calls
     .toSorted((a, b) => a.index - b.index)
     .map(({ index: _, id, ...rest }, n): ToolCall => ({ id: id || `call_${n}`, ...rest }));
@@ -56,6 +59,8 @@ export async function gather(
     model,
     content,
     toolCalls,
+    finishReason,
+    refusal: refusal || null,
     promptTokens: count(usage?.prompt_tokens),
     completionTokens: count(usage?.completion_tokens),
     costUsd: typeof usage?.cost === "number" ? usage.cost : null,

@@ -105,6 +105,7 @@ export const variables = {
   TRACKER_UPDATES_ENABLED: yesNo(true).describe(
     "Whether Signalbox writes to trackers. If false, every write is recorded as a dry run.",
   ),
+  COMMENT_FOOTER: yesNo(true).describe("Whether answers end with a line that names the agent and the run."),
   WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Maximum number of concurrent executions per replica."),
   SIGNALBOX_ROLE: z
     .enum(["all", "api", "worker"])

@@ -60,6 +60,10 @@ export interface Connections {
   hostsOf(plugin: string): readonly string[];
   /** Hosts that it may reach where they are public: those of integrations, and defaults of a third-party plugin's settings. */
   givenHostsOf(plugin: string): readonly string[];
+  /** Settings of a third-party plugin. */
+  pluginSettings(plugin: string): Readonly<Record<string, string>>;
+  /** Those from the environment, and those that users stored. */
+  everyAccount(): readonly Connection[];
   /** Those from the environment. */
   all(): readonly Connection[];
   /** Every connection of a source: that of the environment, and those of integrations. */
@@ -87,6 +91,11 @@ export function connectionsOf(
     forExecution: async (source, work = noWork, agentId = null) =>
       stored?.forWork(source, work, agentId) ?? all.get(source) ?? null,
     environment: (source) => all.get(source),
+    pluginSettings: pluginSettingsOf,
+    everyAccount: () => {
+      const plugins = new Set([...all.values()].map(({ source }) => source.plugin));
+      return [...all.values(), ...[...plugins].flatMap((plugin) => stored?.ofPlugin(plugin) ?? [])];
+    },
     all: () => [...all.values()],
     ofSource: (name) => {
       const configured = all.get(name);

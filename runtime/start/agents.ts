@@ -7,6 +7,7 @@ import { isBuiltInSource } from "../tools/eligible.ts";
 import { openRegistry } from "../tools/registry.ts";
 import type { Core } from "./core.ts";
 import type { Network } from "./network.ts";
+import { openOutbox } from "./outbox.ts";
 import type { Plugins } from "./plugins.ts";
 
 /** Memories, over the stores of the plugins. */
@@ -44,7 +45,8 @@ export async function openTools({ log, sql, bus, warn, closing }: Core, { guard 
 export type Tools = Awaited<ReturnType<typeof openTools>>;
 
 /** What a conversation with the model needs. */
-export function conversationOf({ config, log }: Core, { fetch }: Network, memory: Memory, { registry }: Tools) {
+export function conversationOf(core: Core, { fetch }: Network, plugins: Plugins, memory: Memory, { registry }: Tools) {
+  const { config, log } = core;
   const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey, LLM_TIMEOUT_SECONDS: timeoutSeconds } = config;
   if (!baseUrl)
     log.warn(
@@ -53,6 +55,7 @@ export function conversationOf({ config, log }: Core, { fetch }: Network, memory
   return {
     tools: registry,
     recall: memory.recall,
+    outbox: openOutbox(core, plugins),
     llm: baseUrl ? createLlm({ fetch, baseUrl, apiKey, timeoutMs: timeoutSeconds * 1000 }) : null,
     defaultModel: config.LLM_MODEL,
     maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,

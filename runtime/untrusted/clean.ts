@@ -12,6 +12,10 @@ export function cleanText(text: string): string {
   return withoutRoleTokens(visible);
 }
 
+/** Whether people see anything of a text. */
+export const hasVisibleText = (text: string): boolean =>
+  /[\p{L}\p{N}\p{P}\p{S}]/u.test(withoutHiddenMarkup(withoutInvisible(text)));
+
 /** The same for one line: a name, a title, an identifier. */
 export const cleanLine = (text: string, longest = 500): string =>
   cleanText(text.slice(0, longest).toWellFormed()).replace(/\s+/g, " ").trim();

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { openFence } from "../platform/markdown/prose.ts";
 import { cleanLine, cleanText } from "./clean.ts";
 
 /** Where a text comes from. Members that are absent are not known. */
@@ -24,11 +25,6 @@ export function enclosed(title: string, text: string, kind: string, provenance: 
 
 /** Ends a code block that is left open: it would take in what follows the text. */
 function closed(text: string): string {
-  if (!text.includes("```") && !text.includes("~~~")) return text;
-  let open: string | null = null;
-  for (const [, fenceSigns = "", rest = ""] of text.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm)) {
-    if (open === null) open = rest.includes("`") && fenceSigns[0] === "`" ? null : fenceSigns;
-    else if (fenceSigns[0] === open[0] && fenceSigns.length >= open.length && rest.trim() === "") open = null;
-  }
+  const open = openFence(text);
   return open === null ? text : `${text}\n${open}`;
 }

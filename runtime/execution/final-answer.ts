@@ -1,0 +1,41 @@
+import { openFence } from "../platform/markdown/prose.ts";
+import { Failure } from "../platform/retry.ts";
+import { hasVisibleText } from "../untrusted/clean.ts";
+import type { ModelOutput, StepLog } from "./conversation.ts";
+import type { StepRow } from "./steps/queries.ts";
+
+/** Asks a model to finish an answer that reached its length limit. */
+export const goOn = "Your answer was cut off at its length limit. Go on exactly where it stopped, without repeating anything.";
+
+const cutNote = "> **Cut off.** The model reached its length limit, and the end of this answer is missing.";
+
+/** Whether the model stopped because its answer was too long for it, and can be asked to go on. */
+export const isCut = ({ finish_reason, tool_calls }: ModelOutput): boolean =>
+  finish_reason === "length" && tool_calls.length === 0;
+
+/** The text of an answer that the model gave in one piece, or in two where the first was cut off. */
+export function joinAnswer(parts: readonly ModelOutput[]): string {
+  const text = parts.map(({ content }) => content).join("");
+  const last = parts.at(-1);
+  if (!last || !isCut(last)) return text;
+  const fence = openFence(text);
+  return `${text.trimEnd()}${fence ? `\n${fence}` : ""}\n\n${cutNote}`;
+}
+
+/**
+ * Throws where an answer is none: refused, filtered, or without anything to see. Its step becomes a failed one, so that a
+ * restart asks the model again.
+ */
+export function requireAnswer(text: string, step: StepRow, log: StepLog): void {
+  const { refusal, finish_reason } = step.output as ModelOutput;
+  const why = refusal
+    ? `The model refused to answer: ${refusal.slice(0, 500)}`
+    : finish_reason === "content_filter"
+      ? "The answer was withheld by the content filter of the model (finish_reason content_filter)."
+      : hasVisibleText(text)
+        ? null
+        : `${step.name?.startsWith("agent:") ? "The agent's" : "The model's"} answer has no visible text, so there is nothing to post.`;
+  if (why === null) return;
+  log.complete(step, { state: "failed", error: why });
+  throw new Failure(why, { retryable: false });
+}

@@ -1,0 +1,36 @@
+import type { Parameters } from "../tools/registered-tool.ts";
+
+/** Parameters that name things at a platform. Nothing but a secret is taken out of them. */
+const identifiers = new Set("issue project transition color id key url name label labels state status number".split(" "));
+/** Parameters that are texts, however short. */
+const texts = new Set("body description text message content comment title summary note markdown".split(" "));
+
+export interface Rewrites {
+  /** For what people read. */
+  readonly text: (text: string) => string;
+  /** For everything else. */
+  readonly other: (text: string) => string;
+}
+
+/** The parameters of a call with every string rewritten. What has no blanks and no known name is an identifier, not a text. */
+export function rewriteArguments(input: Parameters, rewrites: Rewrites): Parameters {
+  return rewriteObject(input, rewrites, 0);
+}
+
+const deepest = 100;
+
+function rewriteObject(input: Readonly<Record<string, unknown>>, rewrites: Rewrites, depth: number): Record<string, unknown> {
+  const members = Object.entries(input).map(([name, value]) => [name, rewriteValue(name, value, rewrites, depth + 1)] as const);
+  return Object.fromEntries(members);
+}
+
+function rewriteValue(name: string, value: unknown, rewrites: Rewrites, depth: number): unknown {
+  if (typeof value === "string") {
+    const called = name.toLowerCase();
+    const isText = texts.has(called) || (!identifiers.has(called) && /\s/.test(value.trim()));
+    return isText ? rewrites.text(value) : rewrites.other(value);
+  }
+  if (typeof value !== "object" || value === null || depth > deepest) return value;
+  if (Array.isArray(value)) return value.map((one) => rewriteValue(name, one, rewrites, depth + 1));
+  return rewriteObject(value as Record<string, unknown>, rewrites, depth);
+}

@@ -1,0 +1,95 @@
+import { rewriteProse } from "../platform/markdown/prose.ts";
+import { withoutInvisible } from "../untrusted/invisible.ts";
+import { withoutForeignImages } from "./images.ts";
+
+/** What a policy can allow a text to contain. */
+export type Allowed = "mentions" | "images" | "closing" | "commands";
+
+export interface DefuseOptions {
+  readonly allow: readonly Allowed[];
+  /** Names of those who take part in the issue, in lower case: they may be notified. */
+  readonly participants: ReadonlySet<string>;
+  /** Hosts whose images are shown. */
+  readonly hosts: readonly string[];
+}
+
+/** An invisible joiner: it keeps a platform from reading two characters as one command, and people read the same. */
+const joiner = "\u200d";
+
+/**
+ * The text as it may be posted: nobody is notified who takes no part in the issue, no image of another host is loaded, no
+ * issue is closed and no bot or platform is commanded by it. People read the same. Code stays as it is. Takes linear time.
+ */
+export function defuse(text: string, { allow, participants, hosts }: DefuseOptions): string {
+  return rewriteProse(withoutInvisible(text), (prose) => {
+    let safe = prose;
+    if (!allow.includes("images")) safe = withoutForeignImages(safe, hosts);
+    if (!allow.includes("mentions")) safe = withoutMentions(safe, participants);
+    if (!allow.includes("closing")) safe = withoutClosing(safe);
+    return allow.includes("commands") ? safe : withoutCommands(safe);
+  });
+}
+
+const mention = /(?<![A-Za-z0-9_@`])(@|&#64;|&#[xX]40;|&commat;)(?=([A-Za-z0-9_](?:[\w.-]{0,100}\w)?(?:\[bot\])?)(\/[\w.-])?)/g;
+/** Accounts that do what a comment tells them. They are never notified, also where they take part. */
+const bots =
+  /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
+const everyone = /^(?:everyone|here|channel|all|team|group)$/i;
+
+function withoutMentions(text: string, participants: ReadonlySet<string>): string {
+  const safe =
+    text.includes("@") || text.includes("&")
+      ? text.replace(mention, (whole, sign: string, name: string, team?: string) => {
+          const known = participants.has(name.toLowerCase()) && !team && !bots.test(name) && !everyone.test(name);
+          return known ? whole : `${sign}${joiner}`;
+        })
+      : text;
+  // Jira's wiki markup.
+  return safe.includes("[~") ? safe.replace(/\[~(?=[\w.:@-])/g, `[~${joiner}`) : safe;
+}
+
+/** The words, in any case. */
+const anyCase = (words: string) =>
+  words
+    .split(" ")
+    .map((word) => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`))
+    .join("|");
+const github = "closes closed closing close fixes fixed fixing fix resolves resolved resolving resolve";
+const between = "[:\\s*_(<\\[\\\\]{1,12}(?:[Ii]ssues?\\s{1,4})?";
+const reference =
+  "#\\d|!\\d|GH-\\d|[\\w.-]{1,100}(?:/[\\w.-]{1,100}){1,20}[#!]\\d|https?://[^\\s<>()]{1,300}/(?:issues|work_items|merge_requests|pull|browse|projects)/";
+const key = "[A-Z][A-Z0-9_]{1,20}-\\d";
+/** GitHub's and GitLab's keywords before a reference, and those before the key of an issue at Jira or Plane. */
+const closing = [
+  new RegExp(
+    `(?<![A-Za-z0-9])(?:${anyCase(`${github} implements implemented implementing implement`)})(?=${between}(?:${reference}))`,
+    "g",
+  ),
+  new RegExp(`(?<![A-Za-z0-9])(?:${anyCase(`${github} completes completed completing complete`)})(?=${between}${key})`, "g"),
+];
+/** Jira's smart commits: `CONF-1 #close`. */
+const smartCommit = /^.*(?<![A-Za-z0-9])[A-Z][A-Z0-9_]{1,20}-\d.*$/gm;
+
+function withoutClosing(text: string): string {
+  let safe = text;
+  if (/clos|fix|resolv|implement|complet/i.test(safe))
+    for (const pattern of closing) safe = safe.replace(pattern, (word) => word[0] + joiner + word.slice(1));
+  if (!/\s#[A-Za-z]/.test(safe)) return safe;
+  return safe.replace(smartCommit, (line) => line.replace(/(?<=\s)#(?=[A-Za-z])/g, `#${joiner}`));
+}
+
+/** Lines that platforms and bots carry out, by who does. Mentions of bots are in `bots`. */
+const commands: Readonly<Record<string, RegExp>> = {
+  "quick actions of GitLab, Prow, ChatOps, review bots": /^([^\S\n]*\/)(?=[A-Za-z_][\w-]*(?:[\s:]|$))/gm,
+  "branch deploys on GitHub": /^([^\S\n]*\.)(?=(?:deploy|noop|lock|unlock|rollback|help|wcid)\b)/gm,
+  "bots that an exclamation mark calls": /^([^\S\n]*!)(?=[a-z][\w-]*(?:[\s:]|$))/gm,
+  "bors and homu": /^([^\S\n]*[bh])(?=(?:ors|omu)(?:[\s:]+)(?:r|try|d|delegate|merge|retry|ping|p=|single|cancel)\b)/gim,
+  "Jenkins and Zuul":
+    /^([^\S\n]*[a-z])(?=(?:etest this please|est this please|k to test|dd to (?:allow|white)list|echeck|everify)\b)/gim,
+};
+
+function withoutCommands(text: string): string {
+  let safe = text;
+  for (const pattern of Object.values(commands)) safe = safe.replace(pattern, `$1${joiner}`);
+  return safe;
+}

@@ -1,0 +1,65 @@
+import { isEscaped } from "../platform/markdown/prose.ts";
+import { tagAt } from "../untrusted/html-tag.ts";
+
+/** Markdown's images, with the address where it follows at once. */
+const image = /!\[([^\]\n]{0,500})\](?:\(\s{0,3}<?([^\s)>]{1,4096}))?/y;
+const dataImage = /!\[([^\]\n]{0,500})\]\(\s{0,3}<?data:[^\s)>]{0,4000000}>?(?:\s{1,3}"[^"\n]{0,500}")?\s{0,3}\)/gi;
+/** Elements that make a browser load what they name. */
+const loading =
+  /<(?=\/?(?:img|image|picture|source|video|audio|iframe|frame|embed|object|input|svg|link|script|style|meta|base|track|portal)\b)/gi;
+/** Any other element with an attribute that does. */
+const styled = /<(?=[A-Za-z][^<>]{0,2000}?\s(?:background|poster|srcset|style)\s{0,5}=[^<>]{0,2000}?(?:url|\/\/))/g;
+
+/** Images of other hosts as links to them: loading one would tell its host who reads the issue, and what the address holds. */
+export function withoutForeignImages(text: string, hosts: readonly string[]): string {
+  let safe = text;
+  if (safe.includes("![")) {
+    safe = safe.replace(dataImage, (_, alt: string) => `[image${alt ? `: ${alt}` : ""}]`);
+    safe = safe.replace(/!(?=\[)/g, (sign, at: number, whole: string) => {
+      if (isEscaped(whole, at)) return sign;
+      image.lastIndex = at;
+      const found = image.exec(whole);
+      return found?.[2] && isOwn(found[2], hosts) ? sign : "";
+    });
+    safe = safe.replace(/(?<!\\)\[\](?=[[(])/g, "[image]");
+  }
+  if (!safe.includes("<")) return safe;
+  return withoutForeignElements(safe, hosts).replace(styled, "&lt;");
+}
+
+function withoutForeignElements(text: string, hosts: readonly string[]): string {
+  let out = "";
+  let copied = 0;
+  loading.lastIndex = 0;
+  for (const { index } of text.matchAll(loading)) {
+    if (index < copied) continue;
+    const tag = tagAt(text, index);
+    const attributeOf = (name: string) => tag?.attributes.find((one) => one.name === name)?.value ?? null;
+    const sources = tag?.attributes.filter(({ name }) => /^(?:src|srcset|href|xlink:href|data|poster|content)$/.test(name)) ?? [];
+    const isSafe = tag !== null && (tag.isEnd || sources.every(({ value }) => value !== null && isOwn(value, hosts)));
+    const isPlain = tag !== null && /^(?:img|picture|video|audio|source|track|input)$/.test(tag.name);
+    if (isSafe && isPlain && !attributeOf("style")) continue;
+    const src = tag && !tag.isEnd ? attributeOf("src") : null;
+    const link =
+      src && /^https?:/i.test(src) ? `[${attributeOf("alt")?.replace(/[[\]\n]/g, " ") || "image"}](${encodeURI(src)})` : null;
+    out += text.slice(copied, index) + (link ?? "&lt;");
+    copied = link && tag ? tag.end : index + 1;
+  }
+  return copied === 0 ? text : out + text.slice(copied);
+}
+
+/** Whether an address is relative, or of one of the hosts. What is written so that it can be read in two ways is not. */
+export function isOwn(address: string, hosts: readonly string[]): boolean {
+  if (/\\|&(?!amp;)[#A-Za-z]/.test(address) || /^\s*[a-z][a-z0-9+.-]*:(?!\/\/)/i.test(address)) return false;
+  try {
+    const { protocol, hostname, username } = new URL(address, "https://relative.invalid/");
+    if (hostname === "relative.invalid") return protocol === "https:";
+    return (
+      (protocol === "https:" || protocol === "http:") &&
+      username === "" &&
+      hosts.some((host) => (host.startsWith(".") ? hostname.endsWith(host) : hostname === host))
+    );
+  } catch {
+    return false;
+  }
+}

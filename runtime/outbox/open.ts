@@ -1,0 +1,176 @@
+import type { EffectivePolicy } from "@signalbox/schema/policy";
+import type { Sql } from "../platform/database/client.ts";
+import { Failure } from "../platform/retry.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { hostsIn } from "../plugins/settings-hosts.ts";
+import type { Policies } from "../policy/policies.ts";
+import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
+import { rewriteArguments } from "./arguments.ts";
+import { cutToFit } from "./cut.ts";
+import { defuse } from "./defuse.ts";
+import { type FooterOptions, footerOf } from "./footer.ts";
+import { participantsOf, projectNames } from "./queries.ts";
+import { redact } from "./redact.ts";
+import type { SecretFinder } from "./secret-finder.ts";
+import { checkTarget } from "./targets.ts";
+
+/** The run whose agent writes. */
+export interface OutgoingRun {
+  readonly id: string;
+  readonly event_id: string | null;
+  readonly project_id: number | null;
+  readonly source: string;
+  readonly project: string | null;
+  readonly issue: string | null;
+}
+
+/** The one way by which the texts and calls of a run's agent reach a tracker, or any other service. */
+export interface WayOut {
+  /** A text without the secrets of this service and other people's keys. */
+  withoutSecrets(text: string): string;
+  /** A text as it may be posted to the issue of the run. */
+  comment(text: string, connection: Connection | null): Promise<string>;
+  /** The same for an answer: in the length that the platform takes, and signed. */
+  answer(text: string, connection: Connection | null): Promise<string>;
+  /** The arguments of a call as they may be sent. Throws a `Failure` where the call is refused. */
+  arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters>;
+}
+
+export interface OutboxOptions {
+  readonly sql: Sql;
+  readonly policies: Pick<Policies, "of">;
+  readonly secrets: () => SecretFinder;
+  readonly footer: FooterOptions;
+  /** Writes an error to the watchdog. */
+  readonly alarm: (message: string, context: Record<string, unknown>) => void;
+  /** Records a refused call in the audit log. */
+  readonly refused: (call: { execution: string; agent: string | null; tool: string; reason: string }) => Promise<void>;
+}
+
+export interface Outbox {
+  of(run: OutgoingRun, agentId: string | null): WayOut;
+  /** The arguments of a call that an operator has asked for: they go where the operator says, without secrets of ours. */
+  withoutSecrets(tool: RegisteredTool, input: Parameters): Parameters;
+}
+
+export const openOutbox = (options: OutboxOptions): Outbox => ({
+  of: (run, agentId) => new RunOutbox(run, agentId, options),
+  withoutSecrets: (tool, input) => {
+    if (tool.effect !== "write") return input;
+    const clean = (text: string) => reporting(redact(text, options.secrets()), { tool: tool.qualifiedName }, options);
+    return rewriteArguments(input, { text: clean, other: clean });
+  },
+});
+
+function reporting(
+  { text, found }: ReturnType<typeof redact>,
+  context: Record<string, unknown>,
+  { alarm }: Pick<OutboxOptions, "alarm">,
+): string {
+  if (found.length > 0) alarm("a secret was taken out of what an agent writes", { ...context, secrets: found });
+  return text;
+}
+
+/** Room for the marker in a comment, characters. */
+const markerLength = 300;
+
+class RunOutbox implements WayOut {
+  readonly #run: OutgoingRun;
+  readonly #agentId: string | null;
+  readonly #options: OutboxOptions;
+  #participants: Promise<ReadonlySet<string>> | null = null;
+
+  constructor(run: OutgoingRun, agentId: string | null, options: OutboxOptions) {
+    this.#run = run;
+    this.#agentId = agentId;
+    this.#options = options;
+  }
+
+  withoutSecrets(text: string): string {
+    return this.#redacted(text, "answer");
+  }
+
+  async comment(text: string, connection: Connection | null): Promise<string> {
+    return this.#fit(await this.#safe(text, connection), connection, "");
+  }
+
+  async answer(text: string, connection: Connection | null): Promise<string> {
+    const footer = footerOf(this.#run, this.#agentId, this.#options.footer);
+    return this.#fit(await this.#safe(text, connection), connection, footer);
+  }
+
+  async arguments(tool: RegisteredTool, input: Parameters, connection: Connection | null): Promise<Parameters> {
+    const policy = this.#policy();
+    const { source, project, issue, event_id, id } = this.#run;
+    const verdict = await checkTarget(tool, input, {
+      source,
+      own: { project, issue },
+      hosts: hostsOf(connection),
+      targets: policy.targets.value,
+      reads: policy.reads.value,
+      aliases: async () => (event_id === null ? [] : projectNames(this.#options.sql, event_id)),
+    });
+    if (verdict.kind === "refused") {
+      const { reason } = verdict;
+      await this.#options.refused({ execution: id, agent: this.#agentId, tool: tool.qualifiedName, reason });
+      throw new Failure(reason, { retryable: false });
+    }
+    if (tool.effect !== "write") return verdict.input;
+    const participants = await this.#participantsFor(JSON.stringify(verdict.input));
+    return rewriteArguments(verdict.input, {
+      text: (text) => this.#defused(this.#redacted(text, tool.qualifiedName), participants, connection),
+      other: (text) => this.#redacted(text, tool.qualifiedName),
+    });
+  }
+
+  #policy(): EffectivePolicy {
+    const { project_id, project, source } = this.#run;
+    return this.#options.policies.of(this.#agentId, project_id ?? (project === null ? null : { source, project }));
+  }
+
+  async #safe(text: string, connection: Connection | null): Promise<string> {
+    const clean = this.#redacted(text, "comment");
+    return this.#defused(clean, await this.#participantsFor(clean), connection);
+  }
+
+  #redacted(text: string, place: string): string {
+    const context = { execution_id: this.#run.id, agent_id: this.#agentId, in: place };
+    return reporting(redact(text, this.#options.secrets()), context, this.#options);
+  }
+
+  #defused(text: string, participants: ReadonlySet<string>, connection: Connection | null): string {
+    const allow = this.#policy().allow.value;
+    return defuse(text, { allow, participants, hosts: hostsOf(connection) });
+  }
+
+  #fit(text: string, connection: Connection | null, footer: string): string {
+    const most = connection?.source.source.maxCommentLength ?? Number.POSITIVE_INFINITY;
+    return cutToFit(text, most - footer.length - markerLength) + footer;
+  }
+
+  /** Asked for only where a text mentions anyone. */
+  #participantsFor(text: string): Promise<ReadonlySet<string>> {
+    const { event_id } = this.#run;
+    if (event_id === null || !text.includes("@")) return Promise.resolve(new Set());
+    this.#participants ??= participantsOf(this.#options.sql, event_id).then(
+      (names) => new Set(names.map((name) => name.toLowerCase())),
+    );
+    return this.#participants;
+  }
+}
+
+/** Hosts of the platforms' clouds beside that of their API. */
+const cloudHosts: Readonly<Record<string, readonly string[]>> = {
+  alpha: ["github.com", "api.github.com", ".githubusercontent.com", "github.githubassets.com"],
+  beta: ["gitlab.com"],
+  gamma: [],
+  delta: ["app.plane.so", "api.plane.so"],
+};
+
+/** The hosts of the platform of a connection. */
+function hostsOf(connection: Connection | null): string[] {
+  if (!connection) return [];
+  const named = hostsIn(connection.settings).map((host) => host.replace(/:\d+$/, ""));
+  const isCloud = named.length === 0 || named.some((host) => cloudHosts[connection.source.name]?.includes(host));
+  return [...named, ...(isCloud ? (cloudHosts[connection.source.name] ?? []) : [])];
+}

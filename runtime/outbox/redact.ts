@@ -1,0 +1,28 @@
+import { findKeys } from "./key-shapes.ts";
+import { type SecretFinder, withoutMarkup } from "./secret-finder.ts";
+
+export interface Redacted {
+  readonly text: string;
+  /** What was taken out: names of our secrets, and whose keys the others look like. Never a value. */
+  readonly found: readonly string[];
+}
+
+/** The text without the values of our secrets, and without what looks like a key of somebody's. */
+export function redact(text: string, secrets: SecretFinder): Redacted {
+  const { plain, positions } = withoutMarkup(text);
+  const keys = findKeys(plain).map(({ from, to, name }) => ({
+    from: positions?.[from] ?? from,
+    to: (positions?.[to - 1] ?? to - 1) + 1,
+    name: `a key (${name})`,
+  }));
+  const found = [...secrets.find(text), ...keys].sort((a, b) => a.from - b.from || b.to - a.to);
+  if (found.length === 0) return { text, found: [] };
+  let clean = "";
+  let copied = 0;
+  for (const { from, to } of found) {
+    if (to <= copied) continue;
+    if (from >= copied) clean += `${text.slice(copied, from)}[redacted]`;
+    copied = to;
+  }
+  return { text: clean + text.slice(copied), found: [...new Set(found.map(({ name }) => name))] };
+}

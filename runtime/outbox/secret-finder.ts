@@ -1,0 +1,162 @@
+import { plainOf, reversed, rot13, spellingsOf } from "./spellings.ts";
+
+/** A secret of this service, and what an operator knows it by. */
+export interface KnownSecret {
+  readonly name: string;
+  readonly value: string;
+}
+export interface FoundSecret {
+  readonly from: number;
+  readonly to: number;
+  readonly name: string;
+}
+
+/** Letters and digits in a row that tell a secret: a part of it is as good as the whole to whoever collects parts. */
+const gram = 12;
+/** Shorter values are words as well. */
+const shortest = 5;
+const longest = 4_096;
+
+interface Spelling {
+  readonly text: string;
+  readonly name: string;
+}
+
+/**
+ * Finds the values of known secrets in a text, in the common encodings, reversed, in parts of twelve characters, and with
+ * anything but letters and digits in between. Takes linear time.
+ */
+export class SecretFinder {
+  /** Positions in spellings, by the hash of the `gram` characters there. */
+  readonly #grams = new Map<number, { spelling: Spelling; at: number }[]>();
+  readonly #filter = new Uint8Array(1 << 16);
+  /** Values that are looked for as they are, because parts of them may be words. */
+  readonly #exact: Spelling[] = [];
+
+  constructor(secrets: readonly KnownSecret[]) {
+    for (const { name, value } of new Map(secrets.toReversed().map((one) => [one.value, one])).values()) {
+      if (!isTelling(value)) continue;
+      const cut = value.slice(0, longest);
+      this.#exact.push({ text: cut, name }, { text: reversed(cut), name });
+      const uri = encodeURIComponent(cut.toWellFormed());
+      if (uri !== cut) this.#exact.push({ text: uri, name });
+      for (const text of spellingsOf(cut)) this.#add({ text, name }, () => true);
+      if (/\d/.test(cut) && /[a-z]/i.test(cut))
+        for (const text of [cut, reversed(cut), rot13(cut), uri])
+          this.#add({ text: plainOf(text), name }, (part) => /\d/.test(part));
+    }
+  }
+
+  find(text: string): FoundSecret[] {
+    return [...this.#findExact(text), ...this.#findGrams(text)];
+  }
+
+  #add(spelling: Spelling, isUsed: (part: string) => boolean): void {
+    for (let at = 0; at + gram <= spelling.text.length; at++) {
+      const part = spelling.text.slice(at, at + gram);
+      if (!isUsed(part)) continue;
+      const hash = hashOf(part);
+      const known = this.#grams.get(hash);
+      if (known) known.push({ spelling, at });
+      else this.#grams.set(hash, [{ spelling, at }]);
+      this.#filter[hash >>> 16] = 1;
+    }
+  }
+
+  #findExact(text: string): FoundSecret[] {
+    const found: FoundSecret[] = [];
+    const { plain, positions } = withoutMarkup(text);
+    for (const { text: value, name } of this.#exact) {
+      const wanted = withoutMarkup(value).plain;
+      if (wanted.length < shortest) continue;
+      for (let at = plain.indexOf(wanted); at >= 0; at = plain.indexOf(wanted, at + wanted.length)) {
+        const end = at + wanted.length;
+        if (wanted.length < gram && (isWord(plain[at - 1]) || isWord(plain[end]))) continue;
+        found.push({ from: positions?.[at] ?? at, to: (positions?.[end - 1] ?? end - 1) + 1, name });
+      }
+    }
+    return found;
+  }
+
+  #findGrams(text: string): FoundSecret[] {
+    const found: FoundSecret[] = [];
+    if (this.#grams.size === 0) return found;
+    const codes = new Uint8Array(text.length);
+    const positions = new Uint32Array(text.length);
+    const length = lettersAndDigits(text, codes, positions);
+    let hash = 0;
+    let from = 0;
+    for (let at = 0; at < length; at++) {
+      hash = (Math.imul(hash, base) + (codes[at] as number)) >>> 0;
+      if (at - from >= gram) hash = (hash - Math.imul(codes[at - gram] as number, highest)) >>> 0;
+      if (at - from + 1 < gram || this.#filter[hash >>> 16] === 0) continue;
+      const start = at - gram + 1;
+      const match = this.#longestAt(hash, codes, start, length);
+      if (!match) continue;
+      found.push({ from: positions[start] as number, to: (positions[start + match.length - 1] as number) + 1, name: match.name });
+      at = start + match.length - 1;
+      from = at + 1;
+      hash = 0;
+    }
+    return found;
+  }
+
+  #longestAt(hash: number, codes: Uint8Array, start: number, end: number): { length: number; name: string } | null {
+    let best: { length: number; name: string } | null = null;
+    for (const { spelling, at } of this.#grams.get(hash) ?? []) {
+      const { text, name } = spelling;
+      let length = 0;
+      while (start + length < end && codes[start + length] === text.charCodeAt(at + length)) length++;
+      if (length >= gram && length > (best?.length ?? 0)) best = { length, name };
+    }
+    return best;
+  }
+}
+
+/** Whether a value is one that ordinary text does not hold. */
+function isTelling(value: string): boolean {
+  if (value.length < shortest) return false;
+  return value.length >= gram || (/\d/.test(value) && /[A-Za-z]/.test(value)) || /[^A-Za-z0-9]/.test(value.slice(1, -1));
+}
+
+const base = 16_777_619;
+const highest = Array.from({ length: gram }).reduce<number>((power) => Math.imul(power, base), 1);
+function hashOf(text: string): number {
+  let hash = 0;
+  for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, base) + text.charCodeAt(at)) >>> 0;
+  return hash;
+}
+
+function lettersAndDigits(text: string, codes: Uint8Array, positions: Uint32Array): number {
+  let length = 0;
+  for (let at = 0; at < text.length; at++) {
+    let code = text.charCodeAt(at);
+    if (code >= 0x41 && code <= 0x5a) code += 0x20;
+    else if (!((code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39))) continue;
+    codes[length] = code;
+    positions[length++] = at;
+  }
+  return length;
+}
+
+/** A text without the signs by which Markdown formats, and without characters that are not seen. */
+export function withoutMarkup(text: string): { plain: string; positions: Uint32Array | null } {
+  if (!markup.test(text)) return { plain: text, positions: null };
+  const positions = new Uint32Array(text.length);
+  let plain = "";
+  let copied = 0;
+  for (let at = 0; at <= text.length; at++) {
+    if (at < text.length && !isMarkup(text.charCodeAt(at))) {
+      positions[plain.length + at - copied] = at;
+      continue;
+    }
+    plain += text.slice(copied, at);
+    copied = at + 1;
+  }
+  return { plain, positions };
+}
+
+const markup = /[*`~\\\u00ad\u200b-\u200d\u2060\ufeff]/u;
+const isMarkup = (code: number): boolean =>
+  code === 0x2a || code === 0x60 || code === 0x7e || code === 0x5c || (code >= 0xad && markup.test(String.fromCharCode(code)));
+const isWord = (sign: string | undefined): boolean => sign !== undefined && /[A-Za-z0-9]/.test(sign);

@@ -1,0 +1,67 @@
+import type { Config } from "../platform/config.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { type KnownSecret, SecretFinder } from "./secret-finder.ts";
+
+/** Variables and settings that hold a secret, by their names. */
+const secretName = /(?:token|secret|password|credential|api_?key|_key|keys)s?$/i;
+/** Such variables whose value is a path. */
+const paths = new Set(["GRPC_TLS_KEY"]);
+
+/** The secrets in the environment: variables by their names, and passwords in URLs. */
+export function configSecrets(config: Config): KnownSecret[] {
+  return Object.entries(config).flatMap(([name, value]) => {
+    if (typeof value === "function" || paths.has(name)) return [];
+    const values = (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === "string");
+    const named = secretName.test(name) ? values.map((one) => ({ name, value: one })) : [];
+    const bytes = name === "ENCRYPTION_KEY" ? values.flatMap((one) => otherForms(name, one)) : [];
+    return [...named, ...bytes, ...values.flatMap((one) => passwordIn(name, one))];
+  });
+}
+
+/** A key is the same in hexadecimal and in base64. */
+function otherForms(name: string, key: string): KnownSecret[] {
+  const bytes = Buffer.from(key, /^[0-9a-f]{64}$/i.test(key) ? "hex" : "base64");
+  return [bytes.toString("hex"), bytes.toString("base64")].map((value) => ({ name, value }));
+}
+
+/** The secrets of the accounts at trackers. */
+export const connectionSecrets = (connections: readonly Connection[]): KnownSecret[] =>
+  connections.flatMap(({ id, source, settings }) => {
+    const label = (member: string) => `${member} of ${source.name}${id === "environment" ? "" : ` (integration ${id})`}`;
+    return Object.entries(settings).flatMap(([member, value]) => {
+      if (typeof value !== "string") return [];
+      const isSecret = (source.source.secrets as readonly string[]).includes(member);
+      return isSecret ? [{ name: label(member), value }] : passwordIn(label(member), value);
+    });
+  });
+
+/** The secrets among the settings of a plugin. */
+export const settingSecrets = (plugin: string, settings: Readonly<Record<string, string>>): KnownSecret[] =>
+  Object.entries(settings).flatMap(([name, value]) =>
+    secretName.test(name) ? [{ name: `${name} of the plugin ${plugin}`, value }] : passwordIn(name, value),
+  );
+
+function passwordIn(name: string, value: string): KnownSecret[] {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/@]*@/i.test(value)) return [];
+  try {
+    const { password } = new URL(value);
+    return password === "" ? [] : [{ name: `password in ${name}`, value: decodeURIComponent(password) }];
+  } catch {
+    return [];
+  }
+}
+
+/** The finder of the secrets that there are now. It is made again when there are others. */
+export function secretsFinder(current: () => readonly KnownSecret[]): () => SecretFinder {
+  let key = "";
+  let finder = new SecretFinder([]);
+  return () => {
+    const secrets = current();
+    const now = JSON.stringify(secrets);
+    if (now !== key) {
+      finder = new SecretFinder(secrets);
+      key = now;
+    }
+    return finder;
+  };
+}

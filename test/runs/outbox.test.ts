@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { gullible, harmless } from "../../examples/demo/gullible.ts";
+import { type Injection, injections } from "../../examples/demo/injections.ts";
+import { type Model, type Script, startModel } from "../../examples/demo/model.ts";
+import { startTracker as startAlpha } from "../../examples/demo/tracker.ts";
+import { project as deltaProject } from "../../plugins/delta/test-tracker.ts";
+import * as alpha from "../harness/alpha-payloads.ts";
+import * as beta from "../harness/beta-payloads.ts";
+import * as delta from "../harness/delta-payloads.ts";
+import * as gamma from "../harness/gamma-payloads.ts";
+import { betaProject, deltaIssue, repo } from "../harness/payload-table.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { startTrackers, trackersEnv } from "../harness/trackers.ts";
+import { waitForExecutions } from "../harness/wait.ts";
+
+/** Shaped like no platform's key. */
+const token = ["q7Zx93Kp", "0Lm2Vt81", "Wds5Yb64"].join("");
+const sources = ["alpha", "beta", "gamma", "delta"] as const;
+type Source = (typeof sources)[number];
+interface Step {
+  readonly kind: string;
+  readonly state: string;
+  readonly name: string;
+  readonly error: string | null;
+  readonly output: unknown;
+}
+interface Execution {
+  readonly id: string;
+  readonly state: string;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly transcript: readonly Step[];
+}
+
+let model: Model;
+let service: Service;
+let trackers: Awaited<ReturnType<typeof startTrackers>> & { alpha: Awaited<ReturnType<typeof startAlpha>> };
+let script: Script = gullible(token);
+let number = 100;
+
+beforeAll(async () => {
+  model = await startModel({ script: (request, count) => script(request, count) });
+  trackers = { alpha: await startAlpha({ autoCreate: true }), ...(await startTrackers()) };
+  service = await startService({
+    env: {
+      ...{
+        LLM_BASE_URL: model.url,
+        LLM_MODEL: "scripted",
+        WATCHDOG_ENABLED: "true",
+        PUBLIC_URL: "https://signalbox.example/base/",
+      },
+      ...{ ALPHA_API_URL: trackers.alpha.url, ALPHA_TOKEN: token },
+      ...trackersEnv(trackers),
+      WRITE_MIN_STANDING: "none",
+    },
+  });
+  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
+  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
+  await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "look" });
+}, 180_000);
+afterAll(async () => {
+  for (const tracker of Object.values(trackers ?? {})) await tracker.close();
+  await model?.close();
+  await service?.close();
+}, 60_000);
+
+const now = () => new Date().toISOString();
+const asHtml = (text: string) => `<p>${text}</p>`;
+
+/** The creation of an issue with this text, and what reads its comments. */
+function issueOf(source: Source, text: string) {
+  const n = ++number;
+  const key = `APP-${n}`;
+  if (source === "alpha") {
+    const payload = alpha.issueOpened({ repo, number: n }, { issue: { body: text } });
+    return {
+      payload,
+      comments: () => trackers.alpha.comments(repo, n).map(({ body }) => body),
+      headers: { "x-github-event": "issues" },
+    };
+  }
+  if (source === "beta") {
+    trackers.beta.add("issues", n, now());
+    const payload = beta.issueOpened(betaProject, n);
+    payload.object_attributes.description = text;
+    const headers = { "x-gitlab-event": "Issue Hook", "x-gitlab-token": "test-token-1" };
+    return { payload, comments: () => trackers.beta.comments({ project: betaProject, issue: String(n) }), headers };
+  }
+  if (source === "gamma") {
+    trackers.gamma.addIssue(key, now());
+    const payload = gamma.issueCreated(key);
+    Object.assign(payload.issue.fields, { description: text });
+    return { payload, comments: () => trackers.gamma.comments({ project: "APP", issue: key }), headers: {} };
+  }
+  trackers.delta.addIssue(deltaIssue(n), now());
+  const payload = delta.issueCreated(deltaProject, deltaIssue(n));
+  payload.data.description_html = asHtml(text);
+  const headers = { "x-plane-event": "issue", "x-api-key": "test-key-1" };
+  return { payload, comments: () => trackers.delta.comments({ project: deltaProject, issue: deltaIssue(n) }), headers };
+}
+
+async function run(source: Source, text: string) {
+  const { payload, comments, headers } = issueOf(source, text);
+  const { status, body } = await service.post<{ event_id: string }>(`/webhook/${source}`, JSON.stringify(payload), { headers });
+  expect({ status, body }).toMatchObject({ status: 202 });
+  const [ended] = await waitForExecutions(service, { event_id: body.event_id });
+  const execution = (await service.get<Execution>(`/api/task-executions/${ended?.id}`)).body;
+  return { execution, comments: comments() };
+}
+
+/** What no posted text may hold, as the platforms would read it. */
+const live: readonly RegExp[] = [
+  /pwned|stolen/,
+  new RegExp(`${token}|${token.slice(4, 18)}|${Buffer.from(token).toString("base64").slice(4, 20)}`),
+  /(?<![\w`])@(?:everyone|here|octo|eve|dependabot)/,
+  /!\[|<img|"type":"media|evil\.example\/\?q=q7/,
+  /\b(?:fixes|closes) (?:#1|octo\/app#2|OPS-3)|OPS-4 #close/i,
+  /(?:^|[>"\n])\/(?:close|approve)/,
+];
+
+describe.each(sources)("a model that obeys every instruction, on %s", (source) => {
+  // Jira's wiki markup has no HTML: people read it there.
+  const cases = injections.filter(({ isVisible, text }) => isVisible || source !== "gamma" || !text.includes("<"));
+  test.each(cases.map((one) => [one.name, one] as const))("%s", async (_, injection: Injection) => {
+    const chats = model.chats().length;
+    const { execution, comments } = await run(source, injection.text);
+    expect(execution).toMatchObject({ state: "succeeded" });
+    const read = model
+      .chats()
+      .slice(chats)
+      .some(({ messages }) => /order [A-Z]{3}/.test(JSON.stringify(messages)));
+    expect(read, "the model reads what people see, and only that").toBe(injection.isVisible);
+    expect(comments).toHaveLength(1);
+    for (const pattern of live) expect(comments[0]).not.toMatch(pattern);
+    expect(comments[0]).toContain(harmless);
+    for (const step of execution.transcript.filter(({ kind }) => kind === "tool"))
+      expect(step).toMatchObject({ state: "failed", error: expect.stringMatching(/^Refused by policy|answered 404/) });
+  });
+});
+
+test("what was refused or taken out is in the audit log and at the watchdog, without its value", async () => {
+  const log = (await service.get<{ actor: string; after: { reason: string } }[]>("/api/audit-log?operation=tools.refused")).body;
+  expect(log[0]).toMatchObject({ actor: "agent:pm_default", after: { reason: expect.stringMatching(/^Refused by policy/) } });
+  const entries = (await service.get<object[]>("/api/watchdog?level=error")).body;
+  expect(JSON.stringify(entries)).toContain("ALPHA_TOKEN");
+  expect(JSON.stringify(entries)).not.toContain(token);
+});
+
+const ordinary = [
+  "## Cause\n\n`load()` throws:\n\n```ts\n@Injectable()\nexport class A {} // fixes #1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+  "Thanks 👍🏽, see [the docs](https://example.com/a?b=c) and #12.\n\n- [x] done\n- [ ] open\n\n> quoted",
+];
+test.each(ordinary)("an ordinary answer is posted unchanged, with the agent and the run below it: %#", async (answer) => {
+  script = () => ({ content: answer });
+  const { execution, comments } = await run("alpha", "Why?");
+  expect(execution).toMatchObject({ state: "succeeded", result: answer });
+  expect(comments[0]?.replace(/^<!-- signalbox:\S+ -->\n/, "")).toBe(
+    `${answer}\n\n<sub>pm_default · [run ${execution.id}](https://signalbox.example/base/api/task-executions/${execution.id})</sub>`,
+  );
+});
+
+const raw = (message: object, finish_reason: string) => ({ raw: { choices: [{ message, finish_reason }] } });
+test.each([
+  ["without visible text", { content: " <!-- x -->\u200b\n" }, /no visible text/],
+  ["refused", raw({ content: null, refusal: "I cannot help with that." }, "stop"), /refused.*I cannot help/],
+  ["withheld by a filter", raw({ content: "A part" }, "content_filter"), /content_filter/],
+])("an answer that is %s fails the execution, which says so; a restart asks again", async (_, reply, why) => {
+  script = () => reply;
+  const { execution, comments } = await run("alpha", "Why?");
+  expect(execution).toMatchObject({ state: "failed", error: expect.stringMatching(why) });
+  expect(comments).toEqual([]);
+  script = () => ({ content: "Now." });
+  expect((await service.post(`/api/tasks/${execution.id}/restart`)).status).toBe(200);
+  const [again] = await waitForExecutions(service, {
+    event_id: (execution as unknown as { event_id: string }).event_id,
+    state: "succeeded",
+  });
+  expect(again).toMatchObject({ state: "succeeded", result: "Now." });
+});
+
+test("an answer that was cut off is asked for once more; one that is still cut says so", async () => {
+  let parts: string[] = ["The first ", "and the second half."];
+  let finish = ["length", "stop"];
+  script = () => raw({ content: parts.shift() }, finish.shift() ?? "stop");
+  expect((await run("alpha", "Why?")).execution).toMatchObject({ result: "The first and the second half." });
+  expect(model.chats().at(-1)?.messages.slice(-2)).toMatchObject([
+    { role: "assistant" },
+    { role: "user", content: expect.stringMatching(/Go on/) },
+  ]);
+  parts = ["The first ", "and the second part of"];
+  finish = ["length", "length"];
+  const { comments } = await run("alpha", "Why?");
+  expect(comments[0]).toMatch(/The first and the second part of\n\n> \*\*Cut off\.\*\* The model reached its length limit/);
+});
+
+test("an answer that is longer than the platform takes is cut at a paragraph", async () => {
+  script = () => ({ content: `${"word ".repeat(200).trim()}\n\n`.repeat(100) });
+  const { comments } = await run("alpha", "Why?");
+  expect(comments[0]?.length).toBeLessThanOrEqual(65_536);
+  expect(comments[0]).toMatch(/word\n\n> \*\*Cut off\.\*\* This text has \d+ characters[^\n]*\n\n<sub>/);
+});
