@@ -17,6 +17,11 @@ const issue = {
 };
 const pull = { ...issue, number: 7, title: "Mend it", head: { ref: "fix" }, base: { ref: "main" }, merged: false };
 
+const placed = (event: string, payload: object) => ({
+  headers: { "x-github-event": event },
+  payload: { action: "created", repository, sender: { login: "ann" }, ...payload },
+});
+
 const golden: readonly GoldenWebhook[] = [
   {
     name: "issues opened",
@@ -137,6 +142,22 @@ export const sourceFixtures: SourceFixtures = {
     covers_body: true,
   },
   golden,
+  repetitions: [
+    {
+      first: { headers: { "x-github-event": "issues", "x-github-delivery": "d-1", "x-github-hook-id": "5" }, payload: {} },
+      again: { headers: { "x-github-event": "issues", "x-github-delivery": "d-1", "x-github-hook-id": "5" }, payload: {} },
+    },
+  ],
+  envelopes: ["issues", "push", "discussion", "deployment_status"].map((event) => ({
+    headers: { "x-github-event": event },
+    payload: { action: "created", repository, sender: { login: "ann", id: 1, type: "User" } },
+  })),
+  comment_places: [
+    (body) => placed("pull_request_review", { review: { body }, pull_request: pull }),
+    (body) => placed("pull_request_review_comment", { comment: { id: 4, body }, pull_request: pull }),
+    (body) => placed("commit_comment", { comment: { id: 4, body, commit_id: "0d1a26e6" } }),
+    (body) => placed("discussion_comment", { comment: { id: 4, body }, discussion: { number: 9, title: "How?" } }),
+  ],
   delivery_header: "x-alpha-delivery",
   comment_event: (body) => ({
     headers: { "x-alpha-event": "issue_comment" },

@@ -25,6 +25,11 @@ const issue = {
 };
 const branches = { source_branch: "fix", target_branch: "main" };
 
+const placed = (note: string, on: object, more: object) => ({
+  headers: { "x-gitlab-event": "Note Hook" },
+  payload: { object_kind: "note", user, project, object_attributes: { id: 301, note, ...more }, ...on },
+});
+
 const golden: readonly GoldenWebhook[] = [
   {
     name: "Issue Hook open",
@@ -173,6 +178,28 @@ export const sourceFixtures: SourceFixtures = {
   connection,
   signature: { settings: { webhook_secret: secret }, sign: () => ({ "x-beta-token": secret }), covers_body: false },
   golden,
+  repetitions: [
+    {
+      first: {
+        headers: { "x-gitlab-event": "Issue Hook", "idempotency-key": "k-1", "x-gitlab-event-uuid": "u-1" },
+        payload: issue,
+      },
+      again: {
+        headers: { "x-gitlab-event": "Issue Hook", "idempotency-key": "k-1", "x-gitlab-event-uuid": "u-2" },
+        payload: issue,
+      },
+    },
+  ],
+  envelopes: [
+    { headers: { "x-gitlab-event": "Issue Hook" }, payload: issue },
+    { headers: { "x-gitlab-event": "Push Hook" }, payload: { object_kind: "push", user_id: 5, user_username: "ann", project } },
+  ],
+  comment_places: [
+    (body) => placed(body, { merge_request: { iid: 7 } }, { type: "DiffNote", position: { new_path: "a.c", new_line: 3 } }),
+    (body) => placed(body, { commit: { id: "cfe32cf61b73a0d5e9f13e774abde7ff789b1660" } }, { noteable_type: "Commit" }),
+    (body) => placed(body, { snippet: { id: 53, title: "test" } }, { noteable_type: "Snippet" }),
+  ],
+  private_event: placed("For members.", { issue: { iid: 12 } }, { internal: true }),
   delivery_header: "x-beta-event-uuid",
   comment_event: (body) => ({
     headers: { "x-beta-event": "Note Hook" },

@@ -29,6 +29,9 @@ export class BetaTracker extends FakeTracker {
       .filter((note) => note.of === (issue.startsWith("!") ? `merge_requests/${issue.slice(1)}` : `issues/${issue}`))
       .map((note) => String(note.body));
 
+  privateComments = ({ issue }: Subject): readonly string[] =>
+    this.notes.filter((note) => note.of === `issues/${issue}` && note.internal === true).map((note) => String(note.body));
+
   add(kind: "issues" | "merge_requests", iid: number, time: string, more: Record<string, unknown> = {}): Row {
     const item = {
       of: `${kind}/${iid}`,

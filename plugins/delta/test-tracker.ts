@@ -36,6 +36,11 @@ export class DeltaTracker extends FakeTracker {
   comments = (subject: Subject): readonly string[] =>
     this.notes.filter((note) => note.issue === subject.issue).map((note) => String(note.comment_html));
 
+  privateComments = (subject: Subject): readonly string[] =>
+    this.notes
+      .filter((note) => note.issue === subject.issue && note.access === "INTERNAL")
+      .map((note) => String(note.comment_html));
+
   addIssue(id: string, time: string, more: Record<string, unknown> = {}): Row {
     const people_ = { created_by: people.ann, updated_by: people.ann };
     const texts = { name: `Issue ${id.slice(0, 4)}`, description_html: "<p>Text</p>", priority: "high", state: states.todo };

@@ -48,6 +48,11 @@ export class GammaTracker extends FakeTracker {
       .filter((note) => note.of === issue)
       .map((note) => (typeof note.body === "string" ? note.body : JSON.stringify(note.body)));
 
+  privateComments = ({ issue }: Subject): readonly string[] =>
+    this.notes
+      .filter((note) => note.of === issue && note.properties.some(({ key }) => key === "sd.public.comment"))
+      .map((note) => (typeof note.body === "string" ? note.body : JSON.stringify(note.body)));
+
   get user(): Row {
     return this.#version === 3
       ? { accountId: "5b10-bot", displayName: "Signalbox", emailAddress: "bot@example.com" }

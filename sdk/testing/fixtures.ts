@@ -31,6 +31,8 @@ export interface TestTracker {
   comments(subject: Subject): readonly string[];
   /** The reactions on an issue or comment. Required if the source has `react`. */
   reactions?(target: ReactionTarget): readonly string[];
+  /** Those of them that only members can read. Omit it if the platform has no such: the source must refuse to post them then. */
+  privateComments?(subject: Subject): readonly string[];
   /** Number of requests so far that changed something. Tests detect repeated writes with it. */
   writes(): number;
   fault(fault: TrackerFault): void;
@@ -68,6 +70,14 @@ export interface SourceFixtures {
   readonly comment_event: (body: string) => WebhookPayload;
   /** A webhook caused by the account of `connection`. Omit it if the platform does not send the actor. */
   readonly own_event?: WebhookPayload;
+  /** Deliveries with their repetitions as the platform sends them, other headers included. */
+  readonly repetitions?: readonly { readonly first: WebhookPayload; readonly again: WebhookPayload }[];
+  /** One webhook of each envelope that the platform has, caused by somebody. */
+  readonly envelopes?: readonly WebhookPayload[];
+  /** As `comment_event`, for each other place where a comment can be: a review, a diff, a commit. */
+  readonly comment_places?: readonly ((body: string) => WebhookPayload)[];
+  /** A webhook about something that only members can see. Omit it if the platform has no such. */
+  readonly private_event?: WebhookPayload;
   /** An issue that exists at the tracker. */
   readonly subject: Subject;
   /** Whether the platform identifies posts without a marker. `marked` is then not checked. Default: `false`. */

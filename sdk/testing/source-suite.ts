@@ -12,6 +12,7 @@ import type { OpenSource } from "./source-harness.ts";
 import { parseCases } from "./source-parse.ts";
 import { pollCases } from "./source-poll.ts";
 import { verifyCases } from "./source-verify.ts";
+import { visibilityCases } from "./source-visibility.ts";
 
 /** The conformance suite for sources. Each case sets up the plugin anew and starts its own test tracker if it needs one. */
 export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[] {
@@ -36,6 +37,7 @@ export function testSource(plugin: Plugin, fixtures: SourceFixtures): TestCase[]
     ...parseCases(open, fixtures),
     ...deliveryCases(open, fixtures),
     ...editCases(open, fixtures),
+    ...visibilityCases(open, fixtures),
     ...pollCases(open, fixtures),
     ...createCases(open, fixtures),
     ...troubleCases(open, fixtures),

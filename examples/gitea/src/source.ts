@@ -1,4 +1,4 @@
-import { firstHeader, isValidHmacSha256, type Source } from "@signalbox/sdk";
+import { firstHeader, isValidHmacSha256, PluginError, type Source } from "@signalbox/sdk";
 import { type ClientOf, findComment, login, placeOf, postComment, updateComment } from "./api.ts";
 import { parse } from "./parse.ts";
 import { react } from "./react.ts";
@@ -22,7 +22,10 @@ export const source = (client: ClientOf): Source<typeof settings> => ({
   parse,
   account: (call) => login(client, call),
   check: async (call) => void (await login(client, call)),
-  deliver: ({ subject, body }, call) => postComment(client, placeOf(subject.project, subject.issue), body, call),
+  deliver: async ({ subject, body, private: isPrivate }, call) => {
+    if (isPrivate) throw new PluginError("unsupported", "Gitea has no comments that only members can read");
+    return postComment(client, placeOf(subject.project, subject.issue), body, call);
+  },
   find: ({ subject }, call) => findComment(client, placeOf(subject.project, subject.issue), call),
   update: ({ subject, body }, { id }, call) =>
     updateComment(client, { ...placeOf(subject.project, subject.issue), id }, body, call),

@@ -20,7 +20,9 @@ export class GiteaServer extends FakeTracker {
     if (headers.authorization !== "token gitea-test-token")
       return { status: 401, body: { message: "invalid username, password or token" } };
     if (path === "/api/v1/user") return { status: 200, body: { id: 9, login: "signalbox" } };
-    const reacted = this.reacted(request, /\/issues\/(?:comments\/(\d+)|(\d+))\/reactions(?:\/(\d+))?$/, "content");
+    const reacted = this.reacted(request, /\/issues\/(?:comments\/(\d+)|(\d+))\/reactions(?:\/(\d+))?$/, "content", {
+      login: "signalbox",
+    });
     if (reacted) return reacted;
     const edited = this.editComment(request, /\/issues\/comments\/(\d+)$/, [...this.#comments.values()].flat());
     if (edited) return edited;

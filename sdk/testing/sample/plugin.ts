@@ -80,7 +80,8 @@ export function sampleSource(fetch: Fetch): Source<typeof settings> {
     parse,
     account: async (call) => (await ask(fetch, call, "/me")).login ?? null,
     check: async (call) => void (await ask(fetch, call, "/me")),
-    deliver: async ({ body }, call) => {
+    deliver: async ({ body, private: isPrivate }, call) => {
+      if (isPrivate) throw new PluginError("unsupported", "every comment is public");
       const { id } = await ask(fetch, call, "/comments", addMarker(body, call.key));
       return { id: String(id), url: `${call.connection.url}/${id}` };
     },

@@ -5,6 +5,7 @@ import {
   httpClient,
   isValidHmacSha256,
   type NewComment,
+  PluginError,
   type PostedComment,
   readMarker,
   type Source,
@@ -56,7 +57,9 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     account: login,
     check: async (call) => void (await login(call)),
     // The key goes into the comment, so that it is found again when nobody knows whether it arrived.
-    deliver: async ({ subject, body }: NewComment, call) => {
+    deliver: async ({ subject, body, private: isPrivate }: NewComment, call) => {
+      // The answer to something private must not be public. If your tracker has internal comments, post one here.
+      if (isPrivate) throw new PluginError("unsupported", "my-plugin has no internal comments");
       const sent = { body: addMarker(body, call.key) };
       const { data } = await client(call).write({
         route: `POST ${comments}`,
