@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Model, startModel } from "../../examples/demo/model.ts";
+import { type BetaTracker, startTracker } from "../../plugins/beta/test-tracker.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import type { Receipt } from "../harness/webhooks.ts";
+import { plainScript } from "../harness/world.ts";
+
+describe("an internal note", () => {
+  let model: Model;
+  let tracker: BetaTracker;
+  let service: Service;
+  let last = 0;
+  beforeAll(async () => {
+    model = await startModel({ script: plainScript });
+    tracker = await startTracker();
+    tracker.add("issues", 12, "2026-01-01T00:00:00Z");
+    tracker.members[5] = 30;
+    const env = { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", BETA_URL: tracker.url, BETA_TOKEN: "test-token-1" };
+    service = await startService({ seed: true, env });
+    const named = { source: "beta", event_name: "Confidential Note Hook", action: null, canonical_trigger: "note.seen" };
+    for (const [path, body] of [
+      ["/api/tasks/sources", named],
+      ["/api/tasks/triggers", { canonical_trigger: "note.seen", task_id: "customer_uat_sync" }],
+    ] as const)
+      expect((await service.post(path, body)).status).toBe(201);
+  }, 180_000);
+  afterAll(async () => {
+    await tracker?.close();
+    await model?.close();
+    await service?.close();
+  }, 60_000);
+
+  const send = async () => {
+    const payload = {
+      ...{ object_kind: "note", event_type: "confidential_note", user: { id: 5, username: "ann" } },
+      project: { id: 77, path_with_namespace: "octo/team/app" },
+      object_attributes: { id: ++last, note: "Only among us.", noteable_type: "Issue", internal: true },
+      issue: { iid: 12, title: "Crash", state: "opened" },
+    };
+    const headers = { "x-gitlab-event": "Confidential Note Hook", "x-gitlab-token": "test-token-1" };
+    const { status, body } = await service.post<Receipt>("/webhook/beta", payload, { headers });
+    expect(status).toBe(202);
+    return body;
+  };
+  const ended = async () => {
+    const { event_id } = await send();
+    const [{ id } = { id: "" }] = await waitForExecutions(service, { event_id, count: 1, state: "succeeded" });
+    const { body } = await service.get<{ error: string | null; result_url: string | null }>(`/api/task-executions/${id}`);
+    return body;
+  };
+
+  test("is answered by an internal note", async () => {
+    expect(await ended()).toMatchObject({ error: null, result_url: expect.stringContaining("#note_") });
+    expect(tracker.notes).toMatchObject([{ of: "issues/12", internal: true }]);
+  });
+
+  test("is not answered where the platform would publish the answer, and the execution says so", async () => {
+    tracker.internal = false;
+    expect(await ended()).toMatchObject({ error: expect.stringContaining("nothing was posted"), result_url: null });
+    expect(tracker.notes).toHaveLength(1);
+    tracker.internal = true;
+  });
+
+  test("its author's standing is looked up behind the answer, and later events have it", async () => {
+    await eventually(async () => {
+      const { event_id } = await send();
+      const { body } = await service.get<{ author: { standing: string } }>(`/api/webhook-events/${event_id}`);
+      return body.author.standing === "member";
+    });
+  });
+});
