@@ -10,6 +10,8 @@ export const connected = signal(true);
 const calmMs = 400;
 /** Without the stream, and while it is being opened again. */
 const pollMs = 4_000;
+/** Beside the stream, which has the changes of executions only, not deliveries that start nothing. */
+const slowMs = 12_000;
 const longestWaitMs = 15_000;
 
 let announcing = false;
@@ -44,6 +46,7 @@ export function followChanges(): void {
   };
   open();
   setInterval(() => source?.readyState !== EventSource.OPEN && announce(), pollMs);
+  setInterval(announce, slowMs);
   document.addEventListener("visibilitychange", announce);
   addEventListener("online", announce);
 }

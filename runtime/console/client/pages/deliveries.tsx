@@ -1,7 +1,8 @@
 import type { WebhookEvent } from "../../../../schema/gen/client.ts";
-import { list } from "../api/call.ts";
+import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
+import { Bulk } from "../parts/bulk.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Empty, Page, Shown } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -32,6 +33,19 @@ export function DeliveriesPage() {
             </Empty>
           ) : (
             <>
+              {filter.outcome === "discarded" && (
+                <Bulk
+                  label="Replay all"
+                  total={page.total}
+                  find={async (limit) => (await list("webhook-events.list", { ...filter, cursor: undefined, limit })).items}
+                  nameOf={(event) => `${eventLabel(event)}, ${subjectLabel(event.subject)}`}
+                  run={({ id }) => call("webhook-events.replay", { id })}
+                  reload={events.reload}
+                  about={
+                    <p>Each is dispatched again by the routing of now. What their tasks write cannot be undone from here.</p>
+                  }
+                />
+              )}
               <DeliveryList events={page.items} />
               <Pager page={page} />
             </>

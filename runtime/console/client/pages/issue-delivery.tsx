@@ -36,7 +36,6 @@ export function Delivered({ delivery: { event, verdict, executions }, answers, r
         </div>
         <p class="soft">
           <Text max={600}>{verdict}</Text>
-          {event.canonical_triggers.length > 0 && ` Fired ${event.canonical_triggers.join(", ")}.`}
         </p>
         {remedy && (
           <p class="soft">

@@ -20,7 +20,14 @@ export function RunPage({ id }: { id: string }) {
     <Page
       title={run ? <Text>{run.task_id}</Text> : "Run"}
       name={run?.task_id ?? "Run"}
-      actions={run && <RunActions run={run} reload={query.reload} />}
+      actions={
+        run && (
+          <>
+            <Link to={`compare/${id}`}>Compare</Link>
+            <RunActions run={run} reload={query.reload} />
+          </>
+        )
+      }
     >
       <Shown query={query} lines={8}>
         {(data) => (

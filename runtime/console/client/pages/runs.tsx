@@ -1,10 +1,12 @@
 import type { TaskExecutionState } from "../../../../schema/gen/client.ts";
-import { list } from "../api/call.ts";
+import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
+import { Bulk } from "../parts/bulk.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Empty, Page, Shown } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RunList } from "../parts/run-list.tsx";
+import { subjectLabel } from "../parts/subject.tsx";
 import { query } from "../route/location.ts";
 import { meaningOf } from "../words.ts";
 
@@ -33,6 +35,17 @@ export function RunsPage() {
             <NoRuns filtered={filtered} />
           ) : (
             <>
+              {filter.state === "failed" && (
+                <Bulk
+                  label="Restart all"
+                  total={page.total}
+                  find={async (limit) => (await list("task-executions.list", { ...filter, cursor: undefined, limit })).items}
+                  nameOf={({ task_id, subject }) => `${task_id} for ${subjectLabel(subject)}`}
+                  run={({ id }) => call("tasks.restart", { id })}
+                  reload={runs.reload}
+                  about={<p>Each run goes on after its last finished step. You can cancel them while they run.</p>}
+                />
+              )}
               <RunList runs={page.items} />
               <Pager page={page} />
             </>

@@ -14,6 +14,7 @@ const later: Readonly<Record<string, () => Promise<Shown>>> = {
   issue: async () => (await import("../pages/issue.tsx")).IssuePage,
   run: async () => (await import("../pages/run.tsx")).RunPage,
   deliveries: async () => (await import("../pages/deliveries.tsx")).DeliveriesPage,
+  compare: async () => (await import("../pages/compare.tsx")).ComparePage,
   agents: async () => (await import("../pages/agents.tsx")).AgentsPage,
   agent: async () => (await import("../pages/agent.tsx")).AgentPage,
   routing: async () => (await import("../pages/routing.tsx")).RoutingPage,

@@ -1,0 +1,104 @@
+import type { TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
+import { call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { State } from "../parts/badge.tsx";
+import { Markdown } from "../parts/markdown.tsx";
+import { Empty, Page, Section, Shown } from "../parts/page.tsx";
+import { RunList } from "../parts/run-list.tsx";
+import { asText, Block } from "../parts/text.tsx";
+import { countText, durationText, Time } from "../parts/time.tsx";
+import { Link } from "../route/link.tsx";
+import { query, setQuery } from "../route/location.ts";
+
+/** A run beside another one of the same task and issue: what the model saw, and what it answered. */
+export function ComparePage({ id }: { id: string }) {
+  const other = query.value.get("with");
+  const first = useQuery(`run ${id}`, (signal) => call("task-executions.get", { id }, signal));
+  const second = useQuery(other ? `run ${other}` : null, (signal) => call("task-executions.get", { id: other ?? "" }, signal));
+  return (
+    <Page title="Compare runs">
+      {other ? (
+        <>
+          <p class="lead">
+            <button type="button" onClick={() => setQuery({ with: null })}>
+              Choose another run
+            </button>
+          </p>
+          <div class="side-by-side">
+            <Shown query={first}>{(run) => <Side run={run} />}</Shown>
+            <Shown query={second}>{(run) => <Side run={run} />}</Shown>
+          </div>
+        </>
+      ) : (
+        <Shown query={first}>{(run) => <Others run={run} />}</Shown>
+      )}
+    </Page>
+  );
+}
+
+function Others({ run }: { run: TaskExecutionWithTranscript }) {
+  const { id, task_id, subject } = run;
+  const runs = useQuery(`others ${id}`, async (signal) => {
+    const page = await list("task-executions.list", { task_id, ...(subject && { subject }), limit: 50 }, signal);
+    return page.items.filter((one) => one.id !== id);
+  });
+  return (
+    <Section title="With which run?">
+      <Shown query={runs}>
+        {(items) =>
+          items.length === 0 ? (
+            <Empty title="This task has run only once for this issue.">
+              Replay its delivery, for example after a change of the prompt, and compare the two answers here.
+            </Empty>
+          ) : (
+            <ul class="list">
+              {items.map((one) => (
+                <li key={one.id}>
+                  <State state={one.state} />
+                  <span class="main">
+                    <Link class="title" to={`compare/${id}`} query={{ with: one.id }}>
+                      {one.task_id}
+                    </Link>
+                  </span>
+                  <span class="side">
+                    <Time at={one.created_at} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Shown>
+      <h3 class="lead">This run</h3>
+      <RunList runs={[run]} />
+    </Section>
+  );
+}
+
+function Side({ run }: { run: TaskExecutionWithTranscript }) {
+  const plan = (run.transcript.find(({ kind }) => kind === "prompt")?.input ?? {}) as {
+    model?: string;
+    messages?: { role: string; content: unknown }[];
+  };
+  return (
+    <section class="card compared">
+      <p>
+        <State state={run.state} />{" "}
+        <Link to={`run/${run.id}`}>
+          <Time at={run.created_at} />
+        </Link>
+      </p>
+      <p class="soft small-text">
+        {run.agent_id ?? "no agent"}, {plan.model ?? "no model"}, {countText(run.prompt_tokens + run.completion_tokens)} tokens,{" "}
+        {durationText(run.duration_ms)}
+      </p>
+      {run.result ? <Markdown text={run.result} label="Answer" /> : <p class="soft">No answer.</p>}
+      <details>
+        <summary>What the model saw</summary>
+        {(plan.messages ?? []).map(({ role, content }, index) => (
+          <Block key={index} text={asText(content)} label={`Message of ${role}`} />
+        ))}
+      </details>
+    </section>
+  );
+}
