@@ -30,6 +30,8 @@ export class DeltaTracker extends FakeTracker {
   readonly activities: (Row & { issue: string })[] = [];
   /** Older servers have no GET /users/me/. */
   tellsAccount = true;
+  /** Every id is that of the one project. */
+  isOneProject = false;
   /** Older servers have no activities. */
   tellsActivities = true;
 
@@ -103,13 +105,14 @@ export class DeltaTracker extends FakeTracker {
     if (path === base)
       return this.#list(
         [
-          { id: randomUUID(), name: "Other", identifier: "OTHER" },
+          ...(this.isOneProject ? [] : [{ id: randomUUID(), name: "Other", identifier: "OTHER" }]),
           { id: project, name: "App", identifier: "APP" },
         ],
         query,
       );
     const [, id, rest = ""] = new RegExp(`^${base}([\\w-]+)/(.*)$`).exec(path) ?? [];
-    if (id !== project) return id && rest ? { status: 403, body: { detail: "You do not have permission" } } : notFound;
+    if (id !== project && !this.isOneProject)
+      return id && rest ? { status: 403, body: { detail: "You do not have permission" } } : notFound;
     if (rest === "states/") return this.#list(listedStates, query);
     if (rest === "labels/") return this.#list([{ id: labels.bug, name: "bug" }], query);
     if (rest === "issues/" && method === "POST") return this.#make(body as Record<string, unknown>, writer);

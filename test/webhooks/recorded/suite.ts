@@ -15,6 +15,12 @@ interface Request {
 }
 export interface RecordedPlatform {
   readonly source: string;
+  /** Name of its table, if it is not that of the source. */
+  readonly name?: string;
+  /** What one payload does would disturb the others. */
+  readonly oneByOne?: boolean;
+  /** The members of an answer's request beside the text and what it is found again by. Default: all but `body`. */
+  readonly beside?: (body: Record<string, unknown>) => Record<string, unknown>;
   /** Read only where the payloads are. */
   readonly recorded: () => readonly Recorded[];
   readonly expected: (recorded: Recorded) => Expected;
@@ -52,9 +58,10 @@ const unlimited = { LOOP_MAX_HOPS: "1000", UPDATE_DEBOUNCE_SECONDS: "0", TRIGGER
  * compares what becomes of it with the committed table. `RECORDED_UPDATE=1` writes the table anew.
  */
 export function describeRecorded(platform: RecordedPlatform): void {
-  const { source } = platform;
-  const file = join(import.meta.dirname, `${source}.jsonl`);
-  describe(`${source}: every recorded payload`, { tags: ["payloads"] }, () => {
+  const { source, name = source, beside = withoutBody, oneByOne = false } = platform;
+  const file = join(import.meta.dirname, `${name}.jsonl`);
+  const workers = oneByOne ? 1 : 6;
+  describe(`${name}: every recorded payload`, { tags: ["payloads"] }, () => {
     let model: Model;
     let service: Service;
     let tracker: Awaited<ReturnType<RecordedPlatform["tracker"]>>;
@@ -90,7 +97,7 @@ export function describeRecorded(platform: RecordedPlatform): void {
     });
 
     test("under the default mappings", { timeout: 120_000 }, async () => {
-      const seen = await inParallel(all(), async (one, number) => {
+      const seen = await inParallel(workers, all(), async (one, number) => {
         const { event_id, canonical_trigger = null } = await send(one, "default", number);
         const { event_name, action, subject, actor, author } = (await service.get<Event>(`/api/webhook-events/${event_id}`)).body;
         const who = { kind: author?.kind ?? null, standing: author?.standing ?? null };
@@ -105,7 +112,7 @@ export function describeRecorded(platform: RecordedPlatform): void {
 
     test("under a mapping of each event: what the agent reads, and where its answer goes", { timeout: 240_000 }, async () => {
       await mapEverything();
-      await inParallel(all(), async (one, number) => {
+      await inParallel(workers, all(), async (one, number) => {
         const { event_id, executions = [] } = await send(one, "wide", number);
         const wanted = table[number] as Expected;
         const { reason } = (await service.get<Event>(`/api/webhook-events/${event_id}`)).body;
@@ -120,7 +127,7 @@ export function describeRecorded(platform: RecordedPlatform): void {
         expect({ state: ended.state, error: ended.error }, one.file).toEqual({ state: "succeeded", error: null });
         const read = ended.transcript[0]?.input.messages?.map(({ content }) => content).join("\n") ?? "";
         for (const part of wanted.text) expect(read, one.file).toContain(part);
-        expect(answerOf(tracker.requests, id), one.file).toBe(wanted.answer);
+        expect(answerOf(tracker.requests, id, beside), one.file).toBe(wanted.answer);
       });
     });
 
@@ -146,25 +153,34 @@ export function describeRecorded(platform: RecordedPlatform): void {
 const written = (table: readonly Expected[]): string => table.map((row) => `${JSON.stringify(row)}\n`).join("");
 
 /** The request that posted the answer of an execution, by the marker in it. */
-function answerOf(requests: readonly Request[], execution: string): string | null {
-  const posted = requests.filter(
-    ({ method, body }) => method === "POST" && JSON.stringify(body ?? "").includes(`signalbox:${execution}.`),
-  );
+function answerOf(
+  requests: readonly Request[],
+  execution: string,
+  beside: (body: Record<string, unknown>) => Record<string, unknown>,
+): string | null {
+  const marker = new RegExp(`[":]${execution}\\.`);
+  const posted = requests.filter(({ method, body }) => method === "POST" && marker.test(JSON.stringify(body ?? "")));
   if (posted.length === 0) return null;
   return posted
     .map(({ method, path, body }) => {
-      const { body: _, ...more } = body as Record<string, unknown>;
+      const more = beside(body as Record<string, unknown>);
       return `${method} ${path}${Object.keys(more).length > 0 ? ` ${JSON.stringify(more)}` : ""}`;
     })
     .join(", ");
 }
 
-async function inParallel<T, R>(items: readonly T[], act: (item: T, number: number) => Promise<R>): Promise<R[]> {
+const withoutBody = ({ body: _, ...more }: Record<string, unknown>) => more;
+
+async function inParallel<T, R>(
+  workers: number,
+  items: readonly T[],
+  act: (item: T, number: number) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   const queue = [...items.entries()];
   const work = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) results[next[0]] = await act(next[1], next[0]);
   };
-  await Promise.all(Array.from({ length: 6 }, work));
+  await Promise.all(Array.from({ length: workers }, work));
   return results;
 }
