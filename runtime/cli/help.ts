@@ -9,6 +9,7 @@ const commands: readonly (readonly [string, string])[] = [
   ["start", "Run the service, from the environment and .env."],
   ["migrate", "Apply missing migrations and exit. `start` does it too."],
   ["reembed", "Compute all embeddings again after EMBEDDING_MODEL or EMBEDDING_DIMENSION changed. Resumes if interrupted."],
+  ["doctor", "Print what is wrong with the configuration of a running service: triggers without tasks, failed checks."],
   ["memory export", "Print all memories as lines of JSON."],
   ["memory import <file>", "Import lines that export printed; - reads standard input."],
   ["keys", "Create, list and revoke API keys directly in the database."],

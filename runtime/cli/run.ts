@@ -73,6 +73,7 @@ async function runCommand([first, ...rest]: readonly string[], terminal: Termina
     await (await import("./memory.ts")).runReembed(terminal.interactive, terminal.out, terminal.err);
     return 0;
   }
+  if (first === "doctor") return doctor(rest, wantsHelp, terminal);
   if (first === "memory" && (rest[0] === "export" || rest[0] === "import"))
     return wantsHelp ? say(terminal, `${transferUsage}\n`) : transfer(rest, terminal);
   const verbs = verbsOf(
@@ -86,6 +87,13 @@ async function runCommand([first, ...rest]: readonly string[], terminal: Termina
     return 2;
   }
   return runNoun(first, rest, verbs, terminal);
+}
+
+async function doctor(rest: readonly string[], wantsHelp: boolean, terminal: Terminal): Promise<number> {
+  if (wantsHelp) return say(terminal, "Usage: signalbox doctor\n\nExit code 1 if it finds problems.\n");
+  if (rest.length > 0) throw new UsageError("signalbox doctor takes no arguments.");
+  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
+  return (await (await import("./doctor.ts")).runDoctor({ url, apiKey }, terminal.out)) ? 0 : 1;
 }
 
 const transferUsage = "Usage: signalbox memory export > <file>, or signalbox memory import <file> (- for standard input)";

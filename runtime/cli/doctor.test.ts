@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { type Configured, problemsOf } from "./doctor.ts";
+
+const good: Configured = {
+  sources: [{ source: "alpha", event_name: "issues", action: "opened", canonical_trigger: "issue.created" }],
+  triggers: [{ canonical_trigger: "issue.created", task_id: "triage" }],
+  tasks: [{ id: "triage", actor_id: "pm_default", actor_fallback: null }],
+  agents: [{ id: "pm_default" }],
+  checks: [{ name: "database", state: "ok", message: "answers" }],
+};
+
+test("doctor finds nothing wrong with what works", () => {
+  expect(problemsOf(good)).toEqual([]);
+});
+
+test("doctor names what keeps events from being answered", () => {
+  const closed = { source: "alpha", event_name: "issues", action: "closed", canonical_trigger: "issue.closed" };
+  const checks = [{ name: "connection:alpha", state: "failed" as const, message: "missing ALPHA_TOKEN" }];
+  expect(problemsOf({ ...good, sources: [...good.sources, closed], agents: [], checks })).toEqual([
+    expect.stringMatching(/^The trigger issue.closed has no task, so alpha issues\/closed runs nothing\./),
+    "The task triage names the agent pm_default, which does not exist, and has no actor_fallback.",
+    "connection:alpha: missing ALPHA_TOKEN",
+  ]);
+  expect(problemsOf({ ...good, sources: [] })).toEqual(["No event is mapped to a trigger. Run: signalbox sources seed"]);
+  expect(problemsOf({ ...good, tasks: [] })).toEqual([expect.stringContaining("the task triage, which does not exist")]);
+  const fallback = [{ id: "triage", actor_id: "gone", actor_fallback: "You are an agent." }];
+  expect(problemsOf({ ...good, tasks: fallback })).toEqual([]);
+});
