@@ -227,7 +227,7 @@ export interface Operations {
   "audit-log.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; actor?: string | undefined; operation?: string | undefined; object?: string | undefined }; output: (AuditLogEntry)[] };
   "audit.verify": { input: {  }; output: AuditLogVerification };
   "data.erase": { input: { subject?: string | undefined; actor?: string | undefined; project_id?: number | undefined; dry_run?: boolean | undefined }; output: Erasure };
-  "events.follow": { input: { seconds?: number | undefined }; output: (LiveChange & ({ [name: string]: unknown } | null)) };
+  "events.follow": { input: { seconds?: number | undefined }; output: null };
   "health.get": { input: {  }; output: Health };
   "integrations.create": { input: { source: string; name: string; credentials: { [name: string]: (string | boolean | number) }; agent_id?: (string | null) | undefined; project_id?: (number | null) | undefined }; output: Integration };
   "integrations.delete": { input: { id: string }; output: null };
@@ -298,7 +298,7 @@ export interface Operations {
   "subjects.search": { input: { q: string; limit?: number | undefined }; output: (SubjectFound)[] };
   "task-executions.approve": { input: { id: string } & { proposals?: (string)[] | undefined }; output: TaskExecutionWithProposals };
   "task-executions.cancel": { input: { id: string }; output: TaskExecution };
-  "task-executions.events": { input: { id: string; seconds?: number | undefined }; output: LiveChange };
+  "task-executions.events": { input: { id: string; seconds?: number | undefined }; output: null };
   "task-executions.get": { input: { id: string }; output: TaskExecutionWithTranscript };
   "task-executions.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; fields?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; output: (TaskExecution)[] };
   "task-executions.reject": { input: { id: string } & { reason?: string | undefined }; output: TaskExecutionWithProposals };

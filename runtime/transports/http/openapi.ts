@@ -75,6 +75,8 @@ function success(op: Operation): RouteConfig["responses"][string] {
   if (op.status === 204) return { description: "Done." };
   if (!op.paginated) {
     const events = op.serverSentEvents ? { "text/event-stream": { schema: op.serverSentEvents } } : {};
+    // A GET has no member by which its caller could ask for anything but events.
+    if (op.serverSentEvents && httpRoute(op).method === "GET") return { description: "A stream of events.", content: events };
     return { description: "Done.", content: { "application/json": { schema: op.output }, ...events } };
   }
   const { items, next_cursor } = (op.output as z.ZodObject).shape as Record<string, z.ZodType>;

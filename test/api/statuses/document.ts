@@ -76,6 +76,8 @@ export function faultsOf(id: string, status: number, body: unknown): string[] {
   const { path, method } = operationOf(id);
   const response = document.paths[path]?.[method.toLowerCase()]?.responses[status];
   if (!response) return [`${id} declares no ${status}`];
+  if (response.content && Object.keys(response.content).join() === "text/event-stream")
+    return typeof body === "string" && (body === "" || /^(event|:)/.test(body)) ? [] : [`${id} sends no events`];
   const schema = response.content?.["application/json"]?.schema;
   if (!schema) return body === null ? [] : [`${id} declares no body for ${status}`];
   const name = `${id} ${status}`;
