@@ -4,7 +4,8 @@ import { ownWrite } from "../own-writes/own-write.ts";
 import { reconcile } from "../platform/reconcile.ts";
 import { Failure, longestRetryMs } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
-import { type Approval, isApproved } from "./approval.ts";
+import { type Approval, isApproved, projectKeyOf } from "./approval.ts";
+import { isLiving, writeLiving } from "./presence/living.ts";
 import type { Claimed } from "./queries.ts";
 import type { Run, RunDeps } from "./run.ts";
 import type { StepRow } from "./steps/queries.ts";
@@ -74,6 +75,9 @@ export async function postAnswer(
   return sendAnswer({ execution, transcript, signal, limits }, step, connection, deps);
 }
 
+/** A living comment that is written is there: this is for the type. */
+const noComment: PostedComment = { id: "", url: "" };
+
 /** Posts the answer of a step that is new, approved, or was started by an earlier attempt. */
 async function sendAnswer(
   { execution, transcript, signal, limits }: Run,
@@ -89,18 +93,25 @@ async function sendAnswer(
   step.key = key;
   step.wrote = ownWrite(step, { execution_id: execution.id, subject: execution.subject, kind: "comment" }, [input.body]);
   const { source } = connection.source;
+  const living = isLiving(deps.policies.of(step.agent_id, projectKeyOf(execution)).presence.value, connection);
   const began = performance.now();
   const post = { subject, ...input };
   limits.lease.progress(longestRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
   const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id } };
   const sent = runWrite(write, limits, (until) => {
     const call = () => ({ signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
-    return reconcile<PostedComment>(
-      () => source.find(post, call()),
-      () => source.deliver(post, call()),
-      signal,
-      write.resumed,
-    );
+    if (!living) {
+      return reconcile<PostedComment>(
+        () => source.find(post, call()),
+        () => source.deliver(post, call()),
+        signal,
+        write.resumed,
+      );
+    }
+    const edit = { sql: deps.sql, connection, post, key, settles: true, executionId: execution.id, agentId: step.agent_id };
+    const at = { ...edit, subject: execution.subject ?? "", content: () => post };
+    // It looks for itself for what an earlier attempt has written.
+    return reconcile(undefined, async () => (await writeLiving(at, call().signal)) ?? noComment, signal, false);
   });
   try {
     const posted = await sent;

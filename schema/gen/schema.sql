@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 3cb5e707af528a9f
+-- Made from c6d29a90ea12d8f1
 
 create extension if not exists vector;
 
@@ -349,6 +349,21 @@ create table knowledge_sources (
   secrets text,
   secret_members text[] default '{}'::text[] not null,
   constraint knowledge_sources_pkey PRIMARY KEY (id)
+);
+
+create table living_comments (
+  subject text not null,
+  agent text not null,
+  place text not null,
+  connection text not null,
+  comment_id text,
+  url text,
+  key text,
+  pending_key text,
+  settled_by uuid,
+  lease text,
+  lease_expires_at timestamp(3) with time zone,
+  constraint living_comments_pkey PRIMARY KEY (subject, agent, place, connection)
 );
 
 create table mcp_servers (

@@ -11,6 +11,9 @@ export interface Sign
   readonly shown: string | null;
   readonly lease: string;
   readonly state: string;
+  readonly agent_name: string | null;
+  /** Names of the tools that it called so far. */
+  readonly tools: readonly string[];
   readonly error: string | null;
   readonly waiting_for: string | null;
   readonly place: AnswerPlace | null;
@@ -50,7 +53,8 @@ export async function claimSign(sql: Sql, lease: string, leaseSeconds: number): 
     from due join task_executions e on e.id = due.execution_id left join webhook_events w on w.id = e.event_id
     where s.execution_id = due.execution_id
     returning s.execution_id, s.sign, s.version, s.attempts, s.shown, s.lease, e.source, e.slug, e.agent_id, e.project_id, e.project,
-      e.issue, e.subject, e.task_id, e.state, e.error, e.waiting_for,
+      e.issue, e.subject, e.task_id, e.state, e.error, e.waiting_for, (select name from agents where id = e.agent_id) as agent_name,
+      array(select coalesce(t.name, '') from execution_steps t where t.execution_id = e.id and t.kind = 'tool' order by t.seq) as tools,
       case when w.id is not null then json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment) end as place`;
   return row;
 }

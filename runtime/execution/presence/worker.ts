@@ -9,6 +9,7 @@ import type { Connection } from "../../plugins/connections.ts";
 import type { Policies } from "../../policy/policies.ts";
 import { projectKeyOf } from "../approval.ts";
 import type { Claimed } from "../queries.ts";
+import { isLiving } from "./living.ts";
 import {
   beginSign,
   beginSignsOfConnected,
@@ -19,6 +20,7 @@ import {
   renewSign,
   type Sign,
 } from "./queries.ts";
+import { lookMs, showLiving } from "./show-living.ts";
 import { type Presence, quietMs, watchRun } from "./watch.ts";
 
 export interface PresenceOptions {
@@ -80,8 +82,8 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   const { sql, log } = options;
   try {
     const connection = options.trackerUpdates ? await options.connectionFor(sign.source, sign, sign.agent_id) : null;
-    if (connection && connection.missing.length === 0) await show(sign, connection, ended, options);
-    await finishSign(sql, sign);
+    const shown = connection && connection.missing.length === 0 ? await show(sign, connection, ended, options) : null;
+    await (shown === null ? finishSign(sql, sign) : postponeSign(sql, sign, lookMs, shown));
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show a sign of life", { execution: sign.execution_id, sign: sign.sign, error: message });
@@ -93,17 +95,19 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   }
 }
 
-async function show(sign: Sign, connection: Connection, ended: AbortSignal, options: PresenceOptions): Promise<void> {
-  if (presenceOf(sign, options) !== "off") await react(sign, connection, ended);
+/** Answers what is shown of an execution whose sign may change while it goes on; else `null`. */
+async function show(sign: Sign, connection: Connection, ended: AbortSignal, options: PresenceOptions): Promise<string | null> {
+  const presence = presenceOf(sign, options);
+  if (presence === "off") return null;
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(callMs)]);
+  if (isLiving(presence, connection)) return showLiving(sign, connection, signal, options.sql);
+  await react(sign, connection, signal);
+  return null;
 }
 
-async function react(sign: Sign, { source: { source }, settings }: Connection, ended: AbortSignal): Promise<void> {
+async function react(sign: Sign, { source: { source }, settings }: Connection, signal: AbortSignal): Promise<void> {
   const { project, issue, place } = sign;
   if (!source.react || project === null || issue === null) return;
-  const call = {
-    signal: AbortSignal.any([ended, AbortSignal.timeout(callMs)]),
-    connection: settings,
-    key: `${sign.execution_id}.sign.${sign.version}`,
-  };
+  const call = { signal, connection: settings, key: `${sign.execution_id}.sign.${sign.version}` };
   await source.react({ subject: { project, issue }, comment: place?.comment ?? null }, sign.sign as Reaction | null, call);
 }

@@ -1,0 +1,85 @@
+import type { Queryable, Sql } from "../../platform/database/client.ts";
+
+/** Identifies a living comment. */
+export interface LivingPlace {
+  readonly subject: string;
+  readonly agent: string;
+  readonly place: string;
+  readonly connection: string;
+}
+export interface LivingComment {
+  readonly comment_id: string | null;
+  readonly url: string | null;
+  readonly key: string | null;
+  /** The key of a write that was left unfinished. */
+  readonly unfinished: string | null;
+  readonly settled_by: string | null;
+}
+
+const at = (sql: Queryable, { subject, agent, place, connection }: LivingPlace) =>
+  sql`l.subject = ${subject} and l.agent = ${agent} and l.place = ${place} and l.connection = ${connection}`;
+
+interface Taking {
+  readonly lease: string;
+  readonly key: string;
+  readonly leaseMs: number;
+  /** The execution whose answer is about to be written: stored before, so that no sign of it replaces the answer after a crash. */
+  readonly settledBy: string | null;
+}
+
+/** Takes a living comment for one write under `key`. `undefined`: another writer has it. */
+export async function takeLiving(
+  sql: Sql,
+  living: LivingPlace,
+  { lease, key, leaseMs, settledBy }: Taking,
+): Promise<LivingComment | undefined> {
+  const take = async () => {
+    const [row] = await sql<LivingComment[]>`
+      with free as (
+        select l.ctid as at, comment_id, url, key, pending_key, settled_by from living_comments l
+        where ${at(sql, living)} and (lease is null or lease_expires_at < now()) for update
+      )
+      update living_comments l
+      set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseMs / 1000}),
+        pending_key = coalesce(l.pending_key, ${key}), settled_by = coalesce(${settledBy}::uuid, l.settled_by)
+      from free where l.ctid = free.at
+      returning free.comment_id, free.url, free.key, free.pending_key as unfinished, free.settled_by`;
+    return row;
+  };
+  const taken = await take();
+  if (taken) return taken;
+  const { subject, agent, place, connection } = living;
+  const made = await sql`
+    insert into living_comments (subject, agent, place, connection) values (${subject}, ${agent}, ${place}, ${connection})
+    on conflict do nothing`;
+  return made.count > 0 ? take() : undefined;
+}
+
+type Change = Partial<Pick<LivingComment, "comment_id" | "url" | "key" | "settled_by">> & {
+  readonly pending_key: string | null;
+  /** The write has ended. */
+  readonly ends: boolean;
+};
+
+/** Stores what is known of a living comment. Absent members keep their value. */
+export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, change: Change): Promise<void> {
+  const given = (name: "comment_id" | "url" | "key" | "settled_by") => name in change;
+  await sql`
+    update living_comments l
+    set comment_id = case when ${given("comment_id")} then ${change.comment_id ?? null} else comment_id end,
+      url = case when ${given("url")} then ${change.url ?? null} else url end,
+      key = case when ${given("key")} then ${change.key ?? null} else key end,
+      settled_by = case when ${given("settled_by")} then ${change.settled_by ?? null}::uuid else settled_by end,
+      pending_key = ${change.pending_key},
+      lease = case when ${change.ends} then null else lease end,
+      lease_expires_at = case when ${change.ends} then null else lease_expires_at end
+    where ${at(sql, living)} and lease = ${lease}`;
+}
+
+/** The answer that an execution posted, if it is still stored. */
+export async function findAnswer(sql: Sql, executionId: string): Promise<string | null> {
+  const [row] = await sql<{ body: string | null }[]>`
+    select input ->> 'body' as body from execution_steps
+    where execution_id = ${executionId} and kind = 'post' and state = 'succeeded' order by seq desc limit 1`;
+  return row?.body ?? null;
+}

@@ -1,0 +1,161 @@
+import type { NewComment, PostedComment } from "@signalbox/sdk";
+import type { Sql } from "../../platform/database/client.ts";
+import { newId } from "../../platform/ids.ts";
+import { sleep } from "../../platform/retry.ts";
+import { currentFence, runFenced, sendUnder, type WriteFence } from "../../platform/write-fence.ts";
+import type { Connection } from "../../plugins/connections.ts";
+import { type LivingComment, type LivingPlace, storeLiving, takeLiving } from "./living-queries.ts";
+
+/** One write of a living comment: the first posts it, the others edit it. */
+export interface LivingWrite {
+  readonly sql: Sql;
+  readonly connection: Connection;
+  readonly subject: string;
+  readonly agentId: string | null;
+  readonly executionId: string;
+  /** Key of this write, which becomes the comment's: so it can be found out whether the write succeeded. */
+  readonly key: string;
+  /** What it should say; `null`: it is deleted. Answers `undefined` where it should stay as it is. */
+  readonly content: (found: LivingComment) => Promise<NewComment | null | undefined> | NewComment | null | undefined;
+  /** For finding it: everything but the text counts. */
+  readonly post: NewComment;
+  /** It shows the answer of its execution: signs of that execution no longer change it. */
+  readonly settles: boolean;
+}
+
+/** How long a writer holds the comment. Its requests end before. */
+const leaseMs = 30_000;
+const marginMs = 5_000;
+const waitMs = 250;
+
+export const isLiving = (presence: string, { source: { source } }: Connection): boolean =>
+  presence === "comment" && source.update !== undefined;
+
+/**
+ * Posts or edits the living comment of an agent on an issue. One writer at a time, over all replicas; a write that was left
+ * unfinished is looked for first, so there are never two comments, and no edit is made twice.
+ */
+export async function writeLiving(write: LivingWrite, signal: AbortSignal): Promise<PostedComment | null> {
+  const { sql, key } = write;
+  const living = placeOf(write);
+  const lease = newId();
+  for (;;) {
+    signal.throwIfAborted();
+    const until = performance.now() + leaseMs - marginMs;
+    const found = await takeLiving(sql, living, { lease, key, leaseMs, settledBy: write.settles ? write.executionId : null });
+    if (!found) {
+      await sleep(waitMs, signal);
+      continue;
+    }
+    const fence = new LivingFence(until, currentFence());
+    try {
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.floor(until - performance.now())))]);
+      return await runFenced(fence, () => carryOut(write, found, { living, lease, signal: limited }));
+    } catch (error) {
+      // Where a request may still be under way, the next writer waits for the end of the lease.
+      if (!fence.mayBeUnderWay) {
+        const pending_key = fence.hasSent ? key : found.unfinished;
+        const settled = write.settles && !fence.hasSent ? { settled_by: found.settled_by } : {};
+        await storeLiving(sql, living, lease, { pending_key, ...settled, ends: true }).catch(() => {});
+      }
+      throw error;
+    }
+  }
+}
+
+const placeOf = ({ subject, agentId, post, connection }: LivingWrite): LivingPlace => ({
+  subject,
+  agent: agentId ?? "",
+  place: `${post.private ? "private" : "public"}${post.thread ? ` ${post.thread}` : ""}`,
+  connection: connection.id,
+});
+
+interface Held {
+  readonly living: LivingPlace;
+  readonly lease: string;
+  readonly signal: AbortSignal;
+}
+
+async function carryOut(write: LivingWrite, found: LivingComment, held: Held): Promise<PostedComment | null> {
+  const { sql, key, executionId, settles } = write;
+  const { living, lease } = held;
+  const before = await resolved(write, found, held);
+  const done = (comment: PostedComment | null) =>
+    storeLiving(sql, living, lease, {
+      ...{ comment_id: comment?.id ?? null, url: comment?.url ?? null, key: comment && key, pending_key: null, ends: true },
+      ...(settles && { settled_by: executionId }),
+    }).then(() => comment);
+  if (before.comment && before.key === key) return done(before.comment);
+  if (found.unfinished !== null && found.unfinished !== key) {
+    const { id = null, url = null } = before.comment ?? {};
+    await storeLiving(sql, living, lease, { comment_id: id, url, key: before.key, pending_key: key, ends: false });
+  }
+  const content = await write.content({ ...found, comment_id: before.comment?.id ?? null });
+  if (content === undefined) {
+    await storeLiving(sql, living, lease, { pending_key: null, ends: true });
+    return before.comment;
+  }
+  return done(await replace(write, before.comment, content, held));
+}
+
+/** The comment as it is now, with the key of its last write: one that was left unfinished may have succeeded. */
+async function resolved(write: LivingWrite, found: LivingComment, { signal }: Held) {
+  const { comment_id, url, key, unfinished } = found;
+  const comment = comment_id === null ? null : { id: comment_id, url: url ?? "" };
+  if (unfinished === null) return { comment, key };
+  const { source, settings } = { source: write.connection.source.source, settings: write.connection.settings };
+  const written = await source.find(write.post, { signal, connection: settings, key: unfinished });
+  return written ? { comment: written, key: unfinished } : { comment, key };
+}
+
+async function replace(
+  { connection, key, post }: LivingWrite,
+  comment: PostedComment | null,
+  content: NewComment | null,
+  { signal }: Held,
+): Promise<PostedComment | null> {
+  const { source } = connection.source;
+  const call = { signal, connection: connection.settings, key };
+  if (content === null) {
+    if (comment) await source.retract?.(post, comment, call);
+    return null;
+  }
+  if (!comment || !source.update) return source.deliver(content, call);
+  try {
+    return await source.update(content, comment, call);
+  } catch (error) {
+    // Deleted at the platform: the next one takes its place.
+    if ((error as { code?: unknown } | null)?.code !== "not_found") throw error;
+    return source.deliver(content, call);
+  }
+}
+
+/** Lets requests pass until the lease of the comment ends, and through the fence of the run that they belong to. */
+class LivingFence implements WriteFence {
+  readonly #until: number;
+  readonly #outer: WriteFence | undefined;
+  #sent = 0;
+  #answered = 0;
+
+  constructor(until: number, outer: WriteFence | undefined) {
+    this.#until = until;
+    this.#outer = outer;
+  }
+  get hasSent(): boolean {
+    return this.#sent > 0;
+  }
+  get mayBeUnderWay(): boolean {
+    return this.#sent > this.#answered;
+  }
+  send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
+    return sendUnder(this.#outer ? [this.#outer] : [], async (signal) => {
+      const left = Math.floor(this.#until - performance.now());
+      if (left <= 0) throw new DOMException("The time to write the living comment is over.", "TimeoutError");
+      this.#sent++;
+      const response = await request(AbortSignal.any([signal, AbortSignal.timeout(left)]));
+      // A gateway's error says nothing about the server behind it.
+      if (response.status < 500) this.#answered++;
+      return response;
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import type { NewComment } from "@signalbox/sdk";
+import type { Sql } from "../../platform/database/client.ts";
+import type { Connection } from "../../plugins/connections.ts";
+import { writeLiving } from "./living.ts";
+import { findAnswer, type LivingComment } from "./living-queries.ts";
+import type { Sign } from "./queries.ts";
+
+/** How often a comment that says what an agent does is looked at, milliseconds. */
+export const lookMs = 5_000;
+
+/**
+ * Edits the living comment of an agent to what its execution does, or how it ended; its answer is posted by the run itself.
+ * Answers what is shown of an execution that goes on, so that it is looked at again; `null`: nothing will change.
+ */
+export async function showLiving(sign: Sign, connection: Connection, signal: AbortSignal, sql: Sql): Promise<string | null> {
+  const { project, issue, subject, place } = sign;
+  if (sign.sign === "done" || project === null || issue === null || subject === null) return null;
+  const text = textOf(sign);
+  const goesOn = sign.sign === "working" && sign.state === "running";
+  if (goesOn && text === sign.shown) return text;
+  const post: NewComment = {
+    ...{ subject: { project, issue }, body: text },
+    ...(place?.private && { private: true }),
+    ...(place?.thread && { thread: place.thread }),
+  };
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
+  const write = {
+    ...{ sql, connection, subject, post, agentId: sign.agent_id, executionId: sign.execution_id, settles: false },
+    key: `${sign.execution_id}.p${sign.version}.${digest}`,
+    content: (found: LivingComment) => contentOf(sign, post, found, { connection, sql }),
+  };
+  await writeLiving(write, signal);
+  return goesOn ? text : null;
+}
+
+/** What the comment is to be; `null`: to be deleted; `undefined`: to stay as it is. */
+async function contentOf(
+  sign: Sign,
+  post: NewComment,
+  found: LivingComment,
+  { connection, sql }: { readonly connection: Connection; readonly sql: Sql },
+): Promise<NewComment | null | undefined> {
+  if (found.settled_by === sign.execution_id) {
+    // The answer is there already, or about to be; one that could not be written is a failure to show.
+    const isLost = sign.sign === "failed" && (await findAnswer(sql, sign.execution_id)) === null;
+    return isLost ? post : undefined;
+  }
+  if (sign.sign !== null) return post;
+  if (found.comment_id === null) return undefined;
+  // Cancelled: what was there before is shown again.
+  const earlier = found.settled_by === null ? null : await findAnswer(sql, found.settled_by);
+  if (earlier !== null) return { ...post, body: earlier };
+  return connection.source.source.retract ? null : post;
+}
+
+/** Names of tools that are shown at most. */
+const maxTools = 10;
+
+function textOf({ sign, state, agent_name, agent_id, tools, error, waiting_for }: Sign): string {
+  const name = `**${plain(agent_name ?? agent_id ?? "The agent")}**`;
+  if (sign === "failed") return `😕 ${name} could not finish this: ${code(error ?? "the reason is not known")}`;
+  if (sign === null) return `${name} was stopped.`;
+  if (state === "waiting") return `⏸️ ${name} waits for ${code(waiting_for ?? "approval")}.`;
+  const done = tools.slice(-maxTools).map((tool) => `- ${code(tool)}`);
+  return [`👀 ${name} is working on this.`, ...(done.length > 0 ? ["", ...done] : [])].join("\n");
+}
+
+/** A reason may quote anything: in a code span nothing of it has an effect. */
+const code = (text: string): string => `\`${text.replace(/[`\s]+/g, (run) => (run.includes("`") ? "'" : " ")).slice(0, 500)}\``;
+const plain = (text: string): string => text.replace(/[^\p{L}\p{N} .,()-]+/gu, " ").slice(0, 100);
