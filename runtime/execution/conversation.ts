@@ -58,6 +58,8 @@ export interface Conversation {
   readonly mustAnswer?: boolean;
   /** The arguments of a call as they may be sent. Throws a `Failure` where the call is refused. */
   readonly outgoing?: (tool: RegisteredTool, input: Parameters) => Promise<Parameters>;
+  /** Why it may not call tools that write; absent or `null` where it may. */
+  readonly readOnly?: string | null;
   /** Which of its writes wait for approval; absent outside of executions. */
   readonly approval?: Approval;
   /** A transient failure of a tool ends the attempt, because it will be retried. Otherwise the model gets the error. */

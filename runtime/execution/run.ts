@@ -8,6 +8,7 @@ import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Policies } from "../policy/policies.ts";
+import { writeRefusal } from "../policy/standing.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./approval.ts";
@@ -74,11 +75,13 @@ export async function runExecution(claimed: Run, deps: RunDeps): Promise<RunOutc
     return { kind: "offered", to: offered_to };
   }
   const { execution, signal, limits } = run;
-  const approval = approvalOf(deps.policies.of(plan.agent_id, projectKeyOf(execution)), deps.approvalTtlMs);
+  const policy = deps.policies.of(plan.agent_id, projectKeyOf(execution));
+  const approval = approvalOf(policy, deps.approvalTtlMs);
   const outbox = deps.outbox.of(execution, plan.agent_id);
   const connectionFor = (source: string) => deps.connectionFor(source, execution, plan.agent_id);
   const conversation = {
     approval,
+    readOnly: writeRefusal(execution.origin?.author ?? null, policy),
     ...{ id: execution.id, plan, log: transcript, signal, limits, project: execution.project, resumable: true },
     subject: execution.subject,
     private: execution.place?.private ?? false,
@@ -153,6 +156,8 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     connection.then((found) => deps.descriptions.of(execution, found)),
   ]);
   if (about?.subject) await renameSubject(deps.sql, execution, about.subject);
+  const policy = deps.policies.of(viewer.agent_id, projectKeyOf(execution));
+  const isReadOnly = writeRefusal(execution.origin?.author ?? null, policy) !== null;
   const plan: Plan = {
     agent_id: agent?.id ?? null,
     model: agent?.model ?? deps.defaultModel,
@@ -164,6 +169,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     ],
     tools: deps.tools
       .offered({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })
+      .filter(({ effect }) => effect === "read" || !isReadOnly)
       .map(nameOf),
   };
   transcript.add({ kind: "prompt", state: "succeeded", agent_id: plan.agent_id, input: plan });

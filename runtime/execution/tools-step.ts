@@ -45,6 +45,8 @@ async function runCall(
   const name = eligible ?? call.name;
   const step = before ?? log.add({ kind: "tool", state: "started", name, agent_id: plan.agent_id, input: call.arguments });
   return finishing(conversation, step, async () => {
+    const { readOnly } = conversation;
+    if (readOnly && tool?.effect !== "read") throw toolError(`"${call.name}" cannot be called: ${readOnly}.`);
     if (eligible === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
     if (!tool) throw toolError(`The tool ${eligible} no longer exists.`);
     if (before) refuseUnknowable(tool);
@@ -52,6 +54,8 @@ async function runCall(
     const given = readArguments(tool, call.arguments, conversation.project);
     step.input = given;
     step.input = (await conversation.outgoing?.(tool, given)) ?? given;
+    const repeated = before ? null : repeatedResult(log.steps, step);
+    if (repeated) return repeated;
     if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
     const { approval } = conversation;
     if (!before && tool.effect === "write" && approval?.needs(tool.qualifiedName)) {
@@ -61,6 +65,26 @@ async function runCall(
     return { state: "succeeded", output: await send(conversation, tool, step, before !== undefined) };
   });
 }
+
+/** Calls of one tool with the same arguments that a run carries out. */
+const maxSameCalls = 5;
+
+/** The answer to a call that a run has made too often already; `null` where it has not. */
+function repeatedResult(steps: readonly StepRow[], step: StepRow): Pick<StepRow, "state" | "output"> | null {
+  const asked = argumentsOf(step);
+  const same = steps.filter((one) => one !== step && one.kind === "tool" && one.name === step.name && argumentsOf(one) === asked);
+  const earlier = same.findLast(({ state }) => state !== "started");
+  if (same.length < maxSameCalls || !earlier) return null;
+  const note = `You have this already: this function was called with the same arguments ${maxSameCalls} times. It was not called again; this is the earlier result.`;
+  const result = earlier.error === null ? earlier.output : { error: earlier.error };
+  const known = (result as { result?: unknown; note?: unknown } | null)?.note === note;
+  return { state: "succeeded", output: known ? earlier.output : { note, result } };
+}
+
+const argumentsOf = ({ input }: StepRow): string =>
+  JSON.stringify(
+    typeof input === "object" && input !== null ? Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)) : input,
+  );
 
 /** Writes a proposal that was approved, with exactly the parameters that were proposed. */
 export function writeApproved(conversation: Conversation, step: StepRow, deps: ConversationDeps): Promise<StepRow> {

@@ -3,8 +3,9 @@ import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { effectivePolicy } from "../policy/effective.ts";
+import { isBelow } from "../policy/standing.ts";
 import { labelsIn, mentions } from "./conditions.ts";
-import { isBelow, refusalOf, verdictsOf } from "./gate.ts";
+import { refusalOf, verdictsOf } from "./gate.ts";
 import { unreadableEvent } from "./parse.ts";
 
 const author = (more: Partial<EventAuthor> = {}): EventAuthor => ({

@@ -1,8 +1,8 @@
 import type { EffectivePolicy, RequiredStanding } from "@signalbox/schema/policy";
-import { requiredStandings } from "@signalbox/schema/policy";
 import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { placeOf } from "../policy/settings.ts";
+import { isBelow } from "../policy/standing.ts";
 import { labelsIn, mentions, newestText } from "./conditions.ts";
 
 /** The verdict of one rule about one task of an event, in words. */
@@ -94,10 +94,6 @@ function standingVerdict(author: EventAuthor | null, required: RequiredStanding,
     return { passes: false, reason: `${who} has the standing ${standing}, and ${place} requires at least ${required}` };
   return { passes: true, reason: `${who} has the standing ${standing}, which meets ${required} in ${place}` };
 }
-
-/** Whether a standing that the platform tells is lower than a rule requires. */
-export const isBelow = (standing: EventAuthor["standing"], required: RequiredStanding): boolean =>
-  standing !== "unknown" && requiredStandings.indexOf(standing) > requiredStandings.indexOf(required);
 
 const nameOf = ({ name, id }: EventAuthor): string => name ?? id ?? "the author";
 

@@ -1,0 +1,15 @@
+import { type EffectivePolicy, type RequiredStanding, requiredStandings } from "@signalbox/schema/policy";
+import type { EventAuthor } from "@signalbox/sdk";
+import { placeOf } from "./settings.ts";
+
+/** Whether a standing that the platform tells is lower than a rule requires. */
+export const isBelow = (standing: EventAuthor["standing"], required: RequiredStanding): boolean =>
+  standing !== "unknown" && requiredStandings.indexOf(standing) > requiredStandings.indexOf(required);
+
+/** Why the runs of an author may not use tools that write; `null` where they may. */
+export function writeRefusal(author: EventAuthor | null, { write_min_standing }: EffectivePolicy): string | null {
+  const { value, level } = write_min_standing;
+  if (!author || !isBelow(author.standing, value)) return null;
+  const name = author.name ?? author.id ?? "the author";
+  return `tools that write are not available, because ${name} has the standing ${author.standing} and ${placeOf("write_min_standing", level)} requires ${value}`;
+}
