@@ -24,22 +24,30 @@ const announce = () => {
   }, calmMs);
 };
 
-/** Follows the service's events, and polls where it has no stream. */
+/** Follows the service's events, and polls while it has no stream. */
 export function followChanges(): void {
   let source: EventSource | null = null;
+  let retry: ReturnType<typeof setTimeout> | undefined;
   let waitMs = 1_000;
+  const close = () => {
+    clearTimeout(retry);
+    source?.close();
+    source = null;
+  };
   const open = () => {
+    close();
+    // A browser has six connections to one host for all of its tabs: those that are not looked at need none.
+    if (document.visibilityState === "hidden") return;
     source = new EventSource(`${base}api/events`);
     source.onopen = () => {
       waitMs = 1_000;
       connected.value = true;
       announce();
     };
-    for (const type of ["message", "execution", "event", "step", "status", "pause"]) source.addEventListener(type, announce);
+    for (const type of ["execution", "step"]) source.addEventListener(type, announce);
     source.onerror = () => {
-      source?.close();
-      source = null;
-      setTimeout(open, waitMs);
+      close();
+      retry = setTimeout(open, waitMs);
       waitMs = Math.min(longestWaitMs, waitMs * 2);
       void probe();
     };
@@ -47,7 +55,10 @@ export function followChanges(): void {
   open();
   setInterval(() => source?.readyState !== EventSource.OPEN && announce(), pollMs);
   setInterval(announce, slowMs);
-  document.addEventListener("visibilitychange", announce);
+  document.addEventListener("visibilitychange", () => {
+    open();
+    announce();
+  });
   addEventListener("online", announce);
 }
 
