@@ -16,7 +16,7 @@ export default defineConfig({
     // Those are of the plugins that are made from them.
     exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
     // Most files start real services, each a process with a database, and wait for them as much as they compute.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, skip: !found })),
     provide: { python, redisServer, chromium },
