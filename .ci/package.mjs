@@ -25,7 +25,9 @@ cpSync("dist/boot/boot.js", "dist/signalbox/boot.js");
 rmSync("dist/boot", { recursive: true });
 cpSync("runtime/cli/plugin/templates", "dist/signalbox/templates", { recursive: true });
 cpSync("runtime/transports/http/docs", "dist/signalbox/docs", { recursive: true });
-mkdirSync("dist/signalbox/console");
+// A file of an earlier build would be served beside the new ones.
+rmSync("dist/signalbox/console", { recursive: true, force: true });
+mkdirSync("dist/signalbox/console", { recursive: true });
 for (const { name, bytes } of await buildConsole()) writeFileSync(join("dist/signalbox/console", name), bytes);
 cpSync("migrations", "dist/signalbox/migrations", { recursive: true, filter: (path) => !path.endsWith(".md") });
 write("signalbox", {
