@@ -198,3 +198,13 @@ export const reject = operation({
   output: executionWithProposals,
   problems: ["not_found", "conflict"],
 });
+export const release = operation({
+  id: "task-executions.release",
+  http: "POST /api/task-executions/:id/release",
+  rpc: "TaskExecutionService.ReleaseTaskExecution",
+  summary: "Release a held task execution",
+  description: "Queues the execution. No budget of an hour, day or month holds it again.",
+  input: z.object({ id: z.uuid() }),
+  output: execution,
+  problems: ["not_found", "conflict"],
+});

@@ -20,7 +20,10 @@ export const webhookEvent = z
     subject: z.string().nullable(),
     canonical_triggers: z.array(z.string()),
     outcome,
-    reason: z.string().nullable().describe("Why the event was discarded or refused, or why it started nothing; null otherwise."),
+    reason: z
+      .string()
+      .nullable()
+      .describe("Why the event was discarded or refused, why it started nothing, or what its command did; null otherwise."),
     replay_of: z.uuid().nullable().describe("Event that this one replays; null if it is not a replay."),
     polled: z.boolean().describe("Whether the event came from a poll instead of a webhook."),
     occurred_at: timestamp.nullable().describe("When the event happened at the platform; null if the platform does not tell."),

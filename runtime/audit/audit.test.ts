@@ -35,7 +35,14 @@ async function queue(task_id: string): Promise<string> {
 /** Claims the only queued execution; what is then written goes through the worker's own statement. */
 async function claim() {
   await door.sql`update task_executions set run_after = now() where state = 'queued'`;
-  const [execution] = await claimExecutions(door.sql, newId(), 1, 30);
+  const [execution] = await claimExecutions(door.sql, {
+    worker: newId(),
+    most: 1,
+    leaseSeconds: 30,
+    limits: {},
+    share: null,
+    busy: [],
+  });
   if (!execution) throw new Error("nothing to claim");
   const write = (steps: Partial<StepRow>[], patch: Patch) =>
     writeChanges(door.sql, [{ ...execution, steps: steps.map(step), completed: [], patch: { agent_id: "worker", ...patch } }]);

@@ -5,6 +5,7 @@ import { attemptSeconds, attempts, leasesLost } from "../platform/telemetry/metr
 import { genAi, own } from "../platform/telemetry/names.ts";
 import { inTrace } from "../platform/telemetry/tracing.ts";
 import { isOpen } from "./approval.ts";
+import { HoldExecution } from "./budget.ts";
 import { type Lease, LeaseLost } from "./lease.ts";
 import type { Presence } from "./presence/watch.ts";
 import type { Claimed } from "./queries.ts";
@@ -18,6 +19,8 @@ export interface AttemptDeps extends RunDeps {
   /** Writes the changes of an execution; `false` where its lease is lost. */
   readonly write: (change: Change) => Promise<boolean>;
   readonly presence: Presence;
+  /** An execution is held: its people are told. Never rejects. */
+  readonly onHeld: (execution: Claimed) => Promise<void>;
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
   /** Writes an error to the watchdog. */
@@ -96,6 +99,10 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
     }
     try {
       if (isUnavailable(error)) throw error;
+      if (error instanceof HoldExecution) {
+        await recordHold(execution, error, transcript, deps);
+        return { kind: "recorded" };
+      }
       await recordFailure(execution, error, transcript, deps);
       return { kind: "recorded" };
     } catch (second) {
@@ -114,6 +121,22 @@ function openTranscript(execution: Claimed, lease: Lease, { sql, write }: Attemp
     return write(change).finally(() => lease.progress(betweenStepsMs));
   };
   return execution.attempts > 1 ? Transcript.open(sql, execution, writeAndTell) : new Transcript(execution, [], writeAndTell);
+}
+
+/** The execution goes on behind its last step when the hold ends. */
+async function recordHold(
+  execution: Claimed,
+  { exceeded }: HoldExecution,
+  transcript: Transcript | undefined,
+  deps: AttemptDeps,
+): Promise<void> {
+  const { reason, until, member } = exceeded;
+  await transcript?.flush({
+    ...transcript.totals(),
+    ...{ state: "held", held_reason: reason, held_until: until, waiting_for: `the budget ${member}`, error: null },
+  });
+  deps.log.info("execution held", { execution: execution.id, reason, until });
+  await deps.onHeld({ ...execution, held_reason: reason, held_until: until });
 }
 
 /** Queues the execution again, or fails it for good. */

@@ -1,4 +1,5 @@
 import type { SubjectDetails } from "@signalbox/sdk";
+import type { Prices } from "../budgets/prices.ts";
 import type { ChatAnswer, ChatRequest, Llm, Message, ToolCall } from "../llm/client.ts";
 import { measuredChat } from "../llm/measured.ts";
 import { Failure, longestRetryMs, retry } from "../platform/retry.ts";
@@ -7,6 +8,7 @@ import { toFunction } from "../tools/eligible.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import type { Approval } from "./approval.ts";
+import { cutShort, lastRequest, type RunBudget } from "./budget.ts";
 import { goOn, isCut, joinAnswer, requireAnswer } from "./final-answer.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import { toolResults } from "./tool-results.ts";
@@ -45,6 +47,8 @@ export interface Conversation {
   readonly signal: AbortSignal;
   /** Bounds of the attempt; absent outside of executions, where no other worker can resume it. */
   readonly limits?: AttemptLimits;
+  /** What the run may use; absent outside of executions. */
+  readonly budget?: RunBudget;
   /** The `project` of a tool call where the tool takes one and the model names none. */
   readonly project: string | null;
   /** Subject of the event, `<source>:<project>#<issue>`. */
@@ -75,6 +79,8 @@ export interface ConversationDeps {
   readonly tools: Pick<ToolRegistry, "get">;
   /** `null` while no LLM is configured. */
   readonly llm: Llm | null;
+  /** What requests cost where the proxy does not report it. */
+  readonly prices: Prices;
   readonly maxToolRounds: number;
   readonly trackerUpdates: boolean;
 }
@@ -83,8 +89,10 @@ export interface ConversationDeps {
 export async function converse(conversation: Conversation, deps: ConversationDeps): Promise<string> {
   const tools = conversation.plan.tools.map((name) => deps.tools.get(name)).filter((tool) => tool !== undefined);
   for (let round = 0; ; round++) {
-    const withTools = round < deps.maxToolRounds;
-    const answer = modelSteps(conversation.log)[round] ?? (await ask(conversation, withTools ? tools : [], deps));
+    const done = modelSteps(conversation.log)[round];
+    const limit = done ? null : (conversation.budget?.exhausted(conversation.log) ?? null);
+    const withTools = round < deps.maxToolRounds && limit === null;
+    const answer = done ?? (await ask(conversation, withTools ? tools : [], limit, deps));
     const { tool_calls } = answer.output as ModelOutput;
     if (!withTools || tool_calls.length === 0) return finish(conversation, answer, round, deps);
     for (const [i, call] of tool_calls.entries()) {
@@ -106,7 +114,7 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
   }
   const known = modelSteps(log)[round + 1];
   if (!known) await log.flush({ agent_id: conversation.plan.agent_id });
-  const second = known ?? (await ask(conversation, [], deps));
+  const second = known ?? (await ask(conversation, [], null, deps));
   const text = joinAnswer([first, second.output as ModelOutput]);
   if (conversation.mustAnswer) requireAnswer(text, second, log);
   return text;
@@ -131,34 +139,43 @@ function toolStepsAfter(log: StepLog, answer: StepRow): StepRow[] {
   return end === -1 ? rest : rest.slice(0, end);
 }
 
-async function ask(conversation: Conversation, tools: readonly RegisteredTool[], deps: ConversationDeps): Promise<StepRow> {
-  const { plan, log, signal } = conversation;
+/** `limit`: the limit that the run has reached, whose last request this is. */
+async function ask(
+  conversation: Conversation,
+  tools: readonly RegisteredTool[],
+  limit: string | null,
+  deps: ConversationDeps,
+): Promise<StepRow> {
+  const { plan, log } = conversation;
   const { llm } = deps;
   if (!llm) throw new Failure("No LLM is configured. Set LLM_BASE_URL and restart the execution.", { retryable: false });
   const request: ChatRequest = {
     model: plan.model,
     temperature: plan.temperature,
-    messages: [...plan.messages, ...dialogue(conversation)],
+    messages: [
+      ...plan.messages,
+      ...dialogue(conversation),
+      ...(limit === null ? [] : [{ role: "user" as const, content: lastRequest(limit) }]),
+    ],
     tools: tools.map(toFunction),
   };
   const began = performance.now();
-  conversation.limits?.lease.progress(longestRetryMs(llm.timeoutMs));
-  const answer: ChatAnswer = await retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, {
-    longestWaitMs: conversation.longestRetryWaitMs,
-  });
+  const answer = await send(conversation, request, llm);
+  const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
+  const output = limit === null ? outputOf(answer) : { content: cutShort(answer.content, limit), tool_calls: [] };
   const step = log.add({
     kind: "model",
     state: "succeeded",
     agent_id: plan.agent_id,
     name: answer.model,
-    output: outputOf(answer),
+    output,
     prompt_tokens: answer.promptTokens,
     completion_tokens: answer.completionTokens,
-    cost_usd: answer.costUsd,
+    cost_usd: cost,
     duration_ms: Math.round(performance.now() - began),
   });
   // The last answer is stored together with the post that follows. An answer with tool calls is stored before they run.
-  if (answer.toolCalls.length > 0) await log.flush({ agent_id: plan.agent_id });
+  if (output.tool_calls.length > 0) await log.flush({ agent_id: plan.agent_id });
   return step;
 }
 
@@ -168,6 +185,23 @@ const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): Mo
   ...(finishReason !== null && /^(?:length|content_filter)$/.test(finishReason) && { finish_reason: finishReason }),
   ...(refusal !== null && { refusal }),
 });
+/** Sends a request within the budget. What a failed one reserved is free again; one that was interrupted may have cost it. */
+async function send(
+  { budget, limits, signal, ...conversation }: Conversation,
+  request: ChatRequest,
+  llm: Llm,
+): Promise<ChatAnswer> {
+  await budget?.reserve(request, signal);
+  limits?.lease.progress(longestRetryMs(llm.timeoutMs));
+  try {
+    return await retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, {
+      longestWaitMs: conversation.longestRetryWaitMs,
+    });
+  } catch (error) {
+    if (!signal.aborted) await budget?.release();
+    throw error;
+  }
+}
 
 /** The rounds so far, as messages to the model. */
 function dialogue({ log, since }: Conversation): Message[] {

@@ -19,7 +19,7 @@ test("steps are written while leases are renewed and released, and nobody waits 
     ...{ subject: `alpha:a/b#${n}`, project: "a/b", issue: String(n), content: "" },
   }));
   await sql`insert into task_executions ${sql(rows)}`;
-  const held = await claimExecutions(sql, "w", 200, 60);
+  const held = await claimExecutions(sql, { worker: "w", most: 200, leaseSeconds: 60, limits: {}, share: null, busy: [] });
   expect(held).toHaveLength(200);
   const shuffled = () => held.map((one) => ({ one, at: Math.random() })).sort((a, b) => a.at - b.at);
   const change = ({ one: { id, lease } }: ReturnType<typeof shuffled>[number]) => ({
@@ -59,7 +59,9 @@ test.runIf(testServer)("a worker that lost a lease and lives is no death; one th
   await sql`insert into task_executions ${sql({ ...row, issue: "1", content: "" })}`;
   const claim = async () => {
     await sql`update task_executions set state = 'cancelled' where id <> ${id}`;
-    return (await claimExecutions(sql, newId(), 1, 60))[0] as Claimed;
+    return (
+      await claimExecutions(sql, { worker: newId(), most: 1, leaseSeconds: 60, limits: {}, share: null, busy: [] })
+    )[0] as Claimed;
   };
   const expire = async () => {
     await sql`update task_executions set lease_expires_at = now() - interval '1 second' where id = ${id}`;
@@ -90,7 +92,7 @@ test.runIf(testServer)(
     const row = { task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha", project: "w/w", content: "" };
     const rows = [1, 2].map((n) => ({ ...row, id: newId(), subject: `alpha:w/w#${n}`, issue: String(n) }));
     await sql`insert into task_executions ${sql(rows)}`;
-    const held = await claimExecutions(sql, newId(), 2, 60);
+    const held = await claimExecutions(sql, { worker: newId(), most: 2, leaseSeconds: 60, limits: {}, share: null, busy: [] });
     for (const { id, lease } of held) {
       const step = newStep({ kind: "post", state: "started", in_flight_ms: 20_000 }, 0);
       await writeChanges(sql, [{ id, lease, steps: [step], completed: [], patch: {} }]);

@@ -1,3 +1,4 @@
+import type { Policy } from "@signalbox/schema/policy";
 import type { EventAuthor } from "@signalbox/sdk";
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Sql } from "../platform/database/client.ts";
@@ -44,22 +45,48 @@ export interface Claimed {
   /** How many connected agents had it without finishing it. */
   readonly handovers: number;
   readonly lease: string;
+  /** `held`: a budget was used up. */
+  readonly state: "running" | "held";
+  /** Who caused its event, comparable within a source. */
+  readonly author: string | null;
+  readonly held_reason: string | null;
+  readonly held_until: string | null;
+  /** Somebody released it: budgets of an hour, a day or a month do not hold it. */
+  readonly is_released: boolean;
+  /** What changed since the last execution for this issue and task. */
+  readonly changes: readonly string[];
   /** Versions of the rows of its task and its agent at the claim. They change with every update. */
   readonly task_version: string | null;
   readonly agent_version: string | null;
 }
 
+/** What a worker asks for, and what it has. */
+export interface ClaimRequest {
+  readonly worker: string;
+  readonly most: number;
+  readonly leaseSeconds: number;
+  /** The limits of the settings. */
+  readonly limits: Policy;
+  /** Most places that one project or one author gets while others wait; `null`: any number. */
+  readonly share: number | null;
+  /** Project and author of each execution that the worker holds. */
+  readonly busy: readonly Pick<Claimed, "source" | "project" | "author">[];
+}
+
 /**
- * Claims up to `limit` executions that are due, oldest first. Of several on one subject only the oldest, and none while
- * one of that subject runs. How, and why it is a function: `0013_claim.sql`.
+ * Claims executions that are due, oldest first. Of several on one subject only the oldest, and none while one of that subject
+ * runs. Those that a budget holds have the state `held`. How, and why it is a function: `0046_budgets.sql`.
  */
-export const claimExecutions = (sql: Sql, worker: string, limit: number, leaseSeconds: number): Promise<Claimed[]> =>
+export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claimed[]> =>
   sql<Claimed[]>`
-    select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, attempts,
-      failures, deaths, handovers, lease, (select t.xmin::text from tasks t where t.id = task_id) as task_version,
+    select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, changes, attempts,
+      failures, deaths, handovers, lease, state, author, held_reason, held_until, released_at is not null as is_released,
+      (select t.xmin::text from tasks t where t.id = task_id) as task_version,
       (select a.xmin::text from agents a where a.id = agent_id) as agent_version,
       w.place, w.origin
-    from claim_executions(${worker}, ${limit}, ${leaseSeconds}) left join lateral (
+    from claim_executions(${request.worker}, ${request.most}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
+      ${request.share}, ${request.busy.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
+      ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) left join lateral (
       select json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment, 'incomplete', w.incomplete, 'traceparent', w.traceparent) as place,
         json_build_object('author', w.author, 'occurred_at', w.occurred_at, 'received_at', w.received_at) as origin
       from webhook_events w where w.id = event_id
@@ -83,6 +110,25 @@ export async function nextDue(sql: Sql): Promise<number | null> {
       (select extract(epoch from min(held_until) - now()) from task_executions where state = 'held' and held_until > now())
     ) * 1000 end::float8 as wait`;
   return row?.wait ?? null;
+}
+
+/**
+ * Counts reservations that no attempt settles any more as used, and removes usage whose windows have passed: each now and then,
+ * by any replica.
+ */
+export async function settleBudgets(sql: Sql): Promise<void> {
+  await sql`
+    with orphans as (
+      select r.execution_id from budget_reservations r join task_executions e on e.id = r.execution_id
+      where e.state <> 'running' or e.lease is distinct from r.lease order by r.execution_id limit 100
+    ), passed as (
+      delete from budget_usage where scope in (
+        select scope from budget_usage where day < now() - interval '2 days' and scope like any(array['issue %', 'author %'])
+        order by scope limit 200 for update skip locked)
+    ), read as (
+      delete from issue_notices where due_at is null and hour < now() - interval '1 day'
+    )
+    select charge_reservation(execution_id) from orphans`;
 }
 
 /** Renews leases; returns the ids that this worker still holds. Locks in the order of the ids, as every statement does that locks several. */
@@ -120,12 +166,16 @@ export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
     ), released as (
       update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
       from due where e.id = due.id
+    ), lost_requests as (
+      -- Nobody knows whether a request was under way, and what it cost: as much as its text, at a guess.
+      select add_usage(array['issue ' || e.subject], 0, octet_length(e.content) / 4, 0) from task_executions e join lost using (id)
+      where e.subject is not null and e.stream_id is null order by e.subject
     )
     update task_executions e
     set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null,
       deaths = deaths + case when e.stream_id is null then 1 else 0 end,
       death_leases = case when e.stream_id is null then array_append(e.death_leases, e.lease) else e.death_leases end
-    from lost where e.id = lost.id`;
+    from lost where e.id = lost.id and (select count(*) from lost_requests) >= 0`;
   return result.count;
 }
 

@@ -7,12 +7,14 @@ import { type AttemptDeps, type AttemptOutcome, attemptExecution } from "./attem
 import { Lease } from "./lease.ts";
 import {
   type Claimed,
+  type ClaimRequest,
   claimExecutions,
   nextDue,
   releaseExecutions,
   releaseExpired,
   renewLeases,
   scheduleWriteChecks,
+  settleBudgets,
 } from "./queries.ts";
 import { type Change, writeChanges } from "./steps/queries.ts";
 import { windowMsOf } from "./write-window.ts";
@@ -40,6 +42,8 @@ export interface ExecutionQueue {
 /** Longest sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const shortestSleepMs = 20;
+/** How long nothing is looked for besides the executions of the one project or author that has work. */
+const aloneMs = 1_000;
 /** Part of a stop that is kept for releasing what did not end. */
 const releaseMs = 3_000;
 
@@ -72,12 +76,17 @@ class LeasedQueue implements ExecutionQueue {
   readonly #stopped = new AbortController();
   #claiming: Promise<void> = Promise.resolve();
   #renewing: Promise<void> = Promise.resolve();
+  /** Places of one project or author while others wait. */
+  readonly #share: number;
+  /** Until then nobody else waits, as far as is known. */
+  #aloneUntil = 0;
   #woken = true;
   #endSleep = () => {};
 
   constructor(options: QueueOptions) {
     this.#options = options;
     this.#windowMs = windowMsOf(options.leaseSeconds);
+    this.#share = Math.max(1, Math.floor(options.concurrency / 2));
     const write = batch((changes: Change[]) => writeChanges(options.sql, changes), {
       maxItems: 64,
       beside: 16,
@@ -149,12 +158,35 @@ class LeasedQueue implements ExecutionQueue {
     // A stop may have begun meanwhile: what it has interrupted is not claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : concurrency - this.#held.size;
     const asked = performance.now();
-    const claimed = free > 0 ? await claimExecutions(sql, this.#worker, free, leaseSeconds) : [];
-    for (const execution of claimed) this.#start(execution, new Lease(leaseSeconds, asked));
+    const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
+    for (const execution of claimed) {
+      if (execution.state === "running") this.#start(execution, new Lease(leaseSeconds, asked));
+      else await this.#options.onHeld(execution);
+    }
+    this.#lookForOthers(free > 0);
     if (claimed.length > 0) return claimed.length === free ? 0 : shortestSleepMs;
     // Fewer executions are due than there are slots: ask when the next one is.
     if (free > 0) return Math.min(sweepMs, Math.max(shortestSleepMs, (await nextDue(sql)) ?? sweepMs));
     return sweepMs;
+  }
+
+  #request(most: number): ClaimRequest {
+    const { leaseSeconds, settings } = this.#options;
+    const busy = [...this.#held.values()].map(({ execution }) => execution);
+    const share = performance.now() < this.#aloneUntil ? null : this.#share;
+    return { worker: this.#worker, most, leaseSeconds, limits: settings, share, busy };
+  }
+
+  /** If one project or author has more than its share, a claim has looked for others and found none: the next ones need not look. */
+  #lookForOthers(claimed: boolean): void {
+    if (!claimed || performance.now() < this.#aloneUntil) return;
+    const counts = new Map<string, number>();
+    for (const { execution } of this.#held.values()) {
+      const { source, project, author } = execution;
+      for (const key of [project && `project ${source} ${project}`, author && `author ${author}`])
+        if (key) counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    if (Math.max(0, ...counts.values()) > this.#share) this.#aloneUntil = performance.now() + aloneMs;
   }
 
   #start(execution: Claimed, lease: Lease): void {
@@ -233,6 +265,7 @@ class LeasedQueue implements ExecutionQueue {
       else lease.lose("another worker has taken it");
     }
     if ((await releaseExpired(sql, false)) > 0) this.wake();
+    await settleBudgets(sql);
   }
 
   /** An answer that an attempt waits for was lost. It is not waited for any longer, and the execution is queued again. */

@@ -1,7 +1,6 @@
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Recall } from "../memory/recall.ts";
 import type { Outbox } from "../outbox/open.ts";
-import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
 import { posts } from "../platform/telemetry/metrics.ts";
@@ -12,6 +11,7 @@ import { writeRefusal } from "../policy/standing.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./approval.ts";
+import { type BudgetDeps, runBudget } from "./budget.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
 import { type Descriptions, withDetails } from "./describe.ts";
 import type { Lookup } from "./lookup.ts";
@@ -25,9 +25,8 @@ import { writeApproved } from "./tools-step.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
 /** What a run needs. */
-export interface RunDeps extends ConversationDeps {
+export interface RunDeps extends ConversationDeps, BudgetDeps {
   readonly lookup: Lookup;
-  readonly sql: Sql;
   readonly tools: ToolRegistry;
   /** Finds the memories that go into a prompt. */
   readonly recall: Recall;
@@ -86,6 +85,7 @@ export async function runExecution(claimed: Run, deps: RunDeps): Promise<RunOutc
     subject: execution.subject,
     private: execution.place?.private ?? false,
     since: timeOf(execution),
+    budget: runBudget(execution, plan.agent_id, deps),
     mustAnswer: true,
     outgoing: async (tool: RegisteredTool, input: Parameters) =>
       outbox.arguments(tool, input, await connectionFor(execution.source)),

@@ -51,6 +51,9 @@ async function runCall(
     if (!tool) throw toolError(`The tool ${eligible} no longer exists.`);
     if (before) refuseUnknowable(tool);
     if (conversation.private && tool.effect === "write" && !tool.keepsPrivate) throw toolError(wouldPublish(tool));
+    const isWrite = (name: string) => deps.tools.get(name)?.effect === "write";
+    const refusal = tool.effect === "write" && !before ? conversation.budget?.writesExhausted(log, isWrite) : null;
+    if (refusal) throw toolError(refusal);
     const given = readArguments(tool, call.arguments, conversation.project);
     step.input = given;
     step.input = (await conversation.outgoing?.(tool, given)) ?? given;

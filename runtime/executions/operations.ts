@@ -17,6 +17,7 @@ import {
   listAttemptEvents,
   listExecutions,
   listSteps,
+  releaseHeld,
   requeueFailed,
 } from "./queries.ts";
 
@@ -70,6 +71,12 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
       // Its subject is free.
       await bus.publish("queue");
       return cancelled;
+    }),
+    handle(executions.release, async ({ id }, { sql }) => {
+      const [released] = await releaseHeld(sql, { ids: [id] });
+      if (!released) throw await refusal(sql, id, "only a held one can be released");
+      await bus.publish("queue");
+      return released;
     }),
     handle(restart, async ({ id }, { sql }) => {
       const execution = isUuid(id) ? await findExecution(sql, id) : undefined;

@@ -1,38 +1,9 @@
 import { z } from "zod";
+import { amount, items, list, mostTokens, standing, whole, yesNo } from "./config-values.ts";
 import { type Environment, parse, readEnvironment, withPrefix } from "./environment.ts";
 import { logLevels } from "./log.ts";
 import { parseNetworks } from "./network/networks.ts";
 
-const whole = (fallback: number, min: number, max: number) =>
-  z
-    .string()
-    .refine(
-      (text) => /^-?\d+$/.test(text) && Number(text) >= min && Number(text) <= max,
-      `must be a whole number from ${min} to ${max}`,
-    )
-    .transform(Number)
-    .default(fallback);
-const yesNo = (fallback: boolean) =>
-  z
-    .enum(["true", "false", "1", "0", "yes", "no"])
-    .transform((word) => ["true", "1", "yes"].includes(word))
-    .default(fallback);
-const items = z.string().transform((value) =>
-  value
-    .split(",")
-    .map((part) => part.trim())
-    .filter(Boolean),
-);
-const list = items.default([]);
-const amount = (fallback: number) =>
-  z
-    .string()
-    .refine((text) => /^\d+(\.\d+)?$/.test(text) && Number(text) <= 1_000_000_000, "must be a number from 0 to 1000000000")
-    .transform(Number)
-    .default(fallback);
-const standing = (fallback: "none" | "collaborator") =>
-  z.enum(["owner", "member", "collaborator", "contributor", "none"]).default(fallback);
-const mostTokens = 1_000_000_000_000;
 const networks = list.refine(
   (given) => given.every((one) => isNetwork(one)),
   "must be a comma-separated list of networks such as 10.0.0.0/8 or fd00::/8",
@@ -191,6 +162,16 @@ export const variables = {
   ),
   BUDGET_DAY_TOKENS: whole(0, 0, mostTokens).describe("Tokens that the service may use in a day. 0: no limit."),
   BUDGET_DAY_USD: amount(0).describe("US dollars that the service may spend in a day. 0: no limit."),
+  MODEL_PRICES: z
+    .string()
+    .optional()
+    .describe(
+      'US dollars per million tokens by model, as JSON or the path of a JSON file: `{"gpt-4o": {"input": 2.5, "output": 10}}`. Used where the LLM proxy reports no cost.',
+    ),
+  UPDATE_DEBOUNCE_SECONDS: whole(2, 0, 3600).describe(
+    "Seconds without a further change of an issue after which its last change starts runs; earlier ones are replaced. 0: every change starts runs.",
+  ),
+  COMMANDS_ENABLED: yesNo(true).describe("Whether comments that begin with `/stop`, `/retry` or `/continue` are commands."),
   BUDGET_MONTH_USD: amount(0).describe("US dollars that the service may spend in a calendar month. 0: no limit."),
   TRACKER_PRESENCE: z
     .enum(["off", "reaction", "comment"])

@@ -1,3 +1,4 @@
+import { readPrices } from "../budgets/prices.ts";
 import { createLlm } from "../llm/client.ts";
 import { startDiscovery } from "../mcp-servers/discovery.ts";
 import { mcpTools } from "../mcp-servers/tools.ts";
@@ -58,6 +59,7 @@ export function conversationOf(core: Core, { fetch }: Network, plugins: Plugins,
     outbox: openOutbox(core, plugins),
     llm: baseUrl ? createLlm({ fetch, baseUrl, apiKey, timeoutMs: timeoutSeconds * 1000 }) : null,
     defaultModel: config.LLM_MODEL,
+    prices: readPrices(config.MODEL_PRICES),
     maxToolRounds: config.LLM_MAX_TOOL_ROUNDS,
     trackerUpdates: config.TRACKER_UPDATES_ENABLED,
   };

@@ -1,3 +1,4 @@
+import { startNotices } from "../budgets/notices.ts";
 import { createDescriptions } from "../execution/describe.ts";
 import { createLookup } from "../execution/lookup.ts";
 import { startPresence } from "../execution/presence/worker.ts";
@@ -5,6 +6,7 @@ import { startQueue as start } from "../execution/queue.ts";
 import { startWriteChecks } from "../execution/write-checks.ts";
 import { startExpiry } from "../executions/proposals/expiry.ts";
 import { watchConnected } from "../gateway/connected.ts";
+import { settingsPolicy } from "../policy/settings.ts";
 import type { ConversationDeps } from "./agents.ts";
 import { type Core, concurrencyOf } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
@@ -30,6 +32,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
   const connectionFor = connections.forExecution;
   const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
   const presence = startPresence({ sql, bus, log, policies, connectionFor, trackerUpdates });
+  const notices = startNotices({ sql, log, warn, leaseSeconds, connectionFor, trackerUpdates });
   const queue = await start({
     ...conversation,
     ...retriesOf(core),
@@ -47,10 +50,13 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     descriptions: createDescriptions(log),
     lookup: createLookup(sql, concurrencyOf(core, 2)),
     onlyProcess: database.kind === "embedded",
+    settings: settingsPolicy(config),
+    onHeld: (execution) => notices.held(execution, execution.held_reason ?? "", execution.held_until),
   });
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
   const expiry = startExpiry(sql, log);
-  closing.add(() => Promise.all([queue.stop(drainMs), checks.stop(), expiry.stop(), presence.stop()]), drainMs + releaseMs);
+  const workers = [checks, expiry, presence, notices];
+  closing.add(() => Promise.all([queue.stop(drainMs), ...workers.map((one) => one.stop())]), drainMs + releaseMs);
   return queue;
 }
 export type Queue = Awaited<ReturnType<typeof startQueue>>;

@@ -1,3 +1,4 @@
+import { carryOut } from "../executions/commands.ts";
 import { startForgetting } from "../own-writes/forget.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
 import { createStandings } from "../plugins/standings.ts";
@@ -29,6 +30,9 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
     warn,
     log,
     wake: () => wake(core, queue),
+    cancelled: (ids) => void endAll(core, ids),
+    carryOut: config.COMMANDS_ENABLED ? carryOut : null,
+    debounceMs: config.UPDATE_DEBOUNCE_SECONDS * 1000,
     concurrency: concurrencyOf(core, 4),
     replayHours: config.WEBHOOK_REPLAY_HOURS,
     loops: { windowSeconds: config.LOOP_WINDOW_SECONDS, cooldownSeconds: config.LOOP_COOLDOWN_SECONDS },
@@ -46,6 +50,7 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
     deferred,
     log,
     warn,
+    trackerUpdates: config.TRACKER_UPDATES_ENABLED,
     connectionBySlug: connections.bySlug,
     environment: connections.environment,
   });
@@ -58,4 +63,14 @@ export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
 function wake({ config, log, bus }: Core, queue: Queue): void {
   if (queue && queue.running() < config.WORKER_CONCURRENCY) queue.wake();
   else bus.publish("queue").catch((error) => log.warn("failed to wake other replicas", { error }));
+}
+
+/** Ends what runs of cancelled executions, on every replica; their subjects are free then. */
+async function endAll({ log, bus }: Core, ids: readonly string[]): Promise<void> {
+  try {
+    for (const id of ids) await bus.publish("cancel", id);
+    await bus.publish("queue");
+  } catch (error) {
+    log.warn("failed to tell that executions were cancelled; they end when their leases are renewed", { error });
+  }
 }

@@ -39,6 +39,8 @@ export interface Incoming {
   readonly triggers?: readonly string[];
   /** Why it starts nothing, where parsing or authentication found a reason. */
   readonly reason?: string;
+  /** Tells its author, by a reaction, that its command was carried out, or that there was nothing to do. Never throws. */
+  readonly acknowledge?: (isDone: boolean) => void;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
   /** Finds the webhook mappings whose filter matches; absent where no mapping concerns the event. */
@@ -56,9 +58,17 @@ export interface DecisionDeps {
   readonly routing: Routing;
   readonly policies: Pick<Policies, "of">;
   readonly loops: LoopLimits;
+  /** How long the execution of a snapshot waits for further ones, milliseconds; 0: each runs. */
+  readonly debounceMs: number;
   /** Writes a warning to the watchdog: a mapping does not do what its author meant. */
   readonly warn: Report;
 }
+
+const closing: ReadonlySet<string> = new Set(["issue.closed", "pr.closed", "pr.merged"]);
+
+/** Whether the event cancels what earlier ones began on its issue. A close of our own does not end the run that made it. */
+const closes = ({ event, replayOf, own }: Incoming, triggers: readonly string[], reason: string | null): boolean =>
+  reason === null && !replayOf && !own && event.subject !== null && (event.closes ?? triggers.some((one) => closing.has(one)));
 
 /**
  * Decides which tasks an event starts, or why it starts none. Triggers that webhook mappings name replace the trigger of the
@@ -66,6 +76,7 @@ export interface DecisionDeps {
  */
 export function decide(incoming: Incoming, reason: string | null, named: readonly string[], deps: DecisionDeps): Arrival {
   const { event } = incoming;
+  const { debounceMs } = deps;
   const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
   const { allowed, refusals } = tasksOf(incoming, triggers, deps);
   const refusal = refusals.length > 0 && allowed.length === 0;
@@ -76,6 +87,9 @@ export function decide(incoming: Incoming, reason: string | null, named: readonl
     project: event.subject && storableText(event.subject.project),
     issue: event.subject && storableText(event.subject.issue),
     content: storableText(shorten(event.text)),
+    changes: (event.changes ?? []).slice(0, 100).map((line) => storableText(line).slice(0, 500)),
+    closes: closes(incoming, triggers, reason),
+    delayMs: event.snapshot ? debounceMs : 0,
     executions: allowed.map((mapping) => executionOf(incoming, mapping, deps)),
   };
 }

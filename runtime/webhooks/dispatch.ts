@@ -1,12 +1,14 @@
 import type { receipt } from "@signalbox/schema/webhooks";
 import type { z } from "zod";
 import { batch } from "../platform/database/batch.ts";
-import type { Sql } from "../platform/database/client.ts";
+import type { Queryable, Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { own } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
+import { type CarryOut, type Command, commandOf, type Effect, refusalOf } from "./command.ts";
 import { type DecisionDeps, decide, type Incoming, reasonToDiscard } from "./decide.ts";
+import { setReason } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
 import type { LoopLimits } from "./loop-queries.ts";
 import { type Arrival, type ArrivalLimits, findEarlier, insertArrivals, type NewEvent, type StoredEvent } from "./queries.ts";
@@ -25,6 +27,10 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly sql: Sql;
   /** Executions were stored: a worker can take them. */
   readonly wake: () => void;
+  /** Executions were cancelled: what runs of them ends. */
+  readonly cancelled: (ids: readonly string[]) => void;
+  /** Carries out commands of comments; `null`: comments give none. */
+  readonly carryOut: CarryOut | null;
   /** Writes of webhooks that may run at the same time. */
   readonly concurrency: number;
   /** A signed body that arrived within so many hours before is a duplicate; 0: off. */
@@ -55,9 +61,13 @@ class EventDispatcher implements Dispatcher {
   }
 
   async #accept(incoming: Incoming & { readonly id: string }): Promise<Receipt> {
-    const { wake, log } = this.#options;
-    const { arrival, stored } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
+    const { wake, cancelled, log } = this.#options;
+    const { arrival, stored, effect } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
+    const ended = [...stored.cancelled, ...(effect?.cancelled ?? [])];
+    if (ended.length > 0) cancelled(ended);
+    if (effect) wake();
+    if (effect) incoming.acknowledge?.(effect.isDone);
     const { id, slug, subject } = arrival.event;
     if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
     else if (arrival.executions.length > stored.held) wake();
@@ -66,16 +76,20 @@ class EventDispatcher implements Dispatcher {
     return receiptOf(arrival, stored);
   }
 
-  async #decideAndStore(incoming: Incoming): Promise<{ arrival: Arrival; stored: string | StoredEvent }> {
-    const reason = reasonToDiscard(incoming);
+  async #decideAndStore(incoming: Incoming): Promise<Dispatched> {
+    const { carryOut } = this.#options;
+    const refused = reasonToDiscard(incoming);
+    const command = carryOut && !refused && !incoming.replayOf ? commandOf(incoming.event) : null;
+    const reason = refused ?? (command && refusalOf(command, incoming.event.author));
     const matching = incoming.matching && !reason ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
     const { inOrder } = incoming;
     const decideAndStore = async () => {
       const decided = decide(incoming, reason, [...new Set(named)], this.#options);
       const arrival = { ...decided, ...identify(incoming, this.#options.replayHours) };
+      if (carryOut && command && reason === null) return storeCommand(arrival, command, carryOut, this.#options);
       const store = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
-      return { arrival, stored: await store(arrival) };
+      return { arrival, stored: await store(arrival), effect: null };
     };
     return inOrder ? inOrder(decideAndStore) : decideAndStore();
   }
@@ -93,13 +107,57 @@ const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: nu
 
 /** What became of each event that is new, else the id of the earlier one. */
 async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalLimits): Promise<(string | StoredEvent)[]> {
-  const stored = await insertArrivals(sql, arrivals, limits);
-  return Promise.all(
-    arrivals.map(
-      async ({ event, digest, hookDigest }) =>
-        stored.get(event.id) ?? (await findEarlier(sql, event, digest, hookDigest)) ?? Promise.reject(lost(event)),
-    ),
-  );
+  const all: (string | StoredEvent)[] = [];
+  // A closed issue cancels what was stored before: it begins a statement of its own.
+  for (const some of splitBefore(arrivals, ({ closes }) => closes === true)) {
+    const stored = await insertArrivals(sql, some, limits);
+    all.push(...(await Promise.all(some.map((arrival) => storedOrEarlier(sql, arrival, stored)))));
+  }
+  return all;
+}
+
+function splitBefore<T>(all: readonly T[], begins: (one: T) => boolean): T[][] {
+  const parts: T[][] = [];
+  for (const one of all) {
+    if (parts.length === 0 || begins(one)) parts.push([]);
+    parts.at(-1)?.push(one);
+  }
+  return parts;
+}
+
+const storedOrEarlier = async (
+  sql: Queryable,
+  { event, digest, hookDigest }: Arrival,
+  stored: ReadonlyMap<string, StoredEvent>,
+): Promise<string | StoredEvent> =>
+  stored.get(event.id) ?? (await findEarlier(sql, event, digest, hookDigest)) ?? Promise.reject(lost(event));
+
+interface Dispatched {
+  readonly arrival: Arrival;
+  /** The id of an earlier event, if it is a duplicate. */
+  readonly stored: string | StoredEvent;
+  /** What its command has done. */
+  readonly effect: Effect | null;
+}
+
+/** Stores the event of a command, and carries it out, in one transaction. It starts nothing else. */
+async function storeCommand(
+  given: Arrival,
+  command: Command,
+  carryOut: CarryOut,
+  { sql, replayHours, loops }: DispatcherOptions,
+): Promise<Dispatched> {
+  const event = { ...given.event, outcome: "dispatched" as const, reason: null };
+  const arrival = { ...given, event, executions: [] };
+  return sql.begin(async (tx) => {
+    const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
+    if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };
+    const { source, actor, author } = event;
+    const by = `${source}:${author?.name ?? actor ?? "someone"}`;
+    const effect = await carryOut(tx, command, { event_id: event.id, subject: event.subject ?? "", by });
+    await setReason(tx, event.id, effect.summary);
+    return { arrival, stored, effect };
+  });
 }
 
 const lost = (event: NewEvent) => new Error(`event ${event.id} was not stored, and no earlier event with its keys exists`);

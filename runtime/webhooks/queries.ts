@@ -1,6 +1,7 @@
 import type { EventAuthor } from "@signalbox/sdk";
 import { findOwn, type Suspect } from "../own-writes/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
+import { authorKey, endingOf } from "./ending-queries.ts";
 import { withoutHookCopies } from "./hook-queries.ts";
 import { countHops, type LoopLimits } from "./loop-queries.ts";
 
@@ -49,6 +50,12 @@ export interface Arrival {
   readonly project: string | null;
   readonly issue: string | null;
   readonly content: string;
+  /** What changed, one line for each change. */
+  readonly changes?: readonly string[];
+  /** Cancels what earlier events began on its issue. */
+  readonly closes?: boolean;
+  /** Its executions wait this long for a further snapshot, which replaces them; 0: they do not wait and are not replaced. */
+  readonly delayMs?: number;
   /** SHA-256 of the body, in hexadecimal, if a copy of it is a duplicate. */
   readonly digest?: string | null;
   /** SHA-256 of what all hooks would deliver, in hexadecimal, for an event that names its hook. */
@@ -71,6 +78,8 @@ export interface StoredEvent {
   readonly reason: string | null;
   /** How many of its executions are held. */
   readonly held: number;
+  /** Ids of the executions that it cancelled. */
+  readonly cancelled: readonly string[];
 }
 
 /**
@@ -88,15 +97,12 @@ export async function insertArrivals(
     !digest ? [] : [{ id: event.id, slug: event.slug, delivery_id: event.delivery_id, digest }],
   );
   const { copies, isNew } = digests.length > 0 ? withoutCopies(sql, digests, replayHours) : { copies: sql``, isNew: sql`true` };
-  const hooks = withoutHookCopies(
-    sql,
-    ordered.map(({ one }) => one),
-  );
-  const suspects = arrivals.flatMap(({ event, suspect }) =>
-    suspect ? [{ ...suspect, id: event.id, subject: event.subject }] : [],
-  );
+  const inOrder = ordered.map(({ one }) => one);
+  const hooks = withoutHookCopies(sql, inOrder);
+  const suspects = suspectsOf(arrivals);
   const own = suspects.length > 0 ? findOwn(sql, suspects) : sql``;
   const ownReason = suspects.length > 0 ? sql`(select own.reason from own where own.id = x.id limit 1)` : sql`null::text`;
+  const ending = endingOf(sql, arrivals);
   const rows = await sql<StoredEvent[]>`
     with ${copies} ${hooks?.seen ?? sql``} ${own} stored as (
       insert into webhook_events (id, source, slug, delivery_id, change_key, event_name, action, actor, subject, canonical_triggers,
@@ -112,28 +118,35 @@ export async function insertArrivals(
       on conflict do nothing returning id, outcome, reason
     ), ${countHops(sql, arrivals, loops)}, fired as (
       insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, project_id,
-        hop, answers, state, held_reason, held_until)
+        hop, answers, state, held_reason, held_until, author, author_standing, snapshot, changes, run_after, waiting_for)
       select x.id, x.event_id, x.task_id, x.canonical_trigger, x.source, x.slug, x.subject, x.project, x.issue, x.content,
         (select p.id from projects p where p.source = x.source and p.source_project_id = x.project),
         nullif(h.hops, 0), h.answers, case when l.is_loop then 'held' else 'queued' end,
         case when l.is_loop then replace(x.loop_reason, '{hops}', h.hops::text) end,
-        case when l.is_loop then now() + make_interval(secs => ${loops.cooldownSeconds}) end
+        case when l.is_loop then now() + make_interval(secs => ${loops.cooldownSeconds}) end,
+        x.author, x.author_standing, x.snapshot, coalesce(x.changes, '{}'), now() + make_interval(secs => x.delay_ms / 1000),
+        case when x.delay_ms > 0 and not l.is_loop then 'further changes of the issue' end
       from json_to_recordset(${JSON.stringify(executions)}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
-        source text, slug text, subject text, project text, issue text, content text, max_hops int, loop_reason text)
+        source text, slug text, subject text, project text, issue text, content text, max_hops int, loop_reason text,
+        author text, author_standing text, snapshot boolean, changes text[], delay_ms float8)
       left join hopped h on h.subject = x.subject,
       lateral (select coalesce(h.hops > x.max_hops and x.max_hops > 0, false) as is_loop) l
       where x.event_id in (select id from stored where outcome = 'dispatched')
       returning event_id, state
-    )
-    select id, outcome, reason, (select count(*) from fired f where f.event_id = stored.id and f.state = 'held') as held from stored`;
+    ) ${ending.use}
+    select id, outcome, reason, ${ending.cancelled} as cancelled, (select count(*) from fired f where f.event_id = stored.id and f.state = 'held') as held from stored`;
   return new Map(rows.map((row) => [row.id, row]));
 }
+
+const suspectsOf = (arrivals: readonly Arrival[]) =>
+  arrivals.flatMap(({ event, suspect }) => (suspect ? [{ ...suspect, id: event.id, subject: event.subject }] : []));
 
 /** The arrivals in the order in which they are stored, with the rows that the statement reads. */
 function rowsOf(arrivals: readonly Arrival[]) {
   // By slug, because the trigger locks by slug, and by delivery, whose index a writer waits at for another with the same one:
   // writers that lock in one order never wait for each other in a ring. Rows of JSON are read, and inserted, in their order.
-  const place = ({ event }: Arrival) => `${event.slug} ${event.delivery_id ?? ""}`;
+  // Snapshots come first, in the order of their subjects, which they lock.
+  const place = ({ event }: Arrival) => `${event.slug} ${event.snapshot ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
   const ordered = arrivals.map((one) => ({ one, at: place(one) })).sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   // As text in one piece: half of what bytes are on the wire, and a statement that is the same for any number of events.
   const bodies = ordered.map(({ one: { event } }) =>
@@ -146,9 +159,14 @@ function rowsOf(arrivals: readonly Arrival[]) {
     end += body_bytes;
     return { ...event, body: undefined, body_at, body_bytes };
   });
-  const executions = arrivals.flatMap(({ event, project, issue, content, executions: fired }) =>
+  const executions = arrivals.flatMap(({ event, project, issue, content, changes, delayMs, executions: fired }) =>
     fired.map((one) => ({
       ...one,
+      author: authorKey(event),
+      author_standing: event.author?.standing ?? null,
+      snapshot: (delayMs ?? 0) > 0,
+      changes: delayMs ? changes : undefined,
+      delay_ms: delayMs ?? 0,
       event_id: event.id,
       source: event.source,
       slug: event.slug,

@@ -1,6 +1,7 @@
 import { problem } from "@signalbox/schema/problem";
-import type { Json, WebhookRequest } from "@signalbox/sdk";
+import type { Json, SourceEvent, WebhookRequest } from "@signalbox/sdk";
 import type { Evaluator } from "../platform/evaluator.ts";
+import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Accounts } from "../plugins/accounts.ts";
@@ -86,7 +87,12 @@ export interface ReceiverOptions {
   /** Writes a warning to the watchdog. */
   readonly warn: (message: string, context: Record<string, unknown>) => void;
   readonly log: Log;
+  /** Whether anything is written at trackers. */
+  readonly trackerUpdates: boolean;
 }
+
+/** Timeout of a reaction. */
+const reactionMs = 30_000;
 
 export const createReceiver = (options: ReceiverOptions): Receiver => new WebhookReceiver(options);
 
@@ -182,12 +188,23 @@ class WebhookReceiver implements Receiver {
       ),
       body,
       traceparent: headers.traceparent ?? null,
+      ...(entry.kind === "connection" && { acknowledge: (isDone) => this.#react(entry.connection, event, isDone) }),
       signed: request.signed ?? false,
       ...(concerned.length > 0 && { matching: () => rules.matching(concerned, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
       ...(deferred && { id: deferred.id, inOrder: deferred.inOrder }),
       ...context,
     });
+  }
+
+  /** Best effort: a reaction that fails is logged. */
+  #react(connection: Connection, { subject, comment = null }: SourceEvent, isDone: boolean): void {
+    const { log, trackerUpdates } = this.#options;
+    const { react } = connection.source.source;
+    if (!react || subject === null || !trackerUpdates || connection.missing.length > 0) return;
+    const call = { signal: AbortSignal.timeout(reactionMs), connection: connection.settings, key: newId() };
+    const failed = (error: unknown) => log.warn("failed to acknowledge a command", { subject, error });
+    react.call(connection.source.source, { subject, comment }, isDone ? "done" : "failed", call).catch(failed);
   }
 
   /** Stores a webhook whose plugin cannot parse it now; its event follows when the plugin is back. */

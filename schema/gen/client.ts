@@ -302,6 +302,7 @@ export interface Operations {
   "task-executions.get": { input: { id: string }; output: TaskExecutionWithTranscript };
   "task-executions.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; fields?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; output: (TaskExecution)[] };
   "task-executions.reject": { input: { id: string } & { reason?: string | undefined }; output: TaskExecutionWithProposals };
+  "task-executions.release": { input: { id: string }; output: TaskExecution };
   "tasks.create": { input: { id: string; name: string; description: string; actor_id: string; actor_fallback?: (string | null) | undefined; required_capabilities?: (string)[] | undefined }; output: Task };
   "tasks.delete": { input: { id: string }; output: null };
   "tasks.get": { input: { id: string }; output: Task };
@@ -430,6 +431,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "task-executions.get": "GET /api/task-executions/{id}",
   "task-executions.list": "GET /api/task-executions",
   "task-executions.reject": "POST /api/task-executions/{id}/reject",
+  "task-executions.release": "POST /api/task-executions/{id}/release",
   "tasks.create": "POST /api/tasks",
   "tasks.delete": "DELETE /api/tasks/{id}",
   "tasks.get": "GET /api/tasks/{id}",

@@ -1,7 +1,21 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from c6d29a90ea12d8f1
+-- Made from 26051d3fb7fa5491
 
 create extension if not exists vector;
+
+CREATE OR REPLACE FUNCTION add_usage(given text[], runs integer, tokens bigint, usd double precision)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into budget_usage as u (scope, hour_runs, day_tokens, day_usd, month_usd)
+  select scope, runs, tokens, usd, usd from unnest(given) scope order by scope
+  on conflict (scope) do update set
+    hour_runs = case when u.hour = excluded.hour then u.hour_runs else 0 end + excluded.hour_runs, hour = excluded.hour,
+    day_tokens = case when u.day = excluded.day then u.day_tokens else 0 end + excluded.day_tokens,
+    day_usd = case when u.day = excluded.day then u.day_usd else 0 end + excluded.day_usd, day = excluded.day,
+    month_usd = case when u.month = excluded.month then u.month_usd else 0 end + excluded.month_usd, month = excluded.month
+$function$
+;
 
 CREATE OR REPLACE FUNCTION append_to_audit_log(entries text[])
  RETURNS void
@@ -21,6 +35,41 @@ begin
     head.hash := next;
   end loop;
   update audit_head set seq = head.seq, hash = head.hash;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION budget_reason(member text, used double precision, value double precision, level text, until timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+      when member like '%\_usd' then to_char(used, 'FM999999990.00##') || ' US dollars were spent'
+      when member like '%runs%' then used::bigint || ' runs have begun'
+      else used::bigint || ' tokens were used' end
+    || case member
+      when 'issue_runs_per_hour' then ' on this issue in this hour'
+      when 'author_runs_per_hour' then ' for this author in this hour'
+      when 'issue_tokens_per_day' then ' on this issue today'
+      when 'month_usd' then case level when 'settings' then ' this month' else ' by the ' || level || ' this month' end
+      else case level when 'settings' then ' today' else ' by the ' || level || ' today' end end
+    || ', and the limit is ' || case when member like '%\_usd' then to_char(value, 'FM999999990.00##') else value::bigint::text end
+    || ' (' || case level when 'settings' then 'BUDGET_' || upper(member) || ' in the settings' else member || ' in the policy of the ' || level end
+    || ')'
+$function$
+;
+
+CREATE OR REPLACE FUNCTION charge_reservation(execution uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  left_behind budget_reservations;
+begin
+  delete from budget_reservations where execution_id = execution returning * into left_behind;
+  if found then
+    perform add_usage(left_behind.scopes, 0, left_behind.tokens, left_behind.usd);
+  end if;
 end $function$
 ;
 
@@ -48,6 +97,24 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION order_snapshots()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not new.polled then
+    perform pg_advisory_xact_lock(7160415, hashtext(new.subject));
+  end if;
+  if new.replay_of is null and exists (
+    select 1 from webhook_events e where e.subject = new.subject and e.snapshot and e.occurred_at > new.occurred_at and e.outcome = 'dispatched'
+  ) then
+    new.outcome := 'discarded';
+    new.reason := 'it tells of an older state of the issue than an event that came before it';
+  end if;
+  return new;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION reject_proposals()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -56,6 +123,77 @@ begin
   update execution_steps set state = 'rejected', decided_at = now(), error = 'The execution was cancelled.'
   where execution_id = new.id and state = 'proposed' and decided_at is null;
   return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION replace_snapshots()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with locked as (
+    select e.id from task_executions e where e.id in (
+      select q.id from task_executions q where q.subject = new.subject and q.state = 'queued' and q.task_id = new.task_id and q.snapshot
+      union all
+      select h.id from task_executions h where h.subject = new.subject and h.state in ('held', 'waiting') and h.state = 'held'
+        and h.task_id = new.task_id and h.snapshot
+    ) and e.state in ('queued', 'held') and e.attempts = 0 order by e.id for update
+  ), replaced as (
+    update task_executions e set state = 'cancelled', finished_at = now(), reason = 'superseded by event ' || new.event_id,
+      held_reason = null, held_until = null, waiting_for = null
+    from locked l where e.id = l.id returning e.id, e.changes
+  ), lines as (
+    select line, min(at) as at from (
+      select line, row_number() over (order by r.id, n) as at from replaced r, unnest(r.changes) with ordinality c (line, n)
+      union all
+      select line, 1000000 + n from unnest(new.changes) with ordinality c (line, n)
+    ) every group by line
+  )
+  select coalesce(array_agg(line order by at), '{}') into new.changes from (select line, at from lines order by at desc limit 200) newest;
+  return new;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION reserve_budget(execution uuid, held_lease text, limits jsonb, of_project integer, of_agent text, request_tokens bigint, request_usd double precision)
+ RETURNS TABLE(member text, level text, value double precision, used double precision, until timestamp with time zone, is_busy boolean)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  this_day timestamptz := date_trunc('day', now(), 'UTC');
+  this_month timestamptz := date_trunc('month', now(), 'UTC');
+  budgets jsonb := (
+    select jsonb_agg(jsonb_build_object('scope', s.scope, 'level', s.level, 'member', m, 'value', s.policy->m))
+    from (
+      select 'service' as scope, 'settings' as level, limits as policy
+      union all select 'project ' || id, 'project', policy from projects where id = of_project
+      union all select 'agent ' || id, 'agent', policy from agents where id = of_agent
+    ) s cross join unnest(array['day_tokens', 'day_usd', 'month_usd']) m
+    where (s.policy->>m)::double precision > 0);
+  of_scopes text[] := array(select distinct b->>'scope' from jsonb_array_elements(budgets) b order by 1);
+begin
+  insert into budget_usage (scope) select scope from unnest(of_scopes) scope order by scope on conflict do nothing;
+  perform 1 from budget_usage u where u.scope = any(of_scopes) order by u.scope for update;
+  perform charge_reservation(execution);
+  return query
+    with reserved as (
+      select scope, sum(r.tokens) as tokens, sum(r.usd) as usd from budget_reservations r, unnest(r.scopes) scope
+      where scope = any(of_scopes) group by scope
+    ), state as (
+      select b->>'member' as member, b->>'level' as level, (b->>'value')::double precision as value,
+        case b->>'member' when 'month_usd' then case when u.month = this_month then u.month_usd else 0 end
+          when 'day_usd' then case when u.day = this_day then u.day_usd else 0 end
+          else case when u.day = this_day then u.day_tokens else 0 end end::double precision as used,
+        coalesce(case b->>'member' when 'day_tokens' then r.tokens else r.usd end, 0)::double precision as reserved,
+        case b->>'member' when 'month_usd' then (date_trunc('month', now() at time zone 'UTC') + interval '1 month') at time zone 'UTC'
+          else this_day + interval '1 day' end as until
+      from jsonb_array_elements(budgets) b join budget_usage u on u.scope = b->>'scope' left join reserved r on r.scope = b->>'scope'
+    )
+    select s.member, s.level, s.value, s.used, s.until, s.used < s.value from state s
+    where s.used >= s.value or (s.reserved > 0 and s.used + s.reserved >= s.value)
+    order by s.used < s.value, s.until desc limit 1;
+  if not found then
+    insert into budget_reservations values (execution, held_lease, of_scopes, request_tokens, request_usd);
+  end if;
 end $function$
 ;
 
@@ -187,6 +325,28 @@ CREATE INDEX audit_log_actor ON audit_log USING btree (actor, seq DESC);
 CREATE INDEX audit_log_created ON audit_log USING btree (created_at);
 CREATE INDEX audit_log_object ON audit_log USING btree (object, seq DESC);
 CREATE INDEX audit_log_operation ON audit_log USING btree (operation, seq);
+
+create table budget_reservations (
+  execution_id uuid not null,
+  lease text not null,
+  scopes text[] not null,
+  tokens bigint not null,
+  usd double precision not null,
+  constraint budget_reservations_pkey PRIMARY KEY (execution_id)
+);
+
+create table budget_usage (
+  scope text not null,
+  hour timestamp(3) with time zone default date_trunc('hour'::text, now(), 'UTC'::text) not null,
+  hour_runs integer default 0 not null,
+  day timestamp(3) with time zone default date_trunc('day'::text, now(), 'UTC'::text) not null,
+  day_tokens bigint default 0 not null,
+  day_usd double precision default 0 not null,
+  month timestamp(3) with time zone default date_trunc('month'::text, now(), 'UTC'::text) not null,
+  month_usd double precision default 0 not null,
+  constraint budget_usage_pkey PRIMARY KEY (scope)
+) with (fillfactor=70);
+CREATE INDEX budget_usage_day ON budget_usage USING btree (day);
 
 create table console_sessions (
   token_hash bytea not null,
@@ -325,6 +485,28 @@ create table integrations (
   plugin text,
   constraint integrations_pkey PRIMARY KEY (id)
 );
+
+create table issue_notices (
+  id uuid not null,
+  subject text not null,
+  hour timestamp(3) with time zone default date_trunc('hour'::text, now(), 'UTC'::text) not null,
+  source text not null,
+  slug text not null,
+  project_id integer,
+  agent_id text,
+  project text not null,
+  issue text not null,
+  private boolean default false not null,
+  thread text,
+  body text not null,
+  attempts integer default 0 not null,
+  due_at timestamp(3) with time zone default now(),
+  lease text,
+  lease_expires_at timestamp(3) with time zone,
+  constraint issue_notices_pkey PRIMARY KEY (id),
+  constraint issue_notices_subject_hour_key UNIQUE (subject, hour)
+);
+CREATE INDEX issue_notices_due ON issue_notices USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 create table knowledge_pages (
   knowledge_source_id uuid not null,
@@ -800,6 +982,7 @@ CREATE INDEX webhook_events_change ON webhook_events USING btree (slug, change_k
 CREATE UNIQUE INDEX webhook_events_delivery ON webhook_events USING btree (slug, delivery_id) WHERE (delivery_id IS NOT NULL);
 CREATE INDEX webhook_events_outcome ON webhook_events USING btree (outcome, id);
 CREATE UNIQUE INDEX webhook_events_polled ON webhook_events USING btree (slug, change_key) WHERE (polled AND (change_key IS NOT NULL));
+CREATE INDEX webhook_events_snapshots ON webhook_events USING btree (subject, occurred_at) WHERE snapshot;
 CREATE INDEX webhook_events_source ON webhook_events USING btree (source, id);
 CREATE INDEX webhook_events_subject ON webhook_events USING btree (subject, id) WHERE (subject IS NOT NULL);
 
@@ -829,13 +1012,20 @@ create table write_checks (
 );
 CREATE INDEX write_checks_due ON write_checks USING btree (due_at);
 
-CREATE OR REPLACE FUNCTION claim_executions(worker text, most integer, lease_seconds double precision)
+CREATE OR REPLACE FUNCTION claim_executions(worker text, most integer, lease_seconds double precision, limits jsonb, share integer, busy_projects text[], busy_authors text[])
  RETURNS SETOF task_executions
  LANGUAGE plpgsql
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_sort TO 'off'
+ SET jit TO 'off'
 AS $function$
+declare
+  ids uuid[];
+  strangers text[];
+  this_hour timestamptz := date_trunc('hour', now(), 'UTC');
+  this_day timestamptz := date_trunc('day', now(), 'UTC');
+  this_month timestamptz := date_trunc('month', now(), 'UTC');
 begin
   -- A claim that a crash of the server undoes has done nothing yet, so its commit need not wait for the disk. The write that
   -- goes before any effect does wait, for this one too. Without fsync (the embedded database) no commit waits, and this one would
@@ -843,23 +1033,127 @@ begin
   if current_setting('fsync')::boolean then
     perform set_config('synchronous_commit', 'off', true);
   end if;
+  select array_agg(d.id) into ids from (
+    select x.id from task_executions x
+    where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (x.offered_to is null or x.offered_until <= now())
+      and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
+      and not exists (
+        select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null)
+          and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+    order by x.created_at, x.id limit most for update skip locked) d;
+  if ids is null then
+    return;
+  end if;
+
+  if share is not null and (
+    exists (select 1 from (
+      select x.source || ':' || x.project as key from task_executions x where x.id = any(ids) union all select unnest(busy_projects)
+    ) p where key is not null group by key having count(*) > share)
+    or exists (select 1 from (
+      select x.author as key from task_executions x where x.id = any(ids) union all select unnest(busy_authors)
+    ) a where key is not null group by key having count(*) > share)
+  ) then
+    select array_agg(d.id) into ids from (
+      select x.id from task_executions x join (
+        select w.id, w.n, w.of_project > share or w.of_author > share as is_late from (
+          select q.id, row_number() over (order by q.created_at, q.id) as n,
+            case when q.project is not null then row_number() over (partition by q.source, q.project order by q.created_at, q.id)
+              + (select count(*) from unnest(busy_projects) b where b = q.source || ':' || q.project) else 0 end as of_project,
+            case when q.author is not null then row_number() over (partition by q.author order by q.created_at, q.id)
+              + (select count(*) from unnest(busy_authors) b where b = q.author) else 0 end as of_author
+          from (
+            select x.id, x.created_at, x.source, x.project, x.author from task_executions x
+            where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (x.offered_to is null or x.offered_until <= now())
+              and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
+              and not exists (
+                select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null)
+                  and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+            order by x.created_at, x.id limit 1000) q
+        ) w order by (w.of_project > share or w.of_author > share), w.n limit most
+      ) chosen on chosen.id = x.id
+      where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) order by chosen.is_late, chosen.n for update of x skip locked) d;
+    if ids is null then
+      return;
+    end if;
+  end if;
+
+  -- Replicas count the runs of a stranger one after the other.
+  strangers := array(
+    select distinct 'author ' || x.author from task_executions x
+    where x.id = any(ids) and x.author is not null and x.author_standing in ('contributor', 'none') order by 1);
+  if cardinality(strangers) > 0 then
+    insert into budget_usage (scope) select scope from unnest(strangers) scope order by scope on conflict do nothing;
+    perform 1 from budget_usage u where u.scope = any(strangers) order by u.scope for update;
+  end if;
+
   return query
     with due as (
-      select x.id from task_executions x
-      where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (x.offered_to is null or x.offered_until <= now())
-        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
-        and not exists (
-          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null)
-            and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
-      order by x.created_at, x.id limit most for update skip locked
+      select x.id, x.attempts, x.subject, x.author, x.author_standing in ('contributor', 'none') as is_stranger,
+        x.started_at is null as begins, x.released_at is not null as is_released, x.project_id,
+        coalesce(x.agent_id, a.id) as agent_id, coalesce(nullif(b.policy, '{}'), nullif(a.policy, '{}')) as of_agent,
+        nullif(p.policy, '{}') as of_project, row_number() over (partition by x.author order by x.created_at, x.id) as n
+      from task_executions x
+      left join tasks t on t.id = x.task_id and t.required_capabilities = '{}'
+      left join agents a on a.id = t.actor_id and x.agent_id is null
+      left join agents b on b.id = x.agent_id
+      left join projects p on p.id = x.project_id
+      where x.id = any(ids)
+    ), judged as (
+      select d.*, o.* from due d
+      left join budget_usage i on i.scope = 'issue ' || d.subject
+      left join budget_usage w on d.is_stranger and w.scope = 'author ' || d.author
+      left join lateral (
+        select v.member, v.used, v.value, v.until,
+          case v.value when coalesce((limits->>v.member)::float8, 0) then 'settings'
+            when coalesce((d.of_project->>v.member)::float8, 0) then 'project' else 'agent' end as level
+        from (
+          select 'issue_runs_per_hour' as member, case when i.hour = this_hour then i.hour_runs else 0 end::float8 as used,
+            least(nullif((limits->>'issue_runs_per_hour')::float8, 0), nullif((d.of_project->>'issue_runs_per_hour')::float8, 0),
+              nullif((d.of_agent->>'issue_runs_per_hour')::float8, 0)) as value, this_hour + interval '1 hour' as until
+          where d.begins and d.subject is not null
+          union all
+          select 'issue_tokens_per_day', case when i.day = this_day then i.day_tokens else 0 end,
+            least(nullif((limits->>'issue_tokens_per_day')::float8, 0), nullif((d.of_project->>'issue_tokens_per_day')::float8, 0),
+              nullif((d.of_agent->>'issue_tokens_per_day')::float8, 0)), this_day + interval '1 day'
+          where d.subject is not null
+          union all
+          select 'author_runs_per_hour', case when w.hour = this_hour then w.hour_runs else 0 end + d.n - 1,
+            least(nullif((limits->>'author_runs_per_hour')::float8, 0), nullif((d.of_project->>'author_runs_per_hour')::float8, 0),
+              nullif((d.of_agent->>'author_runs_per_hour')::float8, 0)), this_hour + interval '1 hour'
+          where d.begins and d.is_stranger and d.author is not null
+          union all
+          select m.member, case m.member
+              when 'day_tokens' then case when u.day = this_day then u.day_tokens else 0 end
+              when 'day_usd' then case when u.day = this_day then u.day_usd else 0 end
+              else case when u.month = this_month then u.month_usd else 0 end end,
+            (s.policy->>m.member)::float8,
+            case when m.member = 'month_usd' then (date_trunc('month', now() at time zone 'UTC') + interval '1 month') at time zone 'UTC'
+              else this_day + interval '1 day' end
+          from (values ('service', limits), ('project ' || d.project_id, d.of_project), ('agent ' || d.agent_id, d.of_agent)) s (scope, policy)
+          cross join (values ('day_tokens'), ('day_usd'), ('month_usd')) m (member)
+          join budget_usage u on u.scope = s.scope
+          where (s.policy->>m.member)::float8 > 0
+        ) v where v.used >= v.value order by v.until desc limit 1
+      ) o on not d.is_released
+    ), claimed as (
+      update task_executions e set
+        state = case when j.member is null then 'running' else 'held' end,
+        attempts = e.attempts + case when j.member is null then 1 else 0 end,
+        offered_to = null,
+        started_at = case when j.member is null then coalesce(e.started_at, now()) else e.started_at end,
+        lease = case when j.member is null then worker || ':' || (e.attempts + 1) end,
+        lease_expires_at = case when j.member is null then now() + make_interval(secs => lease_seconds) end,
+        agent_id = j.agent_id,
+        waiting_for = case when j.member is not null then 'the budget ' || j.member end,
+        held_until = j.until,
+        held_reason = case when j.member is not null then budget_reason(j.member, j.used, j.value, j.level, j.until) end
+      from judged j where e.id = j.id
+      returning e.*
+    ), counted as (
+      select add_usage(array_remove(array['issue ' || j.subject, case when j.is_stranger then 'author ' || j.author end], null), 1, 0, 0)
+      from judged j where j.member is null and j.begins and (j.subject is not null or j.is_stranger) order by j.subject
     )
-    update task_executions e
-    set state = 'running', attempts = e.attempts + 1, offered_to = null, started_at = coalesce(e.started_at, now()),
-      lease = worker || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => lease_seconds),
-      agent_id = coalesce(e.agent_id, (
-        select a.id from tasks t join agents a on a.id = t.actor_id where t.id = e.task_id and t.required_capabilities = '{}'))
-    from due where e.id = due.id
-    returning e.*;
+    select c.* from claimed c where (select count(*) from counted) >= 0;
 end
 $function$
 ;
@@ -881,6 +1175,7 @@ alter table agent_capabilities add constraint agent_capabilities_agent_id_fkey F
 alter table agent_sessions add constraint agent_sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table agent_streams add constraint agent_streams_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE;
 alter table agent_streams add constraint agent_streams_session_hash_fkey FOREIGN KEY (session_hash) REFERENCES agent_sessions(id_hash) ON DELETE CASCADE;
+alter table budget_reservations add constraint budget_reservations_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
 alter table document_chunks add constraint document_chunks_knowledge_source_id_fkey FOREIGN KEY (knowledge_source_id) REFERENCES knowledge_sources(id) ON DELETE CASCADE;
 alter table document_chunks add constraint document_chunks_page FOREIGN KEY (knowledge_source_id, page_id) REFERENCES knowledge_pages(knowledge_source_id, page_id) ON DELETE CASCADE;
 alter table execution_history add constraint execution_history_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES task_executions(id) ON DELETE CASCADE;
@@ -902,4 +1197,6 @@ CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EA
 CREATE TRIGGER execution_history_of_new AFTER INSERT ON task_executions FOR EACH ROW WHEN ((new.state = 'held'::text)) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER reject_proposals AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'cancelled'::text) AND (old.state = 'waiting'::text))) EXECUTE FUNCTION reject_proposals();
 CREATE TRIGGER show_sign AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state <> old.state) AND new.has_sign AND (new.state = ANY (ARRAY['waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))) EXECUTE FUNCTION show_sign();
+CREATE TRIGGER task_executions_replace_snapshots BEFORE INSERT ON task_executions FOR EACH ROW WHEN ((new.snapshot AND (new.subject IS NOT NULL))) EXECUTE FUNCTION replace_snapshots();
+CREATE TRIGGER webhook_events_order_snapshots BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.snapshot AND (new.subject IS NOT NULL) AND (new.outcome = 'dispatched'::text))) EXECUTE FUNCTION order_snapshots();
 CREATE TRIGGER webhook_events_skip_known_change BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.change_key IS NOT NULL)) EXECUTE FUNCTION skip_known_change();

@@ -39,7 +39,7 @@ export interface ExecutionSeen {
   readonly task_id: string;
   readonly event_id: string | null;
   readonly agent_id: string | null;
-  readonly state: "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+  readonly state: "queued" | "held" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
   readonly attempts: number;
   readonly error: string | null;
   readonly result: string | null;

@@ -58,9 +58,9 @@ export interface Patch {
   /** With the state `queued`: the connected agent to which it is offered, for `offered_seconds`, before the LLM runs it. */
   readonly offered_to?: string;
   readonly offered_seconds?: number;
-  /** With the state `held`: why, and how many milliseconds it is held; without the time until it is released. */
+  /** With the state `held`: why, and until when; without a time until it is released. */
   readonly held_reason?: string;
-  readonly held_ms?: number | null;
+  readonly held_until?: string | null;
 }
 export interface Change {
   readonly id: string;
@@ -73,7 +73,7 @@ export interface Change {
 const stepTypes =
   "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8";
 const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_ms float8";
+  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz";
 
 /** What usage reports sum. */
 const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_calls, e.failed_tool_calls),
@@ -88,9 +88,35 @@ const patchRow = ({ id, lease, patch }: Change) => ({
   has_error: "error" in patch,
 });
 
+/**
+ * Counts the tokens and the cost of new answers of a model for their issue, and for the budgets that were reserved, which are settled.
+ * `counted` is a condition that always holds: a query that nobody reads is not carried out.
+ */
+function usageOf(sql: Sql, changes: readonly Change[]) {
+  const answers = changes.flatMap(({ id, steps }) =>
+    steps.flatMap(({ kind, prompt_tokens, completion_tokens, cost_usd }) =>
+      kind === "model" ? [{ execution_id: id, tokens: prompt_tokens + completion_tokens, usd: cost_usd ?? 0 }] : [],
+    ),
+  );
+  if (answers.length === 0) return { use: sql``, counted: sql`` };
+  const ids = answers.map(({ execution_id }) => execution_id);
+  const use = sql`, settled as (
+      delete from budget_reservations r where r.execution_id = any(${ids}::uuid[]) and r.execution_id in (select id from held)
+      returning r.execution_id, r.scopes
+    ), spent as (
+      select scope, sum(a.tokens)::bigint as tokens, sum(a.usd) as usd
+      from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (execution_id uuid, tokens bigint, usd float8)
+      join held h on h.id = a.execution_id left join settled s on s.execution_id = h.id
+      cross join lateral unnest(array_append(s.scopes, 'issue ' || h.subject)) scope where scope is not null group by scope
+    ), used as (
+      select add_usage(array[scope], 0, tokens, usd) from spent order by scope
+    )`;
+  return { use, counted: sql`where (select count(*) from used) >= 0` };
+}
+
 /** Why it does not run, and until when; a new state without a reason has none. */
 const hold = (sql: Queryable) => sql`held_reason = case when g.state is null then e.held_reason else g.held_reason end,
-  held_until = case when g.state is null then e.held_until else now() + make_interval(secs => g.held_ms / 1000) end`;
+  held_until = case when g.state is null then e.held_until else g.held_until end`;
 
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
@@ -103,11 +129,11 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
   const patches = changes.map(patchRow);
   // The ids also go in as an array: the planner estimates a JSON set as so large that it reads the whole table. The rows are
   // locked before their state is checked; otherwise it reads the index of running executions, which is full of dead rows.
-  const ids = changes.map(({ id }) => id);
+  const [ids, spent] = [changes.map(({ id }) => id), usageOf(sql, changes)];
   const rows = await sql<{ id: string }[]>`
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
     held as (
-      select e.id from (select id, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
+      select e.id, e.subject from (select id, subject, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
       join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
     ), added as (
       insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, in_flight_until, expires_at)
@@ -143,8 +169,8 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       from given g where e.id = g.id and e.id = any(${ids}::uuid[]) and e.id in (select id from held)
         and (num_nonnulls(g.state, g.result, g.result_url, g.failures, g.prompt_tokens, g.completion_tokens, g.tool_calls) > 0
           or g.has_error or (g.has_agent and g.agent_id is distinct from e.agent_id))
-    ) ${recordWrites(sql, writesOf(changes.flatMap((one) => [...one.steps, ...one.completed])))}
-    select id from held`;
+    ) ${recordWrites(sql, writesOf(changes.flatMap((one) => [...one.steps, ...one.completed])))} ${spent.use}
+    select id from held ${spent.counted}`;
   const held = new Set(rows.map((row) => row.id));
   return changes.map(({ id }) => held.has(id));
 }

@@ -49,22 +49,17 @@ export interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reas
   readonly subject: string;
 }
 
-/** Decides on everything that waits for approval on an issue. Returns the ids of the executions. */
-export async function decideAtIssue(sql: Sql, bus: Bus, { subject, ...decision }: DecisionAtIssue): Promise<string[]> {
+/** Decides on everything that waits for approval on an issue. Returns the ids of the executions. Publish `queue` after the commit. */
+export async function decideAtIssue(tx: Queryable, { subject, ...decision }: DecisionAtIssue): Promise<string[]> {
   const decided: string[] = [];
-  for (const { id } of await waitingOn(sql, subject)) {
-    const done = await sql.begin(async (tx) => {
-      const found = await lockOpen(tx, id);
-      // Somebody else decided meanwhile, or nothing can be approved any more.
-      if (found?.state !== "waiting" || found.open.every(({ expired }) => expired)) return false;
-      await decideLocked(tx, id, { ...decision, proposals: null });
-      const { verdict, by, reason } = decision;
-      await recordDecision(tx, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason, subject });
-      return true;
-    });
-    if (!done) continue;
+  for (const { id } of await waitingOn(tx, subject)) {
+    const found = await lockOpen(tx, id);
+    // Somebody else decided meanwhile, or nothing can be approved any more.
+    if (found?.state !== "waiting" || found.open.every(({ expired }) => expired)) continue;
+    await decideLocked(tx, id, { ...decision, proposals: null });
+    const { verdict, by, reason } = decision;
+    await recordDecision(tx, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason, subject });
     decided.push(id);
-    await published(bus, id, decision);
   }
   return decided;
 }

@@ -46,6 +46,17 @@ const waiting: Arrange = async (world) => {
   return { params: { id: execution?.id ?? "" }, body: {} };
 };
 
+let projects = 0;
+/** An execution that its project's budget holds: another one has begun on its issue in this hour. */
+async function held(world: World) {
+  const repo = `octo/held-${++projects}`;
+  const project = { name: repo, source: "alpha", source_project_id: repo, policy: { issue_runs_per_hour: 1 } };
+  await world.make("projects.create", { body: project });
+  const { body } = await world.main.webhook(issueOpened({ repo, number: 1, sender: "mona" }));
+  const [execution] = await waitForExecutions(world.main, { event_id: body.event_id, state: "held" });
+  return { params: { id: execution?.id ?? "" } };
+}
+
 const eventId: Arrange = async (world) => ({ params: { id: (await accepted(world)).event_id } });
 
 export const events: Cases = {
@@ -84,6 +95,7 @@ export const events: Cases = {
     },
   },
   "task-executions.cancel": { valid: running },
+  "task-executions.release": { valid: held },
   "task-executions.approve": { valid: waiting },
   "task-executions.reject": { valid: waiting },
   "queues.pending": { valid: () => ({ params: { queue: "postgres" } }), 503: brokenRedis({ queue: "redis" }) },

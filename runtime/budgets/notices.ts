@@ -1,0 +1,109 @@
+import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import { startLeasedWork, type Worker } from "../platform/leases.ts";
+import type { Log } from "../platform/log.ts";
+import { reconcile } from "../platform/reconcile.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { claimNotice, endNotice, insertNotice, type Notice, nextNotice, renewNotice } from "./queries.ts";
+
+/** An execution that is held. */
+export interface HeldWork {
+  readonly id: string;
+  readonly task_id: string;
+  readonly agent_id: string | null;
+  readonly subject: string | null;
+  readonly source: string;
+  readonly slug: string;
+  readonly project_id: number | null;
+  readonly project: string | null;
+  readonly issue: string | null;
+  readonly place: { readonly private: boolean; readonly thread: string | null } | null;
+}
+
+export interface NoticeOptions {
+  readonly sql: Sql;
+  readonly log: Log;
+  /** Writes a warning to the watchdog. */
+  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  readonly trackerUpdates: boolean;
+  readonly leaseSeconds: number;
+  readonly connectionFor: (
+    source: string,
+    work: Pick<HeldWork, "slug" | "project_id">,
+    agentId: string | null,
+  ) => Promise<Connection | null>;
+}
+
+export interface Notices extends Worker {
+  /** Tells the people of an issue and the operator that work is held: once an hour for each issue. Never throws. */
+  held(work: HeldWork, reason: string, until: string | null): Promise<void>;
+}
+
+/** Timeout of one call of a source. */
+const callMs = 90_000;
+const retryMs = 30_000;
+const maxAttempts = 5;
+
+/** Posts the notices, each once: like an answer, a notice is looked for before it is sent again. */
+export function startNotices(options: NoticeOptions): Notices {
+  const { sql, log, warn, leaseSeconds } = options;
+  const worker = startLeasedWork<Notice>({
+    ...{ name: "a notice", concurrency: 1, leaseSeconds, sweepMs: 15_000, log },
+    claim: (lease) => claimNotice(sql, lease, leaseSeconds),
+    untilDue: () => nextNotice(sql),
+    renew: (notice) => renewNotice(sql, notice, leaseSeconds),
+    carryOut: (notice, lost, stopping) => post(notice, AbortSignal.any([lost, stopping]), options),
+  });
+  const held = async (work: HeldWork, reason: string, until: string | null) => {
+    const context = { execution_id: work.id, task_id: work.task_id, subject: work.subject, reason, held_until: until };
+    const { subject, project, issue } = work;
+    if (subject === null || project === null || issue === null) return warn("executions are held", context);
+    const body = bodyOf(reason, until);
+    const { source, slug, project_id, agent_id, place } = work;
+    const at = { private: place?.private ?? false, thread: place?.thread ?? null };
+    try {
+      const notice = { ...at, id: newId(), subject, source, slug, project_id, agent_id, project, issue, body };
+      if (!(await insertNotice(sql, notice))) return;
+      warn("executions are held", context);
+      worker.wake();
+    } catch (error) {
+      log.warn("failed to store a notice", { ...context, error });
+    }
+  };
+  return { ...worker, held };
+}
+
+const bodyOf = (reason: string, until: string | null): string =>
+  `Work on this issue is paused: ${reason}. ${until === null ? "It waits until it is released" : `It continues at ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`}; a comment \`/continue\` releases it now.`;
+
+async function post(notice: Notice, ended: AbortSignal, options: NoticeOptions): Promise<void> {
+  const { sql, log } = options;
+  const { project, issue, body, thread } = notice;
+  try {
+    const connection = await options.connectionFor(notice.source, notice, notice.agent_id);
+    if (connection && connection.missing.length === 0 && options.trackerUpdates) {
+      const { source } = connection.source;
+      const text = { subject: { project, issue }, body, ...(notice.private && { private: true }), ...(thread && { thread }) };
+      const key = `${notice.id}.0`;
+      const call = () => ({
+        signal: AbortSignal.any([ended, AbortSignal.timeout(callMs)]),
+        connection: connection.settings,
+        key,
+      });
+      const again = notice.attempts > 1;
+      await reconcile(
+        () => source.find(text, call()),
+        () => source.deliver(text, call()),
+        ended,
+        again,
+      );
+    }
+    await endNotice(sql, notice, null);
+  } catch (error) {
+    log.warn("failed to post a notice", { subject: notice.subject, error });
+    const again = notice.attempts < maxAttempts || ended.aborted;
+    await endNotice(sql, notice, again ? retryMs : null).catch((second) =>
+      log.warn("failed to postpone a notice", { error: second }),
+    );
+  }
+}

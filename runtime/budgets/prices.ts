@@ -1,0 +1,52 @@
+import { existsSync, readFileSync } from "node:fs";
+import { z } from "zod";
+
+const rate = z.number().min(0).max(1_000_000);
+/** US dollars per million tokens: one price, or one for each direction. */
+const price = z.union([rate, z.strictObject({ input: rate, output: rate }), z.strictObject({ prompt: rate, completion: rate })]);
+const prices = z.record(z.string().min(1), price);
+
+/** What a model costs, where the proxy does not report it. */
+export interface Prices {
+  /** US dollars; `null` for a model without a price. */
+  of(model: string, promptTokens: number, completionTokens: number): number | null;
+}
+
+/** Reads `MODEL_PRICES`: JSON, or the path of a JSON file. A name that ends with `*` is a prefix. Throws an Error that says what is wrong. */
+export function readPrices(text: string | undefined): Prices {
+  const given = text === undefined ? {} : parse(text);
+  const prefixes = Object.keys(given)
+    .filter((name) => name.endsWith("*"))
+    .sort((a, b) => b.length - a.length);
+  return {
+    of: (model, promptTokens, completionTokens) => {
+      const name = Object.hasOwn(given, model) ? model : prefixes.find((prefix) => model.startsWith(prefix.slice(0, -1)));
+      const found = name === undefined ? undefined : given[name];
+      if (found === undefined) return null;
+      const [input, output] =
+        typeof found === "number"
+          ? [found, found]
+          : "input" in found
+            ? [found.input, found.output]
+            : [found.prompt, found.completion];
+      return (promptTokens * input + completionTokens * output) / 1_000_000;
+    },
+  };
+}
+
+function parse(text: string): z.output<typeof prices> {
+  const inline = text.trimStart().startsWith("{");
+  if (!inline && !existsSync(text)) throw new Error("is neither JSON nor the path of a file");
+  let value: unknown;
+  try {
+    value = JSON.parse(inline ? text : readFileSync(text, "utf8"));
+  } catch (error) {
+    throw new Error(`is not valid JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  const parsed = prices.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Error(
+    `must map models to US dollars per million tokens, for example {"gpt-4o": {"input": 2.5, "output": 10}}; wrong at "${issue?.path.join(".")}"`,
+  );
+}

@@ -1,0 +1,92 @@
+import type { Policy } from "@signalbox/schema/policy";
+import type { Queryable, Sql } from "../platform/database/client.ts";
+
+/** A request to a model that is about to be sent. */
+export interface Reservation {
+  readonly execution: string;
+  readonly lease: string;
+  readonly projectId: number | null;
+  readonly agentId: string | null;
+  /** At a guess. */
+  readonly tokens: number;
+  readonly usd: number;
+}
+
+/** The budget that keeps a request back. */
+export interface Exceeded {
+  readonly member: string;
+  readonly until: string;
+  readonly reason: string;
+  /** It is not used up; requests that are under way have reserved the rest. */
+  readonly is_busy: boolean;
+}
+
+/** Reserves what a request may use. `undefined`: it may be sent. See `0046_budgets.sql`. */
+export async function reserve(sql: Sql, settings: Policy, request: Reservation): Promise<Exceeded | undefined> {
+  const { execution, lease, projectId, agentId, tokens, usd } = request;
+  const [row] = await sql<Exceeded[]>`
+    select member, until, is_busy, budget_reason(member, used, value, level, until) as reason
+    from reserve_budget(${execution}, ${lease}, ${JSON.stringify(settings)}::text::jsonb, ${projectId}, ${agentId}, ${tokens}, ${usd})`;
+  return row;
+}
+
+/** The request was refused or never sent: it has cost nothing. */
+export const cancelReservation = (sql: Sql, execution: string, lease: string): Promise<unknown> =>
+  sql`delete from budget_reservations where execution_id = ${execution} and lease = ${lease}`;
+
+export interface NewNotice {
+  readonly id: string;
+  readonly subject: string;
+  readonly source: string;
+  readonly slug: string;
+  readonly project_id: number | null;
+  readonly agent_id: string | null;
+  readonly project: string;
+  readonly issue: string;
+  readonly private: boolean;
+  readonly thread: string | null;
+  readonly body: string;
+}
+
+/** Stores the notice of this hour about an issue; `false` where there is one already. */
+export async function insertNotice(sql: Queryable, notice: NewNotice): Promise<boolean> {
+  return (
+    (await sql`insert into issue_notices ${sql({ ...notice })} on conflict (subject, hour) do nothing returning id`).length > 0
+  );
+}
+
+export interface Notice extends NewNotice {
+  readonly attempts: number;
+  readonly lease: string;
+}
+
+export async function claimNotice(sql: Sql, lease: string, leaseSeconds: number): Promise<Notice | undefined> {
+  const [row] = await sql<Notice[]>`
+    with due as (
+      select id from issue_notices where due_at <= now() and (lease_expires_at is null or lease_expires_at < now())
+      order by due_at limit 1 for update skip locked
+    )
+    update issue_notices n
+    set lease = ${lease}, lease_expires_at = now() + make_interval(secs => ${leaseSeconds}), attempts = n.attempts + 1
+    from due where n.id = due.id returning n.*`;
+  return row;
+}
+
+export async function nextNotice(sql: Sql): Promise<number | null> {
+  const [row] = await sql<{ wait: number | null }[]>`
+    select (extract(epoch from min(greatest(due_at, lease_expires_at)) - now()) * 1000)::float8 as wait from issue_notices where due_at is not null`;
+  return row?.wait ?? null;
+}
+
+type Held = Pick<Notice, "id" | "lease">;
+
+export async function renewNotice(sql: Sql, { id, lease }: Held, leaseSeconds: number): Promise<boolean> {
+  const result =
+    await sql`update issue_notices set lease_expires_at = now() + make_interval(secs => ${leaseSeconds}) where id = ${id} and lease = ${lease}`;
+  return result.count > 0;
+}
+
+/** `delayMs`: until it is tried again; `null`: it is done with. */
+export const endNotice = (sql: Sql, { id, lease }: Held, delayMs: number | null): Promise<unknown> =>
+  sql`update issue_notices set due_at = now() + make_interval(secs => ${delayMs === null ? null : delayMs / 1000}::float8), lease = null, lease_expires_at = null
+    where id = ${id} and lease = ${lease}`;

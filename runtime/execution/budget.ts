@@ -1,0 +1,109 @@
+import type { EffectivePolicy, Policy } from "@signalbox/schema/policy";
+import type { Prices } from "../budgets/prices.ts";
+import { cancelReservation, type Exceeded, reserve } from "../budgets/queries.ts";
+import type { ChatRequest } from "../llm/client.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { sleep } from "../platform/retry.ts";
+import { placeOf } from "../policy/settings.ts";
+import type { StepLog } from "./conversation.ts";
+import type { Claimed } from "./queries.ts";
+import type { StepRow } from "./steps/queries.ts";
+
+/** A budget of an hour, a day or a month is used up: the execution waits for the next one, or for a release. */
+export class HoldExecution extends Error {
+  override readonly name = "HoldExecution";
+  readonly exceeded: Exceeded;
+  constructor(exceeded: Exceeded) {
+    super(exceeded.reason);
+    this.exceeded = exceeded;
+  }
+}
+
+/** What an execution may use. */
+export interface RunBudget {
+  /** Why the run ends with one last request without tools; `null` while it may go on. */
+  exhausted(log: StepLog): string | null;
+  /** Why a further write by a tool is not carried out; `null` where it may be. */
+  writesExhausted(log: StepLog, isWrite: (tool: string) => boolean): string | null;
+  /** Reserves a request of the budgets of a day and a month. Waits while others have reserved the rest; throws `HoldExecution`. */
+  reserve(request: ChatRequest, signal: AbortSignal): Promise<void>;
+  /** A request has failed: what it reserved is free. */
+  release(): Promise<void>;
+}
+
+export interface BudgetDeps {
+  readonly sql: Sql;
+  readonly policies: {
+    of(agentId: string | null, project: number | { source: string; project: string } | null): EffectivePolicy;
+  };
+  readonly settings: Policy;
+  readonly prices: Prices;
+}
+
+/** Error of a tool call that the budget of writes refused. */
+const noMoreWrites = "This write was not carried out: ";
+/** Characters of a token, at a guess, and tokens of an answer. */
+const charactersPerToken = 4;
+const answerTokens = 500;
+
+export function runBudget(
+  execution: Pick<Claimed, "id" | "lease" | "project_id" | "source" | "project" | "is_released">,
+  agentId: string | null,
+  { sql, policies, settings, prices }: BudgetDeps,
+): RunBudget {
+  const { project_id, source, project } = execution;
+  const policy = policies.of(agentId, project_id ?? (project === null ? null : { source, project }));
+  const began = performance.now();
+  let earlierMs: number | null = null;
+  const windows = policy.day_tokens.value + policy.day_usd.value + policy.month_usd.value > 0;
+  const over = (member: "run_tokens" | "run_seconds" | "run_writes", used: number): string | null => {
+    const { value, level } = policy[member];
+    return value > 0 && used >= value ? `${value.toLocaleString("en")} ${nouns[member]} (${placeOf(member, level)})` : null;
+  };
+  const tryReserve = (tokens: number, usd: number) =>
+    reserve(sql, settings, { execution: execution.id, lease: execution.lease, projectId: project_id, agentId, tokens, usd });
+  return {
+    exhausted: (log) => {
+      earlierMs ??= log.steps.reduce((sum, step) => sum + step.duration_ms, 0);
+      const tokens = log.steps.reduce((sum, step) => sum + step.prompt_tokens + step.completion_tokens, 0);
+      const seconds = (earlierMs + performance.now() - began) / 1000;
+      const refused = log.steps.some((step) => step.kind === "tool" && step.error?.startsWith(noMoreWrites));
+      return (
+        over("run_tokens", tokens) ??
+        over("run_seconds", seconds) ??
+        (refused ? over("run_writes", policy.run_writes.value) : null)
+      );
+    },
+    writesExhausted: (log, isWrite) => {
+      const writes = log.steps.filter((step) => step.kind === "tool" && wasCarriedOut(step) && isWrite(step.name ?? ""));
+      const limit = over("run_writes", writes.length);
+      return limit && `${noMoreWrites}the run has made its ${limit}.`;
+    },
+    reserve: async (request, signal) => {
+      if (!windows || execution.is_released) return;
+      const tokens = Math.ceil(JSON.stringify(request.messages).length / charactersPerToken) + answerTokens;
+      const usd = prices.of(request.model, tokens - answerTokens, answerTokens) ?? 0;
+      for (let waits = 0; ; waits++) {
+        const exceeded = await tryReserve(tokens, usd);
+        if (!exceeded) return;
+        if (!exceeded.is_busy) throw new HoldExecution(exceeded);
+        await sleep(Math.min(1_000, 100 * 2 ** waits), signal);
+      }
+    },
+    release: async () => {
+      if (windows) await cancelReservation(sql, execution.id, execution.lease);
+    },
+  };
+}
+
+const nouns = { run_tokens: "tokens", run_seconds: "seconds", run_writes: "writes" } as const;
+
+const wasCarriedOut = ({ state }: StepRow): boolean => state === "succeeded" || state === "dry_run";
+
+/** The request for an answer of a run that is cut short. */
+export const lastRequest = (limit: string): string =>
+  `This run has reached a limit: ${limit}. No more tools can be called. Write your final answer now from what you know, and say what is left to do.`;
+
+/** The answer of such a run, which says so. */
+export const cutShort = (answer: string, limit: string): string =>
+  `${answer.trim()}\n\n_This answer was cut short: the run has reached its limit of ${limit}._`.trim();

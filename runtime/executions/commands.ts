@@ -1,0 +1,50 @@
+import type { Queryable } from "../platform/database/client.ts";
+import type { Command, CommandName, CommandPlace, Effect } from "../webhooks/command.ts";
+import { decideAtIssue } from "./proposals/decide.ts";
+import { cancelExecutions, findFailedOfSubject, releaseHeld, requeueFailed } from "./queries.ts";
+
+type Carry = (tx: Queryable, place: CommandPlace, rest: string) => Promise<Effect>;
+
+const count = (n: number): string => (n === 1 ? "1 execution" : `${n} executions`);
+
+const stop: Carry = async (tx, { subject, event_id, by }) => {
+  const ended = await cancelExecutions(tx, { subject }, `stopped by ${by} (event ${event_id})`);
+  const cancelled = ended.map(({ id }) => id);
+  return { summary: `/stop by ${by}: ${count(ended.length)} cancelled`, cancelled, isDone: true };
+};
+
+const retry: Carry = async (tx, { subject, by }) => {
+  const failed = await findFailedOfSubject(tx, subject);
+  const [restarted] = failed === undefined ? [] : await requeueFailed(tx, { ids: [failed] });
+  const what = restarted ? `restarted execution ${restarted.id}` : "nothing on this issue has failed";
+  return { summary: `/retry by ${by}: ${what}`, cancelled: [], isDone: restarted !== undefined };
+};
+
+const proceed: Carry = async (tx, { subject, by }) => {
+  const released = await releaseHeld(tx, { subject });
+  return { summary: `/continue by ${by}: ${count(released.length)} released`, cancelled: [], isDone: released.length > 0 };
+};
+
+const decision =
+  (verdict: "approve" | "reject"): Carry =>
+  async (tx, { subject, by }, reason) => {
+    const decided = await decideAtIssue(tx, { subject, verdict, by, reason });
+    const done = verdict === "approve" ? "approved" : "rejected";
+    return {
+      summary: `/${verdict} by ${by}: proposals of ${count(decided.length)} ${done}`,
+      cancelled: verdict === "reject" ? decided : [],
+      isDone: decided.length > 0,
+    };
+  };
+
+const all: Readonly<Record<CommandName, Carry>> = {
+  stop,
+  retry,
+  continue: proceed,
+  approve: decision("approve"),
+  reject: decision("reject"),
+};
+
+/** Carries a command out in the transaction that stores its event, so that both happen once or neither does. */
+export const carryOut = (tx: Queryable, { name, rest }: Command, place: CommandPlace): Promise<Effect> =>
+  all[name](tx, place, rest);

@@ -1,0 +1,40 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { commandNames, commandOf, readCommand, refusalOf } from "./command.ts";
+
+test("a command stands at the beginning of a comment, alone or with a rest of its line", () => {
+  expect(readCommand("/stop")).toEqual({ name: "stop", rest: "" });
+  expect(readCommand("  /Retry now please\nmore")).toEqual({ name: "retry", rest: "now please" });
+  expect(readCommand("/reject the label\r\n")).toEqual({ name: "reject", rest: "the label" });
+  expect(readCommand("/continue\n\nThank you.")).toEqual({ name: "continue", rest: "" });
+  for (const text of ["", "stop", "please /stop", "/stopped", "/stop!", "//stop", "> /stop", "/close", null, undefined])
+    expect(readCommand(text)).toBeNull();
+});
+
+test("property: any text is read without an error, and only names of commands are found", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.tuple(fc.constantFrom(...commandNames), fc.string()).map(([a, b]) => `/${a}${b}`),
+      ),
+      (text) => {
+        const found = readCommand(text);
+        if (found) expect(text.trim().toLowerCase().startsWith(`/${found.name}`)).toBe(true);
+      },
+    ),
+  );
+});
+
+test("who may give one", () => {
+  const author = (standing: "collaborator" | "contributor" | "none" | "unknown", kind: "human" | "bot" = "human") =>
+    ({ id: "1", name: "ann", kind, standing }) as const;
+  expect(refusalOf({ name: "stop", rest: "" }, author("unknown"))).toBeNull();
+  expect(refusalOf({ name: "stop", rest: "" }, null)).toBeNull();
+  expect(refusalOf({ name: "stop", rest: "" }, author("contributor"))).toMatch(/ann has the standing contributor/);
+  expect(refusalOf({ name: "approve", rest: "" }, author("unknown"))).toMatch(/does not tell/);
+  expect(refusalOf({ name: "approve", rest: "" }, author("collaborator"))).toBeNull();
+  const event = { subject: { project: "a/b", issue: "1" }, comment_text: "/stop" } as never;
+  expect(commandOf({ ...(event as object), author: author("none", "bot") } as never)).toBeNull();
+  expect(commandOf(event)).toEqual({ name: "stop", rest: "" });
+});

@@ -1,0 +1,59 @@
+import type { EventAuthor, SourceEvent } from "@signalbox/sdk";
+import type { Queryable } from "../platform/database/client.ts";
+import { isBelow } from "../policy/standing.ts";
+
+export const commandNames = ["stop", "retry", "continue", "approve", "reject"] as const;
+export type CommandName = (typeof commandNames)[number];
+
+/** A command that people write at the beginning of a comment: `/reject the label is wrong`. */
+export interface Command {
+  readonly name: CommandName;
+  /** The rest of its line. */
+  readonly rest: string;
+}
+
+/** Where a command was given, and by whom: `alpha:ann`. */
+export interface CommandPlace {
+  readonly event_id: string;
+  readonly subject: string;
+  readonly by: string;
+}
+
+/** What a command has done. */
+export interface Effect {
+  /** In words: it is the reason of the event. */
+  readonly summary: string;
+  /** Ids of executions that were cancelled. */
+  readonly cancelled: readonly string[];
+  /** It found something to do. */
+  readonly isDone: boolean;
+}
+
+/** Carries a command out in the transaction that stores its event, so that both happen once or neither does. */
+export type CarryOut = (tx: Queryable, command: Command, place: CommandPlace) => Promise<Effect>;
+
+/** Longest rest of a command, in characters. */
+const longestRest = 500;
+const pattern = new RegExp(`^\\s*/(${commandNames.join("|")})(?:[^\\S\\n]+([^\\n]*))?\\s*(?:\\n|$)`, "i");
+
+/** The command that a comment begins with. */
+export function readCommand(comment: string | null | undefined): Command | null {
+  const [, name, rest = ""] = pattern.exec((comment ?? "").slice(0, 2_000)) ?? [];
+  return name === undefined ? null : { name: name.toLowerCase() as CommandName, rest: rest.trim().slice(0, longestRest) };
+}
+
+/** The command of an event; people give commands, bots do not. */
+export function commandOf({ subject, comment_text, author }: SourceEvent): Command | null {
+  if (subject === null || author?.kind === "bot" || author?.kind === "app") return null;
+  return readCommand(comment_text);
+}
+
+/** Why somebody may not give a command; `null` where they may. What they approve must be theirs to approve. */
+export function refusalOf({ name }: Command, author: EventAuthor | null | undefined): string | null {
+  const standing = author?.standing ?? "unknown";
+  const who = author?.name ?? "the author";
+  if (isBelow(standing, "collaborator")) return `/${name} takes at least a collaborator, and ${who} has the standing ${standing}`;
+  if ((name === "approve" || name === "reject") && standing === "unknown")
+    return `/${name} takes at least a collaborator, and the platform does not tell the standing of ${who}`;
+  return null;
+}

@@ -1,0 +1,45 @@
+import type { Queryable } from "../platform/database/client.ts";
+import type { Arrival, NewEvent } from "./queries.ts";
+
+/** Who caused an event: ids are comparable within a source only. */
+export function authorKey({ source, author, actor }: NewEvent): string | null {
+  const who = author?.id ?? author?.name ?? actor;
+  return who === null ? null : `${source}:${who}`;
+}
+
+/**
+ * Cancels the executions on the issues that are closed, except where a policy says that they finish. The statement does not see
+ * the executions that it stores itself: what the close triggers runs.
+ */
+export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
+  const closed = arrivals.flatMap(({ event, closes }) =>
+    closes ? [{ id: event.id, subject: event.subject, reason: event.reason }] : [],
+  );
+  if (closed.length === 0) return { use: sql``, cancelled: sql`'{}'::text[]` };
+  const at = (state: string) => sql`
+    select x.id, c.id as event_id, x.task_id, x.agent_id, x.project_id from closed c
+    join task_executions x on x.subject = c.subject and ${sql.unsafe(state)}`;
+  const use = sql`, closed as (
+      select c.* from json_to_recordset(${JSON.stringify(closed)}::text::json) as c (id uuid, subject text, reason text)
+      join stored on stored.id = c.id where stored.reason is not distinct from c.reason
+    ), begun as (
+      ${at("x.state = 'queued'")} union all ${at("x.state = 'running'")} union all ${at("x.state in ('held', 'waiting')")}
+    ), over as (
+      select b.id, b.event_id, coalesce(p.policy->>'on_close', '') as of_project, coalesce(a.policy->>'on_close', '') as of_agent
+      from begun b left join projects p on p.id = b.project_id left join tasks t on t.id = b.task_id
+      left join agents a on a.id = coalesce(b.agent_id, t.actor_id)
+    ), locked as (
+      select e.id, o.event_id from task_executions e join over o on o.id = e.id
+      where 'cancel' in (o.of_project, o.of_agent) or 'finish' not in (o.of_project, o.of_agent)
+      order by e.id for update of e
+    ), ended as (
+      update task_executions e set state = 'cancelled', lease = null, lease_expires_at = null, finished_at = now(), error = null,
+        held_reason = null, held_until = null, waiting_for = null, reason = 'the issue was closed (event ' || l.event_id || ')'
+      from locked l where e.id = l.id and e.state in ('queued', 'running', 'held', 'waiting') returning e.id::text, l.event_id
+    )`;
+  return { use, cancelled: sql`array(select e.id from ended e where e.event_id = stored.id)` };
+}
+
+/** Says why, or with what effect, an event was stored. */
+export const setReason = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
+  sql`update webhook_events set reason = ${reason.slice(0, 500)} where id = ${id}`;

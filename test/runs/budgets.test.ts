@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueClosed, issueCommented, issueEdited, issueOpened } from "../harness/alpha-payloads.ts";
+import { type ExecutionSeen, eventually, waitForExecutions } from "../harness/wait.ts";
+import { callOf, issueOf, roundsOf, startWorld, textsOf, type World } from "../harness/world.ts";
+
+const usage = { prompt_tokens: 60, completion_tokens: 40 };
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    tasks: ["first"],
+    env: { UPDATE_DEBOUNCE_SECONDS: "1", EXECUTION_RETRY_LIMIT: "0" },
+    script: (request) => {
+      const text = JSON.stringify(request.messages);
+      if (request.tools?.length && text.includes("keep calling")) return { ...callOf("get_issue", request), usage };
+      if (request.tools?.length && text.includes("keep writing"))
+        return { ...callOf("add_comment", request, { body: `Note ${roundsOf(request)}` }), usage };
+      return { content: "Done.", usage };
+    },
+  });
+  const { service } = world;
+  const edited = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.updated" };
+  expect((await service.post("/api/tasks/sources", edited)).status).toBe(201);
+  for (const canonical_trigger of ["issue.updated", "issue.closed"])
+    expect((await service.post("/api/tasks/triggers", { canonical_trigger, task_id: "first" })).status).toBe(201);
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+interface Seen extends ExecutionSeen {
+  readonly held_reason: string | null;
+  readonly held_until: string | null;
+  readonly waiting_for: string | null;
+  readonly reason: string | null;
+}
+let projects = 0;
+const project = async (policy: object): Promise<string> => {
+  const repo = `octo/budget-${++projects}`;
+  const made = await world.service.post("/api/projects", { name: repo, source: "alpha", source_project_id: repo, policy });
+  expect(made.status).toBe(201);
+  return repo;
+};
+const send = async (payload: object) => {
+  const { status, body } = await world.service.webhook(payload);
+  expect(status).toBeLessThan(203);
+  return body;
+};
+const only = async (event_id: string, state?: ExecutionSeen["state"]): Promise<Seen> =>
+  (await waitForExecutions(world.service, { event_id, ...(state && { state }) }))[0] as Seen;
+const comment = (repo: string, number: number, text: string) => send(issueCommented({ repo, number, comment: text }));
+const event = async (id: string) =>
+  (await world.service.get<{ outcome: string; reason: string }>(`/api/webhook-events/${id}`)).body;
+
+describe("limits of one run end it by an answer that says so", () => {
+  test.concurrent("tokens", async () => {
+    const repo = await project({ run_tokens: 150 });
+    const { event_id } = await send(issueOpened({ repo, number: 1, title: "keep calling" }));
+    const { result } = await only(event_id, "succeeded");
+    expect(result).toMatch(/^Done\.\n\n_This answer was cut short: .*150 tokens \(run_tokens in the policy of the project\)/);
+    const chats = world.model.chats().filter((request) => issueOf(request) === `${repo}#1`);
+    expect(chats.map(({ tools }) => (tools?.length ?? 0) > 0)).toEqual([true, true, false]);
+    expect(textsOf(world.tracker, repo, 1)).toHaveLength(1);
+  });
+
+  test.concurrent("writes", async () => {
+    const repo = await project({ run_writes: 2 });
+    const { event_id } = await send(issueOpened({ repo, number: 1, title: "keep writing" }));
+    const { result } = await only(event_id, "succeeded");
+    expect(result).toMatch(/cut short.*2 writes \(run_writes/);
+    expect(textsOf(world.tracker, repo, 1).filter((text) => text.startsWith("Note"))).toHaveLength(2);
+  });
+});
+
+describe("a budget of an hour or a day holds what comes after", () => {
+  test.concurrent("runs on an issue: held with the reason, one notice, released by an operator and by a comment", async () => {
+    const repo = await project({ issue_runs_per_hour: 1 });
+    await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");
+    const second = await send(issueOpened({ repo, number: 1 }));
+    const held = await only(second.event_id, "held");
+    expect(held).toMatchObject({
+      held_reason: expect.stringMatching(
+        /1 runs have begun on this issue in this hour.*limit is 1 \(issue_runs_per_hour in the policy of the project\)/,
+      ),
+      held_until: expect.stringMatching(/:00:00\.000Z$/),
+      waiting_for: "the budget issue_runs_per_hour",
+    });
+    const third = await send(issueOpened({ repo, number: 1 }));
+    await only(third.event_id, "held");
+    await eventually(() => expect(textsOf(world.tracker, repo, 1).filter((text) => text.includes("is paused"))).toHaveLength(1));
+    expect((await world.service.post(`/api/task-executions/${held.id}/release`)).body).toMatchObject({
+      state: "queued",
+      held_reason: null,
+    });
+    await only(second.event_id, "succeeded");
+    expect((await world.service.post(`/api/task-executions/${held.id}/release`)).status).toBe(409);
+    const command = await comment(repo, 1, "/continue please");
+    expect(await event(command.event_id)).toMatchObject({
+      outcome: "dispatched",
+      reason: expect.stringMatching(/1 execution released/),
+    });
+    await only(third.event_id, "succeeded");
+    expect(textsOf(world.tracker, repo, 1).filter((text) => text.includes("is paused"))).toHaveLength(1);
+  });
+
+  test.concurrent("tokens of a day: a burst does not exceed them by more than the request under way", async () => {
+    const repo = await project({ day_tokens: 250 });
+    const sent = await Promise.all(Array.from({ length: 12 }, (_, n) => send(issueOpened({ repo, number: n + 1 }))));
+    const ends = await Promise.all(
+      sent.map(({ event_id }) =>
+        eventually(
+          async () => {
+            const [one] = (await world.service.get<Seen[]>(`/api/task-executions?event_id=${event_id}`)).body;
+            return one && ["held", "succeeded"].includes(one.state) && one;
+          },
+          { timeout: 30_000 },
+        ),
+      ),
+    );
+    expect(ends.filter(({ state }) => state === "succeeded")).toHaveLength(3);
+    expect(ends.find(({ state }) => state === "held")?.held_reason).toMatch(
+      /300 tokens were used by the project today, and the limit is 250/,
+    );
+    const [held] = ends.filter(({ state }) => state === "held");
+    await world.service.post(`/api/task-executions/${held?.id}/release`);
+    await only(held?.event_id ?? "", "succeeded");
+  });
+});
+
+describe("commands and order", () => {
+  test.concurrent("/stop cancels everything on the issue and starts nothing; a stranger may not", async () => {
+    const repo = await project({ issue_runs_per_hour: 1 });
+    await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");
+    const { event_id } = await send(issueOpened({ repo, number: 1 }));
+    await only(event_id, "held");
+    const stranger = issueCommented({ repo, number: 1, comment: "/stop" });
+    (stranger as { comment: { author_association: string } }).comment.author_association = "NONE";
+    expect(await event((await send(stranger)).event_id)).toMatchObject({
+      outcome: "discarded",
+      reason: expect.stringMatching(/takes at least a collaborator/),
+    });
+    const command = await comment(repo, 1, "/stop");
+    expect(await event(command.event_id)).toMatchObject({
+      outcome: "dispatched",
+      reason: expect.stringMatching(/^\/stop by .*: 1 execution cancelled$/),
+    });
+    expect(await only(event_id, "cancelled")).toMatchObject({ reason: expect.stringContaining(command.event_id) });
+    expect((await waitForExecutions(world.service, { event_id, count: 1 })).length).toBe(1);
+  });
+
+  test.concurrent("a close cancels what earlier events began, and what it triggers runs", async () => {
+    const repo = await project({});
+    world.model.answerWith({ when: `${repo}#1`, reply: { hang: true } });
+    const opened = await send(issueOpened({ repo, number: 1 }));
+    await only(opened.event_id, "running");
+    await eventually(() => world.model.chats().some((request) => issueOf(request) === `${repo}#1`));
+    const edited = await send(issueEdited({ repo, number: 1 }));
+    const close = await send(issueClosed({ repo, number: 1 }));
+    for (const { event_id } of [opened, edited])
+      expect(await only(event_id, "cancelled")).toMatchObject({ reason: `the issue was closed (event ${close.event_id})` });
+    await only(close.event_id, "succeeded");
+    expect(textsOf(world.tracker, repo, 1)).toHaveLength(1);
+  });
+
+  test.concurrent("edits in a row make one run, with what changed in all of them; comments are not joined", async () => {
+    const repo = await project({});
+    const events: string[] = [];
+    for (let n = 1; n <= 5; n++) events.push((await send(issueEdited({ repo, number: 1, title: `Title ${n}` }))).event_id);
+    const states = await Promise.all(events.map((event_id) => only(event_id)));
+    expect(states.map(({ state }) => state)).toEqual([...Array(4).fill("cancelled"), "succeeded"]);
+    expect(states[0]?.reason).toBe(`superseded by event ${events[1]}`);
+    expect(textsOf(world.tracker, repo, 1)).toHaveLength(1);
+  });
+});
