@@ -9,6 +9,9 @@ import { freePorts } from "./ports.ts";
 import { type Exit, type Running, type Runtime, run, runtimeUnderTest } from "./process.ts";
 import { type Delivery, deliver, type Receipt } from "./webhooks.ts";
 
+/** Texts are compared as the model wrote them; the footer has a test of its own. */
+const texts = { COMMENT_FOOTER: "false" };
+
 export interface ServiceOptions {
   /** What `TEST_RUNTIME` says where absent. */
   readonly runtime?: Runtime;
@@ -191,7 +194,11 @@ class ChildService implements Service {
       ...(this.databaseUrl ? { DATABASE_URL: this.databaseUrl } : { DATA_DIR: dataDir }),
       ...(webhookSecret === undefined ? {} : { ALPHA_WEBHOOK_SECRET: webhookSecret }),
     };
-    this.#child = run(runtime, "runtime/main.ts", { args, cwd: this.folder, env: { ...own, ...this.#options.env, ...env } });
+    this.#child = run(runtime, "runtime/main.ts", {
+      args,
+      cwd: this.folder,
+      env: { ...texts, ...own, ...this.#options.env, ...env },
+    });
     const end = performance.now() + startLimit;
     while (true) {
       const { exit } = this.#child;

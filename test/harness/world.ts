@@ -63,8 +63,6 @@ export const surroundings = (tracker: Tracker, model: Model): Record<string, str
   LLM_MODEL: "scripted",
   EXECUTION_LEASE_SECONDS: "2",
   EXECUTION_RETRY_DELAY_SECONDS: "1",
-  // Texts are compared as the model wrote them; the footer has tests of its own.
-  COMMENT_FOOTER: "false",
 });
 
 async function closeAll(service: Service, tracker: Tracker, model: Model): Promise<void> {

@@ -52,6 +52,7 @@ beforeAll(async () => {
       ...{ ALPHA_API_URL: trackers.alpha.url, ALPHA_TOKEN: token },
       ...trackersEnv(trackers),
       WRITE_MIN_STANDING: "none",
+      COMMENT_FOOTER: "true",
     },
   });
   for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
