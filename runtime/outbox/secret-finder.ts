@@ -16,6 +16,8 @@ const gram = 12;
 /** Shorter values are words as well. */
 const shortest = 5;
 const longest = 4_096;
+/** Values of letters alone, like those of demonstrations and tests, are words up to this length. */
+const longestWord = 24;
 
 interface Spelling {
   readonly text: string;
@@ -115,7 +117,7 @@ export class SecretFinder {
 
 /** Whether a value is one that ordinary text does not hold. */
 function isTelling(value: string): boolean {
-  if (value.length < shortest) return false;
+  if (value.length < shortest || (value.length < longestWord && /^[A-Z]?[a-z]*$/.test(value))) return false;
   return value.length >= gram || (/\d/.test(value) && /[A-Za-z]/.test(value)) || /[^A-Za-z0-9]/.test(value.slice(1, -1));
 }
 
