@@ -40,6 +40,7 @@ import { useCaseOperations } from "./use-cases/operations.ts";
 import { watchdogOperation } from "./watchdog/operations.ts";
 import { type WebhookMappingDeps, webhookMappingOperations } from "./webhook-mappings/operations.ts";
 import type { DeferredWebhooks } from "./webhooks/deferred/defer.ts";
+import { type ExplainDeps, explainOperation } from "./webhooks/explain.ts";
 import type { Receiver } from "./webhooks/receive.ts";
 import type { Routing } from "./webhooks/routing.ts";
 
@@ -49,6 +50,7 @@ export interface Parts {
   readonly policies: Policies;
   readonly routing: Routing;
   readonly receiver: Receiver;
+  readonly explain: ExplainDeps;
   readonly connections: Connections;
   /** Names of the sources of the loaded plugins. */
   readonly sources: () => Iterable<string>;
@@ -86,6 +88,7 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...taskOperations(parts.bus, parts.routing),
   ...mappingOperations(parts.bus, parts.sources),
   ...executionOperations(parts.bus, parts.sources),
+  explainOperation(parts.explain),
   ...eventOperations(parts.receiver, parts.sources),
   ...webhookMappingOperations(parts.webhookMappings),
   ...integrationOperations(parts.integrations),

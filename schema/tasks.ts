@@ -2,6 +2,7 @@ import { z } from "zod";
 import { canonicalTrigger, prose, seedResult, slug, sourceName, text, timestamp } from "./common.ts";
 import { execution } from "./executions.ts";
 import { operation, pageOf, paging } from "./operation.ts";
+import { author } from "./policy.ts";
 
 const definition = {
   name: text(200).describe("Display name."),
@@ -92,6 +93,56 @@ export const resolve = operation({
       tasks: z.array(task),
     })
     .meta({ id: "Resolution" }),
+});
+const explainedCheck = z
+  .object({
+    check: z.string().describe("What was checked, for example `own_writes`, `bots`, `condition.label` or `webhook_mapping:3`."),
+    passes: z.boolean(),
+    reason: z.string().describe("The verdict in words."),
+  })
+  .meta({ id: "ExplainedCheck" });
+
+export const explain = operation({
+  id: "tasks.explain",
+  http: "POST /api/tasks/resolve",
+  rpc: "TaskService.ExplainWebhook",
+  summary: "Explain what a webhook would start",
+  description:
+    "Parses the payload as a webhook of the source and returns every mapping, filter, condition and limit that it meets, with the verdict of each. Nothing is stored, and no signature is checked.",
+  input: z.object({
+    source: sourceName.describe("Source, or the name of a source that a plugin brings."),
+    headers: z
+      .record(z.string().max(200), z.string().max(10_000))
+      .default({})
+      .describe("Headers of the webhook, for example X-Alpha-Event."),
+    payload: z.record(z.string(), z.unknown()).describe("Payload as the platform sends it."),
+  }),
+  output: z
+    .object({
+      source: z.string(),
+      event: z.string(),
+      action: z.string().nullable(),
+      subject: z.string().nullable(),
+      author: author.nullable(),
+      outcome: z.enum(["dispatched", "discarded"]),
+      reason: z.string().nullable().describe("Why it would start nothing; null if it would start something."),
+      canonical_trigger: canonicalTrigger.nullable().describe("First trigger that would fire."),
+      canonical_triggers: z.array(canonicalTrigger),
+      checks: z.array(explainedCheck).describe("What decides about the event as a whole."),
+      tasks: z.array(
+        z
+          .object({
+            task_id: z.string(),
+            canonical_trigger: canonicalTrigger,
+            starts: z.boolean(),
+            checks: z.array(explainedCheck),
+          })
+          .meta({ id: "ExplainedTask" }),
+      ),
+    })
+    .meta({ id: "Explanation" }),
+  scope: "read",
+  problems: ["not_found"],
 });
 export const restart = operation({
   id: "tasks.restart",

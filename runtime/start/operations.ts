@@ -57,6 +57,7 @@ export function bindOperations(stages: Stages) {
     policies,
     routing,
     receiver,
+    explain: explainDeps(stages),
     connections,
     memory,
     sources,
@@ -81,6 +82,18 @@ export function bindOperations(stages: Stages) {
   });
   return recordChanges(operations, (error) => alarm("failed to record a change in the audit log", { error: String(error) }));
 }
+
+/** What decides about a webhook, for its explanation. */
+const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
+  routing: webhooks.routing,
+  rules: webhooks.rules,
+  standings: webhooks.standings,
+  policies: core.policies,
+  loops: { windowSeconds: core.config.LOOP_WINDOW_SECONDS },
+  accounts: plugins.accounts,
+  connectionBySlug: plugins.connections.bySlug,
+  log: core.log,
+});
 
 /** The gateway of external agents: their streams of tasks, limits and secrets. */
 function openGateway({ core, keyring, resources, memory }: Stages) {

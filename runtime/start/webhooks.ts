@@ -55,7 +55,7 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
     environment: connections.environment,
   });
   readDeferred(deferred, receiver, manager);
-  return { routing, evaluator, receiver, deferred };
+  return { routing, rules, standings, evaluator, receiver, deferred };
 }
 export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
 

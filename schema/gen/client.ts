@@ -44,11 +44,19 @@ export type Erasure = { dry_run: boolean; subject: (string | null); actor: (stri
 
 export type Error = { error: string };
 
+export type EventAuthor = ({ id: (string | null); name: (string | null); kind: AuthorKind; standing: Standing } | null);
+
 export type EventOutcome = "dispatched" | "discarded" | "refused";
 
 export type ExecutionRef = { id: string; task_id: string };
 
 export type ExecutionStep = { seq: number; kind: StepKind; state: StepState; name: (string | null); input?: unknown | undefined; output?: unknown | undefined; error: (string | null); prompt_tokens: number; completion_tokens: number; cost_usd: (number | null); duration_ms: number; created_at: string };
+
+export type ExplainedCheck = { check: string; passes: boolean; reason: string };
+
+export type ExplainedTask = { task_id: string; canonical_trigger: string; starts: boolean; checks: (ExplainedCheck)[] };
+
+export type Explanation = { source: string; event: string; action: (string | null); subject: (string | null); author: EventAuthor; outcome: "dispatched" | "discarded"; reason: (string | null); canonical_trigger: (string | null); canonical_triggers: (string)[]; checks: (ExplainedCheck)[]; tasks: (ExplainedTask)[] };
 
 export type FailedMcpServer = { name: string; error: string };
 
@@ -305,6 +313,7 @@ export interface Operations {
   "task-executions.release": { input: { id: string }; output: TaskExecution };
   "tasks.create": { input: { id: string; name: string; description: string; actor_id: string; actor_fallback?: (string | null) | undefined; required_capabilities?: (string)[] | undefined }; output: Task };
   "tasks.delete": { input: { id: string }; output: null };
+  "tasks.explain": { input: { source: string; headers?: { [name: string]: string } | undefined; payload: { [name: string]: unknown } }; output: Explanation };
   "tasks.get": { input: { id: string }; output: Task };
   "tasks.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (Task)[] };
   "tasks.resolve": { input: { source: string; event: string; action?: string | undefined }; output: Resolution };
@@ -434,6 +443,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "task-executions.release": "POST /api/task-executions/{id}/release",
   "tasks.create": "POST /api/tasks",
   "tasks.delete": "DELETE /api/tasks/{id}",
+  "tasks.explain": "POST /api/tasks/resolve",
   "tasks.get": "GET /api/tasks/{id}",
   "tasks.list": "GET /api/tasks",
   "tasks.resolve": "GET /api/tasks/resolve",

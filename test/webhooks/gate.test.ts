@@ -26,6 +26,36 @@ const created = (by: Record<string, unknown> = {}) => {
 };
 const bot = { accountType: "app", accountId: "bot-1", displayName: "A rule" };
 
+test("a payload is explained, mapping by mapping and limit by limit, and nothing is stored", async () => {
+  interface Explanation {
+    readonly reason: string | null;
+    readonly canonical_trigger: string | null;
+    readonly tasks: readonly { readonly task_id: string; readonly starts: boolean; readonly checks: { reason: string }[] }[];
+  }
+  const explain = (payload: object) => service.post<Explanation>("/api/tasks/resolve", { source: "gamma", payload });
+  const before = (await service.get<unknown[]>("/api/webhook-events")).body.length;
+  const person = await explain(created());
+  expect(person).toMatchObject({
+    status: 200,
+    body: {
+      outcome: "dispatched",
+      reason: null,
+      canonical_trigger: "issue.created",
+      subject: expect.stringMatching(/^gamma:APP#APP-/),
+    },
+  });
+  expect(person.body.tasks.map(({ task_id, starts }) => [task_id, starts])).toEqual([
+    ["triage_initial_intent", true],
+    ["tech_discovery_review", true],
+  ]);
+  const app = await explain(created(bot));
+  expect(app.body).toMatchObject({ outcome: "discarded", reason: expect.stringContaining("TRIGGER_ALLOWED_BOTS") });
+  expect(app.body.tasks.every(({ starts }) => !starts)).toBe(true);
+  const unmapped = await explain({ webhookEvent: "sprint_started" });
+  expect(unmapped.body).toMatchObject({ outcome: "discarded", canonical_trigger: null, tasks: [] });
+  expect((await service.get<unknown[]>("/api/webhook-events")).body.length).toBe(before);
+});
+
 describe("who starts runs", () => {
   test("a person does; an app that is not named is stored with its reason, and an operator can replay it", async () => {
     expect(await stored(created())).toMatchObject({ status: 202, outcome: "dispatched", reason: null });

@@ -21,6 +21,10 @@ async function failedTask(world: World): Promise<string> {
 
 export const tasks: Cases = {
   "tasks.create": { valid: () => ({ body: task() }) },
+  "tasks.explain": {
+    valid: () => ({ body: { source: "alpha", payload: {} } }),
+    404: () => ({ body: { source: "nothing", payload: {} } }),
+  },
   "tasks.get": { valid: made },
   "tasks.update": { valid: async (world) => ({ ...(await made(world)), body: { name: "Renamed" } }) },
   "tasks.delete": { valid: made },
