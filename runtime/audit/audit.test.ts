@@ -210,9 +210,11 @@ describe("sums", () => {
     await queue("one");
     const one = await claim();
     await door.sql`update task_executions set started_at = now() - interval '2 seconds'`;
-    await one.write([...steps], { state: "succeeded" });
+    await one.write([...steps], { state: "succeeded", prompt_tokens: 250, completion_tokens: 50, tool_calls: 1 });
     await queue("two");
-    await (await claim()).write([{ seq: 0, kind: "tool", name: "alpha.x" }], { state: "failed", error: "no" });
+    await (await claim()).write([{ seq: 0, kind: "tool", name: "alpha.x" }], {
+      ...{ state: "failed", error: "no", tool_calls: 1, failed_tool_calls: 1 },
+    });
     await queue("three");
     await claim();
     await queue("four");

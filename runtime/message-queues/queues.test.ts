@@ -117,15 +117,6 @@ describe("the queue of the database", () => {
         action: "opened",
         canonical_triggers: ["issue.created"],
         polled: false,
-        author: null,
-        occurred_at: null,
-        hook_id: null,
-        snapshot: false,
-        private: false,
-        comment: null,
-        thread: null,
-        incomplete: false,
-        traceparent: null,
       },
     });
     expect(listed.body[2]).toMatchObject({
