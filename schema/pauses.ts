@@ -34,7 +34,7 @@ export const list = operation({
   output: pageOf(pause),
 });
 export const create = operation({
-  id: "pauses.create",
+  id: "pauses.pause",
   http: "POST /api/pause",
   rpc: "MonitoringService.Pause",
   summary: "Pause executions",

@@ -46,7 +46,6 @@ export const replica = z
 export const get = operation({
   id: "status.get",
   http: "GET /api/status",
-  rpc: "MonitoringService.GetStatus",
   summary: "Get the status of the service",
   description:
     "Whether all is well and, if not, what is wrong and since when. Checks of other services run in the background; the answer has their last results.",

@@ -145,7 +145,7 @@ async function cost(args: Arguments, terminal: Terminal): Promise<number> {
 async function pause(args: Arguments, terminal: Terminal): Promise<number> {
   const { reason } = args.values;
   if (!reason) throw new UsageError(`missing --reason\nUsage: signalbox ${operatorCommands.pause?.usage}`);
-  const paused = await ask<{ scope: string; id: string | null }>("pauses.create", { ...scopeOf(args), reason });
+  const paused = await ask<{ scope: string; id: string | null }>("pauses.pause", { ...scopeOf(args), reason });
   return print(terminal, args, paused, () => `Paused: ${nameOf(paused)}. Webhooks are still stored. signalbox resume ends it.\n`);
 }
 

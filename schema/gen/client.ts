@@ -264,8 +264,8 @@ export interface Operations {
   "memory.get": { input: { key: string }; output: Memory };
   "memory.list": { input: { limit?: number | undefined; offset?: number | undefined; agent_id?: string | undefined; project_id?: number | undefined; scope?: "task" | "agent" | "project" | "organizational" | undefined }; output: (MemoryListed)[] };
   "memory.search": { input: { query: string; agent_id?: string | undefined; project_id?: number | undefined; scope?: "task" | "agent" | "project" | "organizational" | undefined; mode?: "semantic" | "keyword" | "hybrid" | undefined; limit?: number | undefined }; output: (MemoryFound)[] };
-  "pauses.create": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined; reason: string }; output: Pause };
   "pauses.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (Pause)[] };
+  "pauses.pause": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined; reason: string }; output: Pause };
   "pauses.resume": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined }; output: Pause };
   "plugins.approve": { input: { id: string } & { version?: string | undefined }; output: Plugin };
   "plugins.configure": { input: { id: string } & { settings: { [name: string]: (string | null) } }; output: Plugin };
@@ -394,8 +394,8 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "memory.get": "GET /api/memory/{key}",
   "memory.list": "GET /api/memory",
   "memory.search": "POST /api/memory/search",
-  "pauses.create": "POST /api/pause",
   "pauses.list": "GET /api/pause",
+  "pauses.pause": "POST /api/pause",
   "pauses.resume": "POST /api/resume",
   "plugins.approve": "POST /api/plugins/{id}/approve",
   "plugins.configure": "PUT /api/plugins/{id}/settings",

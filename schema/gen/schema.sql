@@ -1,7 +1,9 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 26051d3fb7fa5491
+-- Made from 0b8e72d468de7aa6
 
 create extension if not exists vector;
+
+set check_function_bodies = off;
 
 CREATE OR REPLACE FUNCTION add_usage(given text[], runs integer, tokens bigint, usd double precision)
  RETURNS void

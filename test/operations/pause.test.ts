@@ -95,7 +95,7 @@ test("the status names what is down, and an operator's pause is in the audit log
     /127\.0\.0\.1:\d+ answers; account signalbox-bot/,
   );
   expect(well.checks.map(({ name }) => name)).toEqual(expect.arrayContaining(["database", "model", "embedder", "credentials"]));
-  const { body } = await world.service.get<{ operation: string }[]>("/api/audit-log?operation=pauses.create");
+  const { body } = await world.service.get<{ operation: string }[]>("/api/audit-log?operation=pauses.pause");
   expect(body.length).toBeGreaterThan(0);
 });
 

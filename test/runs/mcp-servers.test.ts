@@ -89,7 +89,7 @@ test("a real server is registered, discovered, offered and called", { timeout: l
   const { body } = await service.webhook(issueOpened({ repo: "octo/app", number: 3 }));
   await waitForExecutions(service, { event_id: body.event_id as string, count: 2, state: "succeeded" });
   expect(offered(0)).toEqual(expect.arrayContaining(["alpha__add_comment", "everything__echo", "everything__get-sum"]));
-  const called = (await service.get<Called[]>("/api/tool-executions")).body.find(
+  const called = (await service.get<Called[]>("/api/tool-executions?fields=result")).body.find(
     (one) => one.tool === "everything.get-sum" && one.status === "succeeded",
   );
   expect(called?.result).toBe("The sum of 19 and 23 is 42.");

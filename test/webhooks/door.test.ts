@@ -212,14 +212,13 @@ describeOnDatabases("the webhook door", (database) => {
     expect(JSON.parse(logged ?? "{}")).toMatchObject({ message: "event discarded", slug: "alpha" });
   });
 
-  test("its own events start nothing: known by account and by marker; a quoted marker does not count", async () => {
+  test("its own events start nothing: known by account; a forged or quoted marker silences nobody", async () => {
     const marker = "<!-- signalbox:0190-1.2 -->";
     const own = await world.service.webhook(issueOpened({ repo, number: 4, sender: login }));
     expect(own).toMatchObject({ status: 200, body: { status: "discarded" } });
     expect(await reasonOf(own.body.event_id)).toContain(login);
     const marked = await world.service.webhook(issueCommented({ repo, number: 4, comment: `${marker}\nAn answer.` }));
-    expect(marked).toMatchObject({ status: 200, body: { status: "discarded" } });
-    expect(await reasonOf(marked.body.event_id)).toContain("marker");
+    expect(marked).toMatchObject({ status: 202, body: { status: "accepted", executions: [] } });
     const quoted = await world.service.webhook(issueCommented({ repo, number: 4, comment: `> ${marker}\n> An answer.\n\nNo.` }));
     expect(quoted).toMatchObject({
       status: 202,

@@ -187,7 +187,7 @@ test("the schedule is kept by one replica at a time, and survives kill -9", {
   await using second = await startService({ databaseUrl, env });
   await using api = await startService({ databaseUrl, env: { ...env, SIGNALBOX_ROLE: "api" } });
   const total = async (path: string) => Number((await api.get(`${path}?limit=1`)).headers.get("x-total-count"));
-  const polls = () => tracker.requests.filter(({ path }) => path.startsWith("/repos/octo/app/issues")).length;
+  const polls = () => tracker.requests.filter(({ path }) => /^\/repos\/octo\/app\/issues(\/comments)?\?/.test(path)).length;
   try {
     tracker.createIssue({ repo: "octo/app", title: "One" });
     const body = { source: "alpha", project_id: "octo/app", interval_minutes: 60, enabled: true, since: secondsAgo(60) };

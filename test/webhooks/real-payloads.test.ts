@@ -41,7 +41,10 @@ describe("real payloads", () => {
   let world: World;
   let mappings: SourceMapping[];
   beforeAll(async () => {
-    world = await startWorld();
+    // They are all about one issue and one pull request: every one shall run, whatever came before it.
+    world = await startWorld({ env: { LOOP_MAX_HOPS: "0", BUDGET_ISSUE_RUNS_PER_HOUR: "0", UPDATE_DEBOUNCE_SECONDS: "0" } });
+    for (const agent of ["pm_default", "ta_default", "qa_default"])
+      expect((await world.service.put(`/api/agents/${agent}`, { policy: { on_close: "finish" } })).status).toBe(200);
     const { body } = await world.service.get<SourceMapping[]>("/api/tasks/sources?limit=1000");
     mappings = body.filter(({ source }) => source === "alpha");
     // By default these triggers fire nothing; with a task each, every mapping can be seen to work.

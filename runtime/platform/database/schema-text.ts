@@ -16,7 +16,9 @@ export async function schemaText(sql: Sql): Promise<string> {
     readForeignKeys(sql),
     readTriggers(sql),
   ]);
-  const parts = [extensions.join("\n"), enums.join("\n"), sequences.join("\n"), functions.join("\n\n")];
+  // Functions come before the tables that their bodies name.
+  const unchecked = functions.length > 0 ? "set check_function_bodies = off;" : "";
+  const parts = [extensions.join("\n"), unchecked, enums.join("\n"), sequences.join("\n"), functions.join("\n\n")];
   const all = [...parts, ...tables, ofTables.join("\n\n"), ...views, foreignKeys.join("\n"), triggers.join("\n")];
   return all
     .filter((part) => part !== "")

@@ -4,7 +4,7 @@ import { accepted } from "./events.ts";
 
 const ofAgent = { scope: "agent", id: "qa_default" };
 const paused: Arrange = async ({ make }) => {
-  await make("pauses.create", { body: { ...ofAgent, reason: "A check of the statuses." } });
+  await make("pauses.pause", { body: { ...ofAgent, reason: "A check of the statuses." } });
   return { body: ofAgent };
 };
 
@@ -18,7 +18,7 @@ export const operate: Cases = {
     },
   },
   "events.follow": { valid: () => ({ query: { seconds: 1 } }), 400: () => ({ query: { seconds: 0 } }) },
-  "pauses.create": { valid: () => ({ body: { ...ofAgent, reason: "A check of the statuses." } }) },
+  "pauses.pause": { valid: () => ({ body: { ...ofAgent, reason: "A check of the statuses." } }) },
   "pauses.resume": { valid: paused, 404: () => ({ body: { scope: "agent", id: "pm_default" } }) },
   "subjects.search": { valid: () => ({ query: { q: "octo/statuses#1" } }), 400: () => ({ query: { q: "" } }) },
   "subjects.get": {

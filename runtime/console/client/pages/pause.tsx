@@ -21,7 +21,7 @@ export function PauseButton({ reload }: { reload: () => Promise<void> }) {
   const [id, setId] = useState("");
   const [reason, setReason] = useState("");
   const pause = async () => {
-    await call("pauses.create", {
+    await call("pauses.pause", {
       scope,
       ...(scope !== "all" && { id: id.trim() }),
       reason: reason.trim() || "paused in the console",
