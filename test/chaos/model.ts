@@ -51,7 +51,7 @@ function answerTo(request: ChatRequest, ledger: Ledger, callsTools: boolean): Re
   const user = allText(request, "user");
   const delivery = Number(/chaos-(\d+)/.exec(user)?.[1] ?? 0);
   const task = /^Task: (\w+)$/m.exec(user)?.[1] ?? "none";
-  const [, source = "alpha", issue = ""] = / about (\w+):(\S+)\. Your answer/.exec(user) ?? [];
+  const [, source = "alpha", issue = ""] = /^This event is about (\w+):(\S+)\.$/m.exec(user) ?? [];
   const made = callsMade(request);
   for (const { key, ok } of made) if (ok) ledger.confirmed.add(key);
   const final: Reply = { content: `The cause is known. ${keyOf(delivery, task, "final")}` };
@@ -84,7 +84,8 @@ function callsMade(request: ChatRequest): { key: string; ok: boolean }[] {
   return request.messages.flatMap(({ tool_calls = [] }) =>
     tool_calls.map((call) => ({
       key: /chaos-\d+-[a-z]+-note\d+(?:try\d+)?/.exec(call.function.arguments)?.[0] ?? "",
-      ok: !(results.get(call.id) ?? '{"error"').startsWith('{"error"'),
+      // A result is fenced, with its origin before it.
+      ok: !(results.get(call.id) ?? '{"error"').includes('{"error"'),
     })),
   );
 }
