@@ -19,7 +19,9 @@ export const integration = z
 const credentials = z
   .record(z.string().max(100), z.union([z.string().max(10_000), z.boolean(), z.number()]))
   .refine((given) => Object.keys(given).length > 0, "must have at least one member, for example token")
-  .describe("Settings of one account at the platform, for example `token`. `webhook_secret` verifies its webhooks. Write-only.");
+  .describe(
+    "Settings of one account at the platform, for example `token`. `webhook_secret` verifies its webhooks, and `webhook_secret_previous` too, while the secret is being replaced. Write-only.",
+  );
 const owner = {
   agent_id: slug.nullish().describe("Agent that uses this account."),
   project_id: rowId.nullish().describe("Project in which agents use this account."),
@@ -77,6 +79,7 @@ export const remove = operation({
   input: z.object({ id: z.uuid() }),
   problems: ["not_found"],
 });
+const connectionStatus = z.enum(["ok", "failed", "not_configured"]).meta({ id: "ConnectionStatus" });
 export const test = operation({
   id: "integrations.test",
   http: "GET /api/integrations/:source/test",
@@ -84,7 +87,23 @@ export const test = operation({
   summary: "Test the connection of a source",
   description: "Tests the account that the environment variables configure.",
   input: z.object({ source: sourceName }),
-  output: z.object({ status: z.enum(["ok", "failed", "not_configured"]).meta({ id: "ConnectionStatus" }), source: sourceName }),
+  output: z.object({ status: connectionStatus, source: sourceName }),
+  problems: ["not_found"],
+});
+export const testStored = operation({
+  id: "integrations.test-stored",
+  http: "POST /api/integrations/:id/test",
+  rpc: "IntegrationService.TestStoredIntegration",
+  summary: "Test a stored integration",
+  description: "Sends one request with the stored credentials. Nothing is written at the platform.",
+  input: z.object({ id: z.uuid().describe("Id of the integration.") }),
+  output: z.object({
+    id: z.uuid(),
+    source: sourceName,
+    status: connectionStatus,
+    account: z.string().nullable().describe("Login of the account at the platform, if the platform tells it."),
+    message: z.string().describe("What the platform answered, or what is missing or wrong, in words."),
+  }),
   problems: ["not_found"],
 });
 export const reencrypt = operation({

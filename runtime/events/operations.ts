@@ -6,7 +6,7 @@ import { depthOf, maxDepth, storable } from "../platform/json.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
 import type { Receiver } from "../webhooks/receive.ts";
-import { findEvent, listEvents, listExecutionsOfEvent } from "./queries.ts";
+import { findEvent, findRefused, listEvents, listExecutionsOfEvent, listRefused } from "./queries.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
 const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
@@ -21,6 +21,10 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
   return [
     handle(webhooks.list, async ({ subject, fields, ...filter }, { sql }) => {
       const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
+      if (filter.outcome === "refused") {
+        await receiver.refusalsStored();
+        return listRefused(sql, { ...filter, subjects });
+      }
       const page = await listEvents(sql, { ...filter, subjects, whole: namesIn(fields).includes("payload") });
       const withPayload = ({ body, ...event }: (typeof page.items)[number]) =>
         body ? { ...event, payload: event.body_removed_at === null ? shown(body) : null } : event;
@@ -28,6 +32,8 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
     }),
     handle(webhooks.get, async ({ id }, { sql }) => {
       const event = await findEvent(sql, id);
+      const refused = event ? undefined : await findRefused(sql, id);
+      if (refused) return { ...refused, payload: null, executions: [] };
       if (!event) throw absent(id);
       const { headers: _, body, ...members } = event;
       const payload = event.body_removed_at === null ? shown(body) : null;
@@ -35,6 +41,8 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
     }),
     handle(webhooks.replay, async ({ id }, { sql }) => {
       const event = await findEvent(sql, id);
+      if (!event && (await findRefused(sql, id)))
+        throw problem("conflict", "The delivery was refused, so its payload is not stored; send it again from the platform.");
       if (!event) throw absent(id);
       if (event.body_removed_at !== null)
         throw problem("conflict", `The payload of the event was removed at ${event.body_removed_at}; it cannot be replayed.`);

@@ -34,6 +34,34 @@ export function listEvents(
   return readHistory(sql, history, filter);
 }
 
+/** A refused delivery in the shape of an event: of what it said nothing is kept. */
+const refusedColumns = (sql: Queryable) => sql`
+  id, source, slug, null as delivery_id, event_name, null as action, null as actor, null::jsonb as author, null as subject,
+  '{}'::text[] as canonical_triggers, 'refused' as outcome, reason, null::uuid as replay_of, false as polled,
+  null::timestamptz as occurred_at, received_at, null::timestamptz as body_removed_at`;
+
+export function listRefused(
+  sql: Queryable,
+  { subjects, ...filter }: Omit<EventFilter, "outcome" | "whole">,
+): Promise<HistoryPage<WebhookEvent>> {
+  const history: History = {
+    table: sql`refused_deliveries`,
+    key: sql`id`,
+    keyType: "uuid",
+    time: sql`received_at`,
+    columns: refusedColumns(sql),
+    // Nobody has read what it was about.
+    where: sql`${filter.source === undefined ? sql`` : sql`and source = ${filter.source}`} ${subjects ? sql`and false` : sql``}`,
+    text: sql`reason`,
+  };
+  return readHistory(sql, history, filter);
+}
+
+export async function findRefused(sql: Queryable, id: string): Promise<WebhookEvent | undefined> {
+  const [refused] = await sql<WebhookEvent[]>`select ${refusedColumns(sql)} from refused_deliveries where id = ${id}`;
+  return refused;
+}
+
 /** A kept event with what it came as. */
 export interface KeptEvent extends WebhookEvent {
   readonly headers: string;

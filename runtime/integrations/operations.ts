@@ -5,12 +5,14 @@ import { problem } from "@signalbox/schema/problem";
 import { purposeOf as knowledgePurpose } from "../knowledge/open-source.ts";
 import { listSecrets, replaceSecrets } from "../knowledge/queries.ts";
 import type { Bus } from "../platform/bus.ts";
+import { causeOf } from "../platform/cause-of.ts";
 import { constraintOf } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Guard } from "../platform/network/guard.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import type { Vault } from "../platform/vault.ts";
+import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
 import { allWebhookMappings, replaceMappingSecret } from "../webhook-mappings/queries.ts";
@@ -25,6 +27,9 @@ export interface IntegrationDeps {
   readonly sources: () => ReadonlyMap<string, SourceEntry>;
   /** The connection that the environment configures. */
   readonly environment: (source: string) => Connection | undefined;
+  /** The connection of a stored integration. Rejects where its credentials cannot be used. */
+  readonly stored: (id: string) => Promise<Connection | undefined>;
+  readonly accounts: Pick<Accounts, "of">;
   readonly log: Log;
 }
 
@@ -89,6 +94,11 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       return {};
     }),
     handle(integrations.test, async ({ source }, { signal }) => ({ source, status: await tryConnection(source, signal, deps) })),
+    handle(integrations.testStored, async ({ id }, { sql, signal }) => {
+      const row = await queries.findIntegration(sql, id);
+      if (!row) throw absent(id);
+      return { id, source: row.source, ...(await tryStored(row, signal, deps)) };
+    }),
     handle(integrations.reencrypt, async (_, { sql }) => {
       vault.requireKey();
       const rows = [
@@ -153,6 +163,27 @@ function unknownReference(row: { agent_id: string | null; project_id: number | n
       },
     );
   };
+}
+
+/** Uses the credentials once, and says in words what came of it. */
+async function tryStored(
+  row: queries.StoredIntegration,
+  signal: AbortSignal,
+  deps: IntegrationDeps,
+): Promise<Pick<Output<typeof integrations.testStored>, "status" | "account" | "message">> {
+  const missing = lacking(row, deps);
+  if (missing.length > 0)
+    return { status: "not_configured", account: null, message: `credentials are missing: ${missing.join(", ")}` };
+  try {
+    const connection = await deps.stored(row.id);
+    if (!connection) throw new Error(`no loaded plugin brings the source ${row.source}`);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(testMs)]);
+    await connection.source.source.check({ connection: connection.settings, key: "test", signal: limit });
+    const account = await deps.accounts.of(connection);
+    return { status: "ok", account, message: account === null ? "the platform answers" : `the platform answers ${account}` };
+  } catch (error) {
+    return { status: "failed", account: null, message: causeOf(error) };
+  }
 }
 
 async function tryConnection(

@@ -3,7 +3,7 @@ import type { Connection } from "../plugins/connections.ts";
 import { type KnownSecret, SecretFinder } from "./secret-finder.ts";
 
 /** Variables and settings that hold a secret, by their names. */
-const secretName = /(?:token|secret|password|credential|api_?key|_key|keys)s?$/i;
+const secretName = /(?:token|secret|password|credential|api_?key|_key|keys)s?(?:_previous)?$/i;
 /** Such variables whose value is a path. */
 const paths = new Set(["GRPC_TLS_KEY"]);
 
@@ -26,11 +26,12 @@ function otherForms(name: string, key: string): KnownSecret[] {
 
 /** The secrets of the accounts at trackers. */
 export const connectionSecrets = (connections: readonly Connection[]): KnownSecret[] =>
-  connections.flatMap(({ id, source, settings }) => {
+  connections.flatMap(({ id, source, settings, given }) => {
     const label = (member: string) => `${member} of ${source.name}${id === "environment" ? "" : ` (integration ${id})`}`;
-    return Object.entries(settings).flatMap(([member, value]) => {
+    const previous = Object.entries(given).filter(([member]) => /_previous$/.test(member));
+    return [...Object.entries(settings), ...previous].flatMap(([member, value]) => {
       if (typeof value !== "string") return [];
-      const isSecret = (source.source.secrets as readonly string[]).includes(member);
+      const isSecret = (source.source.secrets as readonly string[]).includes(member.replace(/_previous$/, ""));
       return isSecret ? [{ name: label(member), value }] : passwordIn(label(member), value);
     });
   });

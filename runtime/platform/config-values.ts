@@ -31,3 +31,9 @@ export const amount = (fallback: number) =>
 export const standing = (fallback: "none" | "collaborator") =>
   z.enum(["owner", "member", "collaborator", "contributor", "none"]).default(fallback);
 export const mostTokens = 1_000_000_000_000;
+/** A second secret, while its platform is given a new one. */
+export const previousSecret = (of: string) =>
+  z
+    .string()
+    .optional()
+    .describe(`Former value of \`${of}\`, which is accepted beside it while the platform is given the new one.`);

@@ -42,6 +42,13 @@ export async function removeBodies(
   return row;
 }
 
+export async function removeRefused(sql: Sql, before: number, limit: number): Promise<number> {
+  const result = await sql`
+    delete from refused_deliveries where id in (
+      select id from refused_deliveries where id < ${firstIdOf(before)}::uuid order by id limit ${limit})`;
+  return result.count;
+}
+
 /** Removes steps, texts and results of executions that ended, created before `before`. */
 export async function removeTranscripts(sql: Sql, after: string | null, before: number, limit: number): Promise<Portion> {
   const [row] = await sql<[Portion]>`
@@ -118,7 +125,15 @@ export async function removeWatchdogEntries(sql: Sql, before: number, most: numb
 /** What is due for each rule, at most 10,000 each. */
 export async function countDue(
   sql: Queryable,
-  before: { bodies: number; discarded: number; transcripts: number; history: number; audit: number; watchdog: number },
+  before: {
+    bodies: number;
+    discarded: number;
+    refused: number;
+    transcripts: number;
+    history: number;
+    audit: number;
+    watchdog: number;
+  },
 ): Promise<Record<keyof typeof before, number>> {
   const capped = (query: ReturnType<Queryable>) => sql`(select count(*) from (${query} limit 10000) c)`;
   const time = (ms: number) => new Date(ms).toISOString();
@@ -126,6 +141,7 @@ export async function countDue(
     select
       ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.bodies)}::uuid and body_removed_at is null`)} as bodies,
       ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.discarded)}::uuid and body_removed_at is null and outcome <> 'dispatched'`)} as discarded,
+      ${capped(sql`select 1 from refused_deliveries where id < ${firstIdOf(before.refused)}::uuid`)} as refused,
       ${capped(sql`select 1 from task_executions where id < ${firstIdOf(before.transcripts)}::uuid and transcript_removed_at is null`)} as transcripts,
       ${capped(sql`select 1 from webhook_events where id < ${firstIdOf(before.history)}::uuid`)} as history,
       ${capped(sql`select 1 from audit_log where created_at < ${time(before.audit)}::timestamptz`)} as audit,

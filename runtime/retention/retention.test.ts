@@ -72,6 +72,7 @@ describe("retention", () => {
     expect(due.map(({ setting, due }: { setting: string; due: number }) => [setting, due])).toEqual([
       ["RETENTION_EVENT_DAYS", 4],
       ["RETENTION_DISCARDED_DAYS", 1],
+      ["RETENTION_DISCARDED_DAYS", 0],
       ["RETENTION_TRANSCRIPT_DAYS", 5],
       ["RETENTION_HISTORY_DAYS", 2],
       ["RETENTION_AUDIT_DAYS", 0],

@@ -17,6 +17,7 @@ export function cutoffs(days: RetentionDays, now: number) {
   return {
     bodies: before(days.RETENTION_EVENT_DAYS),
     discarded: before(days.RETENTION_DISCARDED_DAYS),
+    refused: before(days.RETENTION_DISCARDED_DAYS),
     transcripts: before(days.RETENTION_TRANSCRIPT_DAYS),
     history: before(days.RETENTION_HISTORY_DAYS),
     audit: before(days.RETENTION_AUDIT_DAYS),
@@ -31,6 +32,12 @@ export const rulesOf = (days: RetentionDays) =>
     {
       key: "discarded",
       what: "payloads and headers of discarded events",
+      setting: "RETENTION_DISCARDED_DAYS",
+      days: days.RETENTION_DISCARDED_DAYS,
+    },
+    {
+      key: "refused",
+      what: "refused deliveries",
       setting: "RETENTION_DISCARDED_DAYS",
       days: days.RETENTION_DISCARDED_DAYS,
     },

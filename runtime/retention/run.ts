@@ -10,6 +10,7 @@ import {
   removeAuditEntries,
   removeBodies,
   removeHistory,
+  removeRefused,
   removeTranscripts,
   removeUnattachedSteps,
   removeWatchdogEntries,
@@ -75,7 +76,7 @@ export function startRetention(options: RetentionOptions): Retention {
 export async function pass(options: RetentionOptions, holder: string, signal: AbortSignal): Promise<Record<string, number>> {
   const { sql, embedded, days } = options;
   const limit = embedded ? 100 : 1000;
-  const { bodies, discarded, transcripts, history, audit, watchdog } = cutoffs(days, Date.now());
+  const { bodies, discarded, refused, transcripts, history, audit, watchdog } = cutoffs(days, Date.now());
   for (const day of await daysToSum(sql)) {
     signal.throwIfAborted();
     await sumDay(sql, day);
@@ -90,6 +91,7 @@ export async function pass(options: RetentionOptions, holder: string, signal: Ab
   return {
     events: await portions((after) => removeHistory(sql, after, history, limit)),
     bodies: await portions((after) => removeBodies(sql, after, { before: bodies, discardedBefore: discarded }, limit)),
+    refused: await counted(() => removeRefused(sql, refused, limit)),
     transcripts: await portions((after) => removeTranscripts(sql, after, transcripts, limit)),
     tool_calls: await counted(() => removeUnattachedSteps(sql, transcripts, limit)),
     attempts: await counted(() => removeAttempts(sql, history, limit)),

@@ -72,7 +72,10 @@ export function bindOperations(stages: Stages) {
     webhookChecks: { connections, publicUrl: config.PUBLIC_URL },
     webhookMappings: { bus, vault, evaluator, loadedSources: sources },
     knowledge: { bus, vault, guard, connectors: () => host.knowledge },
-    integrations: { bus, vault, guard, log, sources: () => host.sources, environment: connections.environment },
+    integrations: {
+      ...{ bus, vault, guard, log, sources: () => host.sources, environment: connections.environment },
+      ...{ stored: connections.bySlug, accounts: plugins.accounts },
+    },
     tools: { registry: tools.registry, bus, checkAddress: guard.check },
     toolExecutions: { registry: tools.registry, connectionFor, trackerUpdates, sources },
     chat: { ...stages.conversation, connectionFor: (source, agentId) => connectionFor(source, undefined, agentId) },

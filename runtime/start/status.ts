@@ -10,6 +10,7 @@ import {
   retentionProbe,
   storedProbes,
 } from "../status/local-probes.ts";
+import { listPreviousUses } from "../status/queries.ts";
 import { connectionProbe, embedderProbe, modelProbe } from "../status/remote-probes.ts";
 import { startHeartbeat } from "../status/replica.ts";
 import type { Stages } from "./operations.ts";
@@ -39,7 +40,12 @@ function probesOf({ core, needed, network, resources, plugins, background }: Omi
     ...needed.map((part) => partProbe(part, hosts[part.name] ?? part.name)),
     modelProbe({ baseUrl, apiKey, fetch: network.fetch }),
     embedderProbe(resources.embedder, baseUrl),
-    connectionProbe({ all: () => allConnections(sql, plugins), accounts, heldUntil: core.holds.until }),
+    connectionProbe({
+      all: () => allConnections(sql, plugins),
+      previousUses: () => listPreviousUses(sql),
+      accounts,
+      heldUntil: core.holds.until,
+    }),
     pluginProbe(plugins.manager),
     ...storedProbes(sql),
     credentialsProbe(sql, vault),

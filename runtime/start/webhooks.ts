@@ -6,7 +6,9 @@ import { createDeferred } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
 import { createDispatcher } from "../webhooks/dispatch.ts";
 import { openMappingRules } from "../webhooks/mapping-rules.ts";
+import { createPreviousSecrets } from "../webhooks/previous-secret.ts";
 import { createReceiver } from "../webhooks/receive.ts";
+import { createRefusals } from "../webhooks/refusals.ts";
 import { openRouting } from "../webhooks/routing.ts";
 import { type Core, concurrencyOf } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
@@ -41,6 +43,8 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
   closing.add(() => forgetting.stop());
   const deferred = createDeferred(sql, { log, alarm, ttl: config.UNREAD_WEBHOOK_TTL });
   closing.add(() => deferred.close());
+  const refusals = createRefusals(sql, log);
+  closing.add(() => refusals.stored());
   const receiver = createReceiver({
     accounts,
     standings,
@@ -48,6 +52,8 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
     evaluator,
     dispatcher,
     deferred,
+    refusals,
+    previousSecrets: createPreviousSecrets(sql, log),
     log,
     warn,
     trackerUpdates: config.TRACKER_UPDATES_ENABLED,

@@ -1,5 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/status";
+import { causeOf } from "../platform/cause-of.ts";
 
 export type Check = Output<typeof get>["checks"][number];
 /** What a check found. */
@@ -97,14 +98,4 @@ export class Board {
     made.at = performance.now();
     made.running = null;
   }
-}
-
-/** The innermost cause of an error, in words: fetch says `fetch failed` and keeps the reason to itself. */
-export function causeOf(error: unknown): string {
-  let innermost = error;
-  for (let depth = 0; depth < 5 && innermost instanceof Error && innermost.cause instanceof Error; depth++)
-    innermost = innermost.cause;
-  const outer = error instanceof Error ? error.message : String(error);
-  const inner = innermost instanceof Error ? innermost.message || (innermost as { code?: string }).code || "" : "";
-  return (inner && !outer.includes(inner) ? `${outer}: ${inner}` : outer).slice(0, 500);
 }

@@ -1,9 +1,10 @@
 import { statfs } from "node:fs/promises";
 import type { Part } from "../health/operations.ts";
+import { causeOf } from "../platform/cause-of.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
-import { causeOf, type Finding, type Probe } from "./board.ts";
+import type { Finding, Probe } from "./board.ts";
 import { agentsWithShortSecrets, listKnowledge, listMcpServers, listPolls, listSealed } from "./queries.ts";
 
 const everyMs = 10_000;

@@ -70,6 +70,12 @@ export const listKnowledge = (sql: Queryable): Promise<Failed[]> =>
     ) j on true
     where s.enabled order by s.created_at, s.id limit 100`;
 
+/** When the previous secrets of connections were last used. */
+export async function listPreviousUses(sql: Queryable): Promise<Map<string, string>> {
+  const rows = await sql<{ connection: string; used_at: string }[]>`select connection, used_at from previous_secret_uses`;
+  return new Map(rows.map(({ connection, used_at }) => [connection, used_at]));
+}
+
 /** Agents whose secret is short. */
 export async function agentsWithShortSecrets(sql: Queryable): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`select id from agents where auth_enabled and auth_secret_short order by id limit 50`;

@@ -1,7 +1,9 @@
 import type { Embedder } from "../memory/embedder.ts";
+import { causeOf } from "../platform/cause-of.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
-import { causeOf, type Finding, type Probe } from "./board.ts";
+import { hasPrevious, previousKeyOf } from "../webhooks/previous-secret.ts";
+import type { Finding, Probe } from "./board.ts";
 
 const everyMs = 60_000;
 
@@ -51,15 +53,28 @@ export interface ConnectionSources {
   /** Accounts from the environment, and stored ones with the name of their integration. */
   readonly all: () => Promise<readonly { readonly name: string; readonly connection: Connection }[]>;
   readonly accounts: Accounts;
+  /** When the previous secret of its webhooks was last used, by `previousKeyOf`. */
+  readonly previousUses: () => Promise<ReadonlyMap<string, string>>;
   /** Until when the platform's rate limit holds the requests of a plugin, milliseconds since 1970. */
   readonly heldUntil: (plugin: string) => number | null;
 }
 
 /** Whether each account at a tracker works: which account it is, and whether requests are held back. */
-export const connectionProbe = ({ all, accounts, heldUntil }: ConnectionSources): Probe => ({
+export const connectionProbe = ({ all, accounts, previousUses, heldUntil }: ConnectionSources): Probe => ({
   name: "connections",
   everyMs,
-  run: async (signal) => Promise.all((await all()).map((one) => connectionFinding(one, accounts, heldUntil, signal))),
+  run: async (signal) => {
+    const [connections, uses] = await Promise.all([all(), previousUses()]);
+    return Promise.all(
+      connections.map(async (one): Promise<Finding> => {
+        const found = await connectionFinding(one, accounts, heldUntil, signal);
+        if (!hasPrevious(one.connection)) return found;
+        const used = uses.get(previousKeyOf(one.connection));
+        const last = used === undefined ? "has not been used" : `was last used at ${used}`;
+        return { ...found, message: `${found.message}; the previous webhook secret ${last}` };
+      }),
+    );
+  },
 });
 
 async function connectionFinding(

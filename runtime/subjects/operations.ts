@@ -1,7 +1,7 @@
 import type { Output } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
 import * as subjects from "@signalbox/schema/subjects";
-import { listEvents } from "../events/queries.ts";
+import { listEvents, listRefused } from "../events/queries.ts";
 import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
@@ -54,7 +54,7 @@ async function readTimeline(sql: Sql, subject: string, source: string, limit: nu
   const page = { offset: 0, order: "desc" } as const;
   const found = await listEvents(sql, { ...page, subjects: [subject], limit });
   const from = new Date(Date.now() - dayMs).toISOString();
-  const refused = await listEvents(sql, { ...page, source, outcome: "refused", limit: 10, from });
+  const refused = await listRefused(sql, { ...page, source, limit: 10, from });
   const ids = found.items.map(({ id }) => id);
   const executions = Map.groupBy(await listExecutionsOfEvents(sql, ids), ({ event_id }) => event_id);
   const deliveries = found.items.map((event) => {

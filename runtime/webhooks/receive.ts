@@ -1,5 +1,5 @@
 import { problem } from "@signalbox/schema/problem";
-import type { Json, SourceEvent, WebhookRequest } from "@signalbox/sdk";
+import type { Json, SourceEvent, VerificationResult, WebhookRequest } from "@signalbox/sdk";
 import type { Evaluator } from "../platform/evaluator.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
@@ -13,6 +13,8 @@ import type { Dispatcher, InOrder, Receipt } from "./dispatch.ts";
 import { authenticate, type MappingRule, type MappingRules, type PathRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
 import { callSandboxed, PluginUnavailable } from "./plugin-unavailable.ts";
+import type { PreviousSecrets } from "./previous-secret.ts";
+import type { Refusals } from "./refusals.ts";
 import { extensionHeaders, type RecordedHeaders, recordReads, withoutSecrets } from "./stored-headers.ts";
 
 /** How an event arrived, where it did not arrive as a webhook. */
@@ -67,6 +69,10 @@ export interface Receiver {
   accept(entry: Entry, slug: string, request: Received, payload: Json, context?: DeliveryContext): Promise<Receipt>;
   /** Stores the event of a webhook that could not be parsed, as discarded for this reason. */
   storeUnreadable(webhook: UnreadableWebhook, reason: string): Promise<void>;
+  /** Keeps that a webhook was refused, without its body. `isKnown`: its path leads somewhere. */
+  noteRefusal(refused: { slug: string; isKnown: boolean; head: WebhookHead; reason: string }): Promise<void>;
+  /** Resolves once the refusals so far are stored. */
+  refusalsStored(): Promise<void>;
 }
 export interface UnreadableWebhook extends WebhookRequest {
   readonly id: string;
@@ -84,6 +90,8 @@ export interface ReceiverOptions {
   readonly evaluator: Evaluator;
   readonly dispatcher: Dispatcher;
   readonly deferred: DeferredWebhooks;
+  readonly refusals: Refusals;
+  readonly previousSecrets: PreviousSecrets;
   /** Writes a warning to the watchdog. */
   readonly warn: (message: string, context: Record<string, unknown>) => void;
   readonly log: Log;
@@ -119,18 +127,29 @@ class WebhookReceiver implements Receiver {
     }
     const verifier = await verifierOf(entry.connection, this.#options.environment);
     if (!(await needsProof(verifier))) return { entry, needsProof: false };
-    const { source, settings } = verifier;
-    const verdict = await judgedByHead(() => source.source.verify(withoutBody(head), settings));
-    if (verdict?.ok === false) throw this.#refusal(source.name, slug, verdict.reason);
+    const byHead = (one: Connection, request: WebhookRequest) =>
+      judgedByHead<VerificationResult>(() => one.source.source.verify(request, one.settings));
+    const verdict = await this.#options.previousSecrets.verify(verifier, withoutBody(head), byHead);
+    if (verdict?.ok === false) throw this.#refusal(verifier.source.name, slug, verdict.reason);
     return { entry, needsProof: true };
   }
 
   async verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry> {
     if (entry.kind === "path") return { kind: "path", rules: this.#authenticated(entry.rules, slug, request) };
-    const verdict = await verifyBySource(await verifierOf(entry.connection, this.#options.environment), request);
-    if (!verdict.ok) throw this.#refusal(entry.connection.source.name, slug, verdict.reason);
+    const verifier = await verifierOf(entry.connection, this.#options.environment);
+    const verdict = await this.#options.previousSecrets.verify(verifier, request, verifyBySource);
+    if (verdict?.ok !== true)
+      throw this.#refusal(entry.connection.source.name, slug, verdict?.reason ?? "it could not be verified");
     return entry;
   }
+
+  async noteRefusal({ slug, isKnown, head, reason }: Parameters<Receiver["noteRefusal"]>[0]): Promise<void> {
+    const entry = isKnown ? await this.entry(slug).catch(() => undefined) : undefined;
+    const source = entry?.kind === "path" ? entry.rules[0]?.source : entry?.connection.source.name;
+    this.#options.refusals.add({ source: source ?? "unknown", slug, headers: head.headers, reason });
+  }
+
+  readonly refusalsStored = (): Promise<void> => this.#options.refusals.stored();
 
   async accept(entry: Entry, slug: string, request: Received, payload: Json, context: DeliveryContext = {}): Promise<Receipt> {
     const parse = () => this.#parseAndDispatch(entry, slug, request, payload, context);

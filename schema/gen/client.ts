@@ -243,6 +243,7 @@ export interface Operations {
   "integrations.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (Integration)[] };
   "integrations.reencrypt": { input: {  }; output: { reencrypted: number; unchanged: number; failed: number } };
   "integrations.test": { input: { source: string }; output: { status: ConnectionStatus; source: string } };
+  "integrations.test-stored": { input: { source: string }; output: { id: string; source: string; status: ConnectionStatus; account: (string | null); message: string } };
   "integrations.update": { input: { id: string } & { name?: string | undefined; credentials?: { [name: string]: (string | boolean | number) } | undefined; agent_id?: (string | null) | undefined; project_id?: (number | null) | undefined }; output: Integration };
   "keys.create": { input: { name: string; scopes: (KeyScope)[]; agent_ids?: ((string)[] | null) | undefined; expires_at?: (string | null) | undefined }; output: NewApiKey };
   "keys.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (ApiKey)[] };
@@ -373,6 +374,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "integrations.list": "GET /api/integrations",
   "integrations.reencrypt": "POST /api/integrations/reencrypt",
   "integrations.test": "GET /api/integrations/{source}/test",
+  "integrations.test-stored": "POST /api/integrations/{source}/test",
   "integrations.update": "PUT /api/integrations/{id}",
   "keys.create": "POST /api/keys",
   "keys.list": "GET /api/keys",

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 0b8e72d468de7aa6
+-- Made from 0c51e6cdbc2b38e5
 
 create extension if not exists vector;
 
@@ -700,6 +700,12 @@ create table poll_sources (
 );
 CREATE INDEX poll_sources_due ON poll_sources USING btree (next_poll_at) WHERE enabled;
 
+create table previous_secret_uses (
+  connection text not null,
+  used_at timestamp(3) with time zone default now() not null,
+  constraint previous_secret_uses_pkey PRIMARY KEY (connection)
+);
+
 create table projects (
   id integer generated always as identity not null,
   name text not null,
@@ -735,6 +741,17 @@ create unlogged table rate_limits (
   expire bigint,
   constraint rate_limits_pkey PRIMARY KEY (key)
 );
+
+create table refused_deliveries (
+  id uuid not null,
+  source text not null,
+  slug text not null,
+  event_name text,
+  reason text not null,
+  received_at timestamp(3) with time zone default now() not null,
+  constraint refused_deliveries_pkey PRIMARY KEY (id)
+);
+CREATE INDEX refused_deliveries_source ON refused_deliveries USING btree (source, id);
 
 create table replicas (
   id uuid not null,

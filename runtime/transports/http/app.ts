@@ -36,7 +36,7 @@ export function createApp(options: HttpOptions): OpenAPIHono {
   });
   const bound = options.bound.filter(({ op }) => op.http !== null);
   for (const [path, group] of byPath(bound)) {
-    for (const one of group) app.on(httpRoute(one.op).method, path, endpoint(one, options));
+    for (const one of group) app.on(httpRoute(one.op).method, httpRoute(one.op).path, endpoint(one, options));
     // Registered right behind the methods, so that `/api/tasks/seed` is never taken for the task "seed".
     const beyond = opaqueMethods(path, options.bound);
     const allowed = [...new Set(group.map(({ op }) => httpRoute(op).method))].join(", ");
@@ -88,10 +88,14 @@ function pageOf(c: HonoContext, { items, total, total_is_minimum, next_cursor }:
   return c.json(items, status);
 }
 
-/** Operations by path, literal paths before those with parameters in the same place. */
+/**
+ * Operations by path, literal paths before those with parameters in the same place. Paths that differ in the names of their
+ * parameters only are one: `GET /api/integrations/:source/test` and `POST /api/integrations/:id/test`.
+ */
 function byPath(bound: readonly Bound[]): [string, Bound[]][] {
-  const groups = Map.groupBy(bound, ({ op }) => httpRoute(op).path);
-  return [...groups].sort(([a], [b]) => (a.replaceAll(":", "~") < b.replaceAll(":", "~") ? -1 : 1));
+  const groups = Map.groupBy(bound, ({ op }) => httpRoute(op).path.replace(/:\w+/g, ":"));
+  const named = [...groups.values()].map((group): [string, Bound[]] => [httpRoute((group[0] as Bound).op).path, group]);
+  return named.sort(([a], [b]) => (a.replaceAll(":", "~") < b.replaceAll(":", "~") ? -1 : 1));
 }
 
 /** Methods that an operation with an opaque last parameter takes at a literal path: DELETE of the memory called "search". */

@@ -16,7 +16,14 @@ export function describe(app: OpenAPIHono, bound: readonly Bound[], version: str
     scheme: "bearer",
     description: "Needed once an API key is configured. The names beside it are the scope that the key must have.",
   });
-  for (const { op } of bound) app.openAPIRegistry.registerPath(pathOf(op));
+  const names = new Map<string, string[]>();
+  for (const { op } of bound) {
+    const { path, params } = httpRoute(op);
+    const shape = path.replace(/:\w+/g, ":");
+    // A document must not have two paths that differ in the names of their parameters only: the first operation names them.
+    if (!names.has(shape)) names.set(shape, params);
+    app.openAPIRegistry.registerPath(pathOf(op, names.get(shape)));
+  }
   app.openAPIRegistry.registerPath(doorPath());
   app.get("/openapi.json", (c) => c.json(app.getOpenAPI31Document(info(version))));
 }
@@ -32,15 +39,16 @@ export const info = (version: string) => ({
   servers: [{ url: "/" }],
 });
 
-function pathOf(op: Operation): RouteConfig {
-  const { method, path } = httpRoute(op);
+/** `names`: of the parameters in the path. */
+function pathOf(op: Operation, names = httpRoute(op).params): RouteConfig {
+  const { method, path, params } = httpRoute(op);
   const places = placesOf(op);
   const pick = (names: readonly string[]) =>
     z.object(Object.fromEntries(names.map((name) => [name, op.input.shape[name] as z.ZodType])));
   const security = op.scope === "open" ? [] : [{ apiKey: [op.scope] }, {}];
   return {
     method: method.toLowerCase() as "get",
-    path: path.replace(/:(\w+)/g, "{$1}"),
+    path: path.replace(/:(\w+)/g, (_, name: string) => `{${names[params.indexOf(name)]}}`),
     operationId: op.id,
     tags: [op.id.split(".")[0] as string],
     summary: op.summary,
@@ -48,7 +56,9 @@ function pathOf(op: Operation): RouteConfig {
     security,
     ...(op.rpc && { "x-grpc": `signalbox.api.v1.${op.rpc.replace(".", "/")}` }),
     request: {
-      ...(places.params.length > 0 && { params: pick(places.params) }),
+      ...(places.params.length > 0 && {
+        params: z.object(Object.fromEntries(params.map((name, i) => [names[i] as string, op.input.shape[name] as z.ZodType]))),
+      }),
       ...(places.query.length > 0 && { query: pick(places.query) }),
       ...(places.body.length > 0 && {
         body: { required: places.bodyNeeded, content: { "application/json": { schema: pick(places.body) } } },

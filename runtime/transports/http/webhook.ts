@@ -40,6 +40,11 @@ export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: Web
       return answer;
     } catch (error) {
       webhooks.inc({ source: source.name, status: error instanceof Problem ? error.status : 500 });
+      if (error instanceof Problem && error.status < 500) {
+        const slug = c.req.path.slice(prefix.length);
+        const refused = { slug, isKnown: error.code !== "not_found", head: headOf(c, options.trusted), reason: error.message };
+        await receiver.noteRefusal(refused);
+      }
       throw error;
     } finally {
       webhookSeconds.observe((performance.now() - began) / 1000);
@@ -50,9 +55,9 @@ export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: Web
 
 /** `source.name` is set once it is known. */
 async function receive(c: Context, receiver: Receiver, options: WebhookOptions, source: { name: string }): Promise<Response> {
-  refuseLargeBody(c, options.maxBytes);
   const slug = c.req.path.slice(prefix.length);
   const head = headOf(c, options.trusted);
+  refuseLargeBody(c, options.maxBytes);
   const { entry, needsProof } = await receiver.admit(slug, head);
   source.name = bounded("source", entry.kind === "path" ? "path" : entry.connection.source.name);
   const maxBytes = needsProof ? options.maxBytes : Math.min(options.maxBytes, options.maxUncheckedBytes);

@@ -8,6 +8,7 @@ const mapping = () => ({
   ...{ source: "alpha", event_type: unique("event"), jq_filter: ".issue", canonical_trigger: "custom.happened" },
 });
 const mapped = async ({ make }: World) => ({ params: { id: (await make("webhook-mappings.create", { body: mapping() })).id } });
+const nothing = "00000000-0000-7000-8000-000000000000";
 const secret = { auth: { method: "token", header: "X-Token", secret: "s3cret" } };
 
 const server = () => ({ name: unique("server"), url: "http://127.0.0.1:9/mcp" });
@@ -30,6 +31,11 @@ export const connections: Cases = {
   },
   "integrations.delete": { valid: made },
   "integrations.test": { valid: () => ({ params: { source: "alpha" } }) },
+  // The document names its parameter as the GET of the same path does; over gRPC it is `id`.
+  "integrations.test-stored": {
+    valid: async (world) => ({ params: { source: (await made(world)).params.id } }),
+    404: () => ({ params: { source: nothing, id: nothing } }),
+  },
   "integrations.reencrypt": { 503: () => ({ at: "bare" }) },
   "webhook-mappings.create": {
     valid: () => ({ body: mapping() }),

@@ -1,0 +1,62 @@
+import type { VerificationResult, WebhookRequest } from "@signalbox/sdk";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import type { Connection } from "../plugins/connections.ts";
+import { savePreviousUse } from "./refusal-queries.ts";
+
+/** How often the time of a use is stored, milliseconds. */
+const everyMs = 60_000;
+
+/** The setting that holds the secret of a connection's webhooks. */
+const secretOf = ({ source }: Connection): string => source.source.signature?.secret ?? "webhook_secret";
+
+/** Whether a connection names a second secret, which is accepted while the first one is being replaced. */
+export const hasPrevious = (connection: Connection): boolean => {
+  const previous = connection.given[`${secretOf(connection)}_previous`];
+  return typeof previous === "string" && previous !== "";
+};
+
+/** How the uses of a connection's previous secret are stored: that of the environment by its source. */
+export const previousKeyOf = ({ id, source }: Pick<Connection, "id" | "source">): string =>
+  id === "environment" ? source.name : id;
+
+const previous = new WeakMap<Connection, Connection>();
+
+/** The connection as it was before its secret was replaced. */
+function asBefore(connection: Connection): Connection {
+  const known = previous.get(connection);
+  if (known) return known;
+  const name = secretOf(connection);
+  const settings = { ...connection.settings, [name]: connection.given[`${name}_previous`] };
+  const made = Object.freeze({ ...connection, settings });
+  previous.set(connection, made);
+  return made;
+}
+
+type Check = (connection: Connection, request: WebhookRequest) => Promise<VerificationResult | undefined>;
+
+export interface PreviousSecrets {
+  /** Runs a check, and where it fails runs it again with the previous secret, if there is one. `undefined`: it needs the body. */
+  verify(connection: Connection, request: WebhookRequest, check: Check): Promise<VerificationResult | undefined>;
+}
+
+/** Accepts previous secrets, and notes when each was last used. */
+export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): PreviousSecrets {
+  const noted = new Map<string, number>();
+  const note = (connection: Connection) => {
+    const key = previousKeyOf(connection);
+    if (performance.now() - (noted.get(key) ?? Number.NEGATIVE_INFINITY) < everyMs) return;
+    noted.set(key, performance.now());
+    savePreviousUse(sql, key).catch((error) => log.warn("failed to store the use of a previous secret", { error }));
+  };
+  return {
+    verify: async (connection, request, check) => {
+      const verdict = await check(connection, request);
+      if (verdict?.ok !== false || !hasPrevious(connection)) return verdict;
+      const second = await check(asBefore(connection), request);
+      if (second?.ok) note(connection);
+      // What the sender reads is about the secret that it should have.
+      return second?.ok === false ? verdict : second;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { batch } from "../platform/database/batch.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import { storableText } from "../platform/json.ts";
+import type { Log } from "../platform/log.ts";
+import { insertRefused, type RefusedDelivery } from "./refusal-queries.ts";
+
+/** Most that are kept of one source in a day: a stranger who sends without end fills no disk. */
+const mostADay = 1_000;
+const dayMs = 86_400_000;
+/** Longest that a reader waits for what is being stored, milliseconds. */
+const patienceMs = 1_000;
+
+export interface Refusals {
+  /** Keeps that a delivery was refused, without its body. Never throws or delays its caller. */
+  add(refused: { source: string; slug: string; headers: Readonly<Record<string, string>>; reason: string }): void;
+  /** Resolves once everything that was refused so far is stored, or could not be. */
+  stored(): Promise<void>;
+}
+
+/**
+ * Keeps refused deliveries so that an operator sees that somebody knocks, and why nobody opened. Each source has a number for the
+ * day; behind it nothing is written, and the database is not asked either.
+ */
+export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
+  let day = 0;
+  let counts = new Map<string, number>();
+  const underWay = new Set<Promise<unknown>>();
+  const store = batch(
+    async (all: RefusedDelivery[]) => {
+      for (const source of await insertRefused(sql, all, day, mostADay)) counts.set(source, mostADay);
+      return all.map(() => null);
+    },
+    { maxItems: 100, concurrency: 1 },
+  );
+  return {
+    add: ({ source, slug, headers, reason }) => {
+      const today = Math.floor(Date.now() / dayMs) * dayMs;
+      if (today !== day) counts = new Map();
+      day = today;
+      const count = counts.get(source) ?? 0;
+      if (count >= mostADay) return;
+      counts.set(source, count + 1);
+      const row = { id: newId(), source, slug: text(slug, 200), event_name: eventIn(headers), reason: text(reason, 500) };
+      const storing = store(row)
+        .catch((error) => log.warn("failed to store a refused delivery", { source, error }))
+        .finally(() => underWay.delete(storing));
+      underWay.add(storing);
+    },
+    stored: async () => {
+      const late = new Promise((done) => setTimeout(done, patienceMs).unref());
+      await Promise.race([Promise.all(underWay), late]);
+    },
+  };
+}
+
+const text = (value: string, most: number): string => storableText(value).slice(0, most);
+
+/** The event that the headers name: `X-GitHub-Event`, `X-Gitlab-Event` and the like. */
+function eventIn(headers: Readonly<Record<string, string>>): string | null {
+  const name = Object.keys(headers).find((one) => /^x-[a-z]+-event$/.test(one));
+  return name === undefined ? null : text(headers[name] ?? "", 100);
+}
