@@ -1,3 +1,4 @@
+import { OutageError } from "../breakers/breakers.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isUnavailable } from "../platform/database/client.ts";
 import { Failure } from "../platform/retry.ts";
@@ -87,6 +88,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
     const outcome = await runExecution({ execution, transcript, signal, limits }, { ...deps, log });
     if (outcome.kind === "offered") await deps.bus.publish("gateway", outcome.to);
     else log.info("execution succeeded", { attempts: execution.attempts });
+    await deps.breakers.succeeded(execution).catch((error) => log.warn("failed to close a breaker", { error }));
     attempts.inc({ outcome: outcome.kind === "offered" ? "offered" : "succeeded" });
     if (transcript.steps.some(isOpen)) deps.presence.wake();
     return { kind: "recorded" };
@@ -101,6 +103,10 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
       if (isUnavailable(error)) throw error;
       if (error instanceof HoldExecution) {
         await recordHold(execution, error, transcript, deps);
+        return { kind: "recorded" };
+      }
+      if (error instanceof OutageError) {
+        await postpone(execution, error, transcript, deps);
         return { kind: "recorded" };
       }
       await recordFailure(execution, error, transcript, deps);
@@ -137,6 +143,27 @@ async function recordHold(
   });
   deps.log.info("execution held", { execution: execution.id, reason, until });
   await deps.onHeld({ ...execution, held_reason: reason, held_until: until });
+}
+
+/** What it needs is unavailable for everybody: it goes on behind its last step later, and no attempt is used up. */
+async function postpone(
+  execution: Claimed,
+  { breaker, failure, message }: OutageError,
+  transcript: Transcript | undefined,
+  deps: AttemptDeps,
+): Promise<void> {
+  const started = transcript?.steps.find(({ state }) => state === "started");
+  if (started && failure) transcript?.complete(started, { error: message });
+  const after_ms = Math.min(failure?.retryAfterMs ?? 0, longestRetryAfterMs);
+  await transcript?.flush({
+    ...transcript.totals(),
+    ...{ state: "queued", delay_ms: after_ms, blocked_by: breaker?.key ?? null },
+    ...(failure && { error: message }),
+  });
+  attempts.inc({ outcome: "postponed" });
+  deps.log.warn("execution postponed", {
+    ...{ execution_id: execution.id, task_id: execution.task_id, waits_for: breaker?.name, error: message, after_ms },
+  });
 }
 
 /** Queues the execution again, or fails it for good. */

@@ -1,4 +1,5 @@
 import type { SubjectDetails } from "@signalbox/sdk";
+import { modelTarget, type Target } from "../breakers/breakers.ts";
 import type { Prices } from "../budgets/prices.ts";
 import type { ChatAnswer, ChatRequest, Llm, Message, ToolCall } from "../llm/client.ts";
 import { measuredChat } from "../llm/measured.ts";
@@ -58,6 +59,8 @@ export interface Conversation {
   /** When the event that started it happened, milliseconds: results of tools say what was written later. */
   readonly since?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
+  /** Makes a call of what other executions use too, and puts the run off while it is unavailable. Absent outside of executions. */
+  readonly guarded?: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
   /** An answer that people cannot see, or none, is a failure. */
   readonly mustAnswer?: boolean;
   /** The arguments of a call as they may be sent. Throws a `Failure` where the call is refused. */
@@ -187,16 +190,16 @@ const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): Mo
 });
 /** Sends a request within the budget. What a failed one reserved is free again; one that was interrupted may have cost it. */
 async function send(
-  { budget, limits, signal, ...conversation }: Conversation,
+  { budget, limits, signal, guarded, ...conversation }: Conversation,
   request: ChatRequest,
   llm: Llm,
 ): Promise<ChatAnswer> {
   await budget?.reserve(request, signal);
   limits?.lease.progress(longestRetryMs(llm.timeoutMs));
   try {
-    return await retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, {
-      longestWaitMs: conversation.longestRetryWaitMs,
-    });
+    const longestWaitMs = conversation.longestRetryWaitMs;
+    const call = () => retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, { longestWaitMs });
+    return await (guarded ? guarded(modelTarget, call) : call());
   } catch (error) {
     if (!signal.aborted) await budget?.release();
     throw error;

@@ -1,4 +1,5 @@
 import type { PostedComment } from "@signalbox/sdk";
+import { connectionTarget } from "../breakers/breakers.ts";
 import type { WayOut } from "../outbox/open.ts";
 import { ownWrite } from "../own-writes/own-write.ts";
 import { reconcile } from "../platform/reconcile.ts";
@@ -98,7 +99,7 @@ async function sendAnswer(
   const post = { subject, ...input };
   limits.lease.progress(longestRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));
   const write = { step, log: transcript, resumed, patch: { agent_id: step.agent_id } };
-  const sent = runWrite(write, limits, (until) => {
+  const send = (until: AbortSignal) => {
     const call = () => ({ signal: AbortSignal.any([until, AbortSignal.timeout(callMs)]), connection: connection.settings, key });
     if (!living) {
       return reconcile<PostedComment>(
@@ -112,9 +113,10 @@ async function sendAnswer(
     const at = { ...edit, subject: execution.subject ?? "", content: () => post };
     // It looks for itself for what an earlier attempt has written.
     return reconcile(undefined, async () => (await writeLiving(at, call().signal)) ?? noComment, signal, false);
-  });
+  };
+  const target = connectionTarget(execution.source, connection.id, "write");
   try {
-    const posted = await sent;
+    const posted = await deps.breakers.guard(execution, target, signal, () => runWrite(write, limits, send));
     transcript.complete(step, { state: "succeeded", output: posted, duration_ms: Math.round(performance.now() - began) });
     return { url: posted.url, error: null };
   } catch (error) {

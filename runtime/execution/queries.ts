@@ -51,6 +51,8 @@ export interface Claimed {
   readonly author: string | null;
   readonly held_reason: string | null;
   readonly held_until: string | null;
+  /** Key of the breaker that it probes: see `breakers/`. */
+  readonly probes: string | null;
   /** Somebody released it: budgets of an hour, a day or a month do not hold it. */
   readonly is_released: boolean;
   /** What changed since the last execution for this issue and task. */
@@ -83,18 +85,18 @@ export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claime
       failures, deaths, handovers, lease, state, author, held_reason, held_until, released_at is not null as is_released,
       (select t.xmin::text from tasks t where t.id = task_id) as task_version,
       (select a.xmin::text from agents a where a.id = agent_id) as agent_version,
-      w.place, w.origin
+      (select b.key from breakers b where b.probe = c.id limit 1) as probes, w.place, w.origin
     from claim_executions(${request.worker}, ${request.most}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
       ${request.share}, ${request.busy.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
-      ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) left join lateral (
+      ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) c left join lateral (
       select json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment, 'incomplete', w.incomplete, 'traceparent', w.traceparent) as place,
         json_build_object('author', w.author, 'occurred_at', w.occurred_at, 'received_at', w.received_at) as origin
       from webhook_events w where w.id = event_id
     ) w on true`;
 
 /**
- * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution that is not paused is due or the next hold
- * ends; `null` while none waits.
+ * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution that nothing keeps back is due or the next
+ * hold ends; `null` while none waits.
  */
 export async function nextDue(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ wait: number | null }[]>`
@@ -106,7 +108,8 @@ export async function nextDue(sql: Sql): Promise<number | null> {
     )
     select case when exists (select 1 from released) then 0 else least(
       (select extract(epoch from min(greatest(run_after, offered_until)) - now()) from task_executions x
-        where state = 'queued' and (not exists (select from pauses) or pause_of(x) is null)),
+        where state = 'queued' and (not exists (select from pauses) or pause_of(x) is null)
+          and (not exists (select from breakers) or not is_blocked(x))),
       (select extract(epoch from min(held_until) - now()) from task_executions where state = 'held' and held_until > now())
     ) * 1000 end::float8 as wait`;
   return row?.wait ?? null;

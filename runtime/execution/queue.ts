@@ -1,3 +1,4 @@
+import type { Breakers } from "../breakers/breakers.ts";
 import { abortable } from "../platform/abortable.ts";
 import { batch } from "../platform/database/batch.ts";
 import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
@@ -24,6 +25,7 @@ export interface QueueOptions extends Omit<AttemptDeps, "write"> {
   readonly leaseSeconds: number;
   /** This is the only process on the database: what is running at the start belongs to a dead one. */
   readonly onlyProcess: boolean;
+  readonly breakers: Breakers;
 }
 
 export interface ExecutionQueue {
@@ -44,6 +46,8 @@ const sweepMs = 5_000;
 const shortestSleepMs = 20;
 /** How long nothing is looked for besides the executions of the one project or author that has work. */
 const aloneMs = 1_000;
+/** Pause after a claim that found nothing while a breaker is open. */
+const blockedMs = 100;
 /** Part of a stop that is kept for releasing what did not end. */
 const releaseMs = 3_000;
 
@@ -165,9 +169,20 @@ class LeasedQueue implements ExecutionQueue {
     }
     this.#lookForOthers(free > 0);
     if (claimed.length > 0) return claimed.length === free ? 0 : shortestSleepMs;
+    if (free === 0) return sweepMs;
+    const probe = await this.#probe();
     // Fewer executions are due than there are slots: ask when the next one is.
-    if (free > 0) return Math.min(sweepMs, Math.max(shortestSleepMs, (await nextDue(sql)) ?? sweepMs));
-    return sweepMs;
+    const due = await nextDue(sql);
+    return Math.min(sweepMs, Math.max(shortestSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
+  }
+
+  /** While something is unavailable, lets executions try it now and then. Returns when the next one may, milliseconds. */
+  async #probe(): Promise<number | null> {
+    const { breakers } = this.#options;
+    if (!breakers.any) return null;
+    // A claim then looks at all that waits: not with every webhook.
+    await sleep(blockedMs, this.#stopping.signal).catch(() => {});
+    return breakers.admit();
   }
 
   #request(most: number): ClaimRequest {

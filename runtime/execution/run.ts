@@ -1,4 +1,5 @@
 import type { SubjectDetails } from "@signalbox/sdk";
+import type { Breakers, Target } from "../breakers/breakers.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Outbox } from "../outbox/open.ts";
 import type { Log } from "../platform/log.ts";
@@ -37,6 +38,7 @@ export interface RunDeps extends ConversationDeps, BudgetDeps {
   readonly connected: (agentId: string) => boolean;
   readonly policies: Pick<Policies, "of">;
   readonly outbox: Outbox;
+  readonly breakers: Pick<Breakers, "guard" | "succeeded">;
   /** How long a proposal can be approved, milliseconds; `null`: for ever. */
   readonly approvalTtlMs: number | null;
   /** Looks up what the payload of an event does not tell about its issue. */
@@ -85,6 +87,7 @@ export async function runExecution(claimed: Run, deps: RunDeps): Promise<RunOutc
     subject: execution.subject,
     private: execution.place?.private ?? false,
     since: timeOf(execution),
+    guarded: <T>(target: Target, call: () => Promise<T>) => deps.breakers.guard(execution, target, signal, call),
     budget: runBudget(execution, plan.agent_id, deps),
     mustAnswer: true,
     outgoing: async (tool: RegisteredTool, input: Parameters) =>

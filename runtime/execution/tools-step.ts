@@ -1,9 +1,11 @@
+import { connectionTarget } from "../breakers/breakers.ts";
 import type { ToolCall } from "../llm/client.ts";
 import { toolWrite } from "../own-writes/own-write.ts";
 import { Failure } from "../platform/retry.ts";
 import { bounded, toolCalls } from "../platform/telemetry/metrics.ts";
 import { genAi } from "../platform/telemetry/names.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
+import type { Connection } from "../plugins/connections.ts";
 import { functionName } from "../tools/function-name.ts";
 import { BadParameter, type Parameters, type RegisteredTool } from "../tools/registered-tool.ts";
 import { hasUnknowableOutcome, longestToolRunMs, runTool } from "../tools/run-tool.ts";
@@ -62,7 +64,7 @@ async function runCall(
     if (tool.effect === "write" && !deps.trackerUpdates) return { state: "dry_run", output: { dry_run: true } };
     const { approval } = conversation;
     if (!before && tool.effect === "write" && approval?.needs(tool.qualifiedName)) {
-      await settingsFor(conversation, tool);
+      await accountFor(conversation, tool);
       return { state: "proposed", output: proposedResult, expires_ms: approval.ttlMs };
     }
     return { state: "succeeded", output: await send(conversation, tool, step, before !== undefined) };
@@ -131,7 +133,8 @@ function refuseUnknowable(tool: RegisteredTool): void {
 
 /** Calls the tool with the input of its step. */
 async function send(conversation: Conversation, tool: RegisteredTool, step: StepRow, resumed: boolean): Promise<unknown> {
-  const connection = await settingsFor(conversation, tool);
+  const account = await accountFor(conversation, tool);
+  const connection = account ? (account.settings as Record<string, unknown>) : {};
   const key = `${conversation.id}.${step.seq}`;
   step.key = key;
   const { id, limits, subject = null } = conversation;
@@ -139,7 +142,9 @@ async function send(conversation: Conversation, tool: RegisteredTool, step: Step
   if (tool.effect === "write") step.wrote = toolWrite(step, tool, step.input as Parameters, from);
   const use = { connection, key, ...(conversation.private && { private: true }) };
   const run = (signal: AbortSignal) => runTool(tool, step.input as Parameters, { ...use, signal }, resumed);
-  return runLimited(conversation, tool, { step, log: conversation.log, resumed }, run);
+  const limited = () => runLimited(conversation, tool, { step, log: conversation.log, resumed }, run);
+  if (!account || !conversation.guarded) return limited();
+  return conversation.guarded(connectionTarget(account.source.name, account.id, tool.effect), limited);
 }
 
 /** Runs a read as it is, and a write of an execution under its fence. */
@@ -186,9 +191,10 @@ function withProject(tool: RegisteredTool, given: Parameters, project: string | 
   return named === undefined || named === null || named === "" ? { ...given, project } : given;
 }
 
-async function settingsFor(conversation: Conversation, tool: RegisteredTool): Promise<Record<string, unknown>> {
-  if (!tool.source) return {};
+/** The account that a tool of a source uses; `null` for all others. */
+async function accountFor(conversation: Conversation, tool: RegisteredTool): Promise<Connection | null> {
+  if (!tool.source) return null;
   const connection = await conversation.connectionFor(tool.source.name);
-  if (connection && connection.missing.length === 0) return connection.settings as Record<string, unknown>;
+  if (connection && connection.missing.length === 0) return connection;
   throw toolError(`${tool.source.name} is not configured: missing ${connection?.missing.join(", ") ?? "all settings"}.`);
 }

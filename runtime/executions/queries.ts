@@ -17,6 +17,8 @@ export type ExecutionFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
 /** What keeps it from running, looked up where it is shown: a pause or a free worker changes no row. */
 const waiting = (sql: Queryable, row: Fragment) => sql`case state
   when 'queued' then coalesce(pause_of(${row}), waiting_for,
+    (select b.name || ', which is unavailable until it answers a probe at ' || to_char(b.next_probe_at at time zone 'UTC', 'HH24:MI:SS') || ' UTC: ' || b.reason
+      from breakers b where b.key = blocking_key(${row}) and b.probe is distinct from ${row}.id),
     case when offered_to is not null and offered_until > now() then 'the connected agent ' || offered_to end,
     case when run_after > now() and error is not null then 'the next attempt, because the last one failed: ' || error end,
     (select 'execution ' || r.id || ' on the same issue' from task_executions r
@@ -25,9 +27,13 @@ const waiting = (sql: Queryable, row: Fragment) => sql`case state
   when 'held' then coalesce(waiting_for, held_reason)
   when 'waiting' then waiting_for end`;
 
+/** When a queued execution may run; null if nothing but a free worker keeps it waiting. */
+const due = (sql: Queryable, row: Fragment) => sql`greatest(case when run_after > now() then run_after end,
+    (select b.next_probe_at from breakers b where b.key = blocking_key(${row}) and b.probe is distinct from ${row}.id))`;
+
 const members = (sql: Queryable, of: "" | "e." = "") => sql`
   ${sql.unsafe(`${of}id`)}, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, ${waiting(sql, of === "" ? sql`task_executions` : sql`e`)} as waiting_for,
-  case when state = 'queued' and run_after > now() then run_after when state = 'held' then held_until end as next_attempt_at, reason, attempts, result_url, error,
+  case when state = 'queued' then ${due(sql, of === "" ? sql`task_executions` : sql`e`)} when state = 'held' then held_until end as next_attempt_at, reason, attempts, result_url, error,
   prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
 /** The members that lists show. */

@@ -175,14 +175,18 @@ const without = (text: string, apiKey: string | undefined) => (apiKey ? text.rep
 export function classify(error: unknown, apiKey: string | undefined): unknown {
   if (error instanceof Failure || error instanceof APIUserAbortError) return error;
   if (error instanceof APIConnectionTimeoutError)
-    return new Failure("The LLM did not answer in time.", { retryable: true, cause: error });
-  if (error instanceof APIConnectionError) return new Failure("The LLM could not be reached.", { retryable: true, cause: error });
+    return new Failure("The LLM did not answer in time.", { retryable: true, unavailable: true, cause: error });
+  if (error instanceof APIConnectionError)
+    return new Failure("The LLM could not be reached.", { retryable: true, unavailable: true, cause: error });
   if (error instanceof APIError) {
     const status = error.status ?? 0;
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
     const said = without(error.message, apiKey).replace(`${status} `, "").slice(0, 300);
     const retryAfterMs = retryAfter(error.headers?.get("retry-after"));
-    return new Failure(`The LLM answered ${status}: ${said}`, { retryable, status, retryAfterMs });
+    return new Failure(`The LLM answered ${status}: ${said}`, {
+      ...{ retryable, status, retryAfterMs },
+      unavailable: retryable && status !== 409,
+    });
   }
   // Not JSON, or cut off in the middle.
   if (error instanceof SyntaxError || error instanceof TypeError)

@@ -14,6 +14,8 @@ export type Topic =
   | "tools"
   /** Executions wait for a worker. */
   | "queue"
+  /** A model or a connection became unavailable or available for everybody. */
+  | "breakers"
   /** An execution was cancelled; its id. */
   | "cancel"
   /** The first of `memories` or `chunks` is there. */
@@ -47,7 +49,7 @@ const channel = "signalbox";
 /** After a change of these a request to another replica must not be answered by what was before. */
 const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys"]);
 /** What may have changed unheard while the connection was lost. */
-const cached: readonly Topic[] = [...decisive, "queue", "streams", "plugins", "knowledge"];
+const cached: readonly Topic[] = [...decisive, "queue", "breakers", "streams", "plugins", "knowledge"];
 const patienceMs = 500;
 
 export async function openBus(database: Database, log: Log): Promise<Bus> {

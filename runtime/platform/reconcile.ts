@@ -1,4 +1,4 @@
-import type { PluginErrorShape } from "@signalbox/sdk";
+import type { PluginErrorCode, PluginErrorShape } from "@signalbox/sdk";
 import { Failure, retry } from "./retry.ts";
 
 /** Looks where an earlier try may have succeeded, then acts; up to three times. */
@@ -22,6 +22,9 @@ export function reconcile<T>(
   }, signal);
 }
 
+/** Codes of errors that do not depend on what was asked. */
+const outages: ReadonlySet<PluginErrorCode> = new Set(["rate_limited", "unavailable", "timeout"]);
+
 /** A plugin's error by its members: an installed plugin has its own copy of the error's class. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
@@ -30,6 +33,7 @@ export function toFailure(error: unknown): Failure {
   const timedOut = error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
   return new Failure(message, {
     retryable: shape?.retryable === true || timedOut,
+    unavailable: timedOut || (shape?.code !== undefined && outages.has(shape.code)),
     retryAfterMs: typeof shape?.retry_after_ms === "number" ? shape.retry_after_ms : undefined,
     cause: error,
   });

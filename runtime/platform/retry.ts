@@ -7,14 +7,17 @@ export class Failure extends Error {
   readonly retryAfterMs: number | undefined;
   /** HTTP status that the other side answered with, where it answered. */
   readonly status: number | undefined;
+  /** The other side cannot be reached, does not answer in time, or refuses whoever asks (5xx, 429). */
+  readonly unavailable: boolean;
   constructor(
     message: string,
-    options: { retryable: boolean; retryAfterMs?: number | undefined; status?: number; cause?: unknown },
+    options: { retryable: boolean; retryAfterMs?: number | undefined; status?: number; unavailable?: boolean; cause?: unknown },
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
+    this.unavailable = options.retryable && (options.unavailable ?? false);
   }
 }
 

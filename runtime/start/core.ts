@@ -34,6 +34,7 @@ export async function openCore(config: Config, log: Log, closing: Closing) {
     policies,
     vault: createVault(config.ENCRYPTION_KEY),
     holds: createHolds(),
+    inform: (message: string, context: Record<string, unknown>) => watchdog("info", message, context),
     warn: (message: string, context: Record<string, unknown>) => watchdog("warn", message, context),
     alarm: (message: string, context: Record<string, unknown>) => watchdog("error", message, context),
   };

@@ -1,3 +1,4 @@
+import { openBreakers } from "../breakers/breakers.ts";
 import { startNotices } from "../budgets/notices.ts";
 import { createDescriptions } from "../execution/describe.ts";
 import { createLookup } from "../execution/lookup.ts";
@@ -33,6 +34,11 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
   const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
   const presence = startPresence({ sql, bus, log, policies, connectionFor, trackerUpdates });
   const notices = startNotices({ sql, log, warn, leaseSeconds, connectionFor, trackerUpdates });
+  const breakers = await openBreakers({
+    ...{ sql, bus, log, delaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS },
+    report: (level, message, context) => (level === "error" ? alarm : core.inform)(message, context),
+  });
+  closing.add(() => breakers.close());
   const queue = await start({
     ...conversation,
     ...retriesOf(core),
@@ -41,6 +47,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     bus,
     alarm,
     policies,
+    breakers,
     presence,
     approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
     connectionFor,

@@ -1,5 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import * as status from "@signalbox/schema/status";
+import { type Breaker, listBreakers } from "../breakers/queries.ts";
 import { listPauses } from "../pauses/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
@@ -19,19 +20,34 @@ const patienceMs = 2_000;
 
 export const statusOperation = ({ board, replica }: StatusParts) =>
   handle(status.get, async (_, { sql }) => {
-    const [checks, stored] = await Promise.all([board.read(), readStored(sql, replica)]);
-    const { queue, paused, replicas } = stored ?? { queue: null, paused: [], replicas: [] };
+    const [found, stored] = await Promise.all([board.read(), readStored(sql, replica)]);
+    const { queue, paused, replicas, breakers } = stored ?? { queue: null, paused: [], replicas: [], breakers: [] };
+    const checks = withBreakers(found, breakers);
     const state = stateOf(checks, stored && { paused, replicas });
     return { state, checks, queue, paused, replicas, version, timestamp: new Date().toISOString() };
   });
 
-type Stored = Pick<Status, "queue" | "paused" | "replicas">;
+type Stored = Pick<Status, "queue" | "paused" | "replicas"> & { readonly breakers: readonly Breaker[] };
+
+/** What failed for the executions counts more than what a check of this replica found. */
+function withBreakers(checks: Status["checks"], breakers: readonly Breaker[]): Status["checks"] {
+  const failed = breakers.map(({ key, reason, opened_at, next_probe_at }): Status["checks"][number] => {
+    const [, source, id] = key.split(" ");
+    const own = id === "environment" ? `connection:${source}` : `connection:${source} (${id})`;
+    const name = source === undefined ? key : (checks.find((one) => one.name.endsWith(`(${id})`))?.name ?? own);
+    const message = `executions wait until it answers: ${reason}`;
+    return { name, state: "failed", since: opened_at, message, next_try_at: next_probe_at };
+  });
+  const names = new Set(failed.map(({ name }) => name));
+  return [...failed, ...checks.filter(({ name }) => !names.has(name))];
+}
 
 async function readStored(sql: Sql, replica: string): Promise<Stored | null> {
   const read = async () => ({
     queue: await readQueue(sql),
     paused: (await listPauses(sql, { limit: 1000, offset: 0 })).items,
     replicas: await listReplicas(sql, replica),
+    breakers: await listBreakers(sql),
   });
   const late = new Promise<null>((done) => setTimeout(() => done(null), patienceMs).unref());
   return Promise.race([read().catch(() => null), late]);

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 0c51e6cdbc2b38e5
+-- Made from 30e188534d784d95
 
 create extension if not exists vector;
 
@@ -327,6 +327,18 @@ CREATE INDEX audit_log_actor ON audit_log USING btree (actor, seq DESC);
 CREATE INDEX audit_log_created ON audit_log USING btree (created_at);
 CREATE INDEX audit_log_object ON audit_log USING btree (object, seq DESC);
 CREATE INDEX audit_log_operation ON audit_log USING btree (operation, seq);
+
+create table breakers (
+  key text not null,
+  name text not null,
+  effect text not null,
+  reason text not null,
+  failures integer default 1 not null,
+  opened_at timestamp(3) with time zone default now() not null,
+  next_probe_at timestamp(3) with time zone not null,
+  probe uuid,
+  constraint breakers_pkey PRIMARY KEY (key)
+);
 
 create table budget_reservations (
   execution_id uuid not null,
@@ -841,6 +853,7 @@ create table task_executions (
   unpriced_tokens bigint default 0 not null,
   failed_tool_calls integer default 0 not null,
   transcript_removed_at timestamp(3) with time zone,
+  blocked_by text,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );
@@ -1031,6 +1044,18 @@ create table write_checks (
 );
 CREATE INDEX write_checks_due ON write_checks USING btree (due_at);
 
+CREATE OR REPLACE FUNCTION blocking_key(x task_executions)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(x.blocked_by, case when x.started_at is null and not exists (
+    select from agent_streams s join tasks t on t.id = x.task_id
+    where s.expires_at > now() and (t.required_capabilities <> '{}' or s.agent_id = coalesce(x.agent_id, t.actor_id))
+  ) then 'model' end)
+$function$
+;
+
 CREATE OR REPLACE FUNCTION claim_executions(worker text, most integer, lease_seconds double precision, limits jsonb, share integer, busy_projects text[], busy_authors text[])
  RETURNS SETOF task_executions
  LANGUAGE plpgsql
@@ -1054,10 +1079,10 @@ begin
   end if;
   select array_agg(d.id) into ids from (
     select x.id from task_executions x
-    where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (x.offered_to is null or x.offered_until <= now())
+    where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (not exists (select from breakers) or not is_blocked(x)) and (x.offered_to is null or x.offered_until <= now())
       and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
       and not exists (
-        select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null)
+        select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null) and (not exists (select from breakers) or not is_blocked(o))
           and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
     order by x.created_at, x.id limit most for update skip locked) d;
   if ids is null then
@@ -1082,15 +1107,15 @@ begin
               + (select count(*) from unnest(busy_authors) b where b = q.author) else 0 end as of_author
           from (
             select x.id, x.created_at, x.source, x.project, x.author from task_executions x
-            where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (x.offered_to is null or x.offered_until <= now())
+            where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (not exists (select from breakers) or not is_blocked(x)) and (x.offered_to is null or x.offered_until <= now())
               and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
               and not exists (
-                select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null)
+                select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null) and (not exists (select from breakers) or not is_blocked(o))
                   and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
             order by x.created_at, x.id limit 1000) q
         ) w order by (w.of_project > share or w.of_author > share), w.n limit most
       ) chosen on chosen.id = x.id
-      where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) order by chosen.is_late, chosen.n for update of x skip locked) d;
+      where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (not exists (select from breakers) or not is_blocked(x)) order by chosen.is_late, chosen.n for update of x skip locked) d;
     if ids is null then
       return;
     end if;
@@ -1174,6 +1199,15 @@ begin
     )
     select c.* from claimed c where (select count(*) from counted) >= 0;
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION is_blocked(x task_executions)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from breakers b where b.key = blocking_key(x) and b.probe is distinct from x.id)
 $function$
 ;
 

@@ -61,6 +61,8 @@ export interface Patch {
   /** With the state `held`: why, and until when; without a time until it is released. */
   readonly held_reason?: string;
   readonly held_until?: string | null;
+  /** With the state `queued`: key of the breaker that it waits for. */
+  readonly blocked_by?: string | null;
 }
 export interface Change {
   readonly id: string;
@@ -73,7 +75,7 @@ export interface Change {
 const stepTypes =
   "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8";
 const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz";
+  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text";
 
 /** What usage reports sum. */
 const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_calls, e.failed_tool_calls),
@@ -114,9 +116,10 @@ function usageOf(sql: Sql, changes: readonly Change[]) {
   return { use, counted: sql`where (select count(*) from used) >= 0` };
 }
 
-/** Why it does not run, and until when; a new state without a reason has none. */
+/** What keeps it from running; a new state without a reason has none. */
 const hold = (sql: Queryable) => sql`held_reason = case when g.state is null then e.held_reason else g.held_reason end,
-  held_until = case when g.state is null then e.held_until else g.held_until end`;
+  held_until = case when g.state is null then e.held_until else g.held_until end,
+  blocked_by = case when g.state is null then e.blocked_by else g.blocked_by end`;
 
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is

@@ -20,7 +20,7 @@ export const webhookSeconds = new Histogram({
 });
 export const attempts = new Counter({
   name: "signalbox_execution_attempts_total",
-  help: "Attempts at executions by outcome: succeeded, failed, retried, held, waiting, interrupted or offered.",
+  help: "Attempts at executions by outcome: succeeded, failed, retried, postponed, held, waiting, interrupted or offered.",
   labelNames: ["outcome"],
   registers,
 });

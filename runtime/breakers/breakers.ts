@@ -1,0 +1,185 @@
+import type { Bus } from "../platform/bus.ts";
+import { openCachedValue } from "../platform/cached-value.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import { Failure } from "../platform/retry.ts";
+import { admitProbes, type Breaker, closeBreaker, listBreakers, openBreaker, probeSoon, tryAsProbe } from "./queries.ts";
+
+/** What many executions use, and what may fail for all of them. */
+export interface Target {
+  readonly key: string;
+  readonly name: string;
+  readonly effect: "read" | "write";
+}
+
+export const modelTarget: Target = { key: "model", name: "the model", effect: "write" };
+
+/** An account at a platform. `environment` is the id of the one that the environment names. */
+export const connectionTarget = (source: string, id: string, effect: Target["effect"]): Target => ({
+  key: `connection ${source} ${id}`,
+  name: id === "environment" ? `the connection ${source}` : `the connection ${source} (${id})`,
+  effect,
+});
+
+/** An execution as far as breakers know it. */
+export interface Caller {
+  readonly id: string;
+  /** Key of the breaker that it probes. */
+  readonly probes: string | null;
+}
+
+/** What an execution needs is unavailable for everybody, or has asked it to come back later: it waits, and nothing has failed. */
+export class OutageError extends Error {
+  override readonly name = "OutageError";
+  /** `null`: there is a time to wait for, and others may pass. */
+  readonly breaker: Breaker | null;
+  /** What the execution itself met; `null` if it was kept back before. */
+  readonly failure: Failure | null;
+  constructor(breaker: Breaker | null, failure: Failure | null) {
+    super(failure?.message ?? breaker?.reason);
+    this.breaker = breaker;
+    this.failure = failure;
+  }
+}
+
+export interface BreakerOptions {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly report: (level: "info" | "error", message: string, context: Record<string, unknown>) => void;
+  /** Wait before the first probe; it doubles with each that fails, up to five minutes. */
+  readonly delaySeconds: number;
+}
+
+/** How old the list of open breakers may be, milliseconds. */
+const sweepMs = 5_000;
+/** A wait that the other side asked for and that is longer is kept by the execution alone. */
+const longWaitMs = 60_000;
+/** Most executions whose last failure is remembered. */
+const maxRemembered = 10_000;
+
+/** Opens the breakers, which all replicas share. */
+export async function openBreakers(options: BreakerOptions): Promise<Breakers> {
+  const breakers = new Breakers(options);
+  await probeSoon(options.sql);
+  await breakers.open();
+  return breakers;
+}
+
+export class Breakers {
+  readonly #options: BreakerOptions;
+  #known: ReadonlyMap<string, Breaker> = new Map();
+  #cache: { refresh(): Promise<void>; close(): void } | undefined;
+  /** When a call of each effect last succeeded here, by key; `performance.now()`. */
+  readonly #succeeded = new Map<string, number>();
+  /** When each execution that was put off first failed. */
+  readonly #failed = new Map<string, number>();
+
+  constructor(options: BreakerOptions) {
+    this.#options = options;
+  }
+
+  async open(): Promise<void> {
+    const { sql, bus, log } = this.#options;
+    const read = async () => {
+      this.#known = new Map((await listBreakers(sql)).map((one) => [one.key, one]));
+    };
+    this.#cache = await openCachedValue({ name: "breakers", topic: "breakers", read, bus, log, sweepMs });
+  }
+
+  close(): void {
+    this.#cache?.close();
+  }
+
+  /** Whether any is open, as far as this replica knows. */
+  get any(): boolean {
+    return this.#known.size > 0;
+  }
+
+  /** Lets an execution pass each breaker whose probe is due. Returns when to look again, milliseconds. */
+  async admit(): Promise<number | null> {
+    const { sql, bus, delaySeconds } = this.#options;
+    const { admitted, wait } = await admitProbes(sql, delaySeconds);
+    if (!admitted) return wait;
+    await bus.publish("queue");
+    return 0;
+  }
+
+  /**
+   * Makes a call that all executions make alike, its retries included. Throws an `OutageError` where nobody's calls succeed, and
+   * without a call where that is known; the failure itself where others succeed meanwhile.
+   */
+  async guard<T>(caller: Caller, target: Target, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+    if (this.#known.has(target.key) && caller.probes !== target.key) await this.#pass(caller, target);
+    const began = performance.now();
+    try {
+      const result = await call();
+      await this.#answered(caller, target, true);
+      return result;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof Failure)) throw error;
+      if (!error.unavailable) {
+        await this.#answered(caller, target, false);
+        throw error;
+      }
+      throw await this.#failure(caller, target, error, began);
+    }
+  }
+
+  /** The execution has ended well, whatever it probed. */
+  async succeeded({ probes }: Caller): Promise<void> {
+    if (probes !== null) await this.#close(probes);
+  }
+
+  async #pass(caller: Caller, { key }: Target): Promise<void> {
+    const { sql, delaySeconds } = this.#options;
+    const found = await tryAsProbe(sql, key, caller.id, delaySeconds);
+    if (!found) await this.#cache?.refresh();
+    else if (!found.is_probe) throw new OutageError(found, null);
+  }
+
+  async #failure(caller: Caller, target: Target, failure: Failure, began: number): Promise<Error> {
+    if ((failure.retryAfterMs ?? 0) > longWaitMs) return new OutageError(null, failure);
+    const own = `${caller.id} ${target.key}`;
+    const since = this.#failed.get(own) ?? began;
+    // Others succeed, so it is this execution that fails.
+    if (this.#lastSuccess(target) > since && !this.#known.has(target.key)) return failure;
+    const { sql, bus, report, delaySeconds } = this.#options;
+    if (this.#failed.size >= maxRemembered) this.#failed.clear();
+    this.#failed.set(own, since);
+    const { key, name, effect } = target;
+    const outage = { key, name, effect, reason: failure.message, execution: caller.id };
+    const { is_new, ...breaker } = await openBreaker(sql, outage, delaySeconds);
+    if (is_new) {
+      const context = { reason: failure.message, next_try_at: breaker.next_probe_at };
+      report("error", `${name} is unavailable; executions wait for it`, context);
+    }
+    await bus.publish("breakers");
+    return new OutageError(breaker, failure);
+  }
+
+  /** The other side has answered, if only by a refusal: it is there. */
+  async #answered(caller: Caller, target: Target, succeeded: boolean): Promise<void> {
+    if (succeeded) {
+      this.#failed.delete(`${caller.id} ${target.key}`);
+      this.#succeeded.set(`${target.effect} ${target.key}`, performance.now());
+    }
+    const effect = this.#known.get(target.key)?.effect;
+    if (caller.probes === target.key || (effect !== undefined && (effect === "read" || target.effect === "write")))
+      await this.#close(target.key);
+  }
+
+  #lastSuccess({ key, effect }: Target): number {
+    const at = (one: string) => this.#succeeded.get(`${one} ${key}`) ?? Number.NEGATIVE_INFINITY;
+    return effect === "write" ? at("write") : Math.max(at("read"), at("write"));
+  }
+
+  async #close(key: string): Promise<void> {
+    const { sql, bus, report } = this.#options;
+    const closed = await closeBreaker(sql, key);
+    await bus.publish("breakers");
+    if (!closed) return;
+    report("info", `${closed.name} is available again; executions go on`, { unavailable_since: closed.opened_at });
+    await bus.publish("queue");
+  }
+}

@@ -1,0 +1,109 @@
+import type { Queryable, Sql } from "../platform/database/client.ts";
+
+/** A model or a connection that failed for everybody. See `0090_breakers.sql`. */
+export interface Breaker {
+  /** `model`, or `connection <source> <id>`. */
+  readonly key: string;
+  readonly name: string;
+  readonly effect: "read" | "write";
+  readonly reason: string;
+  readonly opened_at: string;
+  /** When the next execution tries. */
+  readonly next_probe_at: string;
+}
+
+const members = (sql: Queryable) => sql`key, name, effect, reason, opened_at, next_probe_at`;
+
+export const listBreakers = (sql: Queryable): Promise<Breaker[]> =>
+  sql<Breaker[]>`select ${members(sql)} from breakers order by opened_at, key limit 1000`;
+
+/** Longest time between two probes, seconds. */
+const longestSeconds = 300;
+const shortestSeconds = 0.2;
+
+/** When the next probe may start after so many failures in a row. */
+const afterFailures = (sql: Queryable, failures: ReturnType<Queryable>, baseSeconds: number) =>
+  sql`now() + make_interval(secs => least(${longestSeconds}, greatest(${shortestSeconds}, ${baseSeconds}::float8) * 2 ^ least(${failures}, 12)))`;
+
+export interface Outage {
+  readonly key: string;
+  readonly name: string;
+  readonly effect: "read" | "write";
+  readonly reason: string;
+  /** Execution that met it. */
+  readonly execution: string;
+}
+
+/** Opens a breaker. One that is open stays as it is, unless its probe has failed: the next one comes later. */
+export async function openBreaker(
+  sql: Sql,
+  { execution, ...outage }: Outage,
+  baseSeconds: number,
+): Promise<Breaker & { is_new: boolean }> {
+  const [row] = await sql<[Breaker & { is_new: boolean }]>`
+    insert into breakers as b (key, name, effect, reason, next_probe_at)
+    values (${outage.key}, ${outage.name}, ${outage.effect}, ${outage.reason}, ${afterFailures(sql, sql`0`, baseSeconds)})
+    on conflict (key) do update set
+      reason = case when b.probe = ${execution} then excluded.reason else b.reason end,
+      failures = b.failures + case when b.probe = ${execution} then 1 else 0 end,
+      next_probe_at = case when b.probe = ${execution} then ${afterFailures(sql, sql`b.failures`, baseSeconds)} else b.next_probe_at end,
+      probe = nullif(b.probe, ${execution})
+    returning ${members(sql)}, xmax = 0 as is_new`;
+  return row;
+}
+
+/** Makes an execution the probe of a breaker whose next one is due, and returns the breaker as it is then; `undefined`: it is closed. */
+export async function tryAsProbe(
+  sql: Sql,
+  key: string,
+  execution: string,
+  baseSeconds: number,
+): Promise<(Breaker & { is_probe: boolean }) | undefined> {
+  const [row] = await sql<(Breaker & { is_probe: boolean })[]>`
+    with taken as (
+      update breakers b set probe = ${execution}, next_probe_at = ${afterFailures(sql, sql`b.failures`, baseSeconds)}
+      where key = ${key} and next_probe_at <= now() and ${isFree(sql)} returning key
+    )
+    select ${members(sql)}, exists (select from taken) or probe is not distinct from ${execution} as is_probe from breakers where key = ${key}`;
+  return row;
+}
+
+/** No probe of the breaker `b` is under way. */
+const isFree = (sql: Queryable) => sql`not exists (select from task_executions p where p.id = b.probe and p.state = 'running')`;
+
+/**
+ * Lets one execution pass each breaker whose next probe is due: of the oldest thousand that wait for it the one with the fewest
+ * attempts, so that an execution that fails whatever happens does not keep all others waiting. Returns whether there was one, and
+ * the milliseconds until the next probe is due.
+ */
+export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admitted: boolean; wait: number | null }> {
+  const [row] = await sql<[{ admitted: boolean; wait: number | null }]>`
+    with due as (
+      select key from breakers b where next_probe_at <= now() and ${isFree(sql)} order by key for update skip locked
+    ), chosen as (
+      select due.key, first.id from due cross join lateral (
+        select id from (
+          select x.id, x.attempts, x.created_at from task_executions x
+          where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+            and blocking_key(x) = due.key and (not exists (select from pauses) or pause_of(x) is null)
+            and not exists (select from task_executions r where r.subject = x.subject and r.state = 'running')
+          order by x.created_at, x.id limit 1000) oldest
+        order by attempts, created_at, id limit 1) first
+    ), admitted as (
+      update breakers b set probe = c.id, next_probe_at = ${afterFailures(sql, sql`b.failures`, baseSeconds)}
+      from chosen c where b.key = c.key returning b.key
+    )
+    select exists (select from admitted) as admitted,
+      (select (extract(epoch from min(next_probe_at) - now()) * 1000)::float8 from breakers where next_probe_at > now()) as wait`;
+  return row;
+}
+
+/** What was closed; `undefined`: it was not open. */
+export async function closeBreaker(sql: Sql, key: string): Promise<Breaker | undefined> {
+  const [row] = await sql<Breaker[]>`delete from breakers where key = ${key} returning ${members(sql)}`;
+  return row;
+}
+
+/** Has every breaker probed at once: whoever starts the service may have mended what was wrong. */
+export const probeSoon = (sql: Sql): Promise<unknown> =>
+  sql`update breakers set next_probe_at = now() where next_probe_at > now()`;

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { type ExecutionSeen, eventually, waitForExecutions } from "../harness/wait.ts";
+import { startWorld, textsOf, type World } from "../harness/world.ts";
+
+const repo = "octo/app";
+const answer = "Answer of first";
+let world: World;
+let last = 0;
+
+// No retries: an outage that used up a single attempt would fail the work for good.
+beforeAll(async () => {
+  world = await startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0", WATCHDOG_ENABLED: "true" } });
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+interface Seen extends ExecutionSeen {
+  readonly waiting_for: string | null;
+  readonly next_attempt_at: string | null;
+}
+interface Check {
+  readonly name: string;
+  readonly state: string;
+  readonly message: string;
+  readonly next_try_at: string | null;
+}
+const open = async () => {
+  const number = ++last;
+  const { status, body } = await world.service.webhook(issueOpened({ repo, number }));
+  expect(status).toBe(202);
+  return { number, event_id: body.event_id, id: body.executions?.[0]?.id ?? "" };
+};
+const list = async () => (await world.service.get<Seen[]>("/api/task-executions?limit=1000")).body;
+const check = async (name: string) =>
+  (await world.service.get<{ checks: Check[] }>("/api/status")).body.checks.find((one) => one.name === name);
+
+const ended = async ({ event_id }: { event_id: string }) => (await waitForExecutions(world.service, { event_id }))[0];
+const waits = (name: string) =>
+  eventually(async () => {
+    const one = await check(name);
+    return one?.state === "failed" && one.message.includes("executions wait") && one;
+  });
+
+describe.each([
+  ["model", "the model", "answers 503", { path: "chat", status: 503, times: 0 }],
+  ["model", "the model", "cuts connections", { path: "chat", how: "destroy", times: 0 }],
+  ["connection:alpha", "the connection alpha", "answers 503", { method: "POST", path: "comments", status: 503, times: 0 }],
+] as const)("%s, %s, %s for everybody and longer than all retries", (name, words, _, rule) => {
+  test("fails nothing: work waits, says for what and until when, and goes on by itself", async () => {
+    const { service, model, tracker } = world;
+    const server = name === "model" ? model : tracker;
+    const fault = server.fault(rule);
+    const first = await open();
+    expect((await waits(name)).next_try_at).not.toBeNull();
+    const sent = [first, ...(await Promise.all(Array.from({ length: 20 }, open)))];
+    // Three calls of the first attempt, and those of a probe that failed.
+    await eventually(() => fault.applied > 5, { timeout: 30_000 });
+    const seen = (await list()).filter(({ id }) => sent.some((one) => one.id === id));
+    expect(seen.filter(({ state }) => state !== "queued" && state !== "running")).toEqual([]);
+    const waiting = seen.filter(({ waiting_for }) => waiting_for?.startsWith(words));
+    expect(waiting.length).toBeGreaterThan(10);
+    for (const one of waiting) {
+      expect(one.waiting_for).toMatch(/, which is unavailable until it answers a probe at \d\d:\d\d:\d\d UTC: .*\w/);
+      expect(one.next_attempt_at).not.toBeNull();
+    }
+    if (name === "model") expect(waiting.filter(({ attempts }) => attempts === 0).length).toBeGreaterThan(10);
+    server.clearFaults();
+    for (const one of sent) {
+      expect(await ended(one)).toMatchObject({ state: "succeeded", error: null });
+      expect(textsOf(tracker, repo, one.number)).toEqual([answer]);
+    }
+    await eventually(async () => (await check(name))?.state === "ok");
+    const entries = (await service.get<{ level: string; message: string }[]>("/api/watchdog?limit=1000")).body;
+    for (const [level, message] of [
+      ["error", "is unavailable"],
+      ["info", "is available again"],
+    ])
+      expect(entries.some((one) => one.level === level && one.message.startsWith(`${words} ${message}`))).toBe(true);
+  });
+});
+
+test("what fails for one issue alone uses up its attempts; a refusal fails at once", async () => {
+  const { model, tracker } = world;
+  const bad = last + 1;
+  const fault = tracker.fault({ method: "POST", path: `/issues/${bad}/comments`, status: 500, times: 0 });
+  const poison = await open();
+  await eventually(() => fault.applied > 0);
+  expect(await ended(await open())).toMatchObject({ state: "succeeded" });
+  expect(await ended(poison)).toMatchObject({ state: "failed", error: expect.stringContaining("500") });
+  model.answerWith({ when: `#${last + 1}\\.`, reply: { status: 401 } });
+  expect(await ended(await open())).toMatchObject({ state: "failed", error: expect.stringContaining("401") });
+  expect(await check("connection:alpha")).toMatchObject({ state: "ok" });
+});
