@@ -1,8 +1,9 @@
 // Makes packages of what tsup bundled into dist/: a package.json, types, migrations, license. `npm run build`.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { buildConsole } from "../runtime/console/build.ts";
+import { withAbsoluteLinks } from "./package-readme.mjs";
 
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
 const root = read("package.json");
@@ -23,7 +24,7 @@ rmSync("dist/types", { recursive: true });
 
 cpSync("dist/boot/boot.js", "dist/signalbox/boot.js");
 rmSync("dist/boot", { recursive: true });
-cpSync("runtime/cli/plugin/templates", "dist/signalbox/templates", { recursive: true });
+writeFileSync("dist/signalbox/templates.json", JSON.stringify(templates("runtime/cli/plugin/templates")));
 cpSync("runtime/transports/http/docs", "dist/signalbox/docs", { recursive: true });
 // A file of an earlier build would be served beside the new ones.
 rmSync("dist/signalbox/console", { recursive: true, force: true });
@@ -45,18 +46,30 @@ write("sdk", {
   exports: { ".": typed("./index"), "./manifest": typed("./manifest"), "./testing": typed("./testing/index") },
   dependencies: used("sdk"),
 });
-write("schema", { ...described(workspaces[1]), exports: { "./*": typed("./*") }, dependencies: used("schema") });
+// Each by its name: a wildcard would also export the chunks that they share.
+const nouns = declarations("dist/schema").map((file) => file.slice(0, -".d.ts".length));
+write("schema", {
+  ...described(workspaces[1]),
+  exports: Object.fromEntries(nouns.sort().map((noun) => [`./${noun}`, typed(`./${noun}`)])),
+  dependencies: used("schema"),
+});
 
 function write(name, manifest) {
   const folder = `dist/${name}`;
   rmSync(join(folder, "metafile-esm.json"));
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
-  cpSync("LICENSE", join(folder, "LICENSE"));
-  cpSync(name === "signalbox" ? "README.md" : `${name}/README.md`, join(folder, "README.md"));
+  for (const file of ["LICENSE", "CHANGELOG.md"]) cpSync(file, join(folder, file));
+  const from = name === "signalbox" ? "." : name;
+  writeFileSync(join(folder, "README.md"), withAbsoluteLinks(join(from, "README.md"), root));
 }
 
-function described({ name, version, description, license }) {
-  return { name, version, description, license, type: "module", engines: root.engines };
+function described({ name, version, description, keywords, license }) {
+  const directory = name.startsWith("@signalbox/") ? { directory: name.slice("@signalbox/".length) } : {};
+  return {
+    ...{ name, version, description, keywords, license, type: "module", engines: root.engines },
+    ...{ homepage: root.homepage, bugs: root.bugs, repository: { ...root.repository, ...directory } },
+    publishConfig: { access: "public", provenance: true },
+  };
 }
 
 function typed(path) {
@@ -82,6 +95,16 @@ function packageOf(path) {
 
 function unknown(one, name) {
   throw new Error(`dist/${name} imports ${one}, which no package.json of the sources names`);
+}
+
+/** Texts of the files of each template, as runtime/cli/plugin/scaffold.ts reads them. */
+function templates(folder) {
+  const textsOf = (template) => {
+    const files = readdirSync(join(folder, template), { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+    const paths = files.map(({ parentPath, name }) => join(parentPath, name));
+    return paths.sort().map((path) => [relative(join(folder, template), path), readFileSync(path, "utf8")]);
+  };
+  return Object.fromEntries(readdirSync(folder).map((template) => [template, Object.fromEntries(textsOf(template))]));
 }
 
 function declarations(folder) {

@@ -4,7 +4,7 @@ import { readSource, type Source } from "./architecture/source.ts";
 import { cycles, files, isGenerated, isTest, sources, textOf } from "./architecture/tree.ts";
 
 const topLevel = [
-  ...["runtime", "plugins", "sdk", "schema", "migrations", "examples", "test", ".ci"],
+  ...["runtime", "plugins", "sdk", "schema", "migrations", "examples", "test", ".ci", ".github", ".docs"],
   ...[
     "package.json",
     "package-lock.json",

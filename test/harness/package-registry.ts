@@ -1,32 +1,101 @@
 import { createHash } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+
+export interface Published {
+  readonly name: string;
+  readonly version: string;
+  /** Its tarball as it is now. */
+  read(): Buffer;
+  /** Its package.json, as far as a registry tells of it. */
+  readonly manifest?: Readonly<Record<string, unknown>>;
+  /** What the registry answers about where it was built. */
+  readonly attestations?: readonly unknown[];
+}
 
 export interface PackageRegistry {
   readonly url: string;
+  /** What is there, in the order in which it was published. */
+  readonly packages: readonly Published[];
   /** From now on the integrity it tells is not that of the bytes. */
   lie(): void;
   close(): void;
 }
 
-/** A registry of one package in one version, whose scripts an installation must not run. `read`: its tarball as it is now. */
-export async function startRegistry(published: { name: string; version: string; read(): Buffer }): Promise<PackageRegistry> {
-  const { name, version, read } = published;
+/**
+ * A registry on loopback with these packages, whose scripts an installation must not run; `npm publish` adds to them, and a
+ * search finds them by keyword. Packages that it does not have are at `upstream`.
+ */
+export async function startRegistry(
+  published: Published | readonly Published[],
+  { upstream }: { upstream?: string } = {},
+): Promise<PackageRegistry> {
+  const packages = [published].flat() as Published[];
   let lies = false;
-  const server = createServer((request, response) => {
-    if (request.url?.endsWith(".tgz")) return void response.end(read());
-    if (request.url !== `/${name}`) return void response.writeHead(404).end("{}");
+  const versionOf = ({ name, version, read, manifest, attestations }: Published) => {
     const digest = lies ? `${"A".repeat(86)}==` : createHash("sha512").update(read()).digest("base64");
-    const dist = { tarball: `${url}/${name}/-/${name}-${version}.tgz`, integrity: `sha512-${digest}` };
-    const scripts = { postinstall: "touch ran", prepare: "touch ran" };
-    response.setHeader("content-type", "application/json");
-    const versions = { [version]: { name, version, dist, scripts } };
-    response.end(JSON.stringify({ name, "dist-tags": { latest: version }, versions }));
+    const proof = attestations && { url: `${url}/-/npm/v1/attestations/${name}@${version}`, provenance: {} };
+    const dist = { tarball: `${url}/${name}/-/${version}.tgz`, integrity: `sha512-${digest}`, attestations: proof };
+    return { scripts: { postinstall: "touch ran", prepare: "touch ran" }, ...manifest, name, version, dist };
+  };
+  const packument = (name: string, all: readonly Published[]) => ({
+    name,
+    "dist-tags": { latest: all.at(-1)?.version },
+    versions: Object.fromEntries(all.map((one) => [one.version, versionOf(one)])),
   });
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", url);
+    const path = decodeURIComponent(pathname.slice(1));
+    const json = (body: unknown, status = 200) =>
+      void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    if (request.method === "PUT") {
+      packages.push(publishedBy(JSON.parse((await buffer(request)).toString("utf8"))));
+      return json({ ok: true }, 201);
+    }
+    if (path === "-/v1/search") return json(search(packages, searchParams.get("text") ?? ""));
+    const [, proven] = /^-\/npm\/v1\/attestations\/(.+)$/.exec(path) ?? [];
+    const attestations = packages.find(({ name, version }) => `${name}@${version}` === proven)?.attestations;
+    if (attestations) return json({ attestations });
+    const tarball = packages.find(({ name, version }) => path === `${name}/-/${version}.tgz`);
+    if (tarball) return void response.end(tarball.read());
+    const all = packages.filter(({ name }) => name === path);
+    if (all.length > 0) return json(packument(path, all));
+    if (upstream && !path.startsWith("-/")) return void response.writeHead(302, { location: `${upstream}${pathname}` }).end();
+    return json({}, 404);
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const lie = () => {
     lies = true;
   };
-  return { url, lie, close: () => void server.close() };
+  return { url, packages, lie, close: () => void server.close() };
+}
+
+interface Upload {
+  readonly versions: Readonly<Record<string, { name: string; version: string }>>;
+  readonly _attachments: Readonly<Record<string, { data: string }>>;
+}
+
+function publishedBy({ versions, _attachments }: Upload): Published {
+  const [manifest] = Object.values(versions);
+  const [attachment] = Object.values(_attachments);
+  if (!manifest || !attachment) throw new Error("expected one version with its tarball");
+  const bytes = Buffer.from(attachment.data, "base64");
+  return { name: manifest.name, version: manifest.version, manifest: { ...manifest, scripts: {} }, read: () => bytes };
+}
+
+function search(packages: readonly Published[], text: string) {
+  const [, keyword = ""] = /keywords:(\S+)/.exec(text) ?? [];
+  const words = text
+    .replace(/keywords:\S+/, "")
+    .split(/\s+/)
+    .filter(Boolean);
+  const found = packages.filter(({ name, manifest = {} }) => {
+    const { keywords = [], description = "" } = manifest as { keywords?: string[]; description?: string };
+    return keywords.includes(keyword) && words.every((word) => `${name} ${description}`.includes(word));
+  });
+  const objects = found.map(({ name, version, manifest }) => ({ package: { ...manifest, name, version } }));
+  return { objects, total: objects.length, time: new Date(0).toISOString() };
 }

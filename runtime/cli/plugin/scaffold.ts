@@ -22,22 +22,25 @@ export function scaffold({ folder, kind }: { folder: string; kind: string }): { 
     );
   if (existsSync(target) && readdirSync(target).length > 0) throw new PackageError("EXISTS", `${target} is not empty.`);
   // What is in both begins with the kind's own part.
-  const files = Map.groupBy([...filesOf(kind), ...filesOf("every")], ({ to }) => to);
+  const files = Map.groupBy([...filesOf(kind), ...filesOf("every")], ([name]) => places[name] ?? name);
   for (const [to, parts] of files) {
     const path = join(target, to);
     mkdirSync(dirname(path), { recursive: true });
-    const texts = parts.map(({ from }) => readFileSync(from, "utf8"));
+    const texts = parts.map(([, text]) => text);
     writeFileSync(path, named(to === "package.json" ? packageJson(texts) : texts.join("\n"), id));
   }
   return { folder: target, files: [...files.keys()].sort() };
 }
 
-function filesOf(template: string): { from: string; to: string }[] {
+/** Names and texts of a template's files. In a package all templates are one file: npm and linters would act on theirs. */
+function filesOf(template: string): [name: string, text: string][] {
+  const packed = join(import.meta.dirname, "templates.json");
+  if (existsSync(packed)) return Object.entries(JSON.parse(readFileSync(packed, "utf8"))[template] as Record<string, string>);
   const folder = join(import.meta.dirname, "templates", template);
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return all
     .filter((path) => statSync(join(folder, path)).isFile())
-    .map((path) => ({ from: join(folder, path), to: places[path] ?? path }));
+    .map((path) => [path, readFileSync(join(folder, path), "utf8")]);
 }
 
 const named = (text: string, id: string): string =>

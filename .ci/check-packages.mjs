@@ -1,0 +1,27 @@
+// What is in dist/ as it would be published: publint on the folders, are-the-types-wrong on the exports.
+// Both are what authors of other packages run; each finding is an error here.
+import { readFileSync } from "node:fs";
+import { checkPackage, Package } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+
+/** Findings about the package in `folder`, of which `files` (paths in it) are published. */
+export async function findingsOf(folder, files) {
+  const manifest = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
+  const { messages } = await publint({ pkgDir: folder, strict: true });
+  const found = messages.map((message) => `publint: ${formatMessage(message, manifest)}`);
+  const missing = ["LICENSE", "README.md", "CHANGELOG.md"].filter((file) => !files.includes(file));
+  found.push(...missing.map((file) => `${file} is missing`));
+  if (manifest.exports?.["./package.json"] === undefined) found.push(...(await wrongTypes(folder, manifest, files)));
+  return found.map((text) => `${manifest.name}: ${text}`);
+}
+
+/** Every package is ES modules only, so the two ways of resolution that know only CommonJS do not count. */
+async function wrongTypes(folder, { name, version }, files) {
+  const read = (file) => readFileSync(`${folder}/${file}`, "utf8");
+  const contents = Object.fromEntries(files.map((file) => [`/node_modules/${name}/${file}`, read(file)]));
+  const { problems, types } = await checkPackage(new Package(contents, name, version));
+  if (types === false) return ["it has no types"];
+  const counted = problems.filter(({ resolutionKind }) => resolutionKind !== "node10" && resolutionKind !== "node16-cjs");
+  return counted.map(({ kind, entrypoint, resolutionKind }) => `types: ${kind} at ${entrypoint ?? ""} ${resolutionKind ?? ""}`);
+}

@@ -1,0 +1,49 @@
+// The sdk and the schema for JSR: the bundled JavaScript with the declarations of the types beside it, so that no type has to
+// be inferred ("slow types"). The declarations name one another as files, which is what Deno expects.
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const names = ["schema", "sdk"];
+const folder = "dist/jsr";
+
+/** Makes both packages of what is in dist/, and publishes them; with `isDry`, all but the upload. */
+export async function publishToJsr({ isDry, run }) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "deno.json"), JSON.stringify({ workspace: names.map((name) => `./${name}`) }));
+  const dry = isDry ? ["--dry-run"] : [];
+  for (const name of names) writePackage(name);
+  // The files are generated, so git does not know them.
+  await run("deno", ["publish", "--allow-dirty", "--quiet", ...dry], { cwd: folder });
+  console.log(`jsr: ${names.map((name) => `@signalbox/${name}`).join(", ")}, no slow types`);
+}
+
+function writePackage(name) {
+  const [from, to] = [`dist/${name}`, join(folder, name)];
+  const { name: full, version, license, exports, dependencies } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
+  const skipped = /\.map$|package\.json$/;
+  cpSync(from, to, { recursive: true, filter: (path) => !skipped.test(path) });
+  for (const file of readdirSync(to, { recursive: true })) {
+    const path = join(to, file);
+    if (file.endsWith(".d.ts")) writeFileSync(path, declaration(readFileSync(path, "utf8")));
+  }
+  const entries = Object.entries(exports).map(([key, { default: file }]) => [key, file]);
+  for (const [, file] of entries) {
+    const types = `./${file.split("/").at(-1).replace(/\.js$/, ".d.ts")}`;
+    const code = readFileSync(join(to, file), "utf8").replace(/\n\/\/# sourceMappingURL=.*/, "");
+    writeFileSync(join(to, file), `/* @ts-self-types="${types}" */\n${code}`);
+  }
+  const imports = Object.entries(dependencies).filter(([one]) => !one.startsWith("@signalbox/"));
+  const jsr = {
+    ...{ name: full, version, license, exports: Object.fromEntries(entries) },
+    imports: Object.fromEntries(
+      imports.flatMap(([one, range]) => [
+        [one, `npm:${one}@${range}`],
+        [`${one}/`, `npm:/${one}@${range}/`],
+      ]),
+    ),
+  };
+  writeFileSync(join(to, "jsr.json"), `${JSON.stringify(jsr, null, 2)}\n`);
+}
+
+const declaration = (text) => text.replace(/(["'])(\.\.?\/[^"']+)\.js\1/g, "$1$2.d.ts$1");

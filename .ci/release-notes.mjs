@@ -1,0 +1,13 @@
+import { readFileSync } from "node:fs";
+
+/** The section of CHANGELOG.md about a version; with `unreleased`, the one about the next where there is none yet. */
+export function notesOf(version, { unreleased }) {
+  const sections = readFileSync("CHANGELOG.md", "utf8").split(/^(?=## )/m);
+  const of = (name) => sections.find((section) => section.startsWith(`## [${name}]`));
+  const found = of(version) ?? (unreleased ? of("Unreleased") : undefined);
+  if (!found) throw new Error(`CHANGELOG.md has no section [${version}]: run npm run release:version -- ${version}`);
+  return `${found
+    .replace(/^## .*\n+/, "")
+    .replace(/^\[[^\]]+\]: .*$/gm, "")
+    .trim()}\n`;
+}

@@ -1,0 +1,125 @@
+// `npm run release` publishes what the checked out tag says: packages, JSR, release notes. With --dry-run it does all but the
+// upload: the packages go to a registry on loopback, and are installed from there into an empty folder and tried.
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import { startRegistry } from "../test/harness/package-registry.ts";
+import { findingsOf } from "./check-packages.mjs";
+import { publishToJsr } from "./jsr.mjs";
+import { notesOf } from "./release-notes.mjs";
+
+const { "dry-run": isDry = false } = parseArgs({ options: { "dry-run": { type: "boolean" } } }).values;
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
+
+if (!isDry) {
+  const tag = (await run("git", ["describe", "--tags", "--exact-match"], { may: /./ })).trim();
+  if (tag !== `v${version}`) fail(`package.json has version ${version}, but the tag is ${tag || "missing"}.`);
+}
+const notes = notesOf(version, { unreleased: isDry });
+await run("npm", ["run", "--silent", "build"]);
+const folder = resolve("dist/release");
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+// What another depends on is published before it.
+const order = ["schema", "sdk"];
+const names = readdirSync("dist").filter((name) => name !== "release" && name !== "jsr");
+const packed = [];
+for (const name of [...order, ...names.filter((name) => !order.includes(name))]) packed.push(await pack(name));
+await publishToJsr({ isDry, run });
+writeFileSync(join(folder, "notes.md"), notes);
+writeFileSync(join(folder, "sbom.cdx.json"), await run("npm", ["sbom", "--sbom-format=cyclonedx", "--omit=dev", ...quiet]));
+
+const registry = isDry ? await startLoopback() : null;
+try {
+  for (const one of packed) await publish(one);
+  if (registry) await tryOut(registry);
+} finally {
+  registry?.close();
+}
+if (!isDry)
+  await run("gh", ["release", "create", `v${version}`, "--verify-tag", "--notes-file", join(folder, "notes.md"), ...files()]);
+console.log(
+  `${isDry ? "would release" : "released"} v${version}: ${packed.map(({ id }) => id).join(", ")}; ${folder} has the files`,
+);
+
+/** Packs one package and checks what is in it. */
+async function pack(name) {
+  const [packed] = Object.values(
+    JSON.parse(await run("npm", ["pack", `./dist/${name}`, "--pack-destination", folder, "--json", ...quiet])),
+  );
+  const findings = await findingsOf(
+    `dist/${name}`,
+    packed.files.map(({ path }) => path),
+  );
+  if (findings.length > 0) fail(findings.join("\n"));
+  console.log(
+    `${packed.id}: ${Math.round(packed.size / 1024)} KiB packed, ${Math.round(packed.unpackedSize / 1024)} KiB, no findings`,
+  );
+  return { id: packed.id, name: packed.name, file: join(folder, packed.filename), integrity: packed.integrity };
+}
+
+async function publish({ id, file, integrity }) {
+  // A release that failed half way is run again: what is there already stays.
+  if (!registry) {
+    const there = (await run("npm", ["view", id, "dist.integrity", ...quiet], { may: /E404/ })).trim();
+    if (there === integrity) return console.log(`${id} is published already`);
+    if (there !== "") fail(`${id} is published with other contents (${there}); release a new version.`);
+  }
+  const to = registry ? [`--registry=${registry.url}/`, `--${registry.url.slice("http:".length)}/:_authToken=loopback`] : [];
+  // Only a registry that knows the workflow's identity takes a statement about it.
+  await run("npm", ["publish", file, "--access=public", `--provenance=${!registry}`, ...to, ...quiet]);
+}
+
+async function startLoopback() {
+  const upstream = (await run("npm", ["config", "get", "registry"])).trim().replace(/\/$/, "");
+  return startRegistry([], { upstream });
+}
+
+/** As a user would: an empty folder, and the packages from the registry. */
+async function tryOut({ url }) {
+  const empty = mkdtempSync(join(tmpdir(), "signalbox-release-"));
+  try {
+    writeFileSync(join(empty, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    const began = performance.now();
+    const own = packed.map(({ id }) => id);
+    await run("npm", ["install", ...own, `--registry=${url}/`, "--prefer-offline", ...quiet], { cwd: empty });
+    console.log(`installed from the registry in ${Math.round((performance.now() - began) / 100) / 10} s`);
+    const said = (await run("npx", ["--no-install", "signalbox", "--version"], { cwd: empty })).trim();
+    if (said !== version) fail(`signalbox --version says ${said} instead of ${version}.`);
+    for (const { name } of packed.filter(({ name }) => /\/(sdk|schema)$/.test(name))) {
+      const exported = Object.keys(JSON.parse(readFileSync(join(empty, "node_modules", name, "package.json"), "utf8")).exports);
+      const code = exported.map((path) => `await import(${JSON.stringify(join(name, path))});`).join("");
+      for (const command of [
+        ["node", "--input-type=module", "-e", code],
+        ["deno", "eval", code],
+      ])
+        await run(command[0], command.slice(1), { cwd: empty });
+      console.log(`${name}: ${exported.length} exports load on Node and Deno`);
+    }
+  } finally {
+    rmSync(empty, { recursive: true, force: true });
+  }
+}
+
+function files() {
+  return readdirSync(folder)
+    .filter((file) => file !== "notes.md")
+    .map((file) => join(folder, file));
+}
+
+async function run(command, args, { cwd, may } = {}) {
+  try {
+    return (await promisify(execFile)(command, args, { cwd, encoding: "utf8", maxBuffer: 1 << 28 })).stdout;
+  } catch ({ stdout = "", stderr = "", message }) {
+    if (may?.test(stderr)) return "";
+    return fail(`${command} ${args.join(" ")} failed:\n${stdout}${stderr || message}`);
+  }
+}
+
+function fail(text) {
+  console.error(text);
+  process.exit(1);
+}
