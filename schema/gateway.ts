@@ -80,6 +80,23 @@ export const receiveTasks = operation({
   streaming: true,
   problems: ["unauthenticated", "rate_limited", "bad_gateway"],
 });
+/** What a connected agent used for a task. */
+const used = {
+  prompt_tokens: z
+    .int()
+    .min(0)
+    .max(1_000_000_000)
+    .default(0)
+    .describe("Tokens that the agent's model read. They count for budgets and usage."),
+  completion_tokens: z.int().min(0).max(1_000_000_000).default(0).describe("Tokens that the agent's model wrote."),
+  cost_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe("What they cost, in US dollars. If absent, `MODEL_PRICES` prices them under the name `agent:<id>`."),
+};
+
 export const completeTask = operation({
   id: "gateway.complete-task",
   http: null,
@@ -90,6 +107,7 @@ export const completeTask = operation({
     session_id: sessionId,
     execution_id: z.uuid(),
     result: z.string().max(1_000_000).describe("Result in Markdown. If it is empty, nothing is posted."),
+    ...used,
   }),
   scope: "open",
   problems: ["unauthenticated", "not_found", "unavailable", "rate_limited"],
@@ -107,6 +125,7 @@ export const failTask = operation({
       .boolean()
       .default(false)
       .describe("Whether the task may be retried by another agent or by the LLM. Default: `false`."),
+    ...used,
   }),
   scope: "open",
   problems: ["unauthenticated", "not_found", "unavailable", "rate_limited"],

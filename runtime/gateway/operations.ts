@@ -29,14 +29,14 @@ export function gatewayOperations(parts: GatewayParts): Bound[] {
       const session = await requireSession(sql, parts, session_id);
       for await (const one of streams.receive(session, max_in_flight, signal)) yield asReceived(one);
     }),
-    handle(gateway.completeTask, async ({ session_id, execution_id, result }, { sql }) => {
+    handle(gateway.completeTask, async ({ session_id, execution_id, result, ...used }, { sql }) => {
       const session = await requireSession(sql, parts, session_id);
-      await results.complete(session, execution_id, result);
+      await results.complete(session, execution_id, result, used);
       return {};
     }),
-    handle(gateway.failTask, async ({ session_id, execution_id, error, retryable }, { sql }) => {
+    handle(gateway.failTask, async ({ session_id, execution_id, error, retryable, ...used }, { sql }) => {
       const session = await requireSession(sql, parts, session_id);
-      await results.fail(session, execution_id, error, retryable);
+      await results.fail(session, execution_id, { error, retryable }, used);
       return {};
     }),
     ...gatewayMemoryOperations(memory, parts),

@@ -190,12 +190,14 @@ export interface HeldTask {
   readonly task_id: string;
   readonly lease: string;
   readonly failures: number;
+  readonly project_id: number | null;
+  readonly subject: string | null;
 }
 
 /** An execution that a stream of this session holds. */
 export async function findHeld(sql: Queryable, sessionHash: string, executionId: string): Promise<HeldTask | undefined> {
   const [task] = await sql<HeldTask[]>`
-    select id, task_id, lease, failures from task_executions
+    select id, task_id, lease, failures, project_id, subject from task_executions
     where id = ${executionId} and state = 'running' and stream_id in (select id from agent_streams where session_hash = ${sessionHash})`;
   return task;
 }

@@ -1,66 +1,96 @@
+import type { Policy } from "@signalbox/schema/policy";
 import { problem } from "@signalbox/schema/problem";
+import type { Prices } from "../budgets/prices.ts";
+import type { NewStep } from "../execution/conversation.ts";
 import { LeaseLost } from "../execution/lease.ts";
-import { writeChanges } from "../execution/steps/queries.ts";
+import { type Change, type Patch, writeChanges } from "../execution/steps/queries.ts";
 import { Transcript } from "../execution/steps/transcript.ts";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { findHeld, type Session } from "./queries.ts";
+import { withdrawOffers } from "./offer-queries.ts";
+import { findHeld, type HeldTask, type Session } from "./queries.ts";
 
 /** Ends the executions that connected agents hold. */
 export interface TaskResults {
-  complete(session: Session, executionId: string, result: string): Promise<void>;
-  fail(session: Session, executionId: string, error: string, retryable: boolean): Promise<void>;
+  complete(session: Session, executionId: string, result: string, used: Used): Promise<void>;
+  fail(session: Session, executionId: string, failure: { error: string; retryable: boolean }, used: Used): Promise<void>;
+}
+
+/** What the agent's model used, as the agent reports it. */
+export interface Used {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly cost_usd?: number | undefined;
+}
+
+interface Ending {
+  readonly task: HeldTask;
+  readonly session: Session;
+  readonly used: Used;
 }
 
 export interface TaskResultParts {
   readonly sql: Sql;
   readonly bus: Bus;
+  readonly settings: Policy;
+  readonly prices: Prices;
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
   readonly alarm: (message: string, context: Record<string, unknown>) => void;
 }
 
-export function taskResults({ sql, bus, alarm, ...retries }: TaskResultParts): TaskResults {
+export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: TaskResultParts): TaskResults {
   const open = async (session: Session, executionId: string) => {
     const task = await findHeld(sql, session.id_hash, executionId);
     if (!task) {
       const why = "it was completed, went back to the queue, or its lease expired";
       throw problem("not_found", `This session holds no execution ${executionId}: ${why}.`, { field: "execution_id" });
     }
-    const write = async (change: Parameters<typeof writeChanges>[1][number]) => (await writeChanges(sql, [change]))[0] === true;
+    const scopes = ["service", `agent ${session.agent_id}`, ...(task.project_id === null ? [] : [`project ${task.project_id}`])];
+    const write = async (change: Change) => (await writeChanges(sql, [{ ...change, scopes }]))[0] === true;
     return { task, transcript: await Transcript.open(sql, task, write) };
   };
-  const close = async (transcript: Transcript, id: string, patch: Parameters<Transcript["flush"]>[0]) => {
-    await transcript.flush(patch).catch((error) => {
+  /** Its answer, as a step like that of the LLM. */
+  const add = (transcript: Transcript, { agent_id }: Session, step: Pick<NewStep, "state" | "output" | "error">, used: Used) => {
+    const { prompt_tokens, completion_tokens } = used;
+    const name = `agent:${agent_id}`;
+    const any = prompt_tokens + completion_tokens > 0;
+    const cost_usd = used.cost_usd ?? (any ? prices.of(name, prompt_tokens, completion_tokens) : null);
+    transcript.add({ kind: "model", name, agent_id, prompt_tokens, completion_tokens, cost_usd, ...step });
+  };
+  const close = async (transcript: Transcript, { task, session, used }: Ending, patch: Patch) => {
+    await transcript.flush({ ...transcript.totals(), ...patch }).catch((error) => {
       if (!(error instanceof LeaseLost)) throw error;
-      const message = `The lease of the execution ${id} expired, and the execution went back to the queue.`;
+      const message = `The lease of the execution ${task.id} expired, and the execution went back to the queue.`;
       throw problem("not_found", message, { field: "execution_id" });
     });
+    if (used.prompt_tokens + used.completion_tokens > 0 || used.cost_usd !== undefined)
+      await withdrawOffers(sql, settings, { agentId: session.agent_id, projectId: task.project_id, subject: task.subject });
     await bus.publish("queue");
-    await bus.publish("handed-in", id);
+    await bus.publish("handed-in", task.id);
   };
 
   return {
-    complete: async (session, executionId, result) => {
+    complete: async (session, executionId, result, used) => {
       const { task, transcript } = await open(session, executionId);
       // Recorded like an answer of the LLM: the worker that claims the execution next posts it.
-      transcript.add({
-        kind: "model",
-        state: "succeeded",
-        name: `agent:${session.agent_id}`,
-        agent_id: session.agent_id,
-        output: { content: result, tool_calls: [] },
-      });
-      await close(transcript, task.id, { state: "queued" });
+      add(transcript, session, { state: "succeeded", output: { content: result, tool_calls: [] } }, used);
+      await close(transcript, { task, session, used }, { state: "queued", is_paid: true });
     },
-    fail: async (session, executionId, reason, retryable) => {
+    fail: async (session, executionId, { error: reason, retryable }, used) => {
       const { task, transcript } = await open(session, executionId);
       const error = `${session.agent_id}: ${reason}`;
       const again = retryable && task.failures < retries.retryLimit;
-      await close(transcript, task.id, {
-        ...(again ? { state: "queued", delay_ms: retries.retryDelaySeconds * 1000 * 2 ** task.failures } : { state: "failed" }),
-        ...{ error, failures: task.failures + 1 },
-      });
+      if (used.prompt_tokens + used.completion_tokens > 0)
+        add(transcript, session, { state: "failed", output: null, error }, used);
+      await close(
+        transcript,
+        { task, session, used },
+        {
+          ...(again ? { state: "queued", delay_ms: retries.retryDelaySeconds * 1000 * 2 ** task.failures } : { state: "failed" }),
+          ...{ error, failures: task.failures + 1 },
+        },
+      );
       if (!again) alarm("execution failed", { execution_id: task.id, task_id: task.task_id, error });
     },
   };

@@ -11,6 +11,7 @@ import type { MemoryResources } from "../memory/prepare.ts";
 import { openQueues } from "../message-queues/open.ts";
 import { bindAll } from "../operations.ts";
 import { ping } from "../platform/database/client.ts";
+import { settingsPolicy } from "../policy/settings.ts";
 import type { ConversationDeps, Tools } from "./agents.ts";
 import type { Background } from "./background.ts";
 import type { Core } from "./core.ts";
@@ -99,7 +100,7 @@ const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
 });
 
 /** The gateway of external agents: their streams of tasks, limits and secrets. */
-function openGateway({ core, keyring, resources, memory }: Stages) {
+function openGateway({ core, keyring, resources, memory, conversation }: Stages) {
   const { config, log, sql, bus, alarm, closing } = core;
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const streams = new OpenStreams({ sql, bus, log, leaseSeconds, keys: keyring.configured });
@@ -117,6 +118,6 @@ function openGateway({ core, keyring, resources, memory }: Stages) {
     keys: keyring,
     limits: createLimits(perMinute, counters),
     secrets: createSecrets(counters),
-    results: taskResults({ ...retriesOf(core), sql, bus, alarm }),
+    results: taskResults({ ...retriesOf(core), sql, bus, alarm, settings: settingsPolicy(config), prices: conversation.prices }),
   };
 }

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 30e188534d784d95
+-- Made from 08d1e223f7d5f568
 
 create extension if not exists vector;
 
@@ -73,6 +73,20 @@ begin
     perform add_usage(left_behind.scopes, 0, left_behind.tokens, left_behind.usd);
   end if;
 end $function$
+;
+
+CREATE OR REPLACE FUNCTION is_used_up(of_scope text, policy jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (
+    select from budget_usage u where u.scope = of_scope and (
+      case when u.day = date_trunc('day', now(), 'UTC') then u.day_tokens else 0 end
+        >= nullif((policy->>(case when of_scope like 'issue %' then 'issue_tokens_per_day' else 'day_tokens' end))::float8, 0)
+      or case when u.day = date_trunc('day', now(), 'UTC') then u.day_usd else 0 end >= nullif((policy->>'day_usd')::float8, 0)
+      or case when u.month = date_trunc('month', now(), 'UTC') then u.month_usd else 0 end >= nullif((policy->>'month_usd')::float8, 0)))
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION keep_execution_history()

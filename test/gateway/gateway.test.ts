@@ -135,6 +135,44 @@ test("a connected agent takes the task in place of the model, and its result is 
   }
 });
 
+test("tokens that an agent reports count for usage and budgets: what comes after is held, also what was offered", async () => {
+  const { service } = world;
+  expect((await service.put("/api/agents/pm_default", { policy: { day_tokens: 1_000 } })).status).toBe(200);
+  const session_id = await register();
+  const stream = await agents.receive({ session_id });
+  const usage = async () => (await service.get<{ tokens: { prompt: number; total: number } }>("/api/usage")).body.tokens;
+  const before = await usage();
+  try {
+    const sent = await Promise.all([11, 12, 13, 14].map(open));
+    const execution_id = await eventually(() => stream.messages[0]?.executionId as string);
+    const used = { prompt_tokens: 900, completion_tokens: 100, cost_usd: 0.5 };
+    expect((await agents.call("CompleteTask", { session_id, execution_id, result: "Done.", ...used })).code).toBeNull();
+    const first = sent.find(({ id }) => id === execution_id);
+    expect((await waitForExecutions(service, { event_id: first?.event_id ?? "" }))[0]).toMatchObject({
+      ...{ state: "succeeded", prompt_tokens: 900, completion_tokens: 100, cost_usd: 0.5 },
+    });
+    expect((await usage()).total).toBe(before.total + 1_000);
+    for (const { event_id } of sent.filter((one) => one !== first))
+      expect((await waitForExecutions(service, { event_id, state: "held" }))[0]).toMatchObject({
+        held_reason: expect.stringMatching(
+          /1000 tokens were used by the agent today.*limit is 1000 \(day_tokens in the policy of the agent\)/,
+        ),
+      });
+    expect(stream.messages).toHaveLength(1);
+    await service.put("/api/agents/pm_default", { policy: {} });
+    const released = sent.find((one) => one !== first);
+    expect((await service.post(`/api/task-executions/${released?.id}/release`)).status).toBe(200);
+    await eventually(() => stream.messages.some((one) => one.executionId === released?.id));
+    const failed = { session_id, execution_id: released?.id, error: "no idea", prompt_tokens: 7 };
+    expect((await agents.call("FailTask", failed)).code).toBeNull();
+    expect((await waitForExecutions(service, { event_id: released?.event_id ?? "" }))[0]).toMatchObject({
+      ...{ state: "failed", prompt_tokens: 7 },
+    });
+  } finally {
+    stream.close();
+  }
+});
+
 test("a stream that breaks gives its task back, and the model does it", async () => {
   const session_id = await register();
   const stream = await agents.receive({ session_id });

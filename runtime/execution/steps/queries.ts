@@ -63,6 +63,8 @@ export interface Patch {
   readonly held_until?: string | null;
   /** With the state `queued`: key of the breaker that it waits for. */
   readonly blocked_by?: string | null;
+  /** Its answer is there, and only has to be posted: budgets do not hold it any more. */
+  readonly is_paid?: true;
 }
 export interface Change {
   readonly id: string;
@@ -70,12 +72,14 @@ export interface Change {
   readonly steps: readonly StepRow[];
   readonly completed: readonly StepRow[];
   readonly patch: Patch;
+  /** Scopes of budgets for which its answers count that reserved nothing before. */
+  readonly scopes?: readonly string[];
 }
 
 const stepTypes =
   "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8";
 const patchTypes =
-  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text";
+  "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text, is_paid bool";
 
 /** What usage reports sum. */
 const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_calls, e.failed_tool_calls),
@@ -95,9 +99,9 @@ const patchRow = ({ id, lease, patch }: Change) => ({
  * `counted` is a condition that always holds: a query that nobody reads is not carried out.
  */
 function usageOf(sql: Sql, changes: readonly Change[]) {
-  const answers = changes.flatMap(({ id, steps }) =>
+  const answers = changes.flatMap(({ id, steps, scopes = [] }) =>
     steps.flatMap(({ kind, prompt_tokens, completion_tokens, cost_usd }) =>
-      kind === "model" ? [{ execution_id: id, tokens: prompt_tokens + completion_tokens, usd: cost_usd ?? 0 }] : [],
+      kind === "model" ? [{ execution_id: id, tokens: prompt_tokens + completion_tokens, usd: cost_usd ?? 0, scopes }] : [],
     ),
   );
   if (answers.length === 0) return { use: sql``, counted: sql`` };
@@ -107,9 +111,9 @@ function usageOf(sql: Sql, changes: readonly Change[]) {
       returning r.execution_id, r.scopes
     ), spent as (
       select scope, sum(a.tokens)::bigint as tokens, sum(a.usd) as usd
-      from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (execution_id uuid, tokens bigint, usd float8)
+      from json_to_recordset(${JSON.stringify(answers)}::text::json) as a (execution_id uuid, tokens bigint, usd float8, scopes text[])
       join held h on h.id = a.execution_id left join settled s on s.execution_id = h.id
-      cross join lateral unnest(array_append(s.scopes, 'issue ' || h.subject)) scope where scope is not null group by scope
+      cross join lateral unnest(array_append(coalesce(s.scopes, a.scopes), 'issue ' || h.subject)) scope where scope is not null group by scope
     ), used as (
       select add_usage(array[scope], 0, tokens, usd) from spent order by scope
     )`;
@@ -162,6 +166,7 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
         result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
         error = case when g.has_error then g.error else e.error end,
         waiting_for = case when g.state is null then e.waiting_for else g.waiting_for end, failures = coalesce(g.failures, e.failures),
+        released_at = case when g.is_paid then coalesce(e.released_at, now()) else e.released_at end,
         run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
         prompt_tokens = coalesce(g.prompt_tokens, e.prompt_tokens), completion_tokens = coalesce(g.completion_tokens, e.completion_tokens),
         tool_calls = coalesce(g.tool_calls, e.tool_calls), ${sums(sql)},
