@@ -36,6 +36,13 @@ export const execution = z
       .nullable()
       .describe("When a queued execution is due again, or a held one is queued again; null if it does not wait for a time."),
     reason: z.string().nullable().describe("Why the execution was cancelled; null if an operator cancelled it."),
+    hop: z
+      .int()
+      .nullable()
+      .describe(
+        "How many events in a row each came soon after a write of Signalbox on this issue, its own included; null if it did not.",
+      ),
+    answers: z.uuid().nullable().describe("Execution whose write its event followed; null if none."),
     attempts: z.int().describe("How many times a worker has started the execution."),
     result: z
       .string()

@@ -19,7 +19,8 @@ const entries = (sql: Queryable, where: { agent: string; execution?: readonly st
   const mine = sql`agent_id = ${where.agent}`;
   const nothing = sql`0 as prompt_tokens, 0 as completion_tokens`;
   return sql`
-    (select id || '.started' as id, agent_id, id as execution_id, 'execution.started' as event, task_id as detail,
+    (select id || '.started' as id, agent_id, id as execution_id, 'execution.started' as event,
+      task_id || coalesce(' (hop ' || hop || ' in a row' || coalesce(', answers a write of execution ' || answers, '') || ')', '') as detail,
       ${nothing}, null::bigint as duration_ms, started_at as created_at, 0 as rank, 0 as seq
     from task_executions where ${mine} and started_at is not null ${of("id")} ${newest})
     union all

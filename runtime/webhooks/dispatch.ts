@@ -61,7 +61,7 @@ class EventDispatcher implements Dispatcher {
   }
 
   async #accept(incoming: Incoming & { readonly id: string }): Promise<Receipt> {
-    const { wake, cancelled, log } = this.#options;
+    const { wake, cancelled, log, warn } = this.#options;
     const { arrival, stored, effect } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
     const ended = [...stored.cancelled, ...(effect?.cancelled ?? [])];
@@ -72,7 +72,10 @@ class EventDispatcher implements Dispatcher {
     if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
     else if (arrival.executions.length > stored.held) wake();
     if (stored.held > 0)
-      log.warn("executions held: the event looks like a part of a loop", { event_id: id, subject, held: stored.held });
+      warn(`a loop on ${subject} was stopped: executions are held`, {
+        ...{ event_id: id, subject, held: stored.held },
+        reason: "events on this issue answer writes of Signalbox, one after the other",
+      });
     return receiptOf(arrival, stored);
   }
 

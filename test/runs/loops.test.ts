@@ -1,0 +1,163 @@
+import { expect } from "vitest";
+import { startModel } from "../../examples/demo/model.ts";
+import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
+import { issueCommented, issueEdited, issueOpened, type Payload } from "../harness/alpha-payloads.ts";
+import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
+import { testOnDatabases } from "../harness/on-databases.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
+import { login, plainScript, surroundings, token, webhookSecret } from "../harness/world.ts";
+
+interface Seen {
+  readonly id: string;
+  readonly state: string;
+  readonly subject: string;
+  readonly held_reason: string | null;
+  readonly hop: number | null;
+  readonly answers: string | null;
+}
+
+const repo = "octo/app";
+const asBot = { sender: { login: "helper[bot]", type: "Bot" }, comment: { user: { login: "helper[bot]", type: "Bot" } } };
+const at = (number: number, text: string, sender: string, overrides = {}) =>
+  issueCommented({ repo, number, comment: text, sender }, overrides);
+/** Accounts that answer each comment of ours, each on an issue of its own, and how many comments of ours they bring about at most. */
+const accounts: readonly { name: string; most: number; answer: (number: number, round: number) => Payload }[] = [
+  { name: "a bot", most: 1, answer: (number, round) => at(number, `Beep ${round}`, "helper[bot]", asBot) },
+  {
+    name: "an automation rule that edits the issue",
+    most: 11,
+    answer: (number, round) => issueEdited({ repo, number, title: `Rule ${round}`, sender: "automation" }),
+  },
+  { name: "a second service", most: 11, answer: (number, round) => at(number, `Another service: ${round}`, "other-service") },
+  {
+    name: "a script with a person's account",
+    most: 11,
+    answer: (number, round) => at(number, `Thanks! ${round}`, "octo", { comment: { author_association: "OWNER" } }),
+  },
+];
+
+/** Other accounts at a tracker, which answer every comment of ours once. Deliveries go to any replica, again until one has taken them. */
+class Reactors {
+  readonly sent = new Map<number, number>();
+  readonly #tracker: Tracker;
+  readonly #replicas: readonly Service[];
+  readonly #timer = setInterval(() => this.#look(), 50);
+  #deliveries = 0;
+
+  constructor(tracker: Tracker, replicas: readonly Service[]) {
+    this.#tracker = tracker;
+    this.#replicas = replicas;
+  }
+
+  ours(number: number): number {
+    return this.#tracker.comments(repo, number).length;
+  }
+  async deliver(payload: Payload): Promise<void> {
+    const delivery = `loop-${++this.#deliveries}`;
+    const first = this.#deliveries;
+    let tries = 0;
+    await eventually(
+      async () => {
+        const replica = this.#replicas[(first + tries++) % this.#replicas.length] as Service;
+        return (await replica.webhook(payload, { delivery })).status < 300;
+      },
+      { timeout: 60_000 },
+    );
+  }
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    accounts.forEach(({ answer }, i) => {
+      const number = i + 1;
+      const done = this.sent.get(number) ?? 0;
+      if (this.ours(number) <= done) return;
+      this.sent.set(number, done + 1);
+      void this.deliver(answer(number, done + 1)).catch(() => {});
+    });
+  }
+}
+
+async function route(service: Service): Promise<void> {
+  const edited = { source: "alpha", event_name: "issues", action: "edited", canonical_trigger: "issue.updated" };
+  const made = [
+    await service.post("/api/agents/seed"),
+    await service.post("/api/tasks/sources/seed"),
+    await service.post("/api/tasks/sources", edited),
+    await service.post("/api/tasks", { id: "first", name: "first", description: "Answer.", actor_id: "pm_default" }),
+  ];
+  for (const canonical_trigger of ["issue.created", "issue.updated", "issue.commented"])
+    made.push(await service.post("/api/tasks/triggers", { canonical_trigger, task_id: "first" }));
+  expect(made.filter(({ status }) => status >= 300)).toEqual([]);
+}
+
+testOnDatabases(
+  "whoever answers each of our comments: it ends by itself within the limits, across a kill, and what was held runs after release",
+  async (flavour) => {
+    const database: FreshDatabase | null = flavour === "postgres" ? await freshDatabase() : null;
+    const tracker = await startTracker({ token, login, autoCreate: true });
+    const model = await startModel({ script: plainScript });
+    // The limits on loops are those by default. Edits do not wait for further ones, for the sake of time.
+    const env = { ...surroundings(tracker, model), UPDATE_DEBOUNCE_SECONDS: "0", WATCHDOG_ENABLED: "true" };
+    const options = { webhookSecret, env, ...(database ? { databaseUrl: database.url } : { database: flavour }) };
+    const first = await startService(options);
+    const replicas = [first, ...(database ? await Promise.all([startService(options), startService(options)]) : [])];
+    const reactors = new Reactors(tracker, replicas);
+    try {
+      await route(first);
+      await Promise.all(accounts.map((_, i) => reactors.deliver(issueOpened({ repo, number: i + 1 }))));
+      await eventually(() => reactors.ours(accounts.length) >= 4, { timeout: 30_000 });
+      await first.kill();
+      await first.restart();
+
+      const executions = async (number: number) => {
+        const subject = encodeURIComponent(`${repo}#${number}`);
+        return (await first.get<Seen[]>(`/api/task-executions?subject=${subject}&limit=100`)).body;
+      };
+      for (const [i, { name, most }] of accounts.entries()) {
+        const number = i + 1;
+        if (most > 1)
+          await eventually(async () => (await executions(number)).some(({ state }) => state === "held"), { timeout: 60_000 });
+        const all = await eventually(async () => {
+          const seen = await executions(number);
+          return seen.every(({ state }) => state === "succeeded" || state === "held") && seen.length > 0 && seen;
+        });
+        expect(reactors.ours(number), name).toBeLessThanOrEqual(most);
+        const held = all.filter(({ state }) => state === "held");
+        expect(held.length, name).toBe(most > 1 ? 1 : 0);
+        for (const one of held) {
+          expect(one.held_reason).toMatch(
+            /11 events in a row on this issue each came within 15 s .* LOOP_MAX_HOPS in the settings allows 10/,
+          );
+          expect(all.some(({ id }) => id === one.answers)).toBe(true);
+        }
+        if (most > 1)
+          expect(
+            all
+              .map(({ hop }) => hop ?? 0)
+              .sort((a, b) => a - b)
+              .at(-1),
+          ).toBe(11);
+      }
+      const entries = (await first.get<{ message: string }[]>("/api/watchdog?search=loop")).body;
+      expect(new Set(entries.map(({ message }) => message)).size).toBe(accounts.length - 1);
+
+      const [held] = (await executions(2)).filter(({ state }) => state === "held");
+      expect((await first.post(`/api/task-executions/${held?.id}/release`)).status).toBe(200);
+      await eventually(async () => (await executions(2)).some(({ id, state }) => id === held?.id && state === "succeeded"));
+      // Its answer is answered again, and held again: a release opens no loop.
+      const again = await eventually(async () =>
+        (await executions(2)).find(({ state, id }) => state === "held" && id !== held?.id),
+      );
+      expect(again.answers).toBe(held?.id);
+    } finally {
+      reactors.stop();
+      await Promise.all([tracker.close(), model.close()]);
+      await Promise.all(replicas.map((one) => one.close()));
+      await database?.drop();
+    }
+  },
+  150_000,
+);
