@@ -170,3 +170,35 @@ describe("commands and order", () => {
     expect(textsOf(world.tracker, repo, 1)).toHaveLength(1);
   });
 });
+
+test("a burst under kill -9: no more than the limit and what was under way is used; what was held runs after release", {
+  timeout: 90_000,
+}, async () => {
+  const { service, model, tracker } = world;
+  const repo = await project({ day_tokens: 1_000 });
+  const about = () => model.chats().filter((request) => issueOf(request).startsWith(`${repo}#`)).length;
+  model.answerWith({ when: `${repo}#\\d+`, reply: { content: "Done.", usage, delayMs: 100 }, times: 0 });
+  const sent = await Promise.all(Array.from({ length: 30 }, (_, n) => send(issueOpened({ repo, number: n + 1 }))));
+  await eventually(() => about() >= 3);
+  await service.kill();
+  const underWay = 16;
+  await service.restart();
+  const all = await eventually(
+    async () => {
+      const { body } = await service.get<(Seen & { prompt_tokens: number; completion_tokens: number })[]>(
+        "/api/task-executions?limit=1000",
+      );
+      const mine = body.filter(({ event_id }) => sent.some((one) => one.event_id === event_id));
+      return mine.every(({ state }) => state === "succeeded" || state === "held") && mine;
+    },
+    { timeout: 60_000 },
+  );
+  const tokens = all.reduce((sum, one) => sum + one.prompt_tokens + one.completion_tokens, 0);
+  expect(tokens).toBeLessThanOrEqual(1_100);
+  expect(about()).toBeLessThanOrEqual(11 + underWay);
+  const held = all.filter(({ state }) => state === "held");
+  expect(held.length).toBeGreaterThan(15);
+  for (const { id } of held) expect((await service.post(`/api/task-executions/${id}/release`)).status).toBe(200);
+  for (const { event_id } of sent) await only(event_id, "succeeded");
+  for (const n of sent.keys()) expect(textsOf(tracker, repo, n + 1).filter((text) => text === "Done.")).toHaveLength(1);
+});

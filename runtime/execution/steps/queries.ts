@@ -123,7 +123,8 @@ function usageOf(sql: Sql, changes: readonly Change[]) {
 /** What keeps it from running; a new state without a reason has none. */
 const hold = (sql: Queryable) => sql`held_reason = case when g.state is null then e.held_reason else g.held_reason end,
   held_until = case when g.state is null then e.held_until else g.held_until end,
-  blocked_by = case when g.state is null then e.blocked_by else g.blocked_by end`;
+  blocked_by = case when g.state is null then e.blocked_by else g.blocked_by end,
+  released_at = case when g.is_paid then coalesce(e.released_at, now()) else e.released_at end`;
 
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
@@ -166,7 +167,6 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
         result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
         error = case when g.has_error then g.error else e.error end,
         waiting_for = case when g.state is null then e.waiting_for else g.waiting_for end, failures = coalesce(g.failures, e.failures),
-        released_at = case when g.is_paid then coalesce(e.released_at, now()) else e.released_at end,
         run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
         prompt_tokens = coalesce(g.prompt_tokens, e.prompt_tokens), completion_tokens = coalesce(g.completion_tokens, e.completion_tokens),
         tool_calls = coalesce(g.tool_calls, e.tool_calls), ${sums(sql)},
