@@ -44,6 +44,27 @@ test("steps are written while leases are renewed and released, and nobody waits 
   expect(await renewLeases(sql, held, 60)).toEqual(new Set(held.map(({ id }) => id)));
 });
 
+test("an execution that is stored while the claim is under way comes with its event", { tags: ["postgres"] }, async () => {
+  const { sql } = (own as TestDatabase).pools[0] as Database;
+  await sql`update task_executions set state = 'cancelled'`;
+  const [event, id] = [newId(), newId()];
+  let claimed: Promise<Claimed[]> = Promise.resolve([]);
+  await sql.begin(async (tx) => {
+    // The claim begins, and waits; then the event comes.
+    await tx`lock table task_executions in exclusive mode`;
+    claimed = claimExecutions(sql, { worker: "w", most: 9, leaseSeconds: 60, limits: {}, share: null, busy: [] }).then(
+      (all) => all,
+    );
+    const waiting = () => tx<{ waits: boolean }[]>`
+      select exists (select 1 from pg_locks where not granted and relation = 'task_executions'::regclass) as waits`;
+    while (!(await waiting())[0]?.waits) await new Promise((resolve) => setTimeout(resolve, 5));
+    const at = { source: "beta", slug: "beta", subject: "beta:a/b#1" };
+    await tx`insert into webhook_events ${tx({ id: event, ...at, outcome: "dispatched", private: true, thread: "t1", headers: "{}", body: Buffer.from("{}") })}`;
+    await tx`insert into task_executions ${tx({ id, event_id: event, task_id: "t", canonical_trigger: "x", ...at, project: "a/b", issue: "1", content: "" })}`;
+  });
+  expect(await claimed).toMatchObject([{ id, place: { private: true, thread: "t1" }, origin: { author: null } }]);
+});
+
 test.runIf(testServer)("a worker that lost a lease and lives is no death; one that says nothing is", async () => {
   const { sql } = (own as TestDatabase).pools[0] as Database;
   const id = newId();

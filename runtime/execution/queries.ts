@@ -77,22 +77,17 @@ export interface ClaimRequest {
 
 /**
  * Claims executions that are due, oldest first. Of several on one subject only the oldest, and none while one of that subject
- * runs. Those that a budget holds have the state `held`. How, and why it is a function: `0046_budgets.sql`.
+ * runs. Those that a budget holds have the state `held`. How, and why it is a function: `0046_budgets.sql`; why what goes with
+ * them is read by another: `0095_claimed.sql`.
  */
 export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claimed[]> =>
   sql<Claimed[]>`
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, changes, attempts,
       failures, deaths, handovers, lease, state, author, held_reason, held_until, released_at is not null as is_released,
-      (select t.xmin::text from tasks t where t.id = task_id) as task_version,
-      (select a.xmin::text from agents a where a.id = agent_id) as agent_version,
-      (select b.key from breakers b where b.probe = c.id limit 1) as probes, w.place, w.origin
+      w.task_version, w.agent_version, w.probes, w.place, w.origin
     from claim_executions(${request.worker}, ${request.most}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
       ${request.share}, ${request.busy.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],
-      ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) c left join lateral (
-      select json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment, 'incomplete', w.incomplete, 'traceparent', w.traceparent) as place,
-        json_build_object('author', w.author, 'occurred_at', w.occurred_at, 'received_at', w.received_at) as origin
-      from webhook_events w where w.id = event_id
-    ) w on true`;
+      ${request.busy.flatMap(({ author }) => author ?? [])}::text[]) c, claimed_with(c.id, c.event_id, c.task_id, c.agent_id) w`;
 
 /**
  * Queues the executions whose hold has ended. Returns the milliseconds until the next queued execution that nothing keeps back is due or the next

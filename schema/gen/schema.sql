@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 08d1e223f7d5f568
+-- Made from 40871a34924a8dad
 
 create extension if not exists vector;
 
@@ -73,6 +73,25 @@ begin
     perform add_usage(left_behind.scopes, 0, left_behind.tokens, left_behind.usd);
   end if;
 end $function$
+;
+
+CREATE OR REPLACE FUNCTION claimed_with(execution uuid, event uuid, task text, agent text)
+ RETURNS TABLE(place json, origin json, task_version text, agent_version text, probes text)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query
+    select
+      case when w.id is not null then json_build_object('private', w.private, 'thread', w.thread, 'comment', w.comment,
+        'incomplete', w.incomplete, 'traceparent', w.traceparent) end,
+      case when w.id is not null then json_build_object('author', w.author, 'occurred_at', w.occurred_at,
+        'received_at', w.received_at) end,
+      (select t.xmin::text from tasks t where t.id = task),
+      (select a.xmin::text from agents a where a.id = agent),
+      (select b.key from breakers b where b.probe = execution limit 1)
+    from (select) one left join webhook_events w on w.id = event;
+end
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION is_used_up(of_scope text, policy jsonb)

@@ -171,8 +171,9 @@ describeOnDatabases("approval", (database) => {
     expect(done.proposals.map(({ state }) => state)).toEqual(["applied", "applied"]);
   });
 
-  const once = test.runIf(database === "embedded");
-  once("proposals expire, and cannot be approved any more", async () => {
+  // They need a service that starts with other settings, and nothing of the database.
+  if (database === "postgres") return;
+  test("proposals expire, and cannot be approved any more", async () => {
     await policy({ staged: true });
     await world.service.restart({ APPROVAL_TTL_DAYS: "0.00002" });
     const { id, texts } = await proposed();
@@ -185,7 +186,7 @@ describeOnDatabases("approval", (database) => {
     expect(log).toMatchObject([{ actor: "signalbox" }]);
   });
 
-  once("dry runs propose nothing", async () => {
+  test("dry runs propose nothing", async () => {
     await policy({ staged: true });
     await world.service.restart({ TRACKER_UPDATES_ENABLED: "false" });
     const { body } = await world.service.webhook(issueOpened({ repo, number: ++issue }));

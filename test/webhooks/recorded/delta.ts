@@ -74,8 +74,6 @@ const recorded = () => recordedOf("delta", () => ({ "x-delta-delivery": "{delive
 
 export const delta: RecordedPlatform = {
   ...{ source: "delta", recorded, expected },
-  /** A deletion cancels what earlier events began there. */
-  oneByOne: true,
   /** Beside the text and the id by which it is found again. */
   beside: ({ comment_html: _, external_id: __, external_source: ___, ...more }) => more,
   tracker: async () => {

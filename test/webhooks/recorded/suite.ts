@@ -17,8 +17,6 @@ export interface RecordedPlatform {
   readonly source: string;
   /** Name of its table, if it is not that of the source. */
   readonly name?: string;
-  /** What one payload does would disturb the others. */
-  readonly oneByOne?: boolean;
   /** The members of an answer's request beside the text and what it is found again by. Default: all but `body`. */
   readonly beside?: (body: Record<string, unknown>) => Record<string, unknown>;
   /** Read only where the payloads are. */
@@ -39,6 +37,14 @@ interface Event {
   readonly actor: string | null;
   readonly author: { readonly kind: string; readonly standing: string } | null;
   readonly reason: string | null;
+  readonly occurred_at: string | null;
+}
+interface SourceMapping {
+  readonly id: number;
+  readonly source: string;
+  readonly event_name: string;
+  readonly action: string | null;
+  readonly canonical_trigger: string;
 }
 interface Step {
   readonly kind: string;
@@ -50,22 +56,28 @@ interface Execution {
   readonly transcript: readonly Step[];
 }
 
+/** The trigger of events that the default mappings do not name. */
+const wide = "recorded.seen";
+/** Payloads about different issues that are sent at the same time. */
+const workers = 6;
+
 /** No limit of trust may change what one payload does: many are about the same issue. */
 const unlimited = { LOOP_MAX_HOPS: "1000", UPDATE_DEBOUNCE_SECONDS: "0", TRIGGER_ALLOWED_BOTS: "*" };
 
 /**
- * Sends every recorded payload of a platform through the door, under the default mappings and under one for each event, and
- * compares what becomes of it with the committed table. `RECORDED_UPDATE=1` writes the table anew.
+ * Sends every recorded payload of a platform through the door, and compares what becomes of it with the committed table:
+ * first without mappings, then under the default ones and one for every other event. `RECORDED_UPDATE=1` writes the table anew.
  */
 export function describeRecorded(platform: RecordedPlatform): void {
-  const { source, name = source, beside = withoutBody, oneByOne = false } = platform;
+  const { source, name = source, beside = withoutBody } = platform;
   const file = join(import.meta.dirname, `${name}.jsonl`);
-  const workers = oneByOne ? 1 : 6;
   describe(`${name}: every recorded payload`, { tags: ["payloads"] }, () => {
     let model: Model;
     let service: Service;
     let tracker: Awaited<ReturnType<RecordedPlatform["tracker"]>>;
     let table: readonly Expected[];
+    /** When each happened, by its number; 0 where its platform does not tell. */
+    const times: number[] = [];
     const all = () => platform.recorded();
 
     beforeAll(async () => {
@@ -96,13 +108,16 @@ export function describeRecorded(platform: RecordedPlatform): void {
       expect(existsSync(file) ? readFileSync(file, "utf8") : "").toBe(written(table));
     });
 
-    test("under the default mappings", { timeout: 120_000 }, async () => {
-      const seen = await inParallel(workers, all(), async (one, number) => {
-        const { event_id, canonical_trigger = null } = await send(one, "default", number);
-        const { event_name, action, subject, actor, author, reason } = (
+    test("what each tells, and the default mappings", { timeout: 120_000 }, async () => {
+      const defaults = await mappings();
+      for (const { id } of defaults) await service.del(`/api/tasks/sources/${id}`);
+      const seen = await inParallel([...all().entries()], async ([number, one]) => {
+        const { event_id } = await send(one, "unmapped", number);
+        const { event_name, action, subject, actor, author, occurred_at } = (
           await service.get<Event>(`/api/webhook-events/${event_id}`)
         ).body;
-        const trigger = overtaken(reason) ? table[number]?.trigger : canonical_trigger;
+        times[number] = occurred_at === null ? 0 : Date.parse(occurred_at);
+        const trigger = table[number]?.refused === null ? (triggerOf(defaults, event_name, action) ?? null) : null;
         const who = { kind: author?.kind ?? null, standing: toldStanding(author?.standing, table[number]?.standing) };
         return { file: one.file, event: event_name, action, trigger, subject, actor, ...who };
       });
@@ -111,23 +126,24 @@ export function describeRecorded(platform: RecordedPlatform): void {
           return { file, event, action, trigger, subject, actor, kind, standing };
         }),
       );
+      await mapEverything(defaults);
     });
 
-    test("under a mapping of each event: what the agent reads, and where its answer goes", { timeout: 240_000 }, async () => {
-      await mapEverything();
-      await inParallel(workers, all(), async (one, number) => {
-        const { event_id, executions = [] } = await send(one, "wide", number);
+    test("what each starts: what the agent reads, and where its answer goes", { timeout: 240_000 }, async () => {
+      const recorded = all();
+      const compare = async (number: number) => {
+        const one = recorded[number] as Recorded;
         const wanted = table[number] as Expected;
+        const { event_id, executions = [], canonical_trigger } = await send(one, "mapped", number);
         const { reason } = (await service.get<Event>(`/api/webhook-events/${event_id}`)).body;
         if (wanted.refused !== null) return expect(reason, one.file).toContain(wanted.refused);
-        if (overtaken(reason)) return;
-        expect({ reason, count: executions.length }, one.file).toEqual({ reason: null, count: 1 });
+        const started = { reason, canonical_trigger, count: executions.length };
+        expect(started, one.file).toEqual({ reason: null, canonical_trigger: wanted.trigger ?? wide, count: 1 });
         const id = executions[0]?.id ?? "";
         const ended = await eventually(
           async () => {
             const { body } = await service.get<Execution>(`/api/task-executions/${id}`);
             return ["succeeded", "failed", "cancelled"].includes(body.state) && body;
-            // Runs on one issue follow each other, and many recordings are of one.
           },
           { timeout: 90_000 },
         );
@@ -136,29 +152,47 @@ export function describeRecorded(platform: RecordedPlatform): void {
         const read = ended.transcript[0]?.input.messages?.map(({ content }) => content).join("\n") ?? "";
         for (const part of wanted.text) expect(read, one.file).toContain(part);
         expect(answerOf(tracker.requests, id, beside), one.file).toBe(wanted.answer);
+      };
+      // Many recordings are of one issue. They come in the order in which they happened, one after the other: an older state
+      // is discarded, and a close ends what runs there.
+      await inParallel(byIssue(table, times), async (numbers) => {
+        for (const number of numbers) await compare(number);
       });
     });
 
-    async function mapEverything(): Promise<void> {
-      const { body } = await service.get<{ id: number; source: string }[]>("/api/tasks/sources?limit=1000");
-      for (const one of body) if (one.source === source) await service.del(`/api/tasks/sources/${one.id}`);
-      await service.post("/api/tasks/triggers", { canonical_trigger: "recorded.seen", task_id: "customer_uat_sync" });
-      for (const event_name of new Set(table.map(({ event }) => event))) {
-        if (event_name === "") continue;
-        const made = await service.post("/api/tasks/sources", {
-          source,
-          event_name,
-          action: null,
-          canonical_trigger: "recorded.seen",
-        });
-        expect(made.status).toBe(201);
+    const mappings = async (): Promise<SourceMapping[]> =>
+      (await service.get<SourceMapping[]>("/api/tasks/sources?limit=1000")).body.filter((one) => one.source === source);
+
+    /** The default mappings, and one for every event that they do not name. Each trigger starts one task. */
+    async function mapEverything(defaults: readonly SourceMapping[]): Promise<void> {
+      const { body } = await service.get<{ id: number }[]>("/api/tasks/triggers?limit=1000");
+      for (const { id } of body) await service.del(`/api/tasks/triggers/${id}`);
+      const others = [...new Set(table.map(({ event }) => event))].filter(
+        (event) => event !== "" && triggerOf(defaults, event, null) === undefined,
+      );
+      const made = others.map((event_name) => ({ source, event_name, action: null, canonical_trigger: wide }));
+      const given = [...defaults.map(({ id: _, ...mapping }) => mapping), ...made];
+      for (const { source, event_name, action, canonical_trigger } of given) {
+        const { status } = await service.post("/api/tasks/sources", { source, event_name, action, canonical_trigger });
+        expect(status).toBe(201);
       }
+      for (const canonical_trigger of new Set(given.map((one) => one.canonical_trigger)))
+        await service.post("/api/tasks/triggers", { canonical_trigger, task_id: "customer_uat_sync" });
     }
   });
 }
 
-/** Many recordings are of one issue: one that tells of an older state than another is discarded, and nothing reads it. */
-const overtaken = (reason: string | null | undefined): boolean => reason?.includes("an older state of the issue") ?? false;
+/** The trigger of an event: the mapping of its action comes before the one of any action. */
+function triggerOf(all: readonly SourceMapping[], event: string, action: string | null): string | undefined {
+  const named = all.filter(({ event_name }) => event_name === event);
+  return (named.find((one) => one.action === action) ?? named.find((one) => one.action === null))?.canonical_trigger;
+}
+
+/** The numbers of the payloads of each issue, oldest first. What names no issue stands for itself. */
+function byIssue(table: readonly Expected[], times: readonly number[]): number[][] {
+  const numbers = table.map((_, number) => number).sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0));
+  return [...Map.groupBy(numbers, (number) => table[number]?.subject ?? number).values()];
+}
 
 /** Where the payload does not tell a standing, an earlier event of that author may have had it looked up at the tracker. */
 const toldStanding = (seen: string | undefined, wanted: string | null | undefined): string | null =>
@@ -186,15 +220,11 @@ function answerOf(
 
 const withoutBody = ({ body: _, ...more }: Record<string, unknown>) => more;
 
-async function inParallel<T, R>(
-  workers: number,
-  items: readonly T[],
-  act: (item: T, number: number) => Promise<R>,
-): Promise<R[]> {
+async function inParallel<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = [...items.entries()];
   const work = async () => {
-    for (let next = queue.shift(); next; next = queue.shift()) results[next[0]] = await act(next[1], next[0]);
+    for (let next = queue.shift(); next; next = queue.shift()) results[next[0]] = await act(next[1]);
   };
   await Promise.all(Array.from({ length: workers }, work));
   return results;
