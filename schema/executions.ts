@@ -60,6 +60,9 @@ export const execution = z
       .nullable()
       .describe("Cost of the model calls in US dollars, as far as it is known; null if nothing is known of it."),
     unpriced_tokens: z.int().describe("Tokens of model calls whose cost is not known."),
+    dry_run: z
+      .boolean()
+      .describe("Whether the execution writes nothing at the tracker: it was started by a replay with `dry_run`."),
     duration_ms: z.int().nullable().describe("Duration in milliseconds from the first start to the end."),
     created_at: timestamp,
     started_at: timestamp.nullable(),
@@ -95,8 +98,10 @@ export const step = z
   .meta({ id: "ExecutionStep" });
 
 export const proposalState = z
-  .enum(["proposed", "applied", "rejected", "expired", "failed"])
-  .describe("`proposed`: waits for a decision, or is approved (`decided_at` is set) and about to be written.")
+  .enum(["proposed", "applied", "rejected", "expired", "failed", "dry_run"])
+  .describe(
+    "`proposed`: waits for a decision, or is approved (`decided_at` is set) and about to be written; `dry_run`: would have been written, if the execution were not a dry run.",
+  )
   .meta({ id: "ProposalState" });
 
 /** One write that waits, or waited, for approval. */

@@ -38,6 +38,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
    * event is the output, which is the whole response on other transports.
    */
   readonly serverSentEvents: z.ZodType | null;
+  /** Whether an output tells only what the operation would do: then nothing was changed. `null`: it never does. */
+  readonly isPreview: ((output: z.output<O>) => boolean) | null;
   /** HTTP only: whether the last path parameter can be any text, even a literal segment of another operation's path. */
   readonly rawPathParameter: boolean;
 }
@@ -72,6 +74,7 @@ type Declaration<I extends z.ZodObject, O extends z.ZodType, S extends boolean> 
       | "alternateStatus"
       | "serverSentEvents"
       | "rawPathParameter"
+      | "isPreview"
     >
   > & {
     input?: I;
@@ -98,6 +101,7 @@ export function operation<I extends z.ZodObject = typeof noInput, O extends z.Zo
     alternateStatus: null,
     serverSentEvents: null,
     rawPathParameter: false,
+    isPreview: null,
     ...declared,
     input: declared.input ?? (noInput as unknown as I),
     output,

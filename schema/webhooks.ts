@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { timestamp } from "./common.ts";
+import { prose, slug, timestamp } from "./common.ts";
 import { executionState } from "./executions.ts";
 import { fieldsOf, historyFilter, historyOf } from "./history.ts";
 import { operation } from "./operation.ts";
@@ -100,13 +100,27 @@ export const get = operation({
     .meta({ id: "WebhookEventWithPayload" }),
   problems: ["not_found"],
 });
+export const replayOptions = {
+  dry_run: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Whether the executions write nothing at the tracker; what they would write is in their `proposals`. Default: false.",
+    ),
+  agent_id: slug.optional().describe("Agent that executes the tasks. Default: as each task says."),
+  task_id: slug
+    .optional()
+    .describe("The only task to execute, also if no trigger maps to it. Default: all that the routing says."),
+  prompt: prose(100_000).optional().describe("Prompt in place of the agent's own, to try it out. Only with `dry_run`."),
+};
 export const replay = operation({
   id: "webhook-events.replay",
   http: "POST /api/webhook-events/:id/replay",
   rpc: "WebhookEventService.ReplayWebhookEvent",
   summary: "Replay a webhook event",
-  description: "Dispatches the event again as a new event with `replay_of`.",
-  input: z.object({ id: z.uuid() }),
+  description:
+    "Dispatches the event again as a new event with `replay_of`. As a dry run, by another agent or with another prompt, it shows what would be answered.",
+  input: z.object({ id: z.uuid(), ...replayOptions }),
   output: receipt,
   status: 202,
   alternateStatus: { status: 200, when: (output) => output.status !== "accepted" },

@@ -38,6 +38,7 @@ export function recordChanges(bound: readonly Bound[], failed: (error: unknown) 
       // A conversation with a model is in its transcript.
       if (answer instanceof Events) return answer;
       const after = one.op.status === 204 ? null : one.op.output.parse(answer);
+      if (one.op.isPreview?.(after)) return answer;
       const object = objectOf(one.op, input, after);
       const change = { actor: context.actor.name, operation: one.op.id, object, before: kept(before), after: kept(after) };
       const entry = { at: new Date().toISOString(), ...change, request_id: context.request_id ?? newId() };

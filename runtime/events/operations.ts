@@ -6,10 +6,11 @@ import { depthOf, maxDepth, storable } from "../platform/json.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
 import type { Receiver } from "../webhooks/receive.ts";
+import { bulkOfEvents } from "./bulk.ts";
 import { findEvent, findRefused, listEvents, listExecutionsOfEvent, listRefused } from "./queries.ts";
+import { replayEvent, requireReplayable } from "./replay.ts";
 
 const absent = (id: string) => problem("not_found", `There is no webhook event ${id}.`);
-const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
 /** The payload as JSON; one that is nested too deeply to be serialized again, as its text. */
 const shown = (body: Uint8Array) => {
   const text = Buffer.from(body).toString("utf8");
@@ -39,18 +40,14 @@ export function eventOperations(receiver: Receiver, sources: () => Iterable<stri
       const payload = event.body_removed_at === null ? shown(body) : null;
       return { ...members, payload, executions: await listExecutionsOfEvent(sql, id) };
     }),
-    handle(webhooks.replay, async ({ id }, { sql }) => {
+    handle(webhooks.replay, async ({ id, ...replay }, { sql }) => {
       const event = await findEvent(sql, id);
       if (!event && (await findRefused(sql, id)))
         throw problem("conflict", "The delivery was refused, so its payload is not stored; send it again from the platform.");
       if (!event) throw absent(id);
-      if (event.body_removed_at !== null)
-        throw problem("conflict", `The payload of the event was removed at ${event.body_removed_at}; it cannot be replayed.`);
-      const entry = await receiver.entry(event.slug);
-      if (!entry) throw problem("not_found", `The webhook "${event.slug}", by which the event arrived, no longer exists.`);
-      return receiver.accept(entry, event.slug, { headers: JSON.parse(event.headers), body: event.body }, payloadOf(event.body), {
-        replayOf: id,
-      });
+      await requireReplayable(sql, replay);
+      return replayEvent(event, replay, receiver);
     }),
+    bulkOfEvents(receiver, sources),
   ];
 }

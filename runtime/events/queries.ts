@@ -13,7 +13,7 @@ export type EventFilter = Omit<Input<typeof list>, "subject" | "fields"> & {
   readonly whole?: boolean;
 };
 
-const columns = (sql: Queryable) => sql`
+export const eventColumns = (sql: Queryable) => sql`
   id, source, slug, delivery_id, event_name, action, actor, author, subject, canonical_triggers, outcome, reason, replay_of, polled, occurred_at, received_at, body_removed_at`;
 
 export function listEvents(
@@ -25,7 +25,7 @@ export function listEvents(
     key: sql`id`,
     keyType: "uuid",
     time: sql`received_at`,
-    columns: whole ? sql`${columns(sql)}, body` : columns(sql),
+    columns: whole ? sql`${eventColumns(sql)}, body` : eventColumns(sql),
     where: sql`${filter.source === undefined ? sql`` : sql`and source = ${filter.source}`}
       ${filter.outcome === undefined ? sql`` : sql`and outcome = ${filter.outcome}`}
       ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}`,
@@ -69,7 +69,7 @@ export interface KeptEvent extends WebhookEvent {
 }
 
 export async function findEvent(sql: Queryable, id: string): Promise<KeptEvent | undefined> {
-  const [event] = await sql<KeptEvent[]>`select ${columns(sql)}, headers, body from webhook_events where id = ${id}`;
+  const [event] = await sql<KeptEvent[]>`select ${eventColumns(sql)}, headers, body from webhook_events where id = ${id}`;
   return event;
 }
 

@@ -80,7 +80,7 @@ async function attempt(execution: Claimed, bounds: AttemptBounds, deps: AttemptD
     return { kind: "interrupted", clean, unconfirmed: [...limits.unconfirmed] };
   };
   lease.progress(betweenStepsMs);
-  const watched = deps.presence.watch(execution);
+  const watched = execution.dry_run ? { end: () => {} } : deps.presence.watch(execution);
   try {
     transcript = await openTranscript(execution, lease, deps);
     if (execution.deaths >= maxDeaths)

@@ -57,6 +57,10 @@ export interface Claimed {
   readonly is_released: boolean;
   /** What changed since the last execution for this issue and task. */
   readonly changes: readonly string[];
+  /** It writes nothing at trackers. */
+  readonly dry_run: boolean;
+  /** The agent and the prompt that a replay names. */
+  readonly overrides: { readonly agent_id?: string; readonly prompt?: string } | null;
   /** Versions of the rows of its task and its agent at the claim. They change with every update. */
   readonly task_version: string | null;
   readonly agent_version: string | null;
@@ -83,7 +87,7 @@ export interface ClaimRequest {
 export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claimed[]> =>
   sql<Claimed[]>`
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, changes, attempts,
-      failures, deaths, handovers, lease, state, author, held_reason, held_until, released_at is not null as is_released,
+      failures, deaths, handovers, lease, state, author, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
     from claim_executions(${request.worker}, ${request.most}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
       ${request.share}, ${request.busy.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],

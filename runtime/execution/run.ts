@@ -66,7 +66,8 @@ export interface Run {
  * Runs an execution to its end: selects the agent, composes the prompt, asks the model and runs the tools it calls, posts the
  * answer. Resumes behind the last step of the transcript.
  */
-export async function runExecution(claimed: Run, deps: RunDeps): Promise<RunOutcome> {
+export async function runExecution(claimed: Run, given: RunDeps): Promise<RunOutcome> {
+  const deps = claimed.execution.dry_run ? { ...given, trackerUpdates: false } : given;
   const { transcript } = claimed;
   const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(claimed, deps));
   const run = { ...claimed, execution: withSubject(claimed.execution, plan.about) };
@@ -125,7 +126,13 @@ function endingOf(steps: readonly StepRow[]): Patch {
 /** The model has not begun to answer, and the agent is connected. */
 function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDeps): boolean {
   const untouched = transcript.steps.every((step) => step.kind === "prompt");
-  return untouched && plan.agent_id !== null && execution.handovers < maxHandovers && deps.connected(plan.agent_id);
+  return (
+    untouched &&
+    !execution.dry_run &&
+    plan.agent_id !== null &&
+    execution.handovers < maxHandovers &&
+    deps.connected(plan.agent_id)
+  );
 }
 
 /** The execution by the subject that was looked up, where its webhook had another name for it. */
@@ -142,12 +149,15 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     execution.agent_id && find(execution.agent_id, execution.agent_version),
   ]);
   if (!task) throw new Failure(`The task "${execution.task_id}" no longer exists.`, { retryable: false });
-  const required = task.required_capabilities;
+  const { overrides } = execution;
+  const required = overrides?.agent_id === undefined ? task.required_capabilities : [];
   const matched = required.length > 0 ? await chooseAgent(deps.sql, execution, required) : undefined;
-  const chosen = matched ?? task.actor_id;
-  const agent = (named && named.id === chosen ? named : await find(chosen, null)) ?? null;
+  const chosen = overrides?.agent_id ?? matched ?? task.actor_id;
+  const found = (named && named.id === chosen ? named : await find(chosen, null)) ?? null;
+  const prompt = overrides?.prompt;
+  const agent = found && prompt !== undefined ? { ...found, prompt } : found;
   if (!agent && !task.actor_fallback?.trim()) {
-    throw new Failure(`The agent "${task.actor_id}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
+    throw new Failure(`The agent "${chosen}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
       retryable: false,
     });
   }
@@ -167,7 +177,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     temperature: agent?.temperature ?? null,
     ...(about && { about }),
     messages: [
-      { role: "system", content: systemPrompt(agent, task, memories) },
+      { role: "system", content: systemPrompt(agent, prompt === undefined ? task : { actor_fallback: prompt }, memories) },
       taskPrompt(task, { ...withSubject(execution, about), content: withDetails(execution.content, about) }),
     ],
     tools: deps.tools

@@ -7,6 +7,7 @@ import type { Queryable, Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
 import { findTask } from "../tasks/queries.ts";
+import { bulkOfExecutions } from "./bulk.ts";
 import { decide } from "./proposals/decide.ts";
 import { type Decision, listProposals } from "./proposals/queries.ts";
 import {
@@ -78,6 +79,7 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
       await bus.publish("queue");
       return released;
     }),
+    bulkOfExecutions(bus, sources),
     handle(restart, async ({ id }, { sql }) => {
       const execution = isUuid(id) ? await findExecution(sql, id) : undefined;
       const failed = execution ? execution.id : await findFailedOfTask(sql, id);

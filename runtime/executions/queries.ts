@@ -34,7 +34,7 @@ const due = (sql: Queryable, row: Fragment) => sql`greatest(case when run_after 
 const members = (sql: Queryable, of: "" | "e." = "") => sql`
   ${sql.unsafe(`${of}id`)}, task_id, event_id, agent_id, project_id, source, canonical_trigger, subject, state, held_reason, held_until, ${waiting(sql, of === "" ? sql`task_executions` : sql`e`)} as waiting_for,
   case when state = 'queued' then ${due(sql, of === "" ? sql`task_executions` : sql`e`)} when state = 'held' then held_until end as next_attempt_at, reason, hop, answers, attempts, result_url, error,
-  prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, created_at, started_at, finished_at, transcript_removed_at,
+  prompt_tokens, completion_tokens, tool_calls, model, cost_usd, unpriced_tokens, dry_run, created_at, started_at, finished_at, transcript_removed_at,
   (extract(epoch from finished_at - started_at) * 1000)::bigint as duration_ms`;
 /** The members that lists show. */
 export const shortMembers = (sql: Queryable) => members(sql);

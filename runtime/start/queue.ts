@@ -58,7 +58,10 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     lookup: createLookup(sql, concurrencyOf(core, 2)),
     onlyProcess: database.kind === "embedded",
     settings: settingsPolicy(config),
-    onHeld: (execution) => notices.held(execution, execution.held_reason ?? "", execution.held_until),
+    // Of a dry run nothing is said at its issue.
+    onHeld: async (execution) => {
+      if (!execution.dry_run) await notices.held(execution, execution.held_reason ?? "", execution.held_until);
+    },
   });
   const checks = startWriteChecks({ sql, log, warn, connectionFor, leaseSeconds, tools: conversation.tools });
   const expiry = startExpiry(sql, log);

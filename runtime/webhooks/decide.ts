@@ -11,6 +11,15 @@ import type { LoopLimits } from "./loop-queries.ts";
 import type { Arrival, NewEvent, NewExecution } from "./queries.ts";
 import type { Routing } from "./routing.ts";
 
+/** What an operator's replay asks for. */
+export interface ReplayOptions {
+  readonly dry_run: boolean;
+  readonly agent_id?: string | undefined;
+  /** The only task to run, whatever the mappings say. */
+  readonly task_id?: string | undefined;
+  readonly prompt?: string | undefined;
+}
+
 /** An authenticated event that is to be dispatched. */
 export interface Incoming {
   /** The id that its event gets; a new one where absent. If an event with this id exists, this one is a duplicate. */
@@ -27,6 +36,7 @@ export interface Incoming {
   /** Logins of all accounts that Signalbox posts as at this source, as far as they are known. */
   readonly accounts: readonly string[];
   readonly replayOf?: string;
+  readonly replay?: ReplayOptions;
   /** A webhook mapping of its path matched: there is no tracker behind it. */
   readonly viaPath?: boolean;
   /** It came from a poll: a duplicate of any event with the same change key. */
@@ -78,26 +88,31 @@ export function decide(incoming: Incoming, reason: string | null, named: readonl
   const { event } = incoming;
   const { debounceMs } = deps;
   const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
-  const { allowed, refusals } = tasksOf(incoming, triggers, deps);
+  const { allowed, refusals } = reason === null ? tasksOf(incoming, triggers, deps) : nothing;
   const refusal = refusals.length > 0 && allowed.length === 0;
   const idle = allowed.length === 0 && triggers.length > 0 ? withoutTasks(triggers) : null;
-  const why = reason ?? unmapped ?? (refusals.length > 0 ? refusals.join("; ") : idle);
+  const missed = allowed.length > 0 ? null : unmapped;
+  const why = reason ?? missed ?? (refusals.length > 0 ? refusals.join("; ") : idle);
   return {
-    event: rowOf(incoming, triggers, why, reason !== null || unmapped !== null || refusal),
+    event: rowOf(incoming, triggers, why, reason !== null || missed !== null || refusal),
     project: event.subject && storableText(event.subject.project),
     issue: event.subject && storableText(event.subject.issue),
     content: storableText(shorten(event.text)),
     changes: (event.changes ?? []).slice(0, 100).map((line) => storableText(line).slice(0, 500)),
     closes: closes(incoming, triggers, reason),
-    delayMs: event.snapshot ? debounceMs : 0,
+    // A dry run replaces no execution that waits.
+    delayMs: event.snapshot && !incoming.replay?.dry_run ? debounceMs : 0,
     executions: allowed.map((mapping) => executionOf(incoming, mapping, deps)),
   };
 }
+
+const nothing = { allowed: [], refusals: [] };
 
 /** An execution of a mapping's task, with the limit of hops that applies to it. */
 function executionOf(incoming: Incoming, mapping: TaskMapping, { policies, loops }: DecisionDeps): NewExecution {
   const { task_id, canonical_trigger } = mapping;
   const { event, policy, trusted } = gateInput(incoming, mapping, policies);
+  const { dry_run = false, agent_id, prompt } = incoming.replay ?? {};
   const { max, reason } = hopLimit(policy, event.author?.kind ?? "unknown", loops.windowSeconds);
   return {
     id: newId(),
@@ -105,6 +120,8 @@ function executionOf(incoming: Incoming, mapping: TaskMapping, { policies, loops
     canonical_trigger,
     max_hops: trusted ? 0 : max,
     loop_reason: trusted || max === 0 ? null : reason,
+    ...(dry_run && { dry_run }),
+    ...((agent_id ?? prompt) !== undefined && { overrides: { agent_id, prompt } }),
   };
 }
 
@@ -136,6 +153,8 @@ export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pi
 
 /** The tasks that the event may start, each once, and why it may not start others. */
 function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, policies, warn }: DecisionDeps) {
+  const only = incoming.replay?.task_id;
+  if (only !== undefined) return { allowed: [chosenTask(only, triggers)], refusals: [] };
   const allowed = new Map<string, TaskMapping>();
   const refused = new Map<string, string>();
   for (const canonical_trigger of triggers) {
@@ -151,6 +170,12 @@ function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, pol
   const refusals = [...refused].filter(([task]) => !allowed.has(task)).map(([, refusal]) => refusal);
   return { allowed: [...allowed.values()], refusals: [...new Set(refusals)] };
 }
+
+/** An operator names the task: neither a mapping nor its conditions are asked. */
+const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly string[]): TaskMapping => ({
+  ...{ id: 0, task_id, canonical_trigger, conditions: {}, created_at: "" },
+  ...{ task_exists: true, agent_id: null },
+});
 
 /** Why an event starts nothing, whatever the mappings say. */
 export function reasonToDiscard(incoming: Incoming): string | null {

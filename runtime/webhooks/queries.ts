@@ -13,6 +13,9 @@ export interface NewExecution {
   readonly max_hops?: number;
   /** Why it is held, with `{hops}` for their number. */
   readonly loop_reason?: string | null;
+  readonly dry_run?: boolean;
+  /** The agent and the prompt that a replay names. */
+  readonly overrides?: { readonly agent_id?: string | undefined; readonly prompt?: string | undefined };
 }
 
 /** An event as it is stored, with the executions that it fires. */
@@ -118,17 +121,17 @@ export async function insertArrivals(
       on conflict do nothing returning id, outcome, reason
     ), ${countHops(sql, arrivals, loops)}, fired as (
       insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, project_id,
-        hop, answers, state, held_reason, held_until, author, author_standing, snapshot, changes, run_after, waiting_for)
+        hop, answers, state, held_reason, held_until, author, author_standing, snapshot, changes, run_after, waiting_for, dry_run, overrides)
       select x.id, x.event_id, x.task_id, x.canonical_trigger, x.source, x.slug, x.subject, x.project, x.issue, x.content,
         (select p.id from projects p where p.source = x.source and p.source_project_id = x.project),
         nullif(h.hops, 0), h.answers, case when l.is_loop then 'held' else 'queued' end,
         case when l.is_loop then replace(x.loop_reason, '{hops}', h.hops::text) end,
         case when l.is_loop then now() + make_interval(secs => ${loops.cooldownSeconds}) end,
         x.author, x.author_standing, x.snapshot, coalesce(x.changes, '{}'), now() + make_interval(secs => x.delay_ms / 1000),
-        case when x.delay_ms > 0 and not l.is_loop then 'further changes of the issue' end
+        case when x.delay_ms > 0 and not l.is_loop then 'further changes of the issue' end, coalesce(x.dry_run, false), x.overrides
       from json_to_recordset(${JSON.stringify(executions)}::text::json) as x (id uuid, event_id uuid, task_id text, canonical_trigger text,
         source text, slug text, subject text, project text, issue text, content text, max_hops int, loop_reason text,
-        author text, author_standing text, snapshot boolean, changes text[], delay_ms float8)
+        author text, author_standing text, snapshot boolean, changes text[], delay_ms float8, dry_run boolean, overrides jsonb)
       left join hopped h on h.subject = x.subject,
       lateral (select coalesce(h.hops > x.max_hops and x.max_hops > 0, false) as is_loop) l
       where x.event_id in (select id from stored where outcome = 'dispatched')

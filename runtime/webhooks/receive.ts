@@ -8,6 +8,7 @@ import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import { judgedByHead, needsProof, verifierOf, type WebhookHead, withoutBody } from "./admit.ts";
+import type { ReplayOptions } from "./decide.ts";
 import type { DeferredWebhooks } from "./deferred/defer.ts";
 import type { Dispatcher, InOrder, Receipt } from "./dispatch.ts";
 import { authenticate, type MappingRule, type MappingRules, type PathRule } from "./mapping-rules.ts";
@@ -24,6 +25,10 @@ export interface DeliveryContext {
   readonly polled?: boolean;
   /** Signalbox caused the event and wants its mappings to run; the webhook about it, which follows, runs nothing. */
   readonly own?: boolean;
+  /** What an operator wants to be different this time. */
+  readonly replay?: ReplayOptions;
+  /** The id that the event gets: a second try with it is a duplicate. */
+  readonly id?: string;
   /** The webhook was stored while its plugin was unavailable. */
   readonly deferred?: DeferredDelivery;
 }
@@ -234,7 +239,7 @@ class WebhookReceiver implements Receiver {
     const event_id = await deferred.add({
       ...{ plugin, slug, source, body: request.body },
       headers: JSON.stringify(headers),
-      context: JSON.stringify({ ...context, proven: provenIds(rules.ofSource(source), request) }),
+      context: JSON.stringify({ ...context, id: undefined, proven: provenIds(rules.ofSource(source), request) }),
     });
     return { event_id, status: "accepted" };
   }

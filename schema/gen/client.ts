@@ -20,6 +20,16 @@ export type AuditTrail = { execution_id: string; task_id: string; state: TaskExe
 
 export type AuthorKind = "human" | "bot" | "app" | "unknown";
 
+export type BulkAction = "restart" | "cancel" | "release" | "approve" | "reject";
+
+export type BulkEvent = { id: string; source: string; slug: string; delivery_id: (string | null); event_name: (string | null); action: (string | null); actor: (string | null); author: ({ id: (string | null); name: (string | null); kind: AuthorKind; standing: Standing } | null); subject: (string | null); canonical_triggers: (string)[]; outcome: EventOutcome; reason: (string | null); replay_of: (string | null); polled: boolean; occurred_at: (string | null); received_at: string; body_removed_at: (string | null) };
+
+export type BulkExecution = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; dry_run: boolean; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null) };
+
+export type BulkOfEvents = { action: "replay"; filter: EventFilter; count: number; confirm: (string | null); changed: number; skipped: number; first_error: (string | null); samples: (BulkEvent)[] };
+
+export type BulkOfExecutions = { action: BulkAction; filter: ExecutionFilter; count: number; confirm: (string | null); changed: number; skipped: number; first_error: (string | null); samples: (BulkExecution)[] };
+
 export type Capability = { id: number; agent_id: string; capability: string; created_at: string };
 
 export type ChainState = "intact" | "broken";
@@ -46,7 +56,11 @@ export type Error = { error: string };
 
 export type EventAuthor = ({ id: (string | null); name: (string | null); kind: AuthorKind; standing: Standing } | null);
 
+export type EventFilter = { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; source?: string | undefined; outcome?: "dispatched" | "discarded" | undefined };
+
 export type EventOutcome = "dispatched" | "discarded" | "refused";
+
+export type ExecutionFilter = { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined };
 
 export type ExecutionRef = { id: string; task_id: string };
 
@@ -76,7 +90,7 @@ export type KeyScope = "agent" | "read" | "write" | "admin";
 
 export type KnowledgeSource = { id: string; name: string; type: string; config: { [name: string]: unknown }; project_id: (number | null); enabled: boolean; last_synced_at: (string | null); created_at: string; updated_at: string };
 
-export type LiveChange = { execution_id: string; execution: ({ id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null) } | null); step: ({ seq: number; kind: StepKind; state: StepState; name: (string | null); input?: unknown | undefined; output?: unknown | undefined; error: (string | null); prompt_tokens: number; completion_tokens: number; cost_usd: (number | null); duration_ms: number; created_at: string } | null) };
+export type LiveChange = { execution_id: string; execution: ({ id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; dry_run: boolean; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null) } | null); step: ({ seq: number; kind: StepKind; state: StepState; name: (string | null); input?: unknown | undefined; output?: unknown | undefined; error: (string | null); prompt_tokens: number; completion_tokens: number; cost_usd: (number | null); duration_ms: number; created_at: string } | null) };
 
 export type McpDiscovery = { servers: number; tools: number; failed: (FailedMcpServer)[] };
 
@@ -124,7 +138,7 @@ export type Proposal = { id: string; seq: number; kind: ProposalKind; tool: (str
 
 export type ProposalKind = "tool" | "comment";
 
-export type ProposalState = "proposed" | "applied" | "rejected" | "expired" | "failed";
+export type ProposalState = "proposed" | "applied" | "rejected" | "expired" | "failed" | "dry_run";
 
 export type ReceiptStatus = "accepted" | "discarded" | "duplicate";
 
@@ -158,7 +172,7 @@ export type StorageTable = { name: string; rows: number; bytes: number; bytes_pe
 
 export type SubjectDelivery = { event: DeliveredEvent; verdict: string; executions: (SubjectExecution)[] };
 
-export type SubjectExecution = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); verdict: string };
+export type SubjectExecution = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; dry_run: boolean; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); verdict: string };
 
 export type SubjectFound = { subject: string; source: string; project: string; issue: string; events: number; last_event_at: string };
 
@@ -168,13 +182,13 @@ export type TakenEvents = { events: (CloudEvent)[] };
 
 export type Task = { id: string; name: string; description: string; actor_id: string; actor_fallback?: (string | null) | undefined; required_capabilities: (string)[]; created_at: string; updated_at: string };
 
-export type TaskExecution = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null) };
+export type TaskExecution = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; dry_run: boolean; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null) };
 
 export type TaskExecutionState = "queued" | "held" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
 
-export type TaskExecutionWithProposals = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[] };
+export type TaskExecutionWithProposals = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; dry_run: boolean; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[] };
 
-export type TaskExecutionWithTranscript = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[]; history: (AttemptEvent)[]; transcript: (ExecutionStep)[] };
+export type TaskExecutionWithTranscript = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; dry_run: boolean; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[]; history: (AttemptEvent)[]; transcript: (ExecutionStep)[] };
 
 export type Tokens = { prompt: number; completion: number; total: number };
 
@@ -306,6 +320,7 @@ export interface Operations {
   "subjects.get": { input: { source: string; project: string; issue: string; limit?: number | undefined }; output: SubjectTimeline };
   "subjects.search": { input: { q: string; limit?: number | undefined }; output: (SubjectFound)[] };
   "task-executions.approve": { input: { id: string } & { proposals?: (string)[] | undefined }; output: TaskExecutionWithProposals };
+  "task-executions.bulk": { input: { action: BulkAction; filter: { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined }; reason?: string | undefined; expect?: number | undefined; confirm?: string | undefined }; output: BulkOfExecutions };
   "task-executions.cancel": { input: { id: string }; output: TaskExecution };
   "task-executions.events": { input: { id: string; seconds?: number | undefined }; output: null };
   "task-executions.get": { input: { id: string }; output: TaskExecutionWithTranscript };
@@ -336,9 +351,10 @@ export interface Operations {
   "use-cases.setup": { input: { use_case: string } & { pm_agent_id?: string | undefined; project_context?: { [name: string]: string } | undefined; source?: string | undefined; project_id?: string | undefined }; output: UseCaseSetup };
   "use-cases.teardown": { input: { use_case: string }; output: UseCaseTeardown };
   "watchdog.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; level?: "info" | "warn" | "error" | undefined; search?: string | undefined }; output: (WatchdogEntry)[] };
+  "webhook-events.bulk": { input: { action: "replay"; filter: { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; source?: string | undefined; outcome?: "dispatched" | "discarded" | undefined }; dry_run?: boolean | undefined; agent_id?: string | undefined; task_id?: string | undefined; prompt?: string | undefined; expect?: number | undefined; confirm?: string | undefined }; output: BulkOfEvents };
   "webhook-events.get": { input: { id: string }; output: WebhookEventWithPayload };
   "webhook-events.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; fields?: string | undefined; source?: string | undefined; outcome?: EventOutcome | undefined }; output: (WebhookEvent)[] };
-  "webhook-events.replay": { input: { id: string }; output: WebhookReceipt };
+  "webhook-events.replay": { input: { id: string } & { dry_run?: boolean | undefined; agent_id?: string | undefined; task_id?: string | undefined; prompt?: string | undefined }; output: WebhookReceipt };
   "webhook-mappings.create": { input: { source: string; event_type?: (string | null) | undefined; jq_filter?: (string | null) | undefined; canonical_trigger?: (string | null) | undefined; path_pattern?: (string | null) | undefined; extraction_rules?: ({ [name: string]: string } | null) | undefined; auth?: ({ method: "none" } | { method: "hmac_sha256"; header: string; prefix?: string | undefined; secret: string } | { method: "token"; header: string; secret: string } | { method: "ip_allowlist"; cidrs: (string)[] } | null) | undefined }; output: WebhookMapping };
   "webhook-mappings.delete": { input: { id: number }; output: null };
   "webhook-mappings.get": { input: { id: number }; output: WebhookMapping };
@@ -437,6 +453,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "subjects.get": "GET /api/subjects/{source}/{project}/{issue}",
   "subjects.search": "GET /api/subjects",
   "task-executions.approve": "POST /api/task-executions/{id}/approve",
+  "task-executions.bulk": "POST /api/task-executions/bulk",
   "task-executions.cancel": "POST /api/task-executions/{id}/cancel",
   "task-executions.events": "GET /api/task-executions/{id}/events",
   "task-executions.get": "GET /api/task-executions/{id}",
@@ -467,6 +484,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "use-cases.setup": "POST /api/use-cases/{use_case}/setup",
   "use-cases.teardown": "POST /api/use-cases/{use_case}/teardown",
   "watchdog.list": "GET /api/watchdog",
+  "webhook-events.bulk": "POST /api/webhook-events/bulk",
   "webhook-events.get": "GET /api/webhook-events/{id}",
   "webhook-events.list": "GET /api/webhook-events",
   "webhook-events.replay": "POST /api/webhook-events/{id}/replay",

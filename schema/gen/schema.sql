@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 40871a34924a8dad
+-- Made from d616a43c0ed0e256
 
 create extension if not exists vector;
 
@@ -887,6 +887,8 @@ create table task_executions (
   failed_tool_calls integer default 0 not null,
   transcript_removed_at timestamp(3) with time zone,
   blocked_by text,
+  dry_run boolean default false not null,
+  overrides jsonb,
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );
@@ -1282,7 +1284,7 @@ alter table write_checks add constraint write_checks_step_id_fkey FOREIGN KEY (s
 CREATE TRIGGER execution_history AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN ((((new.state = 'queued'::text) AND (old.state = ANY (ARRAY['failed'::text, 'running'::text, 'held'::text]))) OR ((new.state = 'held'::text) AND (old.state <> 'held'::text)))) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER execution_history_of_new AFTER INSERT ON task_executions FOR EACH ROW WHEN ((new.state = 'held'::text)) EXECUTE FUNCTION keep_execution_history();
 CREATE TRIGGER reject_proposals AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state = 'cancelled'::text) AND (old.state = 'waiting'::text))) EXECUTE FUNCTION reject_proposals();
-CREATE TRIGGER show_sign AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state <> old.state) AND new.has_sign AND (new.state = ANY (ARRAY['waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))) EXECUTE FUNCTION show_sign();
+CREATE TRIGGER show_sign AFTER UPDATE OF state ON task_executions FOR EACH ROW WHEN (((new.state <> old.state) AND new.has_sign AND (NOT new.dry_run) AND (new.state = ANY (ARRAY['waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))) EXECUTE FUNCTION show_sign();
 CREATE TRIGGER task_executions_replace_snapshots BEFORE INSERT ON task_executions FOR EACH ROW WHEN ((new.snapshot AND (new.subject IS NOT NULL))) EXECUTE FUNCTION replace_snapshots();
 CREATE TRIGGER webhook_events_order_snapshots BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.snapshot AND (new.subject IS NOT NULL) AND (new.outcome = 'dispatched'::text))) EXECUTE FUNCTION order_snapshots();
 CREATE TRIGGER webhook_events_skip_known_change BEFORE INSERT ON webhook_events FOR EACH ROW WHEN ((new.change_key IS NOT NULL)) EXECUTE FUNCTION skip_known_change();

@@ -1,6 +1,6 @@
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Reply } from "../../examples/demo/chat.ts";
+import { allText, type Reply } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { openBeside, openBrowser, openTab, type Tab } from "../harness/browser.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
@@ -40,7 +40,7 @@ describe("the console", { tags: ["chromium"] }, () => {
         if (/hostile/.test(JSON.stringify(request.messages)) && roundsOf(request) === 0)
           return callOf("add_comment", request, { body: hostile });
         return {
-          content: `Answer of ${taskOf(request)}: ${/hostile/.test(JSON.stringify(request.messages)) ? hostile : "done"}`,
+          content: `Answer of ${taskOf(request)}: ${/hostile/.test(JSON.stringify(request.messages)) ? hostile : "done"}${/ in VOICE \w+/.exec(allText(request, "system"))?.[0] ?? ""}`,
         };
       },
     });
@@ -86,6 +86,29 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("Fired issue.created");
     await tab.sees("Answer of triage: done");
     await tab.sees("Open the comment");
+  });
+
+  test("failed runs are restarted together after a look at them; a run is tried with another prompt, answers side by side", async () => {
+    mended = false;
+    await deliver(2, "the model is broken");
+    await waitForExecutions(world.service, { count: 1, state: "failed" });
+    mended = true;
+    await tab.open("/console/runs?state=failed");
+    await tab.press("Restart all");
+    await tab.press("Restart all: 1");
+    await tab.sees("triage for octo/app#2");
+    await tab.page.locator("dialog button.primary").click();
+    await tab.sees("1 done");
+    const done = await waitForExecutions(world.service, { count: 2, state: "succeeded" });
+    await tab.open(`/console/run/${done[0]?.id}`);
+    await tab.page.locator("details.card summary").click();
+    await tab.fill("Prompt", "You answer in VOICE two.");
+    await tab.press("Run as a dry run");
+    await tab.sees("Compare runs");
+    await tab.sees("done in VOICE two");
+    expect(await tab.violations()).toEqual([]);
+    expect([1, 2].map((issue) => textsOf(world.tracker, "octo/app", issue).length)).toEqual([1, 1]);
+    await tab.page.locator(".compared ::-p-text(dry run)").click();
   });
 
   test("a page of another origin cannot write with the cookie, and a read key cannot press", async () => {

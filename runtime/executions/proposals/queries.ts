@@ -16,10 +16,10 @@ export async function listProposals(sql: Queryable, executionId: string): Promis
   const rows = await sql<ProposalRow[]>`
     select s.id, s.seq, s.kind, s.name, s.input, e.subject, s.error, s.output ->> 'url' as url, s.decided_by, s.decided_at, s.expires_at,
       case s.state when 'succeeded' then 'applied' when 'started' then case e.state when 'failed' then 'failed' else 'proposed' end
-        when 'dry_run' then 'failed' else s.state end as state
+        when 'dry_run' then case when e.dry_run then 'dry_run' else 'failed' end else s.state end as state
     from execution_steps s join task_executions e on e.id = s.execution_id
     where s.execution_id = ${executionId} and s.kind in ('tool', 'post')
-      and (s.state in ('proposed', 'rejected', 'expired') or s.decided_at is not null)
+      and (s.state in ('proposed', 'rejected', 'expired') or s.decided_at is not null or (e.dry_run and s.state = 'dry_run'))
     order by s.seq`;
   return rows.map(({ kind, name, input, subject, ...row }) => ({
     ...row,

@@ -124,7 +124,11 @@ function beyond(sql: Queryable, { key, keyType }: History, { order }: Filter, la
 }
 
 /** A key begins with the time it was made at, so a bound of time is also one of the key's index. */
-function timeBounds(sql: Queryable, { key, keyType, time }: History, { from, to }: Filter): Fragment {
+function timeBounds(
+  sql: Queryable,
+  { key, keyType, time }: Pick<History, "key" | "keyType" | "time">,
+  { from, to }: Pick<Filter, "from" | "to">,
+): Fragment {
   const bound = (at: string, skewMs: number) => firstIdAt(Date.parse(at) + skewMs);
   const isId = keyType === "uuid";
   const since = from === undefined ? sql`` : sql`and ${time} >= ${from}::timestamptz`;
@@ -132,6 +136,16 @@ function timeBounds(sql: Queryable, { key, keyType, time }: History, { from, to 
   const first = isId && from !== undefined ? sql`and ${key} >= ${bound(from, -clockSkewMs)}::uuid` : sql``;
   const last = isId && to !== undefined ? sql`and ${key} < ${bound(to, clockSkewMs)}::uuid` : sql``;
   return sql`${since} ${until} ${first} ${last}`;
+}
+
+/** The conditions of a filter's `from`, `to` and `q`, each with a leading `and`, where no page is read. */
+export function readBounds(
+  sql: Queryable,
+  history: Pick<History, "key" | "keyType" | "time" | "text">,
+  filter: Pick<Filter, "from" | "to" | "q">,
+): Fragment {
+  const words = filter.q === undefined ? sql`` : sql`and ${history.text} ilike all (${patternsOf(filter.q)}::text[])`;
+  return sql`${timeBounds(sql, history, filter)} ${words}`;
 }
 
 const cursorOf = ({ order }: Filter, key: string): string => Buffer.from(`${order} ${key}`).toString("base64url");

@@ -70,6 +70,14 @@ export const events: Cases = {
     503: unverifiable,
   },
   "webhook-events.get": { valid: eventId },
+  "webhook-events.bulk": {
+    valid: () => ({ body: { action: "replay", filter: { subject: "octo/statuses#1" } } }),
+    409: () => ({ body: { action: "replay", filter: {}, expect: 1_000_000 } }),
+  },
+  "task-executions.bulk": {
+    valid: () => ({ body: { action: "cancel", filter: { subject: "octo/statuses#1" } } }),
+    409: () => ({ body: { action: "restart", filter: {}, expect: 1_000_000 } }),
+  },
   "webhook-events.replay": {
     valid: eventId,
     200: async ({ make }) => {

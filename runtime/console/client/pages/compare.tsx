@@ -83,7 +83,7 @@ function Side({ run }: { run: TaskExecutionWithTranscript }) {
   return (
     <section class="card compared">
       <p>
-        <State state={run.state} />{" "}
+        <State state={run.state} /> {run.dry_run && <State state="dry_run" />}{" "}
         <Link to={`run/${run.id}`}>
           <Time at={run.created_at} />
         </Link>

@@ -19,12 +19,33 @@ export function DeliveriesPage() {
   const given = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? undefined]));
   const outcome = (query.value.get("outcome") ?? undefined) as WebhookEvent["outcome"] | undefined;
   const filter = { ...given, outcome };
+  const { cursor: _, ...bulkFilter } = given;
   const events = useQuery(`deliveries ${JSON.stringify(filter)}`, (signal) =>
     list("webhook-events.list", { ...filter, limit: 50 }, signal),
   );
   return (
     <Page title="Deliveries">
       <DeliveryFilters />
+      {filter.outcome === "discarded" && (
+        <p class="buttons lead">
+          <Bulk
+            key={JSON.stringify(filter)}
+            label="Replay all"
+            nameOf={(event: Pick<WebhookEvent, "event_name" | "action" | "subject">) =>
+              `${eventLabel(event)}, ${subjectLabel(event.subject)}`
+            }
+            run={(confirm) =>
+              call("webhook-events.bulk", {
+                action: "replay",
+                filter: { ...bulkFilter, outcome: "discarded" },
+                ...(confirm && { confirm }),
+              })
+            }
+            reload={events.reload}
+            about={<p>Each is dispatched again by the routing of now. What their tasks write cannot be undone from here.</p>}
+          />
+        </p>
+      )}
       <Shown query={events} lines={10}>
         {(page) =>
           page.items.length === 0 ? (
@@ -33,19 +54,6 @@ export function DeliveriesPage() {
             </Empty>
           ) : (
             <>
-              {filter.outcome === "discarded" && (
-                <Bulk
-                  label="Replay all"
-                  total={page.total}
-                  find={async (limit) => (await list("webhook-events.list", { ...filter, cursor: undefined, limit })).items}
-                  nameOf={(event) => `${eventLabel(event)}, ${subjectLabel(event.subject)}`}
-                  run={({ id }) => call("webhook-events.replay", { id })}
-                  reload={events.reload}
-                  about={
-                    <p>Each is dispatched again by the routing of now. What their tasks write cannot be undone from here.</p>
-                  }
-                />
-              )}
               <DeliveryList events={page.items} />
               <Pager page={page} />
             </>

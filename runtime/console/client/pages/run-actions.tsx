@@ -8,47 +8,62 @@ interface RunActionsProps {
   readonly reload: () => Promise<void>;
 }
 
-const readOnly = "Your key may only read.";
+interface Offered {
+  readonly label: string;
+  readonly kind: "primary" | "danger";
+  readonly states: readonly TaskExecution["state"][];
+  /** What will happen, and whether it can be undone. */
+  readonly about: string;
+  readonly run: (id: string) => Promise<unknown>;
+}
+
+const all: readonly Offered[] = [
+  {
+    label: "Restart",
+    kind: "primary",
+    states: ["failed"],
+    about:
+      "The run is queued again and goes on after its last finished step: nothing that it has done is done twice. You can cancel it while it runs.",
+    run: (id) => call("tasks.restart", { id }),
+  },
+  {
+    label: "Release",
+    kind: "primary",
+    states: ["held"],
+    about:
+      "The run is queued, and no budget of an hour, day or month holds it again. It still counts for them. You can cancel it while it runs.",
+    run: (id) => call("task-executions.release", { id }),
+  },
+  {
+    label: "Cancel the run",
+    kind: "danger",
+    states: ["queued", "held", "running", "waiting"],
+    about:
+      "The run ends and posts nothing after that. What its tools have already written stays. It cannot be resumed; replay its delivery to do the work again.",
+    run: (id) => call("task-executions.cancel", { id }),
+  },
+];
 
 /** What can be done with a run in its state. */
-export function RunActions({ run, reload }: RunActionsProps) {
-  const disabled = !may.value.write;
-  const then = (action: () => Promise<unknown>) => async () => {
-    await action();
-    await reload();
-  };
+export function RunActions({ run: { id, state }, reload }: RunActionsProps) {
   return (
     <>
-      {run.state === "failed" && (
-        <ActionButton
-          label="Restart"
-          kind="primary"
-          disabled={disabled}
-          why={readOnly}
-          confirm={
-            <p>
-              The run is queued again and goes on after its last finished step: nothing that it has done is done twice. You can
-              cancel it while it runs.
-            </p>
-          }
-          run={then(() => call("tasks.restart", { id: run.id }))}
-        />
-      )}
-      {["queued", "running", "waiting"].includes(run.state) && (
-        <ActionButton
-          label="Cancel the run"
-          kind="danger"
-          disabled={disabled}
-          why={readOnly}
-          confirm={
-            <p>
-              The run ends and posts nothing after that. What its tools have already written stays. It cannot be resumed; replay
-              its delivery to do the work again.
-            </p>
-          }
-          run={then(() => call("task-executions.cancel", { id: run.id }))}
-        />
-      )}
+      {all
+        .filter(({ states }) => states.includes(state))
+        .map(({ label, kind, about, run }) => (
+          <ActionButton
+            key={label}
+            label={label}
+            kind={kind}
+            disabled={!may.value.write}
+            why="Your key may only read."
+            confirm={<p>{about}</p>}
+            run={async () => {
+              await run(id);
+              await reload();
+            }}
+          />
+        ))}
     </>
   );
 }

@@ -10,6 +10,7 @@ import { countText, dollarText, durationText, Since, Time } from "../parts/time.
 import { Waterfall } from "../parts/waterfall.tsx";
 import { External, Link } from "../route/link.tsx";
 import { failureOf, meaningOf } from "../words.ts";
+import { DryReplay } from "./dry-replay.tsx";
 import { Proposals } from "./proposals.tsx";
 import { RunActions } from "./run-actions.tsx";
 
@@ -39,6 +40,7 @@ export function RunPage({ id }: { id: string }) {
             <Section title="Steps">
               <Waterfall steps={data.transcript} running={data.state === "running"} />
             </Section>
+            <DryReplay run={data} />
             <Attempts history={data.history} />
             <Facts run={data} />
           </>
@@ -48,6 +50,8 @@ export function RunPage({ id }: { id: string }) {
   );
 }
 
+const dryRun = "The agent has answered. Nothing was written at the tracker: the proposals below are what would have been.";
+
 function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
   const { sentence, next } = meaningOf(run.state);
   const why = run.error ?? run.held_reason ?? run.waiting_for;
@@ -55,7 +59,8 @@ function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
   return (
     <div class="card verdict">
       <p>
-        <State state={run.state} /> {sentence}{" "}
+        <State state={run.state} /> {run.dry_run && <State state="dry_run" />}{" "}
+        {run.dry_run && run.state === "succeeded" ? dryRun : sentence}{" "}
         {run.state === "running" && run.started_at && (
           <span class="soft">
             For <Since at={run.started_at} />.

@@ -1,4 +1,4 @@
-import type { TaskExecutionState } from "../../../../schema/gen/client.ts";
+import type { TaskExecution, TaskExecutionState } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Bulk } from "../parts/bulk.tsx";
@@ -29,23 +29,13 @@ export function RunsPage() {
   return (
     <Page title="Runs">
       <RunFilters />
+      <BulkActions filter={filter} reload={runs.reload} />
       <Shown query={runs} lines={10}>
         {(page) =>
           page.items.length === 0 ? (
             <NoRuns filtered={filtered} />
           ) : (
             <>
-              {filter.state === "failed" && (
-                <Bulk
-                  label="Restart all"
-                  total={page.total}
-                  find={async (limit) => (await list("task-executions.list", { ...filter, cursor: undefined, limit })).items}
-                  nameOf={({ task_id, subject }) => `${task_id} for ${subjectLabel(subject)}`}
-                  run={({ id }) => call("tasks.restart", { id })}
-                  reload={runs.reload}
-                  about={<p>Each run goes on after its last finished step. You can cancel them while they run.</p>}
-                />
-              )}
               <RunList runs={page.items} />
               <Pager page={page} />
             </>
@@ -53,6 +43,66 @@ export function RunsPage() {
         }
       </Shown>
     </Page>
+  );
+}
+
+type Action = "restart" | "release" | "approve" | "reject" | "cancel";
+
+/** What can be done with all runs of a state, and what it means. */
+const actions: Readonly<Record<string, readonly { action: Action; label: string; about: string }[]>> = {
+  failed: [
+    {
+      action: "restart",
+      label: "Restart all",
+      about: "Each run goes on after its last finished step. You can cancel them while they run.",
+    },
+  ],
+  held: [
+    {
+      action: "release",
+      label: "Release all",
+      about: "Each run is queued, and no budget of an hour, day or month holds it again. You can cancel them.",
+    },
+  ],
+  waiting: [
+    {
+      action: "approve",
+      label: "Approve all",
+      about: "What is proposed is written at the trackers, each once. This cannot be undone.",
+    },
+    {
+      action: "reject",
+      label: "Reject all",
+      about: "Nothing of what is proposed is written, and the runs are cancelled. Replay their deliveries to do the work again.",
+    },
+  ],
+};
+const cancel = {
+  action: "cancel",
+  label: "Cancel all",
+  about: "The runs end and post nothing after that. They cannot be resumed; replay their deliveries to do the work again.",
+} as const;
+
+function BulkActions({ filter, reload }: { filter: ReturnType<typeof runFilter>; reload: () => Promise<void> }) {
+  const { cursor: _, ...rest } = filter;
+  const state = filter.state ?? "";
+  const open = ["queued", "held", "running", "waiting"].includes(state);
+  const offered = [...(actions[state] ?? []), ...(open ? [cancel] : [])];
+  if (offered.length === 0) return null;
+  return (
+    <p class="buttons lead">
+      {offered.map(({ action, label, about }) => (
+        <Bulk
+          key={`${action} ${JSON.stringify(rest)}`}
+          label={label}
+          kind={action === "cancel" || action === "reject" ? "danger" : "primary"}
+          nameOf={({ task_id, subject }: Pick<TaskExecution, "task_id" | "subject">) => `${task_id} for ${subjectLabel(subject)}`}
+          run={(confirm) => call("task-executions.bulk", { action, filter: rest, ...(confirm && { confirm }) })}
+          reload={reload}
+          about={<p>{about}</p>}
+        />
+      ))}
+    </p>
   );
 }
 

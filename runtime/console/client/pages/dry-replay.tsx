@@ -1,0 +1,43 @@
+import type { TaskExecutionWithTranscript } from "../../../../schema/gen/client.ts";
+import { call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Section } from "../parts/page.tsx";
+import { go, pageUrl } from "../route/location.ts";
+
+/** Runs the task of a run again on the same event, with another agent or prompt, and shows both answers. Nothing is written. */
+export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
+  const { event_id, task_id, agent_id } = run;
+  const agents = useQuery("agents of dry runs", (signal) => list("agents.list", { limit: 1000 }, signal), { live: false });
+  const known = agents.data?.items.find(({ id }) => id === agent_id);
+  if (event_id === null || !agents.data) return null;
+  const start = async (values: FormData) => {
+    const agent = textOf(values, "agent_id");
+    const prompt = textOf(values, "prompt");
+    const receipt = await call("webhook-events.replay", {
+      id: event_id,
+      dry_run: true,
+      task_id,
+      ...(agent && { agent_id: agent }),
+      ...(prompt && { prompt }),
+    });
+    const made = receipt.executions?.[0]?.id;
+    if (made) go(pageUrl(`compare/${run.id}`, { with: made }));
+  };
+  return (
+    <Section title="Try it another way">
+      <details class="card">
+        <summary>Run again as a dry run, with another prompt or agent</summary>
+        <p class="soft">
+          The agent itself stays as it is. Model and tools run as they would, and cost what they cost; nothing is written at the
+          tracker. The two answers are shown side by side.
+        </p>
+        <Form label="Run as a dry run" run={start} done="" disabled={!may.value.write}>
+          <Pick name="agent_id" label="Agent" value={agent_id} options={agents.data.items.map(({ id, name }) => [id, name])} />
+          <Field name="prompt" label="Prompt" value={known?.prompt} lines={8} />
+        </Form>
+      </details>
+    </Section>
+  );
+}

@@ -1,0 +1,41 @@
+import type { events } from "@signalbox/schema/bulk";
+import type { Input } from "@signalbox/schema/operation";
+import type { Fragment, Queryable } from "../platform/database/client.ts";
+import { readBounds } from "../platform/database/history-page.ts";
+import { eventColumns, type KeptEvent, type WebhookEvent } from "./queries.ts";
+
+/** What one bulk of replays selects. */
+export interface Replayable {
+  readonly filter: Omit<Input<typeof events>["filter"], "subject"> & {
+    /** Stored subjects; absent: all. */
+    readonly subjects?: readonly string[] | undefined;
+  };
+  /** Events with a later id are left out. */
+  readonly upTo: string;
+}
+
+function matching(sql: Queryable, { filter, upTo }: Replayable): Fragment {
+  const { source, outcome, subjects } = filter;
+  return sql`body_removed_at is null and id <= ${upTo}::uuid
+    ${source === undefined ? sql`` : sql`and source = ${source}`} ${outcome === undefined ? sql`` : sql`and outcome = ${outcome}`}
+    ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}
+    ${readBounds(sql, { key: sql`id`, keyType: "uuid", time: sql`received_at`, text: sql`reason` }, filter)}`;
+}
+
+/** How many match, counted up to `most` + 1. */
+export async function countReplayable(sql: Queryable, selected: Replayable, most: number): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*) as count from (select 1 from webhook_events where ${matching(sql, selected)} limit ${most + 1}) counted`;
+  return row.count;
+}
+
+export const sampleReplayable = (sql: Queryable, selected: Replayable, limit: number): Promise<WebhookEvent[]> =>
+  sql<
+    WebhookEvent[]
+  >`select ${eventColumns(sql)} from webhook_events where ${matching(sql, selected)} order by id desc limit ${limit}`;
+
+/** The next that match, behind `after`, oldest first, with their payloads. */
+export const nextReplayable = (sql: Queryable, selected: Replayable, after: string, limit: number): Promise<KeptEvent[]> =>
+  sql<KeptEvent[]>`
+    select ${eventColumns(sql)}, headers, body from webhook_events
+    where ${matching(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;

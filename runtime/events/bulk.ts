@@ -1,0 +1,68 @@
+import { events } from "@signalbox/schema/bulk";
+import { Problem, problem } from "@signalbox/schema/problem";
+import { confirmationOf, readConfirmation, requireCount } from "../platform/confirmation.ts";
+import { newId } from "../platform/ids.ts";
+import { type Bound, type Context, handle } from "../platform/operation.ts";
+import { subjectsMeant } from "../platform/subject.ts";
+import type { ReplayOptions } from "../webhooks/decide.ts";
+import type { Receiver } from "../webhooks/receive.ts";
+import { countReplayable, nextReplayable, type Replayable, sampleReplayable } from "./bulk-queries.ts";
+import { replayEvent, replayIdOf, requireReplayable } from "./replay.ts";
+
+/** Most events that one call replays, and how many are read together: each has its payload. */
+const most = 2_000;
+const portion = 20;
+const samples = 10;
+const first = "00000000-0000-0000-0000-000000000000";
+
+/** Replays what a filter matches, oldest first, once that is confirmed. */
+export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>): Bound =>
+  handle(events, async ({ action, filter, expect, confirm, ...replay }, context) => {
+    const { sql } = context;
+    await requireReplayable(sql, replay);
+    const asked = { action, filter, replay };
+    const confirmed = confirm === undefined ? null : readConfirmation(asked, confirm);
+    const upTo = confirmed?.upTo ?? newId();
+    const { subject, ...rest } = filter;
+    const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
+    const selected = { filter: { ...rest, subjects }, upTo };
+    const count = await countReplayable(sql, selected, most);
+    if (count > most)
+      throw problem("bad_request", `filter: matches more than ${most} events; narrow it, for example with from and to`, {
+        field: "filter",
+      });
+    requireCount(count, confirmed?.count ?? null, expect);
+    const answer = { action, filter, count, samples: await sampleReplayable(sql, selected, samples) };
+    if (!confirmed) {
+      const nothing = { changed: 0, skipped: 0, first_error: null };
+      return { ...answer, ...nothing, confirm: confirmationOf(asked, { count, upTo }) };
+    }
+    return { ...answer, ...(await replayAll(selected, { replay, token: confirmed.token }, receiver, context)), confirm: null };
+  });
+
+async function replayAll(
+  selected: Replayable,
+  { replay, token }: { readonly replay: ReplayOptions; readonly token: string },
+  receiver: Receiver,
+  { sql, signal }: Context,
+) {
+  const all = { changed: 0, skipped: 0, first_error: null as string | null };
+  for (let after = first; ; ) {
+    signal.throwIfAborted();
+    const found = await nextReplayable(sql, selected, after, portion);
+    const last = found.at(-1);
+    if (!last) return all;
+    for (const event of found) {
+      try {
+        const receipt = await replayEvent(event, replay, receiver, replayIdOf(event.id, token, selected.upTo));
+        if (receipt.status === "duplicate") throw problem("conflict", "It was replayed before, by the same confirmation.");
+        all.changed++;
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        all.skipped++;
+        all.first_error ??= error.message;
+      }
+    }
+    after = last.id;
+  }
+}

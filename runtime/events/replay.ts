@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import { problem } from "@signalbox/schema/problem";
+import type { Json } from "@signalbox/sdk";
+import { findAgent } from "../agents/queries.ts";
+import type { Queryable } from "../platform/database/client.ts";
+import { timeOfId } from "../platform/ids.ts";
+import { findTask } from "../tasks/queries.ts";
+import type { ReplayOptions } from "../webhooks/decide.ts";
+import type { Receipt } from "../webhooks/dispatch.ts";
+import type { Receiver } from "../webhooks/receive.ts";
+import type { KeptEvent } from "./queries.ts";
+
+export const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
+
+/** Refuses a replay by an agent or a task that does not exist, and a prompt that would write at the tracker. */
+export async function requireReplayable(sql: Queryable, { agent_id, task_id, prompt, dry_run }: ReplayOptions): Promise<void> {
+  const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
+  if (prompt !== undefined && !dry_run) throw wrong("prompt", "can only be sent with dry_run=true; change the agent instead");
+  if (agent_id !== undefined && !(await findAgent(sql, agent_id))) throw wrong("agent_id", `there is no agent "${agent_id}"`);
+  if (task_id !== undefined && !(await findTask(sql, task_id))) throw wrong("task_id", `there is no task "${task_id}"`);
+}
+
+/** Dispatches a stored event again. `id`: of the new event; a second replay with it is a duplicate. */
+export async function replayEvent(event: KeptEvent, replay: ReplayOptions, receiver: Receiver, id?: string): Promise<Receipt> {
+  if (event.body_removed_at !== null)
+    throw problem("conflict", `The payload of the event was removed at ${event.body_removed_at}; it cannot be replayed.`);
+  const entry = await receiver.entry(event.slug);
+  if (!entry) throw problem("not_found", `The webhook "${event.slug}", by which the event arrived, no longer exists.`);
+  const request = { headers: JSON.parse(event.headers), body: event.body };
+  const context = { replayOf: event.id, replay, ...(id !== undefined && { id }) };
+  return receiver.accept(entry, event.slug, request, payloadOf(event.body), context);
+}
+
+/** The id of the replay of an event in one bulk: the same whenever it is asked for, and as old as the bulk's preview. */
+export function replayIdOf(eventId: string, token: string, upTo: string): string {
+  const hex = createHash("sha256").update(`${token} ${eventId}`).digest("hex");
+  const time = (timeOfId(upTo) + 1).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-8${hex.slice(3, 6)}-${hex.slice(6, 18)}`;
+}

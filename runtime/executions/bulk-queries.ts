@@ -1,0 +1,56 @@
+import type { executions } from "@signalbox/schema/bulk";
+import type { Input } from "@signalbox/schema/operation";
+import type { Fragment, Queryable } from "../platform/database/client.ts";
+import { readBounds } from "../platform/database/history-page.ts";
+import { type Execution, shortMembers } from "./queries.ts";
+
+export type BulkAction = Input<typeof executions>["action"];
+export type BulkFilter = Omit<Input<typeof executions>["filter"], "subject"> & {
+  /** Stored subjects; absent: all. */
+  readonly subjects?: readonly string[] | undefined;
+};
+
+/** What an action applies to, so that a partial index finds it. */
+const states: Readonly<Record<BulkAction, string>> = {
+  restart: "state = 'failed' and transcript_removed_at is null",
+  cancel: "state in ('queued', 'held', 'running', 'waiting') and state <> 'succeeded'",
+  release: "state = 'held'",
+  approve: "state = 'waiting' and state <> 'succeeded'",
+  reject: "state = 'waiting' and state <> 'succeeded'",
+};
+
+/** What one bulk action selects. */
+export interface Selected {
+  readonly action: BulkAction;
+  readonly filter: BulkFilter;
+  /** Executions with a later id are left out. */
+  readonly upTo: string;
+}
+
+function matching(sql: Queryable, { action, filter, upTo }: Selected): Fragment {
+  const equal = (column: string, value: unknown) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value as string}`);
+  const { subjects } = filter;
+  return sql`${sql.unsafe(states[action])} and id <= ${upTo}::uuid
+    ${equal("state", filter.state)} ${equal("task_id", filter.task_id)} ${equal("agent_id", filter.agent_id)}
+    ${equal("project_id", filter.project_id)} ${equal("event_id", filter.event_id)}
+    ${subjects ? sql`and subject = any(${subjects as string[]}::text[])` : sql``}
+    ${readBounds(sql, { key: sql`id`, keyType: "uuid", time: sql`created_at`, text: sql`coalesce(error, held_reason)` }, filter)}`;
+}
+
+/** How many match, counted up to `most` + 1. */
+export async function countSelected(sql: Queryable, selected: Selected, most: number): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*) as count from (select 1 from task_executions where ${matching(sql, selected)} limit ${most + 1}) counted`;
+  return row.count;
+}
+
+export const sampleSelected = (sql: Queryable, selected: Selected, limit: number): Promise<Execution[]> =>
+  sql<Execution[]>`
+    select ${shortMembers(sql)} from task_executions where ${matching(sql, selected)} order by id desc limit ${limit}`;
+
+/** Ids of the next that match, behind `after`, oldest first. */
+export async function nextSelected(sql: Queryable, selected: Selected, after: string, limit: number): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from task_executions where ${matching(sql, selected)} and id > ${after}::uuid order by id limit ${limit}`;
+  return rows.map(({ id }) => id);
+}

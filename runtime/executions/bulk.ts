@@ -1,0 +1,102 @@
+import { executions } from "@signalbox/schema/bulk";
+import type { Input, Output } from "@signalbox/schema/operation";
+import { Problem, problem } from "@signalbox/schema/problem";
+import { recordDecision } from "../audit/record-decision.ts";
+import type { Bus } from "../platform/bus.ts";
+import { confirmationOf, readConfirmation, requireCount } from "../platform/confirmation.ts";
+import type { Sql } from "../platform/database/client.ts";
+import { newId } from "../platform/ids.ts";
+import { type Bound, type Context, handle } from "../platform/operation.ts";
+import { subjectsMeant } from "../platform/subject.ts";
+import { countSelected, nextSelected, type Selected, sampleSelected } from "./bulk-queries.ts";
+import { decide } from "./proposals/decide.ts";
+import { cancelExecutions, releaseHeld, requeueFailed } from "./queries.ts";
+
+type Request = Input<typeof executions>;
+type Answer = Output<typeof executions>;
+
+/** Most executions that one call changes, and how many one statement does. */
+const most = 20_000;
+const portion = 200;
+const samples = 10;
+const first = "00000000-0000-0000-0000-000000000000";
+
+/** Changes what a filter matches: first how many and which, then, once that is confirmed, in portions. */
+export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bound =>
+  handle(executions, async (request, context) => {
+    const { action, filter, reason, expect, confirm } = request;
+    const asked = { action, filter, reason };
+    const confirmed = confirm === undefined ? null : readConfirmation(asked, confirm);
+    const upTo = confirmed?.upTo ?? newId();
+    const { subject, ...rest } = filter;
+    const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
+    const selected: Selected = { action, filter: { ...rest, subjects }, upTo };
+    const { sql } = context;
+    const count = await countSelected(sql, selected, most);
+    if (count > most)
+      throw problem("bad_request", `filter: matches more than ${most} executions; narrow it, for example with from and to`, {
+        field: "filter",
+      });
+    requireCount(count, confirmed?.count ?? null, expect);
+    const answer = { action, filter, count, samples: await sampleSelected(sql, selected, samples) };
+    if (!confirmed) {
+      const nothing = { changed: 0, skipped: 0, first_error: null };
+      return { ...answer, ...nothing, confirm: confirmationOf(asked, { count, upTo }) };
+    }
+    return { ...answer, ...(await changeAll(selected, request, bus, context)), confirm: null };
+  });
+
+type Changed = Pick<Answer, "changed" | "skipped" | "first_error">;
+
+async function changeAll(selected: Selected, request: Request, bus: Bus, context: Context): Promise<Changed> {
+  const all = { changed: 0, skipped: 0, first_error: null as string | null };
+  for (let after = first; ; ) {
+    context.signal.throwIfAborted();
+    const ids = await nextSelected(context.sql, selected, after, portion);
+    const last = ids.at(-1);
+    if (last === undefined) return all;
+    const { changed, error } = await changeSome(ids, request, bus, context);
+    all.changed += changed;
+    all.skipped += ids.length - changed;
+    all.first_error ??= error;
+    after = last;
+  }
+}
+
+async function changeSome(
+  ids: readonly string[],
+  { action, reason }: Request,
+  bus: Bus,
+  { sql, actor }: Context,
+): Promise<{ changed: number; error: string | null }> {
+  if (action === "approve" || action === "reject") return decideAll(ids, { verdict: action, by: actor.name, reason }, bus, sql);
+  const change = { restart: requeueFailed, release: releaseHeld, cancel: cancelled }[action];
+  const changed = await change(sql, { ids });
+  if (action === "cancel") for (const { id } of changed) await bus.publish("cancel", id);
+  await bus.publish("queue");
+  return { changed: changed.length, error: null };
+}
+
+const cancelled = (sql: Sql, of: { readonly ids: readonly string[] }) => cancelExecutions(sql, of, null);
+
+/** Each decision is audited by itself. */
+async function decideAll(
+  ids: readonly string[],
+  decision: { readonly verdict: "approve" | "reject"; readonly by: string; readonly reason: string },
+  bus: Bus,
+  sql: Sql,
+): Promise<{ changed: number; error: string | null }> {
+  const { verdict, by, reason } = decision;
+  let [changed, error]: [number, string | null] = [0, null];
+  for (const id of ids) {
+    try {
+      if (!(await decide(sql, bus, id, { ...decision, proposals: null }))) continue;
+      await recordDecision(sql, { actor: by, operation: `task-executions.${verdict}`, executionId: id, reason });
+      changed++;
+    } catch (failure) {
+      if (!(failure instanceof Problem)) throw failure;
+      error ??= failure.message;
+    }
+  }
+  return { changed, error };
+}

@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { rowId, slug } from "./common.ts";
+import { execution, executionState } from "./executions.ts";
+import { historyFilter } from "./history.ts";
+import { operation } from "./operation.ts";
+import { outcome, replayOptions, webhookEvent } from "./webhooks.ts";
+
+const { from, to, subject, q } = historyFilter;
+const shared = { from, to, subject, q };
+
+/** A member with a slip in its name would select everything. */
+const executionFilter = z
+  .strictObject({
+    ...shared,
+    state: executionState.optional(),
+    task_id: slug.optional(),
+    agent_id: slug.optional(),
+    project_id: rowId.optional(),
+    event_id: z.uuid().optional(),
+  })
+  .meta({ id: "ExecutionFilter" });
+const eventFilter = z
+  .strictObject({ ...shared, source: z.string().max(64).optional(), outcome: outcome.exclude(["refused"]).optional() })
+  .meta({ id: "EventFilter" });
+
+const agreement = {
+  expect: z.int().min(0).optional().describe("Number of items that the caller expects. Another number is refused with 409."),
+  confirm: z.string().max(200).optional().describe("The `confirm` of the preview. Without it nothing is changed."),
+};
+const answer = {
+  count: z.int().describe("Number of items that match, and that the action applies to."),
+  confirm: z
+    .string()
+    .nullable()
+    .describe("Send it with the same action and filter to carry the action out; null once it was carried out."),
+  changed: z.int().describe("Number of items that were changed; 0 in a preview."),
+  skipped: z.int().describe("Number of items that were not changed, because they had changed meanwhile or were refused."),
+  first_error: z.string().nullable().describe("Why the first item was skipped; null where none was."),
+};
+
+export const bulkActions = ["restart", "cancel", "release", "approve", "reject"] as const;
+export const executions = operation({
+  id: "task-executions.bulk",
+  http: "POST /api/task-executions/bulk",
+  rpc: "TaskExecutionService.ChangeTaskExecutions",
+  summary: "Change many task executions",
+  description:
+    "The first call, without `confirm`, changes nothing: it returns how many executions match, the newest ten, and the `confirm` that carries the action out. Executions that the action does not apply to, and those created after the preview, are left out.",
+  input: z.object({
+    action: z.enum(bulkActions).meta({ id: "BulkAction" }),
+    filter: executionFilter.describe("Which executions, by the filters of the list. Empty: all that the action applies to."),
+    reason: z.string().trim().max(2000).default("").describe("With `reject`: why the proposals are rejected."),
+    ...agreement,
+  }),
+  output: z
+    .object({
+      action: z.enum(bulkActions).meta({ id: "BulkAction" }),
+      filter: executionFilter,
+      ...answer,
+      samples: z.array(execution.omit({ result: true }).meta({ id: "BulkExecution" })).describe("The newest ten that match."),
+    })
+    .meta({ id: "BulkOfExecutions" }),
+  problems: ["conflict"],
+  isPreview: ({ confirm }) => confirm !== null,
+});
+
+export const events = operation({
+  id: "webhook-events.bulk",
+  http: "POST /api/webhook-events/bulk",
+  rpc: "WebhookEventService.ReplayWebhookEvents",
+  summary: "Replay many webhook events",
+  description:
+    "The first call, without `confirm`, changes nothing: it returns how many events match, the newest ten, and the `confirm` that replays them, oldest first. Events without a stored payload, and those received after the preview, are left out. A second call with the same `confirm` replays nothing twice.",
+  input: z.object({
+    action: z.literal("replay"),
+    filter: eventFilter.describe("Which events, by the filters of the list. Empty: all."),
+    ...replayOptions,
+    ...agreement,
+  }),
+  output: z
+    .object({
+      action: z.literal("replay"),
+      filter: eventFilter,
+      ...answer,
+      samples: z.array(webhookEvent.omit({ payload: true }).meta({ id: "BulkEvent" })).describe("The newest ten that match."),
+    })
+    .meta({ id: "BulkOfEvents" }),
+  problems: ["conflict"],
+  isPreview: ({ confirm }) => confirm !== null,
+});
