@@ -79,6 +79,7 @@ export const plugin = z
             secret: z.boolean(),
             injected: z.boolean().describe("Whether the host adds the value to requests, so that the plugin never sees it."),
             set: z.boolean(),
+            required: z.boolean().describe("Whether the plugin, or every account of its source, needs the setting."),
           })
           .meta({ id: "PluginSetting" }),
       )

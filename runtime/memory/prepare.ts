@@ -39,8 +39,7 @@ export type MemoryConfig = Pick<
 export const vectorTables = ["memories", "document_chunks"] as const;
 
 export async function prepareMemory(config: MemoryConfig, database: Database, log: Log): Promise<MemoryResources> {
-  const embedder = embedderOf(config);
-  const { installation } = await checkModel(database.sql, embedder.model, embedder.dimension);
+  const { embedder, installation } = await checkedEmbedder(config, database, log);
   const vectors = await openVectors(database, vectorTables, vectorOptions(config, embedder), log);
   const redis = await openRedis(config.REDIS_URL, `signalbox:${installation.slice(0, 8)}:`, log);
   return {
@@ -49,6 +48,26 @@ export async function prepareMemory(config: MemoryConfig, database: Database, lo
     redis,
     grants: { sql: sqlAccess(database.sql, vectors.nearest), vectors, ...(redis && { redis }) },
   };
+}
+
+/**
+ * The configured model. A model API that was only added for chats leaves the built-in embeddings of stored memories as they are:
+ * the service starts with them and says how to change, because vectors of two models cannot be compared.
+ */
+async function checkedEmbedder(config: MemoryConfig, { sql }: Database, log: Log) {
+  const embedder = embedderOf(config);
+  const check = ({ model, dimension }: Embedder) => checkModel(sql, model, dimension);
+  if (config.EMBEDDING_PROVIDER !== undefined || embedder.local) return { embedder, ...(await check(embedder)) };
+  try {
+    return { embedder, ...(await check(embedder)) };
+  } catch (error) {
+    const kept = localEmbedder(config.EMBEDDING_DIMENSION);
+    const settings = await check(kept).catch(() => Promise.reject(error));
+    log.warn(
+      `LLM_BASE_URL is set, but the stored memories were embedded by ${kept.model}, which is still used. To use ${embedder.model}, stop the service and run \`signalbox reembed\`; to keep ${kept.model} without this warning, set EMBEDDING_PROVIDER=local.`,
+    );
+    return { embedder: kept, ...settings };
+  }
 }
 
 export const vectorOptions = (config: MemoryConfig, { model, dimension }: Pick<Embedder, "model" | "dimension">) => ({

@@ -6,7 +6,7 @@ import type { LoadedThirdParty } from "./load-third-party.ts";
 import type { PluginManager } from "./plugin-manager.ts";
 import type { PluginRow, VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
-import { settingNames } from "./setting-names.ts";
+import { requiredSettings, settingNames } from "./setting-names.ts";
 
 export type PluginEntity = Output<typeof get>;
 
@@ -74,6 +74,7 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
   const { id, title = null, about = null, kinds, contributes, needs, secrets } = manifest;
   const { http, operations, open_routes = [] } = manifest.permissions;
   const permissions = { http: http.filter(({ methods }) => methods.length > 0), operations, open_routes };
+  const required = requiredSettings(manifest);
   const plain = [...settingNames(manifest)].filter((name) => !Object.hasOwn(secrets, name));
   const status = running?.process?.status();
   return {
@@ -93,8 +94,12 @@ function describe(manifest: BuiltManifest, running: LoadedThirdParty | undefined
         secret: true,
         injected: one.inject !== undefined,
         set: set.has(name),
+        required: required.has(name),
       })),
-      ...plain.map((name) => ({ name, title: null, secret: false, injected: false, set: set.has(name) })),
+      ...plain.map((name) => ({
+        ...{ name, title: null, secret: false, injected: false },
+        ...{ set: set.has(name), required: required.has(name) },
+      })),
     ],
   };
 }

@@ -8,3 +8,10 @@ export function settingNames({ config, contributes, secrets }: BuiltManifest): R
   );
   return new Set([...Object.keys(secrets), ...members]);
 }
+
+/** Those without which the plugin does not start, and those that an account of its sources needs. */
+export function requiredSettings({ config, contributes }: BuiltManifest): ReadonlySet<string> {
+  const { required = [], properties } = config as { required?: readonly string[]; properties?: Record<string, object> };
+  const own = required.filter((name) => !("default" in (properties?.[name] ?? {})));
+  return new Set([...own, ...Object.values(contributes.sources).flatMap((source) => source.required)]);
+}

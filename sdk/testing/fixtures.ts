@@ -53,7 +53,10 @@ export interface SourceFixtures {
   readonly source?: string;
   /** Configuration of the plugin. */
   readonly config?: Record<string, unknown>;
-  /** Settings of a connection to a tracker at `url`, with all credentials that posting requires. */
+  /**
+   * Settings of a connection to a tracker at `url`, with all credentials that posting requires. A platform with one address for
+   * everybody ignores `url`: requests to the hosts in `definePlugin` go to the tracker of the case.
+   */
   readonly connection: (url: string) => Record<string, unknown>;
   /** How the platform signs webhooks; `null` if it does not. `settings` are added to those of the connection. */
   readonly signature: null | {

@@ -183,6 +183,16 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
     }),
     "deliver at 429 for an hour",
   ],
+  [
+    "declares another signature than it verifies",
+    () => ({ signature: { type: "hmac-sha256", header: "x-other", secret: "secret" } }),
+    "the declared signature",
+  ],
+  [
+    "declares a secret that is no setting",
+    () => ({ signature: { type: "token", header: "x-sign", secret: "other" } }),
+    "declared",
+  ],
   ["names a secret that is no setting", () => ({ secrets: ["password" as never] }), "declares its connection"],
 ];
 
@@ -193,4 +203,29 @@ test.for(wrong)("a source that %s fails", { timeout: 30_000 }, async ([, change,
 test("a golden webhook that is read otherwise fails", async () => {
   const golden = [{ name: "x", headers: {}, payload: { comment: "Hi" }, expect: { text: "Ho" } }];
   expect(await failures(testSource(samplePlugin(), { ...sampleFixtures, golden }))).toEqual(["source sample: parse reads x"]);
+}, 30_000);
+
+test("a platform with one address for everybody: requests to the host that the plugin declares go to the case's tracker", async () => {
+  const host = "api.sample.example";
+  const addressed = (call: object) => ({
+    ...call,
+    connection: { ...(call as { connection: object }).connection, url: `https://${host}` },
+  });
+  // The last argument of what sends requests is the call.
+  const change: Parameters<typeof samplePlugin>[0] = (source) => ({
+    ...Object.fromEntries(
+      Object.entries(source).flatMap(([name, value]) =>
+        typeof value !== "function" || name === "verify" || name === "parse"
+          ? []
+          : [[name, (...args: object[]) => Reflect.apply(value, source, args.with(-1, addressed(args.at(-1) as object)))]],
+      ),
+    ),
+    connection: source.connection.omit({ url: true }) as never,
+  });
+  const plugin = { ...samplePlugin(change), hosts: [host] };
+  const connection = () => {
+    const { url: _, ...settings } = sampleFixtures.connection("http://127.0.0.1:9");
+    return settings;
+  };
+  expect(await failures(testSource(plugin, { ...sampleFixtures, connection }))).toEqual([]);
 }, 30_000);

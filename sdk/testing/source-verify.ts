@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import type { SignatureScheme } from "../contract.ts";
+import { equalSecrets } from "../secrets.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
 import type { OpenSource } from "./source-harness.ts";
 
@@ -16,7 +19,8 @@ export function verifyCases(open: OpenSource, { signature }: SourceFixtures): Te
     return false;
   };
   if (signature === null) {
-    return [{ name: "verify accepts an unsigned webhook", run: async () => assert.equal(await verdict({}), true) }];
+    const accepts = async () => assert.equal(await verdict({}), true);
+    return [{ name: "verify accepts an unsigned webhook", run: () => declaresNone(open).then(accepts) }];
   }
   const good = signature.sign(body);
   const refuses = (what: string, headers: () => Record<string, string>, bytes?: Uint8Array): TestCase => ({
@@ -27,6 +31,7 @@ export function verifyCases(open: OpenSource, { signature }: SourceFixtures): Te
     Object.fromEntries(Object.entries(good).map(([name, value]) => [name, change(value)]));
   const cases = [
     { name: "verify accepts a valid signature", run: async () => assert.equal(await verdict(good), true) },
+    { name: "the declared signature is that of verify", run: () => agrees(open, signature) },
     refuses("a missing signature", () => ({})),
     refuses(
       "an empty signature",
@@ -53,17 +58,49 @@ export function verifyCases(open: OpenSource, { signature }: SourceFixtures): Te
       each((value) => `${value}, ${value}`),
     ),
   ];
-  if (!signature.covers_body) return cases;
-  const flipped = body.slice();
-  flipped[3] = (flipped[3] ?? 0) ^ 1;
-  return [
-    ...cases,
-    refuses("one flipped bit of the body", () => good, flipped),
-    refuses("another body", () => good, body.slice(1)),
-    refuses(
-      "the same JSON formatted differently",
-      () => good,
-      new TextEncoder().encode(JSON.stringify(JSON.parse(new TextDecoder().decode(body)))),
-    ),
-  ];
+  return signature.covers_body ? [...cases, ...otherBodies.map(([what, bytes]) => refuses(what, () => good, bytes))] : cases;
+}
+
+const flipped = body.slice();
+flipped[3] = (flipped[3] ?? 0) ^ 1;
+/** With the signature of `body`. */
+const otherBodies: readonly (readonly [string, Uint8Array])[] = [
+  ["one flipped bit of the body", flipped],
+  ["another body", body.slice(1)],
+  ["the same JSON formatted differently", new TextEncoder().encode(JSON.stringify(JSON.parse(new TextDecoder().decode(body))))],
+];
+
+async function declaresNone(open: OpenSource): Promise<void> {
+  const { source } = await open();
+  assert.equal(source.signature, undefined, "the source declares a signature, so fixtures.signature must say how it is made");
+}
+
+/** The host checks what a source declares by itself, also while the plugin does not run, so it must be the platform's signature. */
+async function agrees(open: OpenSource, { settings: more, sign }: NonNullable<SourceFixtures["signature"]>): Promise<void> {
+  const { source, settings } = await open();
+  const { signature: declared } = source;
+  if (!declared) return;
+  const secret = settings(url, more)[declared.secret];
+  const secrets: readonly string[] = source.secrets;
+  assert.ok(typeof secret === "string", `signature.secret: fixtures.signature.settings must contain "${declared.secret}"`);
+  assert.ok(secrets.includes(declared.secret), `signature.secret: "${declared.secret}" must be one of secrets`);
+  assert.equal(declared.header, declared.header.toLowerCase(), "signature.header must be in lower case");
+  const accepts = (headers: Record<string, string>, bytes: Uint8Array) => isSigned(declared, headers, bytes, secret);
+  assert.ok(accepts(sign(body), body), "signature: does not accept what fixtures.signature.sign made");
+  const other = declared.type === "token" ? `${secret}0` : "another secret";
+  assert.ok(!isSigned(declared, sign(body), body, other), "signature: accepts a webhook that was signed with another secret");
+}
+
+/** As the host does it. */
+function isSigned(
+  { type, header, prefix = "" }: SignatureScheme,
+  headers: Readonly<Record<string, string>>,
+  bytes: Uint8Array,
+  secret: string,
+): boolean {
+  const sent = Object.entries(headers).find(([name]) => name.toLowerCase() === header)?.[1] ?? "";
+  if (type === "token") return equalSecrets(sent.slice(prefix.length), secret);
+  const hmac = createHmac("sha256", secret).update(bytes).digest();
+  const value = sent.slice(prefix.length);
+  return sent.startsWith(prefix) && (value.toLowerCase() === hmac.toString("hex") || value === hmac.toString("base64"));
 }

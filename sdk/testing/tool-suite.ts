@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import type { Tool } from "../contract.ts";
+import type { Capabilities, Tool } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
 import { assertHandlesFault, assertNoSecret, expectPluginError, faultScenarios, withTracker } from "./expect.ts";
 import { callContext, fakeCapabilities, setUpPlugin } from "./fake-host.ts";
+import { fixedHosts } from "./fixed-hosts.ts";
 import type { TestCase, TestTracker, ToolFixtures, ToolSample } from "./fixtures.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the suite holds tools of every input and output
@@ -17,7 +18,9 @@ interface Bench {
 }
 
 /** The conformance suite for tools. `fixtures.tools` must contain a sample for every tool of the plugin. */
-export function testTools(plugin: Plugin, fixtures: ToolFixtures): TestCase[] {
+export function testTools(plugin: Plugin, given: ToolFixtures): TestCase[] {
+  const hosts = fixedHosts(plugin);
+  const fixtures = { ...given, ...(given.tracker && { tracker: hosts.started(given.tracker) }) };
   const all: TestCase = {
     name: `tools of ${plugin.id}: every tool has a sample`,
     run: async () => {
@@ -28,10 +31,9 @@ export function testTools(plugin: Plugin, fixtures: ToolFixtures): TestCase[] {
   return [
     all,
     ...Object.entries(fixtures.tools).flatMap(([name, sample]) =>
-      casesOf((check) => () => bench(plugin, name, fixtures, check), sample, fixtures).map((one) => ({
-        ...one,
-        name: `tool ${plugin.id}.${name}: ${one.name}`,
-      })),
+      casesOf((check) => () => bench(plugin, name, { ...fixtures, fetch: hosts.fetch }, check), sample, fixtures).map((one) =>
+        hosts.within({ ...one, name: `tool ${plugin.id}.${name}: ${one.name}` }),
+      ),
     ),
   ];
 }
@@ -39,10 +41,10 @@ export function testTools(plugin: Plugin, fixtures: ToolFixtures): TestCase[] {
 async function bench(
   plugin: Plugin,
   name: string,
-  fixtures: ToolFixtures,
+  fixtures: ToolFixtures & Pick<Capabilities, "fetch">,
   check: (bench: Bench) => Promise<void>,
 ): Promise<void> {
-  const capabilities = fakeCapabilities();
+  const capabilities = fakeCapabilities({ fetch: fixtures.fetch });
   const { tools } = await setUpPlugin(plugin, { config: fixtures.config, capabilities });
   const tool = tools?.[name];
   assert.ok(tool, `setup must contribute tools.${name}`);

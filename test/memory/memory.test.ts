@@ -113,7 +113,10 @@ testOnDatabases(
     await expect(service.restart({ EMBEDDING_DIMENSION: "512" })).rejects.toThrow(
       /with 256 dimensions, but .* with 512 dimensions is configured[\s\S]*signalbox reembed/,
     );
-    await service.restart();
+    // A model API for chats is no other model for what is stored.
+    await service.restart({ LLM_BASE_URL: "http://127.0.0.1:9/v1" });
+    expect(service.logs()).toMatch(/stored memories were embedded by .*which is still used.*signalbox reembed/);
+    expect(keysOf((await service.post("/api/memory/search", { query: "submarine", limit: 1 })).body)).toEqual(["kept"]);
   },
   180_000,
 );

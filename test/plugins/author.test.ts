@@ -78,6 +78,9 @@ describe("from an empty folder", () => {
       const report = JSON.parse(readFileSync(join(plugin(), "dist/conformance.json"), "utf8"));
       expect(report).toMatchObject({ plugin: { id, version: "0.1.0" }, failed: 0, warnings: [] });
       expect(report.cases.length).toBe(report.passed);
+      const only = await good(["plugin", "test", "--no-build", "--only", "get_status: at 503"], plugin());
+      expect(only).toMatch(/^ok {3}tool word-count\.get_status: at 503.*\n1 passed, 0 failed\n$/);
+      expect(JSON.parse(readFileSync(join(plugin(), "dist/conformance.json"), "utf8"))).toEqual(report);
       expect(await written("plugin pack", plugin())).toMatch(/sha512-[\w+/]+=*\n.*dist\/conformance.json/s);
       // What is packed is what was tested, however often it is packed.
       const bytes = readFileSync(tarball("0.1.0"));

@@ -29,7 +29,8 @@ const comments = "/repos/{owner}/{repo}/issues/{issue}/comments";
 export function clients(fetch: typeof globalThis.fetch): ClientOf {
   const kept = new Map<string, HttpClient>();
   return ({ url, token, webhook_secret }) => {
-    const key = `${url} ${token ?? ""}`;
+    // All that the client depends on: with another secret, another text is taken out of its errors.
+    const key = JSON.stringify([url, token, webhook_secret]);
     const client =
       kept.get(key) ??
       httpClient({

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { PluginError } from "@signalbox/sdk";
 import { type BuiltManifest, builtManifest, manifestError } from "@signalbox/sdk/manifest";
 import { admitDeclared, Refusal } from "../../plugins/admit.ts";
 import { type Described, openSandbox } from "../../plugins/sandbox/open.ts";
@@ -49,13 +50,17 @@ export async function build(folder: string, config: Readonly<Record<string, unkn
   return { manifest: built, bundle: entry, rewritten, inputs };
 }
 
+const notInSetup =
+  "setup must not use secret, fetch or operations: it also runs where nothing is set yet. Call them where their result is used, in run, deliver or check.";
+
 async function describe(
   path: string,
   { id, limits }: PackageFile["manifest"],
   config: Readonly<Record<string, unknown>>,
 ): Promise<Described> {
   try {
-    const sandbox = await openSandbox({ bundle: path, name: id, memoryMb: limits.memory_mb, config });
+    const serve = () => Promise.reject(new PluginError("failed", notInSetup));
+    const sandbox = await openSandbox({ bundle: path, name: id, memoryMb: limits.memory_mb, config, serve });
     await sandbox.close();
     const { plugin, contract } = sandbox.described;
     // What every host of this version would refuse.

@@ -46,16 +46,19 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     return 0;
   },
   test: async (args, terminal) => {
-    const options = { record: { type: "boolean" }, "no-build": { type: "boolean" } } as const;
+    const options = { record: { type: "boolean" }, "no-build": { type: "boolean" }, only: { type: "string" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const folder = folderOf(positionals);
     const { build, readBuilt } = await import("./build.ts");
     const built = values["no-build"] ? readBuilt(folder) : await build(folder, await configOf(folder));
     if (!values["no-build"]) tell(built, terminal);
     const { runConformance } = await import("./conformance/run.ts");
-    const onCase = (result: CaseResult) => terminal.out(lineOf(result));
-    const report = await runConformance({ folder, built, record: values.record === true, onCase });
-    terminal.out(summaryOf(report));
+    const causes = new Map<string, string>();
+    const onCase = (result: CaseResult) => terminal.out(lineOf(result, causes));
+    const report = await runConformance({ folder, built, record: values.record === true, only: values.only, onCase });
+    if (report.cases.length === 0)
+      throw new UsageError(`--only: no case has ${JSON.stringify(values.only)} in its name; without it all are listed`);
+    terminal.out(summaryOf(report, values.only === undefined));
     return report.failed === 0 ? 0 : 1;
   },
   pack: async (args, terminal) => {
@@ -106,8 +109,19 @@ function tell({ manifest, bundle, rewritten }: Built, { out }: Terminal): void {
   }
 }
 
-const lineOf = ({ name, ok, ms, error }: CaseResult): string =>
-  `${ok ? "ok  " : "FAIL"} ${name} (${ms} ms)\n${error ? `${error.trimEnd().replaceAll(/^/gm, "       ")}\n` : ""}`;
+/** Longest part of a failure that is printed; the report has all of it. */
+const shownLines = 12;
 
-const summaryOf = ({ passed, failed, warnings }: Report): string =>
-  `${warnings.map((one) => `warning: ${one}\n`).join("")}${passed} passed, ${failed} failed; dist/conformance.json holds the same\n`;
+/** Many cases may fail for one cause, which is printed once: `causes` are those so far, with the case that each was printed for. */
+function lineOf({ name, ok, ms, error = "" }: CaseResult, causes: Map<string, string>): string {
+  if (ok) return `ok   ${name} (${ms} ms)\n`;
+  const before = causes.get(error);
+  if (before !== undefined) return `FAIL ${name} (${ms} ms)\n       the same as ${before}\n`;
+  causes.set(error, name);
+  const lines = error.trimEnd().split("\n");
+  const more = lines.length > shownLines ? [`… ${lines.length - shownLines} more lines in dist/conformance.json`] : [];
+  return `FAIL ${name} (${ms} ms)\n${[...lines.slice(0, shownLines), ...more].map((line) => `       ${line}\n`).join("")}`;
+}
+
+const summaryOf = ({ passed, failed, warnings }: Report, isWritten: boolean): string =>
+  `${warnings.map((one) => `warning: ${one}\n`).join("")}${passed} passed, ${failed} failed${isWritten ? "; dist/conformance.json holds the same" : ""}\n`;

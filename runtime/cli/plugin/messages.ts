@@ -43,16 +43,18 @@ const list = (all: readonly string[]): string =>
 export const healthLine = ({ id, version, state, tier, crashes, memory_bytes }: PluginEntity): string =>
   `${id} ${version ?? "(not approved)"}: ${state}, ${tier}${memory_bytes === null ? "" : `, ${Math.round(memory_bytes / 1024 / 1024)} MiB`}${crashes > 0 ? `, ${crashes} crashes` : ""}\n`;
 
-/** What an operator should look after. */
-export function problemsOf({ id, state, code, reason, tier, settings, waiting }: PluginEntity): string[] {
-  const missing = settings.filter(({ secret, set }) => secret && !set).map(({ name }) => name);
+/** What an operator should look after. `hasAccount`: an integration holds the settings of its source. */
+export function problemsOf({ id, state, code, reason, tier, settings, waiting }: PluginEntity, hasAccount: boolean): string[] {
+  const missing = settings
+    .filter(({ secret, required, set }) => (secret || (required && !hasAccount)) && !set)
+    .map(({ name }) => name);
   return [
     ...(code === null ? [] : [`${id}: ${code}: ${singleLine(reason ?? "")}`]),
     ...(state === "quarantined" ? [`${id} is quarantined; once the cause is fixed: signalbox plugin enable ${id}`] : []),
     ...(tier === "in_process" ? [`${id} runs in the service's own process and may do all that the service may`] : []),
     ...(missing.length > 0
       ? [
-          `${id} is missing the secrets ${missing.join(", ")}: signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`,
+          `${id} is missing the settings ${missing.join(", ")}: signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`,
         ]
       : []),
     ...(waiting ? [`${id} ${waiting.version} waits for an approval: signalbox plugin permissions ${id}`] : []),

@@ -1,13 +1,14 @@
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import * as health from "@signalbox/schema/health";
+import * as integrations from "@signalbox/schema/integrations";
 import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
 import semver from "semver";
 import type { z } from "zod";
 import { readClientConfig } from "../../platform/config.ts";
 import { UsageError } from "../arguments.ts";
-import { asJson, asTable, onOneLine } from "../output.ts";
+import { asJson, onOneLine, tableOf } from "../output.ts";
 import { request } from "../request.ts";
 import type { Terminal } from "../run.ts";
 import { type Fetched, fetchPackage } from "./fetch-package.ts";
@@ -62,7 +63,8 @@ const verbs: Record<Name, Verb> = {
   list: async (args, around) => {
     none(args, "list");
     const all = await around.call<PluginEntity[]>(plugins.list, { limit: 1000 });
-    around.out(around.interactive ? asTable(plugins.list, all, around.columns) : asJson(all));
+    const columns = ["id", "version", "state", "code", "tier", "kinds", "title"];
+    around.out(around.interactive ? tableOf(columns, all, around.columns) : asJson(all));
     return 0;
   },
   info: async (args, around) => {
@@ -147,9 +149,11 @@ const verbs: Record<Name, Verb> = {
     const { required, layers } = await call<z.output<typeof plugins.isolation.output>>(plugins.isolation);
     out(isolationText(layers));
     const { unread_webhooks = [] } = await call<z.output<typeof health.get.output>>(health.get);
+    const accounts = await call<{ source: string }[]>(integrations.list, { limit: 1000 });
+    const hasAccount = ({ sources }: PluginEntity) => accounts.some(({ source }) => sources.includes(source));
     const complaints = [
       ...(required ? missingLayers(layers) : []),
-      ...all.flatMap(problemsOf),
+      ...all.flatMap((one) => problemsOf(one, hasAccount(one))),
       ...unread_webhooks.map(waitingLine),
       ...refused
         .filter(({ name }) => !all.some((one) => one.id === name))

@@ -4,11 +4,12 @@ import { join } from "node:path";
 /** A save writes several times. */
 const quietMs = 100;
 /** What is built, installed or kept beside the sources, and what editors leave for a moment. */
-const passedOver = /^(dist|node_modules|\.[^/\\]*)([\\/]|$)|~$|\.tgz$|\.lock\.json$|package-lock\.json$/;
+const passedOver = /^(dist|node_modules)([\\/]|$)|(^|[\\/])(\.[^/\\]*|4913)([\\/]|$)|~$|\.tgz$|\.lock\.json$|package-lock\.json$/;
 
 /**
- * Names of the files that were saved, several saves at once as one list (empty: only removals), until the signal. Watched from the call on, folder by
- * folder: `node_modules` may hold more folders than the system can watch. `isOwn`: this program wrote the file.
+ * Names of the files that were saved, several saves at once as one list (empty: only removals), until the signal. Watched from the call on, each folder
+ * by itself: `node_modules` may hold more folders than the system can watch, and a recursive watch on Linux watches files, which it
+ * loses when an editor saves by renaming another file over them. `isOwn`: this program wrote the file.
  */
 export function watchSaves(folder: string, isOwn: (path: string) => boolean, signal: AbortSignal): AsyncIterable<string[]> {
   const saved = new Set<string>();
@@ -22,30 +23,39 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
     clearTimeout(timer);
     timer = setTimeout(() => ready.resolve(), quietMs);
   };
-  const watchFolder = (name: string) => {
+  const unwatch = (name: string) => {
+    watchers.get(name)?.close();
+    watchers.delete(name);
+  };
+  /** `isNew`: the folder was made meanwhile, so what is in it was saved. */
+  const watchFolder = (name: string, isNew: boolean) => {
     if (watchers.has(name)) return;
-    const watcher = watch(join(folder, name), { recursive: name !== "" }, (_, path) => {
-      if (path === null) return;
-      if (name === "") watchFolders();
-      note(join(name, path));
+    const watcher = watch(join(folder, name), (_, changed) => {
+      if (changed === null) return;
+      const path = join(name, changed);
+      if (passedOver.test(path)) return;
+      // It may be another folder of that name, or none.
+      if (isFolder(path)) watchFolder(path, true);
+      else unwatch(path);
+      note(path);
     });
     watchers.set(name, watcher);
     watcher.on("error", (error: NodeJS.ErrnoException) => {
-      watchers.delete(name);
-      watcher.close();
+      unwatch(name);
       // A folder that was removed is no longer watched; everything else ends the watch.
       if (name !== "" && ["ENOENT", "EPERM"].includes(error.code ?? "")) return;
       failure = error;
       ready.resolve();
     });
-  };
-  const watchFolders = () => {
-    for (const name of readdirSync(folder)) {
-      if (!passedOver.test(name) && statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory()) watchFolder(name);
+    for (const one of readdirSync(join(folder, name))) {
+      const path = join(name, one);
+      if (passedOver.test(path)) continue;
+      if (isFolder(path)) watchFolder(path, isNew);
+      else if (isNew) note(path);
     }
   };
-  watchFolder("");
-  watchFolders();
+  const isFolder = (path: string) => statSync(join(folder, path), { throwIfNoEntry: false })?.isDirectory() === true;
+  watchFolder("", false);
   const end = () => {
     clearTimeout(timer);
     for (const watcher of watchers.values()) watcher.close();
@@ -59,7 +69,7 @@ export function watchSaves(folder: string, isOwn: (path: string) => boolean, sig
       if (failure) throw failure;
       ready = Promise.withResolvers();
       // Editors write beside a file and rename.
-      const names = [...saved].filter((path) => existsSync(join(folder, path))).sort();
+      const names = [...saved].filter((path) => existsSync(join(folder, path)) && !isFolder(path)).sort();
       saved.clear();
       yield names;
     }

@@ -31,9 +31,10 @@ It ends with Ctrl-C. \`signalbox plugin rollback <id>\` goes back to the version
   },
   build: { takes: "[folder]", about: "Build the bundle dist/plugin.js and its manifest dist/plugin.json." },
   test: {
-    takes: "[folder] [--record] [--no-build]",
+    takes: "[folder] [--only <text>] [--record] [--no-build]",
     about: "Run the conformance suites against the bundle in the sandbox.",
-    more: `  --record    ask the real other side where test/http/ has no recording, and keep what it answers
+    more: `  --only      run only the cases with this text in their name, for example "verify"; nothing is written
+  --record    ask the real other side where test/http/ has no recording, and keep what it answers
   --no-build  test what is in dist/
 Exit code: 0 if every case passes, otherwise 1. The report is also written to dist/conformance.json.
 `,

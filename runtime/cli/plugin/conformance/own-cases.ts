@@ -65,3 +65,19 @@ export const unusedPermissions = ({ manifest }: Built, stage: Stage): string[] =
   manifest.permissions.http.flatMap(({ host, methods }) =>
     methods.filter((method) => !stage.used.has(`${method} ${host}`)).map((method) => `${method} https://${host}`),
   );
+
+/** What the fixtures of sources say that the platform does not have: easily written, and then nothing of it is tested. */
+export const untestedSources = ({ sources = {} }: Conformance): string[] =>
+  Object.entries(sources).flatMap(([name, { signature, delivery_header, golden }]) => [
+    ...(signature === null
+      ? [`sources.${name}: signature is null, so anyone who knows the address can send webhooks; is there no signature or token?`]
+      : []),
+    ...(delivery_header === null && golden.every(({ expect }) => (expect.delivery_id ?? null) === null)
+      ? [`sources.${name}: delivery_id is null in every webhook, so a repeated delivery runs twice unless change_key tells it`]
+      : golden
+          .filter(({ expect }) => expect.delivery_id === null)
+          .map(
+            (one) =>
+              `sources.${name}: delivery_id of the webhook ${JSON.stringify(one.name)} is null, so a repetition of it runs twice`,
+          )),
+  ]);

@@ -4,7 +4,7 @@ import { SDK_VERSION } from "@signalbox/sdk";
 import type { TestCase } from "@signalbox/sdk/testing";
 import { z } from "zod";
 import type { Built } from "../build.ts";
-import { bundleCases, closingCases, unusedPermissions } from "./own-cases.ts";
+import { bundleCases, closingCases, untestedSources, unusedPermissions } from "./own-cases.ts";
 import { readConformance } from "./read-conformance.ts";
 import { Recorded, readRecordings, recordingFetch } from "./recordings.ts";
 import { type CaseResult, type Report, reportPathOf } from "./report.ts";
@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly record: boolean;
   /** Only the cases that do not wait for anything; then there is no report. */
   readonly quick?: boolean;
+  /** Only the cases whose name contains this text; then there is no report. */
+  readonly only?: string | undefined;
   /** No further cases. */
   readonly signal?: AbortSignal;
   readonly onCase: (result: CaseResult) => void;
@@ -29,7 +31,7 @@ export interface Outcome extends Report {
 
 /** Runs the built bundle in the sandbox through the suites of its kinds, and writes the report beside it. */
 export async function runConformance(options: RunOptions): Promise<Outcome> {
-  const { folder, built, record, quick = false, signal, onCase } = options;
+  const { folder, built, record, quick = false, only = "", signal, onCase } = options;
   const conformance = (await readConformance(folder)) ?? {};
   const http = join(folder, "test/http");
   const recordings = readRecordings(http);
@@ -43,7 +45,7 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
   const play = async (cases: readonly TestCase[]) => {
     for (const one of cases) {
       if (signal?.aborted) return;
-      if (quick && one.slow) {
+      if ((quick && one.slow) || !one.name.includes(only)) {
         left += 1;
         continue;
       }
@@ -61,8 +63,10 @@ export async function runConformance(options: RunOptions): Promise<Outcome> {
     await process.close();
   }
   await play(closingCases(built, conformance, stage, recorded.missing));
-  const report = reportOf(built, results, unusedPermissions(built, stage));
-  if (!quick && !signal?.aborted) writeFileSync(reportPathOf(built.bundle), `${JSON.stringify(report, null, 2)}\n`);
+  const isWhole = !quick && only === "" && !signal?.aborted;
+  const unused = unusedPermissions(built, stage).map((one) => `the permission ${one} was not used by any case`);
+  const report = reportOf(built, results, isWhole ? [...unused, ...untestedSources(conformance)] : []);
+  if (isWhole) writeFileSync(reportPathOf(built.bundle), `${JSON.stringify(report, null, 2)}\n`);
   return { ...report, left };
 }
 
@@ -79,10 +83,17 @@ async function outcome({ name, run }: TestCase): Promise<CaseResult> {
 
 function messageOf(error: unknown): string {
   if (error instanceof z.ZodError) return z.prettifyError(error);
-  return error instanceof Error ? error.message : String(error);
+  return withoutStack(error instanceof Error ? error.message : String(error));
 }
 
-function reportOf({ manifest }: Built, cases: readonly CaseResult[], unused: readonly string[]): Report {
+/** Lines of this program's own stack say nothing to the author of a plugin; some errors carry them in their message. */
+const withoutStack = (text: string): string =>
+  text
+    .split("\n")
+    .filter((line) => !/^\s+at .*(\(|:\d+:\d+)/.test(line))
+    .join("\n");
+
+function reportOf({ manifest }: Built, cases: readonly CaseResult[], warnings: readonly string[]): Report {
   const failed = cases.filter(({ ok }) => !ok).length;
   return {
     plugin: { id: manifest.id, version: manifest.version, sha256: manifest.bundle.sha256 },
@@ -90,7 +101,6 @@ function reportOf({ manifest }: Built, cases: readonly CaseResult[], unused: rea
     runtime: globalThis.process.version,
     passed: cases.length - failed,
     failed,
-    cases,
-    warnings: unused.map((one) => `the permission ${one} was not used by any case`),
+    ...{ cases, warnings },
   };
 }

@@ -9,6 +9,7 @@ import {
 } from "@signalbox/sdk";
 import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
 import { z } from "zod";
+import { contributionsOf, type Mask } from "../../../plugins/sandbox/contributions.ts";
 import { createHostFetch } from "../../../plugins/sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "../../../plugins/sandbox/open.ts";
 import { createPlaceholders } from "../../../plugins/sandbox/placeholders.ts";
@@ -41,6 +42,7 @@ export interface Sandboxed {
 interface Process {
   readonly key: string;
   readonly sandbox: Sandbox;
+  readonly mask: Mask;
   /** Capabilities of the case that uses it. */
   given: Partial<Capabilities>;
   busy: boolean;
@@ -62,7 +64,7 @@ export function sandboxed({ manifest, bundle }: Built, conformance: Conformance,
     const process = free ?? (await start(key, config, given));
     process.busy = true;
     process.given = given;
-    return withSchemas(process.sandbox.contributions, manifest.contributes);
+    return withSchemas({ ...process.sandbox.contributions, sources: bareSources(process, manifest) }, manifest.contributes);
   };
   const start = async (key: string, config: Record<string, unknown>, given: Partial<Capabilities>): Promise<Process> => {
     const process = await open(manifest, bundle, { conformance, stage, config, given });
@@ -95,9 +97,11 @@ interface Around {
 }
 
 async function open(manifest: Built["manifest"], bundle: string, { conformance, stage, config, given }: Around) {
-  const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = { given, busy: true, gone: false };
   const secrets = conformance.secrets ?? {};
   const standIns = createPlaceholders(manifest.secrets, () => secrets);
+  const process: Omit<Process, "sandbox" | "key"> & { sandbox?: Sandbox } = {
+    ...{ given, busy: true, gone: false, mask: standIns.mask },
+  };
   const ways = {
     permissions: manifest.permissions.http,
     guarded: throughStage(stage),
@@ -150,6 +154,19 @@ const throughStage =
   };
 /** Address of what only looks like a tracker: the recordings. */
 const unlisted = "http://127.0.0.1:9";
+
+/**
+ * The host checks a declared signature before it asks `verify`. Here each is tested by itself: otherwise a `verify` that accepts
+ * everything would pass.
+ */
+function bareSources({ sandbox, mask }: Process, { contributes }: Built["manifest"]): Record<string, Source> {
+  const declared = Object.entries(contributes.sources);
+  const unsigned = declared.map(([name, { signature: _, ...source }]) => [name, source] as const);
+  const bare = contributionsOf({ ...contributes, sources: Object.fromEntries(unsigned) }, sandbox.call, mask).sources ?? {};
+  return Object.fromEntries(
+    declared.map(([name, { signature }]) => [name, { ...bare[name], ...(signature && { signature }) } as Source]),
+  );
+}
 
 /** The sandbox's own proxies check kinds only; here the schemas stand whole, because the suites look at them. */
 function withSchemas(contributions: Contributions, described: Built["manifest"]["contributes"]): Contributions {
