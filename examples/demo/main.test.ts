@@ -68,6 +68,34 @@ test("--use-case sets up, goes through three analyses, and tears down", { timeou
   expect(output).toMatch(new RegExp(inOrder.join("[^]*")));
 });
 
+test("--trust shows how each attack and accident ends, and why, on a page", { timeout: 90_000 }, async () => {
+  const { code, output } = await demo("node", [file, "--trust"]).ended;
+  expect(code, output).toBe(0);
+  const inOrder = [
+    ...[
+      "helper\\[bot\\] is a bot, and TRIGGER_ALLOWED_BOTS",
+      "ended after (?:\\d|10|11) comments: the next run is held",
+      "LOOP_MAX_HOPS in",
+    ],
+    ...[
+      "ended with 1 run and 1 comment",
+      "superseded by event",
+      "only read: alpha\\.get_issue",
+      "/stop takes at least a collaborator",
+    ],
+    ...[
+      "the model, which is unavailable",
+      "10 runs succeeded, one comment each",
+      "an HTML comment +taken out",
+      "the token as it is +read and obeyed: defused",
+    ],
+    "a comment on other issues +read and obeyed: all \\d calls refused",
+  ];
+  expect(output).toMatch(new RegExp(inOrder.join("[^]*")));
+  expect(output.split("\n").length).toBeLessThan(70);
+  expect(readdirSync(tmpdir())).not.toContain(folders(output)[0]);
+});
+
 test("--keep leaves the service running until Ctrl-C", { timeout: 90_000 }, async () => {
   const run = demo("node", [file, "--keep"]);
   while (!/Ctrl-C/.test(run.output())) {
@@ -89,5 +117,8 @@ test("an unknown platform is refused with a list of the known ones", async () =>
   expect(output).toMatch(/--source: unknown platform "omega", expected one of alpha, beta, gamma, delta/);
   expect((await demo("node", [file, "--use-case", "--source", "beta"]).ended).output).toMatch(
     /--use-case: needs --source alpha, not beta/,
+  );
+  expect((await demo("node", [file, "--trust", "--use-case"]).ended).output).toMatch(
+    /--trust: cannot be combined with --use-case/,
   );
 });

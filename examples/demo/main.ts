@@ -7,19 +7,22 @@ import { startModel } from "./model.ts";
 import { Narrator } from "./narrator.ts";
 import { type Signalbox, startSignalbox } from "./signalbox.ts";
 import { play } from "./story.ts";
+import { openStage } from "./trust-stage.ts";
+import { playTrust } from "./trust-story.ts";
 import { playUseCase } from "./use-case-story.ts";
 
 const platforms = { alpha: startAlpha, beta: startBeta, gamma: startGamma, delta: startDelta };
 type Source = keyof typeof platforms;
 const isSource = (name: string): name is Source => Object.hasOwn(platforms, name);
 
-const usage = `Usage: npm run demo -- [--keep] [--source alpha|beta|gamma|delta] [--use-case]
+const usage = `Usage: npm run demo -- [--keep] [--source alpha|beta|gamma|delta] [--use-case] [--trust]
 
 Shows Signalbox at work on this machine, without accounts or keys, and ends by itself.
 
   --keep           keep everything running afterwards, until Ctrl-C
   --source NAME    platform: alpha, beta, gamma or delta. Default: alpha
-  --use-case       play the use case module-update: setup, an issue with three analyses, teardown (alpha only)`;
+  --use-case       play the use case module-update: setup, an issue with three analyses, teardown (alpha only)
+  --trust          show how loops, storms, strangers, outages and injections end (alpha only)`;
 
 const limit = 60_000;
 
@@ -27,6 +30,7 @@ interface Options {
   readonly keep: boolean;
   readonly source: Source;
   readonly useCase: boolean;
+  readonly trust: boolean;
 }
 
 /** Everything that was started; stopped in reverse order. */
@@ -42,13 +46,16 @@ function readOptions(): Options | string {
         keep: { type: "boolean", default: false },
         source: { type: "string", default: "alpha" },
         "use-case": { type: "boolean", default: false },
+        trust: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },
     });
     if (values.help) return usage;
-    const { keep, source, "use-case": useCase } = values;
+    const { keep, source, trust, "use-case": useCase } = values;
     if (useCase && source !== "alpha") return `--use-case: needs --source alpha, not ${source}\n\n${usage}`;
-    if (isSource(source)) return { keep, source, useCase };
+    if (trust && (useCase || source !== "alpha"))
+      return `--trust: cannot be combined with ${useCase ? "--use-case" : `--source ${source}`}\n\n${usage}`;
+    if (isSource(source)) return { keep, source, useCase, trust };
     return `--source: unknown platform "${source}", expected one of ${Object.keys(platforms).join(", ")}\n\n${usage}`;
   } catch (error) {
     return `${(error as Error).message}\n\n${usage}`;
@@ -57,9 +64,10 @@ function readOptions(): Options | string {
 
 async function demonstrate(
   tell: Narrator,
-  { source, useCase }: Options,
+  { source, useCase, trust }: Options,
   started: (service: Signalbox) => void,
 ): Promise<{ signalbox: Signalbox; addresses: string[] }> {
+  if (trust) return showTrust(tell, started);
   tell.title(
     "Signalbox: from a webhook to a comment",
     "This runs the real service with a test tracker and a scripted model instead of your own.",
@@ -86,6 +94,17 @@ async function demonstrate(
 
   await (useCase ? playUseCase : play)({ tell, signalbox, platform });
   return { signalbox, addresses: [platform.look(), `${model.url}/models`] };
+}
+
+/** The story of what goes wrong, with the limits that the service has by default. */
+async function showTrust(tell: Narrator, started: (service: Signalbox) => void) {
+  tell.title(
+    "Signalbox: what may start a run, how often, and what it may write",
+    "The real service with its default limits, a test tracker, and a model that obeys everything it reads.",
+  );
+  const stage = await openStage(tell, (end) => ends.push(end), started);
+  await playTrust(stage);
+  return { signalbox: stage.signalbox, addresses: [`${stage.tracker.url}`, `${stage.model.url}/models`] };
 }
 
 function showWhereToLook(tell: Narrator, { keep, source }: Options, url: string, addresses: readonly string[]): void {
