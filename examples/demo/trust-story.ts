@@ -53,7 +53,7 @@ async function scriptThatAnswers(stage: TrustStage): Promise<void> {
 
 async function stormOfEdits(stage: TrustStage): Promise<void> {
   const { tell } = stage;
-  tell.heading("Somebody edits an issue 20 times in a row");
+  tell.heading("An issue is edited 20 times in a row");
   for (let n = 1; n <= 20; n++) await stage.edit(3, owner, `Title ${n}`);
   const runs = await until("the runs of the edits", async () => {
     const all = await stage.runs(3);
