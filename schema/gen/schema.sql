@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from d616a43c0ed0e256
+-- Made from e716fb3ecea6bdf5
 
 create extension if not exists vector;
 
@@ -46,7 +46,7 @@ CREATE OR REPLACE FUNCTION budget_reason(member text, used double precision, val
  IMMUTABLE
 AS $function$
   select case
-      when member like '%\_usd' then to_char(used, 'FM999999990.00##') || ' US dollars were spent'
+      when member like '%\_usd' then to_char(used, 'FM999999990.0099') || ' US dollars were spent'
       when member like '%runs%' then used::bigint || ' runs have begun'
       else used::bigint || ' tokens were used' end
     || case member
@@ -55,7 +55,7 @@ AS $function$
       when 'issue_tokens_per_day' then ' on this issue today'
       when 'month_usd' then case level when 'settings' then ' this month' else ' by the ' || level || ' this month' end
       else case level when 'settings' then ' today' else ' by the ' || level || ' today' end end
-    || ', and the limit is ' || case when member like '%\_usd' then to_char(value, 'FM999999990.00##') else value::bigint::text end
+    || ', and the limit is ' || case when member like '%\_usd' then to_char(value, 'FM999999990.0099') else value::bigint::text end
     || ' (' || case level when 'settings' then 'BUDGET_' || upper(member) || ' in the settings' else member || ' in the policy of the ' || level end
     || ')'
 $function$

@@ -9,7 +9,10 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld({
     tasks: ["first"],
-    env: { UPDATE_DEBOUNCE_SECONDS: "1", EXECUTION_RETRY_LIMIT: "0" },
+    env: {
+      ...{ UPDATE_DEBOUNCE_SECONDS: "1", EXECUTION_RETRY_LIMIT: "0" },
+      MODEL_PRICES: JSON.stringify({ "script*": { input: 1_000, output: 2_000 } }),
+    },
     script: (request) => {
       const text = JSON.stringify(request.messages);
       if (request.tools?.length && text.includes("keep calling")) return { ...callOf("get_issue", request), usage };
@@ -125,7 +128,63 @@ describe("a budget of an hour or a day holds what comes after", () => {
   });
 });
 
+/** Who opens an issue: accounts are told apart by their ids. */
+const by = (id: number, author_association: string) => ({
+  ...{ sender: { login: `user-${id}`, id, type: "User" }, issue: { user: { login: `user-${id}`, id }, author_association } },
+});
+
+describe("budgets of authors and of money", () => {
+  test.concurrent("runs of a stranger in an hour are held; those of others are not", async () => {
+    const repo = await project({ author_runs_per_hour: 2 });
+    const open = (number: number, author: ReturnType<typeof by>) => send(issueOpened({ repo, number }, author));
+    for (const number of [1, 2]) await only((await open(number, by(91, "NONE"))).event_id, "succeeded");
+    expect(await only((await open(3, by(91, "NONE"))).event_id, "held")).toMatchObject({
+      held_reason: expect.stringMatching(/2 runs have begun for this author in this hour.*limit is 2 \(author_runs_per_hour/),
+    });
+    await only((await open(4, by(92, "NONE"))).event_id, "succeeded");
+    for (const number of [5, 6, 7]) await only((await open(number, by(93, "COLLABORATOR"))).event_id, "succeeded");
+  });
+
+  test.concurrent("MODEL_PRICES prices what the proxy does not; US dollars of a day hold what comes after", async () => {
+    const repo = await project({ day_usd: 0.2 });
+    for (const number of [1, 2])
+      expect(await only((await send(issueOpened({ repo, number }))).event_id, "succeeded")).toMatchObject({
+        ...{ cost_usd: 0.14, unpriced_tokens: 0 },
+      });
+    expect(await only((await send(issueOpened({ repo, number: 3 }))).event_id, "held")).toMatchObject({
+      held_reason: expect.stringMatching(
+        /0\.28 US dollars were spent by the project today.*limit is 0\.20 \(day_usd in the policy/,
+      ),
+      held_until: expect.stringMatching(/T00:00:00\.000Z$/),
+    });
+  });
+});
+
 describe("commands and order", () => {
+  test.concurrent("/retry restarts what failed last on the issue, and says so", async () => {
+    const repo = await project({});
+    world.model.answerWith({ when: `${repo}#1\\.`, reply: { status: 400 } });
+    const { event_id } = await send(issueOpened({ repo, number: 1 }));
+    const failed = await only(event_id, "failed");
+    const command = await comment(repo, 1, "/retry");
+    expect(await event(command.event_id)).toMatchObject({
+      ...{ outcome: "dispatched", reason: expect.stringMatching(new RegExp(`^/retry by .*: restarted execution ${failed.id}$`)) },
+    });
+    await only(event_id, "succeeded");
+    const again = await comment(repo, 1, "/retry");
+    expect((await event(again.event_id)).reason).toMatch(/nothing on this issue has failed/);
+  });
+
+  test.concurrent("on_close finish: what was begun on a closed issue ends with its comment", async () => {
+    const repo = await project({ on_close: "finish" });
+    world.model.answerWith({ when: `${repo}#1\\.`, reply: { content: "Finished.", delayMs: 500 } });
+    const opened = await send(issueOpened({ repo, number: 1 }));
+    await eventually(() => world.model.chats().some((request) => issueOf(request) === `${repo}#1`));
+    const close = await send(issueClosed({ repo, number: 1 }));
+    for (const { event_id } of [opened, close]) await only(event_id, "succeeded");
+    expect(textsOf(world.tracker, repo, 1)).toEqual(["Done.", "Finished."]);
+  });
+
   test.concurrent("/stop cancels everything on the issue and starts nothing; a stranger may not", async () => {
     const repo = await project({ issue_runs_per_hour: 1 });
     await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");
@@ -201,4 +260,23 @@ test("a burst under kill -9: no more than the limit and what was under way is us
   for (const { id } of held) expect((await service.post(`/api/task-executions/${id}/release`)).status).toBe(200);
   for (const { event_id } of sent) await only(event_id, "succeeded");
   for (const n of sent.keys()) expect(textsOf(tracker, repo, n + 1).filter((text) => text === "Done.")).toHaveLength(1);
+});
+
+test("while others wait, one project has half of the places: who comes after 40 of another does not wait for them", {
+  timeout: 60_000,
+}, async () => {
+  const { service, model } = world;
+  const [crowd, few] = [await project({}), await project({})];
+  expect((await service.post("/api/pause", { scope: "all", reason: "to line up" })).status).toBe(200);
+  const before = model.chats().length;
+  model.answerWith({ when: "octo/budget-\\d+#", reply: { content: "Done.", usage, delayMs: 200 }, times: 0 });
+  const events: string[] = [];
+  for (let number = 1; number <= 40; number++)
+    events.push((await send(issueOpened({ repo: crowd, number }, by(1, "OWNER")))).event_id);
+  for (const number of [1, 2, 3]) events.push((await send(issueOpened({ repo: few, number }, by(2, "OWNER")))).event_id);
+  expect((await service.post("/api/resume", { scope: "all" })).status).toBe(200);
+  for (const event_id of events) await only(event_id, "succeeded");
+  const order = model.chats().slice(before).map(issueOf);
+  expect(order).toHaveLength(43);
+  expect(order.slice(0, 16).filter((issue) => issue.startsWith(`${few}#`))).toHaveLength(3);
 });
