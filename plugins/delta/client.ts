@@ -9,8 +9,17 @@ export interface Client extends HttpClient {
   readonly slug: string;
 }
 
+/** Clients of version 1 of the API, and of version 2, which has webhooks. */
+export const clients = (capabilities: Pick<Capabilities, "fetch" | "throttle">) => ({
+  clientOf: clientsAt(apiOf, capabilities),
+  secondOf: clientsAt((connection) => apiOf(connection).replace(/\/v1$/, "/v2"), capabilities),
+});
+
 /** One client per account, so that its throttle covers all calls. Throws `not_configured`. */
-export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): (connection: Settings) => Client {
+function clientsAt(
+  base: (connection: Settings) => string,
+  { fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">,
+): (connection: Settings) => Client {
   const kept = new Map<string, Client>();
   return (connection) => {
     const { api_url, api_key, workspace_slug, webhook_secret } = connection;
@@ -24,7 +33,7 @@ export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throt
       const interval = new URL(api_url).hostname === "api.plane.so" ? publicInterval : 0;
       const http = httpClient({
         platform: "delta",
-        base: apiOf(connection),
+        base: base(connection),
         headers: api_key === undefined ? {} : { "x-api-key": api_key },
         fetch,
         throttle,

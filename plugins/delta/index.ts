@@ -15,7 +15,7 @@ export default definePlugin({
   offloaded: conversions,
   hosts: ["api.plane.so"],
   setup: ({ fetch, offload, throttle }) => {
-    const clientOf = clients({ fetch, throttle });
-    return { sources: { delta: deltaSource(clientOf, offload) }, tools: deltaTools(clientOf, offload) };
+    const { clientOf, secondOf } = clients({ fetch, throttle });
+    return { sources: { delta: deltaSource(clientOf, secondOf, offload) }, tools: deltaTools(clientOf, offload) };
   },
 });

@@ -13,8 +13,11 @@ import { poll } from "./poll.ts";
 import { projectId } from "./projects.ts";
 import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
+import { checkWebhook } from "./webhook.ts";
 
-export function deltaSource(clientOf: (connection: Settings) => Client, convert: Convert): Source<typeof settings> {
+type ClientOf = (connection: Settings) => Client;
+
+export function deltaSource(clientOf: ClientOf, secondOf: ClientOf, convert: Convert): Source<typeof settings> {
   const account = ({ connection, signal }: CallContext<Settings>): Account => ({
     client: clientOf(connection),
     connection,
@@ -39,6 +42,7 @@ export function deltaSource(clientOf: (connection: Settings) => Client, convert:
       updateComment(account(call), addressOfSubject(subject), comment, { body, key: call.key }),
     describe: async ({ subject, text }, call) => describe(account(call), addressOfSubject(subject), text),
     standing: async ({ author }, { connection, signal }) => standingOf(clientOf(connection), author.id, signal),
+    checkWebhook: (wanted, { connection, signal }) => checkWebhook(secondOf(connection), wanted, connection, signal),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     projectId: async (name, { connection, signal }) => projectId(clientOf(connection), name, signal),

@@ -28,6 +28,10 @@ export class DeltaTracker extends FakeTracker {
   readonly issues: Row[] = [];
   readonly notes: (Row & { issue: string })[] = [];
   readonly activities: (Row & { issue: string })[] = [];
+  readonly hooks: Row[] = [];
+  hasHooks = true;
+  /** Whether the account is no administrator of the workspace. */
+  hidesHooks = false;
   /** Older servers have no GET /users/me/. */
   tellsAccount = true;
   /** Every id is that of the one project. */
@@ -96,6 +100,8 @@ export class DeltaTracker extends FakeTracker {
     if (!key.startsWith("test-key-")) return { status: 401, body: { error: "Given API token is not valid" } };
     if (path === "/api/v1/users/me/" && this.tellsAccount)
       return { status: 200, body: { id: writer, display_name: writer === people.bot ? "signalbox" : "ann" } };
+    const hook = this.#hook(request);
+    if (hook) return hook;
     const edited = this.editComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
     if (edited) return edited;
     const deleted = this.deleteComment(request, /\/comments\/([\w-]+)\/$/, this.notes);
@@ -135,6 +141,20 @@ export class DeltaTracker extends FakeTracker {
           );
     if (method === "PATCH") Object.assign(found, body, { updated_at: new Date().toISOString(), updated_by: writer });
     return { status: 200, body: found, wrote: method === "PATCH" };
+  }
+
+  /** Webhooks of the workspace: version 2 of the API, which self-hosted servers do not have. */
+  #hook({ method, path, body }: RecordedRequest): FakeResponse | null {
+    const match = new RegExp(`^/api/v2/workspaces/${workspace}/webhooks/(?:([\\w-]+)/)?$`).exec(path);
+    if (!match || !this.hasHooks) return null;
+    if (this.hidesHooks) return { status: 403, body: { code: "forbidden" } };
+    if (method === "GET") return this.#list(this.hooks, new URLSearchParams());
+    if (method === "POST") {
+      this.hooks.push({ id: randomUUID(), is_active: true, version: "v2", ...(body as object) });
+      return { status: 201, body: this.hooks.at(-1), wrote: true };
+    }
+    const found = this.hooks.find(({ id }) => id === match[1]);
+    return found ? { status: 200, body: Object.assign(found, body), wrote: true } : notFound;
   }
 
   #make({ name, description_html }: Record<string, unknown>, writer: string): FakeResponse {

@@ -22,3 +22,10 @@ export function keyOf(issue: string | number, project?: string): string {
     `issue must be a key such as "PROJ-12", or a number with a project; it is ${JSON.stringify(text.slice(0, 200))}`,
   );
 }
+
+/** The key of a project, `PROJ`. Throws `invalid_input`. */
+export function projectKeyOf(project: string): string {
+  const text = project.trim();
+  if (/^[A-Za-z][A-Za-z0-9_]{0,99}$/.test(text)) return text.toUpperCase();
+  throw new PluginError("invalid_input", `project must be the key of a project, such as "PROJ"; it is ${JSON.stringify(text)}`);
+}

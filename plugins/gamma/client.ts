@@ -5,8 +5,20 @@ import { type Settings, webOf } from "./settings.ts";
 /** The public platform accepts 100 writes in 30 seconds per issue; self-hosted servers answer 429 above their limit. Milliseconds. */
 const publicInterval = 300;
 
+const restOf = (connection: Settings): string => `${webOf(connection)}/rest`;
+const apiOf = (connection: Settings): string => `${restOf(connection)}/api/${connection.is_cloud ? 3 : 2}`;
+
+/** Clients of the API, and of `/rest`, where webhooks are. */
+export const clients = (capabilities: Pick<Capabilities, "fetch" | "throttle">) => ({
+  clientOf: clientsAt(apiOf, capabilities),
+  restOf: clientsAt(restOf, capabilities),
+});
+
 /** One client per account, so that its throttle covers all calls. Throws `not_configured`. */
-export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): (connection: Settings) => HttpClient {
+function clientsAt(
+  base: (connection: Settings) => string,
+  { fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">,
+): (connection: Settings) => HttpClient {
   const kept = new Map<string, HttpClient>();
   return (connection) => {
     const { url, email, api_token, is_cloud, webhook_secret } = connection;
@@ -21,7 +33,7 @@ export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throt
       const authorization = basic === undefined ? api_token && `Bearer ${api_token}` : `Basic ${basic}`;
       client = httpClient({
         platform: "gamma",
-        base: `${webOf(connection)}/rest/api/${is_cloud ? 3 : 2}`,
+        base: base(connection),
         headers: authorization === undefined ? {} : { authorization },
         fetch,
         throttle,

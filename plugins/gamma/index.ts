@@ -14,7 +14,7 @@ export default definePlugin({
   needs: ["fetch", "offload", "throttle"],
   offloaded: conversions,
   setup: ({ fetch, offload, throttle }) => {
-    const clientOf = clients({ fetch, throttle });
-    return { sources: { gamma: gammaSource(clientOf, offload) }, tools: gammaTools(clientOf, offload) };
+    const { clientOf, restOf } = clients({ fetch, throttle });
+    return { sources: { gamma: gammaSource(clientOf, restOf, offload) }, tools: gammaTools(clientOf, offload) };
   },
 });

@@ -42,6 +42,18 @@ export const issueFields = z.looseObject({ key: z.string(), fields: z.record(z.s
 export const project = z.object({
   issueTypes: z.array(z.object({ id: z.string(), name: z.string(), subtask: z.boolean().nullish() })),
 });
+/** A webhook of administrators: Cloud and older servers name it by `self` and `enabled`, newer ones by `id` and `active`. */
+export const hook = z.looseObject({
+  self: z.string().nullish(),
+  id: z.union([z.number(), z.string()]).nullish(),
+  url: z.string(),
+  events: z.array(z.string()).nullish(),
+  enabled: z.boolean().nullish(),
+  active: z.boolean().nullish(),
+  excludeBody: z.boolean().nullish(),
+  configuration: z.record(z.string(), z.unknown()).nullish(),
+});
+export const hooks = z.union([z.array(hook), z.looseObject({ values: z.array(hook) })]);
 export const nothing = z.unknown();
 
 /** Found issues are kept whole: the poll passes them to `parse` in the shape of a webhook. */

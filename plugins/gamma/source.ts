@@ -10,8 +10,11 @@ import { parse } from "./parse.ts";
 import { poll } from "./poll.ts";
 import { type Settings, settings } from "./settings.ts";
 import { verify } from "./verify.ts";
+import { checkWebhook } from "./webhook.ts";
 
-export function gammaSource(clientOf: (connection: Settings) => HttpClient, convert: Convert): Source<typeof settings> {
+type ClientOf = (connection: Settings) => HttpClient;
+
+export function gammaSource(clientOf: ClientOf, restOf: ClientOf, convert: Convert): Source<typeof settings> {
   const account = ({ connection, signal }: CallContext<Settings>) => ({
     client: clientOf(connection),
     connection,
@@ -36,6 +39,7 @@ export function gammaSource(clientOf: (connection: Settings) => HttpClient, conv
       updateComment(account(call), keyOf(subject.issue, subject.project), comment, { ...post, key: call.key }),
     describe: ({ subject }, { connection, signal }) =>
       describe(clientOf(connection), connection, keyOf(subject.issue, subject.project), signal),
+    checkWebhook: (wanted, { connection, signal }) => checkWebhook(restOf(connection), wanted, connection, signal),
     createIssue: async (issue, call) => createIssue(account(call), issue),
     closeIssue: async (issue, call) => closeIssue(account(call), issue),
     poll: async (from, { connection, signal }) => poll(clientOf(connection), from, signal),

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import type { Subject } from "@signalbox/sdk";
 import { type FakeResponse, FakeTracker, type RecordedRequest } from "@signalbox/sdk/testing";
+import { Hooks } from "./test-hooks.ts";
 
 type Row = Record<string, unknown>;
 interface Issue extends Row {
@@ -31,6 +32,7 @@ const types = [
 export class GammaTracker extends FakeTracker {
   readonly issues: Issue[] = [];
   readonly notes: Comment[] = [];
+  readonly hooks = new Hooks();
   /** Older servers have only GET /search, Cloud only GET /search/jql. */
   searchPath = "/search/jql";
   /** Some servers do not expand properties. */
@@ -105,6 +107,8 @@ export class GammaTracker extends FakeTracker {
     const { method, path, query, body, headers } = request;
     if (!/^(Basic|Bearer) \S+/.test(headers.authorization ?? ""))
       return { status: 401, body: { errorMessages: ["Log in first."] } };
+    const hook = this.hooks.route(request);
+    if (hook) return hook;
     const rest = path.startsWith(`/rest/api/${this.#version}`) ? path.slice(`/rest/api/${this.#version}`.length) : "";
     const writer = this.#writer(headers.authorization ?? "");
     const edited = this.editComment(request, /\/comment\/(\d+)$/, this.notes);

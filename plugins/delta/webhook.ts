@@ -1,0 +1,94 @@
+import { PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import type { z } from "zod";
+import type { Client } from "./client.ts";
+import type { Settings } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+
+type Hook = z.output<typeof shapes.hook>;
+
+/** Things whose changes the platform's second kind of webhook delivers. */
+const things = "workitem|workitem\\.comment|workitem\\.link|workitem\\.attachment|project|cycle|module|intake";
+const deliverable = new RegExp(`^(?:${things})\\.(?:created|updated|deleted)$`);
+
+/**
+ * Compares the workspace's webhook with what mappings need; see `Source.checkWebhook`. Webhooks are of the workspace and not of a
+ * project. `client`: at version 2 of the API.
+ */
+export async function checkWebhook(
+  client: Client,
+  { url, events, apply }: WantedWebhook,
+  { webhook_secret }: Settings,
+  signal: AbortSignal,
+): Promise<WebhookReport> {
+  const names = [...new Set(events.map(({ event_name }) => scopeOf(event_name)))].sort();
+  const unknown = names.filter((name) => !deliverable.test(name));
+  const needed = names.filter((name) => deliverable.test(name));
+  const path = { slug: client.slug };
+  const hook = (await hooksOf(client, path, signal)).find((one) => isSame(one.url, url));
+  const scopes = hook?.scopes ?? [];
+  const missing = needed.filter((name) => !scopes.includes(name));
+  const unsigned = webhook_secret === undefined ? [noSecret] : [];
+  if (!apply || (hook && missing.length === 0))
+    return { ...(hook ? reportOf(hook, unsigned) : absent), missing, unknown, changed: null };
+  const wanted = { scopes: [...scopes, ...missing], is_active: true };
+  const route = "/workspaces/{slug}/webhooks/";
+  const made = hook
+    ? await client.write({
+        route: `PATCH ${route}{hook}/`,
+        path: { ...path, hook: hook.id },
+        body: wanted,
+        schema: shapes.hook,
+        signal,
+      })
+    : await client.write({
+        route: `POST ${route}`,
+        path,
+        body: { name: "Signalbox", url, ...wanted },
+        schema: shapes.hook,
+        signal,
+      });
+  const left = needed.filter((name) => !(made.data.scopes ?? []).includes(name));
+  const notes = hook ? unsigned : [generated];
+  return { ...reportOf(made.data, notes), missing: left, unknown, changed: hook ? "updated" : "created" };
+}
+
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace leads to this URL."] };
+const noSecret = "DELTA_WEBHOOK_SECRET is not set, so deliveries of the platform are not verified by their signature.";
+const generated =
+  "The platform has generated a secret for the webhook. Generate it anew in the settings of the workspace, where it is shown, and set DELTA_WEBHOOK_SECRET to it.";
+
+/** Mappings call `issue.activity.created` what the platform calls `workitem.comment.created`. */
+const scopeOf = (event: string): string =>
+  event
+    .replace(/^issue\.activity\.created$/, "issue_comment.created")
+    .replace(/^issue_comment\b/, "workitem.comment")
+    .replace(/^(?:issue|work_item)\b/, "workitem");
+
+const isSame = (one: string, other: string): boolean =>
+  URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
+
+async function hooksOf(client: Client, path: { slug: string }, signal: AbortSignal): Promise<readonly Hook[]> {
+  const request = { route: "GET /workspaces/{slug}/webhooks/", path, schema: shapes.listOf(shapes.hook), signal };
+  try {
+    return (await client.read(request)).data.results;
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (code === "not_found")
+      throw new PluginError(
+        "unsupported",
+        "this server has no API for webhooks (version 2): compare the events in the settings of the workspace",
+      );
+    if (code !== "unauthorized") throw error;
+    throw new PluginError(
+      "unauthorized",
+      `the API key may not read the webhooks of the workspace: its account must be an administrator (${message})`,
+    );
+  }
+}
+
+function reportOf({ id, is_active, scopes, version }: Hook, notes: readonly string[]) {
+  const active = is_active !== false;
+  const said = [...(active ? [] : ["The webhook is switched off."]), ...notes];
+  if (version === "v1") said.push("It is a webhook of the first kind, which is deprecated: make a new one.");
+  return { id, active, configured: [...(scopes ?? [])], notes: said };
+}
