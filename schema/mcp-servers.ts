@@ -4,6 +4,15 @@ import { operation, pageOf, paging } from "./operation.ts";
 
 export const serverStates = ["pending", "connected", "failed"] as const;
 
+const toolVersion = z
+  .object({
+    description: z.string(),
+    parameters: z.unknown().describe("JSON Schema."),
+    read_only: z.boolean().describe("Whether the server says that it changes nothing."),
+    idempotent: z.boolean().describe("Whether the server says that a call may be repeated."),
+  })
+  .meta({ id: "McpToolVersion" });
+
 /** An external tool server. Its name is the provider of its tools. */
 export const mcpServer = z
   .object({
@@ -18,11 +27,32 @@ export const mcpServer = z
         "`pending`: its tools have not been discovered yet; `failed`: its tools are unavailable until discovery succeeds.",
       ),
     tools: z
-      .array(z.object({ name: z.string(), qualified_name: z.string(), description: z.string() }).meta({ id: "McpServerTool" }))
+      .array(
+        z
+          .object({
+            name: z.string(),
+            qualified_name: z.string(),
+            description: z.string(),
+            approved: z.boolean().describe("Whether it is as it was approved. If not, no agent is offered it: see `changes`."),
+          })
+          .meta({ id: "McpServerTool" }),
+      )
       .describe(
         "Tools that the last discovery found. `name` is the name on the server, `qualified_name` the one in GET /api/tools.",
       ),
     last_error: z.string().nullable().describe("Why the last discovery failed, or which tools were skipped and why."),
+    version: z.string().describe("Names the tools as they are now: for `approve`."),
+    changes: z
+      .array(
+        z
+          .object({
+            name: z.string(),
+            before: toolVersion.nullable().describe("As it was approved; null: it was not there."),
+            after: toolVersion,
+          })
+          .meta({ id: "McpToolChange" }),
+      )
+      .describe("Tools that are new or differ from what was approved. They are offered after `approve`."),
     checked_at: timestamp.nullable().describe("When its tools were last discovered."),
     created_at: timestamp,
   })
@@ -42,7 +72,8 @@ export const create = operation({
   http: "POST /api/mcp-servers",
   rpc: "McpServerService.CreateMcpServer",
   summary: "Register an MCP server",
-  description: "The server must use Streamable HTTP. Its tools are discovered in the background.",
+  description:
+    "The server must use Streamable HTTP. Its tools are discovered in the background, and what the first discovery finds is approved.",
   input: z.object({
     name: text(100).describe(
       "Unique name of the server. In lower case it prefixes the names of its tools: `My Server` offers `my-server.search`.",
@@ -65,6 +96,24 @@ export const remove = operation({
   description: "Its tools are removed with it.",
   input: z.object({ id: rowId }),
   problems: ["not_found"],
+});
+export const approve = operation({
+  id: "mcp-servers.approve",
+  http: "POST /api/mcp-servers/:id/approve",
+  rpc: "McpServerService.ApproveMcpTools",
+  summary: "Approve the tools of an MCP server",
+  description:
+    "The tools are offered as they are now. The first discovery counts as approval; what the server adds or changes afterwards, in a name, description or schema, is not offered until it is approved.",
+  input: z.object({
+    id: rowId,
+    version: z
+      .string()
+      .max(100)
+      .optional()
+      .describe("`version` of the server that was read. Refused if its tools have changed since."),
+  }),
+  output: mcpServer,
+  problems: ["not_found", "conflict"],
 });
 export const discover = operation({
   id: "mcp-servers.discover",

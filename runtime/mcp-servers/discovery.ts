@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { mcpServer } from "@signalbox/schema/mcp-servers";
 import type { z } from "zod";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
+import { changesOf } from "./approved.ts";
 import { listTools } from "./client/list-tools.ts";
 import { allServers, claimDue, type ServerRow, saveAnswer } from "./queries.ts";
 
@@ -110,11 +112,22 @@ async function askServer(server: ServerRow, options: DiscoveryOptions, signal: A
     error = fault instanceof Error ? fault.message : String(fault);
   }
   const status = tools ? ("connected" as const) : ("failed" as const);
-  if (!(await saveAnswer(sql, server.id, { status, tools, last_error: error })))
-    return { tools: 0, error: "it was deleted meanwhile" };
+  const saved = await saveAnswer(sql, server.id, { status, tools, last_error: error });
+  if (!saved) return { tools: 0, error: "it was deleted meanwhile" };
+  reportChanges(server, saved, options);
   if (status !== server.status && status === "failed") options.watchdog("an MCP server failed", { server: server.name, error });
   else if (status !== server.status)
     log.info("MCP server connected", { server: server.name, tools: tools?.length, left_out: error });
   await bus.publish("tools");
   return tools ? { tools: tools.length, error: null } : { tools: 0, error };
+}
+
+/** Tells, once for each change, that tools are no longer as they were approved. */
+function reportChanges(before: ServerRow, { id, name, tools, approved }: ServerRow, { watchdog }: DiscoveryOptions): void {
+  const changes = changesOf({ tools, approved });
+  if (changes.length === 0 || isDeepStrictEqual(before.tools, tools)) return;
+  watchdog(`tools of an MCP server changed and are not offered until POST /api/mcp-servers/${id}/approve`, {
+    server: name,
+    tools: changes.slice(0, 20).map(({ after }) => after.remote_name),
+  });
 }

@@ -4,8 +4,10 @@ import { findAgent } from "../agents/queries.ts";
 import type { Bus } from "../platform/bus.ts";
 import { isMissingReference } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
+import { approvedWith, changesOf, versionOf } from "./approved.ts";
+import type { McpTool } from "./client/list-tools.ts";
 import type { Discovery, McpServer } from "./discovery.ts";
-import { deleteServer, insertServer, listServers, type ServerRow } from "./queries.ts";
+import { approveTools, deleteServer, findServer, insertServer, listServers, type ServerRow } from "./queries.ts";
 import { qualifiedName } from "./tools.ts";
 
 export interface McpServerDeps {
@@ -45,6 +47,19 @@ export const mcpServerOperations = ({ discovery, bus, checkAddress, isTaken }: M
     await bus.publish("tools");
     return {};
   }),
+  handle(servers.approve, async ({ id, version }, { sql }) => {
+    const absent = () => problem("not_found", `No MCP server has the id ${id}.`);
+    const row = await findServer(sql, id);
+    if (!row) throw absent();
+    if (version !== undefined && version !== versionOf(row))
+      throw problem("conflict", "version: the tools of the server have changed since. Read them again before you approve them.", {
+        field: "version",
+      });
+    const approved = await approveTools(sql, id, approvedWith(row));
+    if (!approved) throw absent();
+    await bus.publish("tools");
+    return asEntity(approved);
+  }),
   handle(servers.discover, () => discovery.all()),
 ];
 
@@ -56,11 +71,29 @@ export function providerName(name: string): string {
   return named.slice(0, 32).replaceAll(/[-_]+$/g, "");
 }
 
-const asEntity = ({ provider, tools, ...row }: ServerRow): McpServer => ({
-  ...row,
-  tools: tools.map((tool) => ({
-    name: tool.remote_name,
-    qualified_name: qualifiedName({ provider }, tool),
-    description: tool.description,
-  })),
+function asEntity({ provider, tools, approved, ...row }: ServerRow): McpServer {
+  const changes = changesOf({ tools, approved });
+  const changed = new Set(changes.map(({ after }) => after));
+  return {
+    ...row,
+    tools: tools.map((tool) => ({
+      name: tool.remote_name,
+      qualified_name: qualifiedName({ provider }, tool),
+      description: tool.description,
+      approved: !changed.has(tool),
+    })),
+    version: versionOf({ tools }),
+    changes: changes.map(({ before, after }) => ({
+      name: after.remote_name,
+      before: before && shown(before),
+      after: shown(after),
+    })),
+  };
+}
+
+const shown = ({ description, parameters, read_only, idempotent }: McpTool) => ({
+  description,
+  parameters,
+  read_only,
+  idempotent,
 });

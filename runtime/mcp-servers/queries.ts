@@ -9,6 +9,8 @@ export interface ServerRow {
   readonly agent_id: string | null;
   readonly status: "pending" | "connected" | "failed";
   readonly tools: readonly McpTool[];
+  /** The tools as they were approved; `null` until a discovery has found any, which counts as approval. */
+  readonly approved: readonly McpTool[] | null;
   readonly last_error: string | null;
   readonly checked_at: string | null;
   readonly created_at: string;
@@ -46,16 +48,28 @@ export const claimDue = (sql: Sql, freshSeconds: number, retrySeconds: number): 
       or checked_at < now() - make_interval(secs => case when status = 'connected' then ${freshSeconds}::float8 else ${retrySeconds}::float8 end)
     returning *`;
 
-/** Stores the result of a discovery. A failure keeps the previous tools; `false` if the server was deleted. */
+export async function findServer(sql: Queryable, id: number): Promise<ServerRow | undefined> {
+  const [row] = await sql<ServerRow[]>`select * from mcp_servers where id = ${id}`;
+  return row;
+}
+
+export async function approveTools(sql: Queryable, id: number, approved: readonly McpTool[]): Promise<ServerRow | undefined> {
+  const [row] = await sql<ServerRow[]>`
+    update mcp_servers set approved = ${JSON.stringify(approved)}::text::json where id = ${id} returning *`;
+  return row;
+}
+
+/** Stores the result of a discovery. A failure keeps the previous tools. Returns `undefined` if the server was deleted. */
 export async function saveAnswer(
   sql: Queryable,
   id: number,
   answer: { status: "connected" | "failed"; tools: readonly McpTool[] | null; last_error: string | null },
-): Promise<boolean> {
+): Promise<ServerRow | undefined> {
   const tools = answer.tools && JSON.stringify(answer.tools);
-  const result = await sql`
+  const first = answer.tools !== null && answer.tools.length > 0 ? tools : null;
+  const [row] = await sql<ServerRow[]>`
     update mcp_servers set status = ${answer.status}, last_error = ${answer.last_error}, checked_at = now(),
-      tools = coalesce(${tools}::text::json, tools)
-    where id = ${id}`;
-  return result.count > 0;
+      tools = coalesce(${tools}::text::json, tools), approved = coalesce(approved, ${first}::text::json)
+    where id = ${id} returning *`;
+  return row;
 }

@@ -3,6 +3,7 @@ import { storable } from "../platform/json.ts";
 import { Failure } from "../platform/retry.ts";
 import { checkParameters } from "../tools/parameters.ts";
 import type { Parameters, RegisteredTool, ToolUse } from "../tools/registered-tool.ts";
+import { approvedTools } from "./approved.ts";
 import { callMcpTool } from "./client/call-tool.ts";
 import type { McpTool } from "./client/list-tools.ts";
 import { ServerFault } from "./client/server-fault.ts";
@@ -15,11 +16,13 @@ const maxBytes = 2_097_152;
 type Fetch = typeof globalThis.fetch;
 
 /**
- * The tools of all MCP servers, interleaved: the first of each before the second of any. If there are more than a request
+ * The tools of all MCP servers that are as they were approved, interleaved: the first of each before the second of any. If there are more than a request
  * may hold, one server cannot crowd out the others. `isTaken`: whether another provider uses a name.
  */
 export async function mcpTools(sql: Sql, fetch: Fetch, isTaken: (provider: string) => boolean): Promise<RegisteredTool[]> {
-  const servers = (await allServers(sql)).filter((server) => !isTaken(server.provider));
+  const servers = (await allServers(sql))
+    .filter((server) => !isTaken(server.provider))
+    .map((server) => ({ ...server, tools: approvedTools(server) }));
   const most = Math.max(0, ...servers.map((server) => server.tools.length));
   const tools: RegisteredTool[] = [];
   for (let i = 0; i < most; i++) {

@@ -94,9 +94,13 @@ export type LiveChange = { execution_id: string; execution: ({ id: string; task_
 
 export type McpDiscovery = { servers: number; tools: number; failed: (FailedMcpServer)[] };
 
-export type McpServer = { id: number; name: string; url: string; agent_id: (string | null); status: "pending" | "connected" | "failed"; tools: (McpServerTool)[]; last_error: (string | null); checked_at: (string | null); created_at: string };
+export type McpServer = { id: number; name: string; url: string; agent_id: (string | null); status: "pending" | "connected" | "failed"; tools: (McpServerTool)[]; last_error: (string | null); version: string; changes: (McpToolChange)[]; checked_at: (string | null); created_at: string };
 
-export type McpServerTool = { name: string; qualified_name: string; description: string };
+export type McpServerTool = { name: string; qualified_name: string; description: string; approved: boolean };
+
+export type McpToolChange = { name: string; before: ({ description: string; parameters?: unknown | undefined; read_only: boolean; idempotent: boolean } | null); after: McpToolVersion };
+
+export type McpToolVersion = { description: string; parameters?: unknown | undefined; read_only: boolean; idempotent: boolean };
 
 export type Memory = { id: string; key: string; content: string; scope: "task" | "agent" | "project" | "organizational"; agent_id: (string | null); project_id: (number | null); task_id: (string | null); created_at: string; updated_at: string };
 
@@ -270,6 +274,7 @@ export interface Operations {
   "knowledge-sources.sync": { input: { id: string }; output: IngestionJob };
   "knowledge-sources.update": { input: { id: string } & { name?: string | undefined; config?: { [name: string]: unknown } | undefined; project_id?: (number | null) | undefined; enabled?: boolean | undefined }; output: KnowledgeSource };
   "llm.chat": { input: { agent_id: string; messages: (ChatMessage)[]; stream?: boolean | undefined }; output: ChatAnswer };
+  "mcp-servers.approve": { input: { id: number } & { version?: string | undefined }; output: McpServer };
   "mcp-servers.create": { input: { name: string; url: string; agent_id?: (string | null) | undefined }; output: McpServer };
   "mcp-servers.delete": { input: { id: number }; output: null };
   "mcp-servers.discover": { input: {  }; output: McpDiscovery };
@@ -403,6 +408,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "knowledge-sources.sync": "POST /api/knowledge-sources/{id}/sync",
   "knowledge-sources.update": "PUT /api/knowledge-sources/{id}",
   "llm.chat": "POST /api/llm/chat",
+  "mcp-servers.approve": "POST /api/mcp-servers/{id}/approve",
   "mcp-servers.create": "POST /api/mcp-servers",
   "mcp-servers.delete": "DELETE /api/mcp-servers/{id}",
   "mcp-servers.discover": "POST /api/mcp-servers/discover",

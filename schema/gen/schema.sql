@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from e716fb3ecea6bdf5
+-- Made from 1d9c67843d02d37d
 
 create extension if not exists vector;
 
@@ -606,6 +606,7 @@ create table mcp_servers (
   last_error text,
   checked_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
+  approved json,
   constraint mcp_servers_pkey PRIMARY KEY (id),
   constraint mcp_servers_name_key UNIQUE (name),
   constraint mcp_servers_provider_key UNIQUE (provider)

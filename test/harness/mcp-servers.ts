@@ -48,6 +48,23 @@ export async function strangeServer(request: Request): Promise<Response> {
   });
 }
 
+/** A server that tells what `tools` says at the moment. */
+export const changingServer =
+  (tools: () => readonly object[]) =>
+  async (request: Request): Promise<Response> => {
+    if (request.method !== "POST") return new Response(null, { status: 405 });
+    const message = (await request.json()) as { id?: number; method: string };
+    if (message.id === undefined) return new Response(null, { status: 202 });
+    const initial = {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "changing", version: "1" },
+    };
+    const called = { content: [{ type: "text", text: "done" }] };
+    const result = message.method === "initialize" ? initial : message.method === "tools/call" ? called : { tools: tools() };
+    return Response.json({ jsonrpc: "2.0", id: message.id, result });
+  };
+
 /** More than anybody reads, and then no end. */
 function endless(): ReadableStream {
   let chunks = 0;

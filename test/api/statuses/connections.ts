@@ -57,6 +57,13 @@ export const connections: Cases = {
   "webhook-mappings.delete": { valid: mapped },
   "mcp-servers.create": { valid: () => ({ body: server() }) },
   "mcp-servers.delete": { valid: async ({ make }) => ({ params: await make("mcp-servers.create", { body: server() }) }) },
+  "mcp-servers.approve": {
+    valid: async ({ make }) => ({ params: await make("mcp-servers.create", { body: server() }) }),
+    409: async ({ make }) => ({
+      params: await make("mcp-servers.create", { body: server() }),
+      body: { version: "another" },
+    }),
+  },
   "poll-sources.create": { valid: () => ({ body: polled }) },
   "poll-sources.get": { valid: pollSource },
   "poll-sources.update": { valid: async (world) => ({ ...(await pollSource(world)), body: { interval_minutes: 10 } }) },

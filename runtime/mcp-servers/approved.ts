@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { McpTool } from "./client/list-tools.ts";
+import type { ServerRow } from "./queries.ts";
+
+/** A tool that differs from what was approved; `before` is `null` if it was not there. */
+export interface ToolChange {
+  readonly before: McpTool | null;
+  readonly after: McpTool;
+}
+
+/**
+ * The tools of a server that are not as they were approved. A description is a part of every prompt, so one that a server
+ * changes later could tell agents anything. A tool that is no longer there is not missed, and known again when it comes back.
+ */
+export function changesOf({ tools, approved }: Pick<ServerRow, "tools" | "approved">): ToolChange[] {
+  const known = new Map((approved ?? []).map((tool) => [tool.remote_name, tool]));
+  return tools.flatMap((after) => {
+    const before = known.get(after.remote_name) ?? null;
+    return isDeepStrictEqual(before, after) ? [] : [{ before, after }];
+  });
+}
+
+/** The tools that may be offered. */
+export function approvedTools(server: Pick<ServerRow, "tools" | "approved">): readonly McpTool[] {
+  const changed = new Set(changesOf(server).map(({ after }) => after));
+  return server.tools.filter((tool) => !changed.has(tool));
+}
+
+/** Names the tools that a server shows now, so that nobody approves others than those that they have seen. */
+export const versionOf = ({ tools }: Pick<ServerRow, "tools">): string =>
+  createHash("sha256").update(JSON.stringify(tools)).digest("hex").slice(0, 16);
+
+/** What is approved from now on: the tools as they are, and those that are not there at the moment. */
+export function approvedWith({ tools, approved }: Pick<ServerRow, "tools" | "approved">): readonly McpTool[] {
+  const now = new Set(tools.map(({ remote_name }) => remote_name));
+  return [...tools, ...(approved ?? []).filter(({ remote_name }) => !now.has(remote_name))].slice(0, 1_000);
+}
