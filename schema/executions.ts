@@ -77,7 +77,7 @@ export const stepKinds = ["prompt", "model", "tool", "post"] as const;
 export const stepStates = ["started", "succeeded", "failed", "dry_run", "proposed", "rejected", "expired"] as const;
 export const stepState = z.enum(stepStates).meta({ id: "StepState" });
 
-/** One step of a transcript: the prompt, a model call, a tool call, or the posted comment. */
+/** One step of a transcript, stored as `started` before its request goes out: the prompt, a model call, a tool call, or the posted comment. */
 export const step = z
   .object({
     seq: z.int(),
@@ -94,6 +94,12 @@ export const step = z
     cost_usd: z.number().nullable().describe("Cost in US dollars as reported by the LLM proxy; null if it was not reported."),
     duration_ms: z.int(),
     created_at: timestamp,
+    started_at: timestamp.describe("When its request went out, or is about to."),
+    ended_at: timestamp
+      .nullable()
+      .describe(
+        "When its answer was there; null while the step is under way, for proposals, and for steps stored by older versions.",
+      ),
   })
   .meta({ id: "ExecutionStep" });
 

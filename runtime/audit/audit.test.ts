@@ -51,7 +51,16 @@ async function claim() {
 
 const step = (given: Partial<StepRow>): StepRow => ({
   ...{ id: newId(), seq: 0, kind: "model", state: "succeeded", name: null, key: null, input: null, output: null, error: null },
-  ...{ agent_id: "worker", prompt_tokens: 0, completion_tokens: 0, cost_usd: null, duration_ms: 5, in_flight_ms: null },
+  ...{
+    agent_id: "worker",
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    cost_usd: null,
+    duration_ms: 5,
+    in_flight_ms: null,
+    started_at: null,
+    ended_at: null,
+  },
   ...given,
 });
 

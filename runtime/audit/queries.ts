@@ -36,7 +36,7 @@ const entries = (sql: Queryable, where: { agent: string; execution?: readonly st
       case kind when 'model' then 'model.called' when 'tool' then 'tool.called' else 'answer.posted' end,
       concat_ws(': ', name, case when kind <> 'model' then state end, error),
       prompt_tokens, completion_tokens, duration_ms, created_at, 1 as rank, seq
-    from execution_steps where ${mine} and kind <> 'prompt' ${of("execution_id")} ${newest})`;
+    from execution_steps where ${mine} and kind <> 'prompt' and (kind <> 'model' or state <> 'started') ${of("execution_id")} ${newest})`;
 };
 const members = (sql: Queryable) =>
   sql`id, agent_id, execution_id, event, detail, prompt_tokens, completion_tokens, duration_ms, created_at`;
@@ -52,7 +52,7 @@ export async function listAuditEntries(
     select (select count(started_at) + count(*) filter (where finished_at is not null and state in ('succeeded', 'failed', 'cancelled'))
         from task_executions where agent_id = ${id})
       + (select count(*) from execution_history where agent_id = ${id})
-      + (select count(*) from execution_steps where agent_id = ${id} and kind <> 'prompt') as total`;
+      + (select count(*) from execution_steps where agent_id = ${id} and kind <> 'prompt' and (kind <> 'model' or state <> 'started')) as total`;
   return { items, total: count.total };
 }
 

@@ -137,6 +137,8 @@ async function recordHold(
   deps: AttemptDeps,
 ): Promise<void> {
   const { reason, until, member } = exceeded;
+  const started = transcript?.steps.find(({ state }) => state === "started");
+  if (started) transcript?.complete(started, { error: reason });
   await transcript?.flush({
     ...transcript.totals(),
     ...{ state: "held", held_reason: reason, held_until: until, waiting_for: `the budget ${member}`, error: null },
@@ -186,7 +188,9 @@ async function recordFailure(
       }
     : { state: "failed" as const };
   const started = transcript?.steps.find(({ state }) => state === "started");
-  if (started) transcript?.complete(started, { error: message });
+  // Of a request to a model nothing is left to find out; a restart sends another one.
+  const ended = started?.kind === "model" && !retry && { state: "failed" as const };
+  if (started) transcript?.complete(started, { error: message, ...ended });
   const agent_id = transcript?.steps[0]?.agent_id ?? null;
   await transcript?.flush({ ...transcript.totals(), ...patch, agent_id, error: message, failures: execution.failures + 1 });
   attempts.inc({ outcome: retry ? "retried" : "failed" });

@@ -13,7 +13,7 @@ import { cutShort, lastRequest, type RunBudget } from "./budget.ts";
 import { goOn, isCut, joinAnswer, requireAnswer } from "./final-answer.ts";
 import type { Patch, StepRow } from "./steps/queries.ts";
 import { toolResults } from "./tool-results.ts";
-import { callTool } from "./tools-step.ts";
+import { callTool, eligibleName } from "./tools-step.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
 /** What is decided before the first request. It is stored in the transcript, so that a resumed run follows the same plan. */
@@ -37,6 +37,8 @@ export interface StepLog {
   add(step: NewStep): StepRow;
   complete(step: StepRow, change: Partial<StepRow>): void;
   flush(patch?: Patch): Promise<void>;
+  /** Whether the step was added since the log was opened, and not by an earlier attempt. */
+  isOfThisAttempt(step: StepRow): boolean;
 }
 
 /** A model that works with tools, by a plan. */
@@ -101,7 +103,7 @@ export async function converse(conversation: Conversation, deps: ConversationDep
     for (const [i, call] of tool_calls.entries()) {
       const done = toolStepsAfter(conversation.log, answer)[i];
       if (done && done.state !== "started") continue;
-      const step = await callTool(conversation, call, done, deps);
+      const step = await callTool(conversation, call, done, { ...deps, next: () => begin(conversation, tool_calls[i + 1]) });
       conversation.onToolCall?.(step);
     }
   }
@@ -116,7 +118,10 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
     return first.content;
   }
   const known = modelSteps(log)[round + 1];
-  if (!known) await log.flush({ agent_id: conversation.plan.agent_id });
+  if (!known) {
+    begin(conversation);
+    await log.flush({ agent_id: conversation.plan.agent_id });
+  }
   const second = known ?? (await ask(conversation, [], null, deps));
   const text = joinAnswer([first, second.output as ModelOutput]);
   if (conversation.mustAnswer) requireAnswer(text, second, log);
@@ -133,7 +138,33 @@ export interface ModelOutput {
 
 /** The answers of the model, without those that were none. */
 export const modelSteps = (log: StepLog): StepRow[] =>
-  log.steps.filter((step) => step.kind === "model" && step.state !== "failed");
+  log.steps.filter((step) => step.kind === "model" && step.state !== "failed" && step.state !== "started");
+
+/**
+ * Adds the step that comes next as started: a call of a tool, else a request to the model. It is stored together with the step
+ * before it, and so before its own request goes out.
+ */
+function begin({ plan, log }: Conversation, call?: ToolCall): StepRow {
+  const { agent_id } = plan;
+  if (!call) return log.add({ kind: "model", state: "started", name: plan.model, agent_id });
+  return log.add({ kind: "tool", state: "started", name: eligibleName(plan, call), agent_id, input: call.arguments });
+}
+
+/** A request to the model that an earlier attempt sent, and that has cost nothing: it is sent again. */
+const isUnanswered = ({ kind, state, output, prompt_tokens }: StepRow): boolean =>
+  kind === "model" && (state === "started" || (state === "failed" && output === null && prompt_tokens === 0));
+
+/** The step of the next request to the model, stored as started. Outside of executions nobody could see it in time. */
+async function beginRequest(conversation: Conversation): Promise<StepRow> {
+  const { plan, log, limits } = conversation;
+  const last = log.steps.at(-1);
+  const found = last && isUnanswered(last) ? last : null;
+  if (found && log.isOfThisAttempt(found)) return found;
+  const step = found ?? begin(conversation);
+  if (found) log.complete(found, { state: "started", error: null, name: plan.model, started_at: new Date().toISOString() });
+  if (limits) await log.flush({ agent_id: plan.agent_id });
+  return step;
+}
 
 /** The tool steps that belong to one answer of the model, in the order of its calls. */
 function toolStepsAfter(log: StepLog, answer: StepRow): StepRow[] {
@@ -162,14 +193,15 @@ async function ask(
     ],
     tools: tools.map(toFunction),
   };
+  const step = await beginRequest(conversation);
   const began = performance.now();
   const answer = await send(conversation, request, llm);
   const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
   const output = limit === null ? outputOf(answer) : { content: cutShort(answer.content, limit), tool_calls: [] };
-  const step = log.add({
-    kind: "model",
+  log.complete(step, {
     state: "succeeded",
-    agent_id: plan.agent_id,
+    error: null,
+    is_answered: true,
     name: answer.model,
     output,
     prompt_tokens: answer.promptTokens,
@@ -178,6 +210,7 @@ async function ask(
     duration_ms: Math.round(performance.now() - began),
   });
   // The last answer is stored together with the post that follows. An answer with tool calls is stored before they run.
+  if (output.tool_calls.length > 0 && tools.length > 0) begin(conversation, output.tool_calls[0]);
   if (output.tool_calls.length > 0) await log.flush({ agent_id: plan.agent_id });
   return step;
 }

@@ -125,7 +125,7 @@ function endingOf(steps: readonly StepRow[]): Patch {
 
 /** The model has not begun to answer, and the agent is connected. */
 function isForConnected({ execution, transcript }: Run, plan: Plan, deps: RunDeps): boolean {
-  const untouched = transcript.steps.every((step) => step.kind === "prompt");
+  const untouched = transcript.steps.every(({ kind, state }) => kind === "prompt" || (kind === "model" && state === "started"));
   return (
     untouched &&
     !execution.dry_run &&

@@ -14,39 +14,47 @@ import type { Conversation, ConversationDeps } from "./conversation.ts";
 import type { StepRow } from "./steps/queries.ts";
 import { runWrite, type WriteStep } from "./write-step.ts";
 
+/** The qualified name of the tool that a call means, or what the model called it where it means none. */
+export const eligibleName = ({ tools }: Conversation["plan"], call: ToolCall): string =>
+  tools.find((name) => functionName(name) === call.name) ?? call.name;
+
+type Outcome = Pick<StepRow, "state"> & Partial<StepRow>;
+
+interface CallDeps extends ConversationDeps {
+  /** Adds the step that follows, which is stored with the outcome of this one. */
+  readonly next: () => void;
+}
+
 /**
  * Runs one tool call as one step. A write is stored as started before it is sent. The model gets permanent errors; a
- * transient failure that outlasts its retries ends the attempt, where another attempt can follow. `before` is the step that
- * an earlier attempt started and did not finish: its outcome is unknown.
+ * transient failure that outlasts its retries ends the attempt, where another attempt can follow. `begun` is the step that
+ * was stored as started before. Where it has a key, an earlier attempt may have sent it: its outcome is unknown.
  */
 export function callTool(
   conversation: Conversation,
   call: ToolCall,
-  before: StepRow | undefined,
-  deps: ConversationDeps,
+  begun: StepRow | undefined,
+  deps: CallDeps,
 ): Promise<StepRow> {
   const attributes = { [genAi.operation]: "execute_tool", [genAi.tool]: call.name, [genAi.callId]: call.id };
   return inSpan(`execute_tool ${call.name}`, attributes, async (span) => {
-    const step = await runCall(conversation, call, before, deps);
+    const step = await runCall(conversation, call, begun, deps);
     toolCalls.inc({ tool: bounded("tool", step.name ?? ""), state: step.state });
     span?.setAttribute("signalbox.state", step.state);
     return step;
   });
 }
 
-async function runCall(
-  conversation: Conversation,
-  call: ToolCall,
-  before: StepRow | undefined,
-  deps: ConversationDeps,
-): Promise<StepRow> {
+async function runCall(conversation: Conversation, call: ToolCall, begun: StepRow | undefined, deps: CallDeps): Promise<StepRow> {
   const { log, plan } = conversation;
   conversation.signal.throwIfAborted();
   const eligible = plan.tools.find((name) => functionName(name) === call.name);
   const tool = eligible === undefined ? undefined : deps.tools.get(eligible);
-  const name = eligible ?? call.name;
-  const step = before ?? log.add({ kind: "tool", state: "started", name, agent_id: plan.agent_id, input: call.arguments });
-  return finishing(conversation, step, async () => {
+  const before = begun?.key ? begun : undefined;
+  const step =
+    begun ??
+    log.add({ kind: "tool", state: "started", name: eligible ?? call.name, agent_id: plan.agent_id, input: call.arguments });
+  const work = async (): Promise<Outcome> => {
     const { readOnly } = conversation;
     if (readOnly && tool?.effect !== "read") throw toolError(`"${call.name}" cannot be called: ${readOnly}.`);
     if (eligible === undefined) throw toolError(`There is no function "${call.name}". Use one of the functions in this request.`);
@@ -68,7 +76,8 @@ async function runCall(
       return { state: "proposed", output: proposedResult, expires_ms: approval.ttlMs };
     }
     return { state: "succeeded", output: await send(conversation, tool, step, before !== undefined) };
-  });
+  };
+  return finishing(conversation, step, work, deps.next);
 }
 
 /** Calls of one tool with the same arguments that a run carries out. */
@@ -108,16 +117,18 @@ export function writeApproved(conversation: Conversation, step: StepRow, deps: C
 async function finishing(
   conversation: Conversation,
   step: StepRow,
-  work: () => Promise<Pick<StepRow, "state"> & Partial<StepRow>>,
+  work: () => Promise<Outcome>,
+  next?: () => void,
 ): Promise<StepRow> {
   const { log, limits, signal, resumable } = conversation;
   const began = performance.now();
-  const ended = await work().catch((error): Pick<StepRow, "state"> & Partial<StepRow> => {
+  const ended = await work().catch((error): Outcome => {
     signal.throwIfAborted();
     if (!(error instanceof Failure) || (error.retryable && resumable)) throw error;
     return { state: "failed", error: error.message };
   });
   log.complete(step, { output: null, error: null, ...ended, duration_ms: Math.round(performance.now() - began) });
+  next?.();
   await log.flush();
   limits?.unconfirmed.delete(step.id);
   return step;

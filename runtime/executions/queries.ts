@@ -72,7 +72,7 @@ export const listAttemptEvents = (sql: Queryable, executionId: string): Promise<
     from execution_history where execution_id = ${executionId} order by created_at, attempts`;
 
 export const stepMembers = (sql: Queryable) => sql`
-  seq, kind, state, name, input, output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at`;
+  seq, kind, state, name, input, output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at, coalesce(started_at, created_at) as started_at, ended_at`;
 
 export const listSteps = (sql: Queryable, executionId: string): Promise<Step[]> =>
   sql<Step[]>`

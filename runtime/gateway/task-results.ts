@@ -56,7 +56,11 @@ export function taskResults({ sql, bus, alarm, settings, prices, ...retries }: T
     const name = `agent:${agent_id}`;
     const any = prompt_tokens + completion_tokens > 0;
     const cost_usd = used.cost_usd ?? (any ? prices.of(name, prompt_tokens, completion_tokens) : null);
-    transcript.add({ kind: "model", name, agent_id, prompt_tokens, completion_tokens, cost_usd, ...step });
+    const answer = { name, agent_id, prompt_tokens, completion_tokens, cost_usd, ...step };
+    // The LLM may have been asked before the agent connected, and have given no answer.
+    const asked = transcript.steps.find(({ kind, state }) => kind === "model" && state === "started");
+    if (asked) transcript.complete(asked, { error: null, ...answer, is_answered: true });
+    else transcript.add({ kind: "model", ...answer });
   };
   const close = async (transcript: Transcript, { task, session, used }: Ending, patch: Patch) => {
     await transcript.flush({ ...transcript.totals(), ...patch }).catch((error) => {

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 1d9c67843d02d37d
+-- Made from cc8c0dc298a59fc2
 
 create extension if not exists vector;
 
@@ -475,6 +475,8 @@ create table execution_steps (
   expires_at timestamp(3) with time zone,
   decided_by text,
   decided_at timestamp(3) with time zone,
+  started_at timestamp(3) with time zone,
+  ended_at timestamp(3) with time zone,
   constraint execution_steps_pkey PRIMARY KEY (id),
   constraint execution_steps_execution_id_seq_key UNIQUE (execution_id, seq)
 ) with (fillfactor=85);

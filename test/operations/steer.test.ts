@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { allText } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { waitForExecutions } from "../harness/wait.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { callOf, roundsOf, startWorld, textsOf, type World } from "../harness/world.ts";
 
 interface Bulk {
@@ -26,9 +26,12 @@ interface Run {
 
 let world: World;
 let isDown = false;
+/** The model waits for it before each answer. */
+let thinking: Promise<void> | undefined;
 const repo = "acme/webshop";
 beforeAll(async () => {
-  const script = (request: Parameters<typeof roundsOf>[0]) => {
+  const script = async (request: Parameters<typeof roundsOf>[0]) => {
+    await thinking;
     if (isDown)
       return {
         content: null,
@@ -140,4 +143,39 @@ test("a task is tried on an event that no mapping knows, and a bulk of replays h
   expect((await bulk("webhook-events", { ...request, dry_run: false, confirm: body.confirm })).status).toBe(400);
   await waitForExecutions(world.service);
   expect(textsOf(world.tracker, repo, 31)).toEqual([]);
+});
+
+test("while the model thinks, its step is there as started, in the API and in the stream", async () => {
+  interface Step {
+    readonly kind: string;
+    readonly state: string;
+    readonly name: string;
+    readonly started_at: string;
+    readonly ended_at: string | null;
+  }
+  let answer = () => {};
+  thinking = new Promise((done) => {
+    answer = done;
+  });
+  const event_id = await open(41);
+  const [run] = await waitForExecutions(world.service, { event_id, state: "running" });
+  const transcript = async () =>
+    (await world.service.get<{ transcript: Step[] }>(`/api/task-executions/${run?.id}`)).body.transcript;
+  const begun = await eventually(async () => {
+    const steps = await transcript();
+    return steps.length === 2 && steps;
+  });
+  expect(begun.map(({ kind, state }) => `${kind} ${state}`)).toEqual(["prompt succeeded", "model started"]);
+  expect(begun[1]).toMatchObject({ name: "scripted", started_at: expect.stringMatching(/Z$/), ended_at: null });
+  const stream = await fetch(`${world.service.url}/api/task-executions/${run?.id}/events?seconds=20`);
+  thinking = undefined;
+  answer();
+  const events = await stream.text();
+  const states = [...events.matchAll(/"kind":"model","state":"(\w+)"/g)].map((match) => match[1]);
+  expect(states).toEqual(["started", "succeeded", expect.stringMatching(/started|succeeded/), ...states.slice(3)]);
+  const ended = await transcript();
+  expect(ended.map(({ kind, state }) => `${kind} ${state}`)).toEqual([
+    ...["prompt succeeded", "model succeeded", "tool succeeded", "model succeeded", "post succeeded"],
+  ]);
+  for (const { started_at, ended_at } of ended) expect(Date.parse(ended_at ?? "")).toBeGreaterThanOrEqual(Date.parse(started_at));
 });

@@ -18,6 +18,9 @@ export interface StepRow {
   completion_tokens: number;
   cost_usd: number | null;
   duration_ms: number;
+  started_at: string | null;
+  /** `null` while its request is under way. */
+  ended_at: string | null;
   /**
    * How long a request of the step may still be on its way, milliseconds from now; 0 where that time has passed. `null`:
    * nothing was sent, or all of it was answered.
@@ -29,6 +32,8 @@ export interface StepRow {
   expires_ms?: number | null;
   /** Set to have the completed write looked for again after so many milliseconds: it may have been made twice. */
   check_ms?: number;
+  /** Set with the answer of a model to a request that was stored before it was sent: it is counted when it is stored. */
+  is_answered?: boolean;
   /** What it writes at a tracker; stored with the step, and again with its outcome. */
   wrote?: OwnWrite;
 }
@@ -77,7 +82,7 @@ export interface Change {
 }
 
 const stepTypes =
-  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8";
+  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8, started_at timestamptz, ended_at timestamptz";
 const patchTypes =
   "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text, is_paid bool";
 
@@ -99,9 +104,10 @@ const patchRow = ({ id, lease, patch }: Change) => ({
  * `counted` is a condition that always holds: a query that nobody reads is not carried out.
  */
 function usageOf(sql: Sql, changes: readonly Change[]) {
-  const answers = changes.flatMap(({ id, steps, scopes = [] }) =>
-    steps.flatMap(({ kind, prompt_tokens, completion_tokens, cost_usd }) =>
-      kind === "model" ? [{ execution_id: id, tokens: prompt_tokens + completion_tokens, usd: cost_usd ?? 0, scopes }] : [],
+  const answers = changes.flatMap(({ id, steps, completed, scopes = [] }) =>
+    [...steps.filter(({ state }) => state !== "started"), ...completed.filter((step) => step.is_answered)].flatMap(
+      ({ kind, prompt_tokens, completion_tokens, cost_usd }) =>
+        kind === "model" ? [{ execution_id: id, tokens: prompt_tokens + completion_tokens, usd: cost_usd ?? 0, scopes }] : [],
     ),
   );
   if (answers.length === 0) return { use: sql``, counted: sql`` };
@@ -126,6 +132,12 @@ const hold = (sql: Queryable) => sql`held_reason = case when g.state is null the
   blocked_by = case when g.state is null then e.blocked_by else g.blocked_by end,
   released_at = case when g.is_paid then coalesce(e.released_at, now()) else e.released_at end`;
 
+/** What a step gets between its request and its answer. */
+const answered = (sql: Queryable) => sql`
+  state = s.state, name = s.name, agent_id = s.agent_id, key = s.key, input = s.input, output = s.output, error = s.error,
+  prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,
+  duration_ms = s.duration_ms, started_at = s.started_at, ended_at = s.ended_at`;
+
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
  * written for the others. An execution that only gets further steps gets no new row version. Rows are locked in the order
@@ -144,14 +156,14 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       select e.id, e.subject from (select id, subject, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
       join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
     ), added as (
-      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, in_flight_until, expires_at)
-      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms,
+      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, in_flight_until, expires_at)
+      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at,
         now() + make_interval(secs => s.in_flight_ms / 1000), now() + make_interval(secs => s.expires_ms / 1000)
       from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
       where s.execution_id in (select id from held)
     ), completed as (
       update execution_steps t
-      set state = s.state, key = s.key, input = s.input, output = s.output, error = s.error, duration_ms = s.duration_ms,
+      set ${answered(sql)},
         in_flight_until = now() + make_interval(secs => s.in_flight_ms / 1000),
         expires_at = coalesce(t.expires_at, now() + make_interval(secs => s.expires_ms / 1000))
       from json_to_recordset(${flat("completed")}::text::json) as s (${sql.unsafe(stepTypes)})
@@ -193,7 +205,7 @@ function writesOf(steps: readonly StepRow[]): StoredWrite[] {
 
 export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[]> =>
   sql<StepRow[]>`
-    select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms,
+    select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at,
       decided_at is not null as decided,
       case when in_flight_until is not null then greatest(0, extract(epoch from in_flight_until - now()) * 1000) end::float8 as in_flight_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
@@ -203,9 +215,11 @@ export async function saveSteps(sql: Queryable, chatId: string | null, steps: re
   const writes = writesOf(steps);
   const wrote = writes.length > 0 ? sql`with wrote as (${insertWrites(sql, writes)})` : sql``;
   await sql`
-    ${wrote} insert into execution_steps (id, chat_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms)
-    select s.id, ${chatId}::uuid, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms
+    ${wrote} insert into execution_steps (id, chat_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at)
+    select s.id, ${chatId}::uuid, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at
     from json_to_recordset(${JSON.stringify(steps)}::text::json) as s (${sql.unsafe(stepTypes)})
-    on conflict (id) do update set state = excluded.state, key = excluded.key, input = excluded.input, output = excluded.output,
-      error = excluded.error, duration_ms = excluded.duration_ms`;
+    on conflict (id) do update set state = excluded.state, name = excluded.name, key = excluded.key, input = excluded.input,
+      output = excluded.output, error = excluded.error, prompt_tokens = excluded.prompt_tokens,
+      completion_tokens = excluded.completion_tokens, cost_usd = excluded.cost_usd, duration_ms = excluded.duration_ms,
+      started_at = excluded.started_at, ended_at = excluded.ended_at`;
 }

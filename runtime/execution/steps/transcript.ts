@@ -3,7 +3,7 @@ import { storable } from "../../platform/json.ts";
 import type { NewStep, StepLog } from "../conversation.ts";
 import { LeaseLost } from "../lease.ts";
 import type { Claimed } from "../queries.ts";
-import { newStep } from "./new-step.ts";
+import { endOf, newStep } from "./new-step.ts";
 import { type Change, loadSteps, type Patch, type StepRow } from "./queries.ts";
 
 /** The execution that changes are written to: its id, and the lease that must hold it. */
@@ -17,11 +17,14 @@ export class Transcript implements StepLog {
   readonly steps: StepRow[];
   readonly #execution: Held;
   readonly #write: (change: Change) => Promise<boolean>;
+  /** How many steps earlier attempts stored. */
+  readonly #earlier: number;
   #pending: { steps: StepRow[]; completed: StepRow[] } = { steps: [], completed: [] };
 
   constructor(execution: Held, steps: StepRow[], write: (change: Change) => Promise<boolean>) {
     this.#execution = execution;
     this.steps = steps;
+    this.#earlier = steps.length;
     this.#write = write;
   }
 
@@ -40,8 +43,12 @@ export class Transcript implements StepLog {
 
   /** Changes a step that is stored already, for example from `started` to `succeeded`. */
   complete(step: StepRow, change: Partial<StepRow>): void {
-    Object.assign(step, storable(change));
+    Object.assign(step, endOf(change), storable(change));
     if (!this.#pending.steps.includes(step)) this.#pending.completed.push(step);
+  }
+
+  isOfThisAttempt({ seq }: StepRow): boolean {
+    return seq >= this.#earlier;
   }
 
   /** Stores added and completed steps, and `patch` of the execution, in one statement. Throws `LeaseLost`. */
@@ -51,12 +58,13 @@ export class Transcript implements StepLog {
     const { id, lease } = this.#execution;
     if (!(await this.#write({ id, lease, steps, completed, patch })))
       throw new LeaseLost(`another worker holds the execution ${id}`);
+    for (const step of completed) delete step.is_answered;
   }
 
   /** What the execution's row stores about its steps: sums, and the agent that the prompt was made for. */
   totals(): Partial<Patch> {
     const [prompt] = this.steps;
-    const models = this.steps.filter((step) => step.kind === "model");
+    const models = this.steps.filter((step) => step.kind === "model" && step.state !== "started");
     const priced = models.filter((step) => step.cost_usd !== null);
     const unpriced = models.filter((step) => step.cost_usd === null);
     const sum = (name: "prompt_tokens" | "completion_tokens") => this.steps.reduce((total, step) => total + step[name], 0);

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../platform/database/client.ts";
 import { storable } from "../../platform/json.ts";
 import type { NewStep, StepLog } from "../conversation.ts";
-import { newStep } from "./new-step.ts";
+import { endOf, newStep } from "./new-step.ts";
 import { type StepRow, saveSteps } from "./queries.ts";
 
 /** Steps outside of any execution: of a chat, or of one direct call of a tool. They are a record and never resumed. */
@@ -24,8 +24,12 @@ export class UnattachedSteps implements StepLog {
   }
 
   complete(step: StepRow, change: Partial<StepRow>): void {
-    Object.assign(step, storable(change));
+    Object.assign(step, endOf(change), storable(change));
     this.#unsaved.add(step);
+  }
+
+  isOfThisAttempt(): boolean {
+    return true;
   }
 
   async flush(): Promise<void> {

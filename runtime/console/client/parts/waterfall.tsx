@@ -11,7 +11,7 @@ export function Waterfall({ steps, running }: { steps: readonly ExecutionStep[];
     return (
       <Empty title={running ? "The first step is on its way." : "There is no step yet."}>Steps appear here as they happen.</Empty>
     );
-  const spans = spansOf(steps);
+  const spans = spansOf(steps, running);
   const end = Math.max(1, ...spans.map((span) => span.start + span.length));
   const open = query.value.get("step");
   return (
@@ -33,7 +33,9 @@ export function Waterfall({ steps, running }: { steps: readonly ExecutionStep[];
                 {step.state === "dry_run" && <span class="soft"> dry run</span>}
               </span>
               <Bar step={step} from={span.start / end} share={span.length / end} />
-              <span class="bar-time">{step.state === "started" ? "running" : durationText(step.duration_ms)}</span>
+              <span class="bar-time">
+                {step.state === "started" ? (running ? "running" : "not ended") : durationText(step.duration_ms)}
+              </span>
             </button>
             {isOpen && <StepDetail step={step} />}
           </div>
@@ -67,12 +69,20 @@ interface Span {
   readonly length: number;
 }
 
-/** When each step began, in milliseconds after the first. */
-function spansOf(steps: readonly ExecutionStep[]): Span[] {
-  let at = 0;
-  return steps.map(({ duration_ms }) => {
-    const span = { start: at, length: duration_ms };
-    at += duration_ms;
-    return span;
+/** A wait between two steps, for an approval or the next attempt, is shown no longer than this. */
+const longestGapMs = 2_000;
+
+/** When each step began, in milliseconds after the first, and how long it took, or has taken until now. */
+function spansOf(steps: readonly ExecutionStep[], running: boolean): Span[] {
+  let [at, last] = [0, Date.parse(steps[0]?.started_at ?? "")];
+  return steps.map(({ started_at, ended_at, duration_ms, state }) => {
+    const isUnderWay = state === "started" && running;
+    // Steps of older versions tell only how long they took.
+    const gap = ended_at === null && !isUnderWay ? 0 : Date.parse(started_at) - last;
+    const start = at + Math.min(Math.max(0, gap), longestGapMs);
+    last = Date.parse(ended_at ?? started_at);
+    const length = isUnderWay ? Math.max(0, Date.now() - Date.parse(started_at)) : duration_ms;
+    at = start + length;
+    return { start, length };
   });
 }
