@@ -71,7 +71,7 @@ async function open(config: Config, builtIns: readonly Plugin[], log: Log, closi
   const plugins = await openPlugins(core, network, resources, builtIns);
   const memory = await openMemory(core, resources, plugins);
   const tools = await openTools(core, network, plugins);
-  const conversation = conversationOf(core, network, plugins, memory, tools);
+  const conversation = await conversationOf(core, network, plugins, memory, tools);
   const queue = await startQueue(core, plugins, conversation);
   const webhooks = await openWebhooks(core, plugins, queue);
   const background = startBackground(core, plugins, memory, webhooks);

@@ -2,11 +2,9 @@ import { sources } from "@signalbox/schema/common";
 import * as integrations from "@signalbox/schema/integrations";
 import type { Output } from "@signalbox/schema/operation";
 import { problem } from "@signalbox/schema/problem";
-import { purposeOf as knowledgePurpose } from "../knowledge/open-source.ts";
-import { listSecrets, replaceSecrets } from "../knowledge/queries.ts";
 import type { Bus } from "../platform/bus.ts";
 import { causeOf } from "../platform/cause-of.ts";
-import { constraintOf } from "../platform/database/client.ts";
+import { constraintOf, type Queryable } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Guard } from "../platform/network/guard.ts";
@@ -15,7 +13,7 @@ import type { Vault } from "../platform/vault.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { SourceEntry } from "../plugins/host.ts";
-import { allWebhookMappings, replaceMappingSecret } from "../webhook-mappings/queries.ts";
+import { listStoredSecrets, replaceStoredSecret, type StoredSecret } from "../stored-secrets/queries.ts";
 import { checkCredentials, lacking, mask, unmasked } from "./credentials.ts";
 import * as queries from "./queries.ts";
 import { purposeOf } from "./store.ts";
@@ -101,31 +99,8 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
     }),
     handle(integrations.reencrypt, async (_, { sql }) => {
       vault.requireKey();
-      const rows = [
-        ...(await queries.allIntegrations(sql)).map(({ id, credentials }) => ({
-          sealed: credentials,
-          purpose: purposeOf(id),
-          put: (after: string) => queries.replaceCredentials(sql, id, credentials, after),
-        })),
-        ...(await allWebhookMappings(sql)).flatMap(({ id, secret }) =>
-          secret === null
-            ? []
-            : [
-                {
-                  sealed: secret,
-                  purpose: "webhook_mapping",
-                  put: (after: string) => replaceMappingSecret(sql, id, secret, after),
-                },
-              ],
-        ),
-        ...(await listSecrets(sql)).map(({ id, secrets }) => ({
-          sealed: secrets,
-          purpose: knowledgePurpose(id),
-          put: (after: string) => replaceSecrets(sql, id, secrets, after),
-        })),
-      ];
       const count = { reencrypted: 0, unchanged: 0, failed: 0 };
-      for (const row of rows) count[await reencrypt(row, deps)]++;
+      for (const one of await listStoredSecrets(sql)) count[await reencrypt(sql, one, deps)]++;
       await changed();
       await bus.publish("mappings");
       return count;
@@ -133,19 +108,13 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
   ];
 }
 
-interface Sealed {
-  readonly sealed: string;
-  readonly purpose: string;
-  readonly put: (after: string) => Promise<boolean>;
-}
-
-async function reencrypt({ sealed, purpose, put }: Sealed, { vault, log }: IntegrationDeps) {
+async function reencrypt(sql: Queryable, one: StoredSecret, { vault, log }: IntegrationDeps) {
   try {
-    const value = await vault.open(sealed, purpose);
-    if (vault.isCurrent(sealed)) return "unchanged";
-    return (await put(await vault.seal(value, purpose))) ? "reencrypted" : "unchanged";
+    const value = await vault.open(one.sealed, one.purpose);
+    if (vault.isCurrent(one.sealed)) return "unchanged";
+    return (await replaceStoredSecret(sql, one, await vault.seal(value, one.purpose))) ? "reencrypted" : "unchanged";
   } catch (error) {
-    log.error("a stored secret could not be encrypted anew", { purpose, error: String(error) });
+    log.error("a stored secret could not be encrypted anew", { of: `${one.kind} ${one.name}`, error: String(error) });
     return "failed";
   }
 }

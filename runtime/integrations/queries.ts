@@ -54,8 +54,3 @@ export async function updateIntegration(sql: Queryable, one: NewIntegration): Pr
 export async function deleteIntegration(sql: Queryable, id: string): Promise<boolean> {
   return (await sql`delete from integrations where id = ${id}`).count > 0;
 }
-
-/** Replaces encrypted credentials by themselves under another key, unless they were changed meanwhile. */
-export async function replaceCredentials(sql: Queryable, id: string, before: string, after: string): Promise<boolean> {
-  return (await sql`update integrations set credentials = ${after} where id = ${id} and credentials = ${before}`).count > 0;
-}

@@ -44,7 +44,9 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
       const id = newId();
       const stored = await seal(id, type, entry, config, deps);
       const row = { id, name, type, ...stored, project_id: project_id ?? null, enabled };
-      return shown(await queries.insertSource(sql, row).catch(unknownProject(row.project_id)));
+      const made = await queries.insertSource(sql, row).catch(unknownProject(row.project_id));
+      if (stored.secrets !== null) await bus.publish("knowledge");
+      return shown(made);
     }),
     handle(knowledge.update, async ({ id, config, ...input }, { sql }) => {
       const before = await mustFind(sql, id);

@@ -58,15 +58,6 @@ export const holdSource = async (sql: Queryable, id: string): Promise<boolean> =
 export const deleteSource = async (sql: Queryable, id: string): Promise<boolean> =>
   (await retryOnDeadlock(async () => sql`delete from knowledge_sources where id = ${id}`)).count > 0;
 
-/** Sources with encrypted members. */
-export const listSecrets = (sql: Queryable): Promise<{ id: string; secrets: string }[]> =>
-  sql<{ id: string; secrets: string }[]>`select id, secrets from knowledge_sources where secrets is not null`;
-
-/** Replaces the encrypted members by the same under another key, unless they changed in between. */
-export async function replaceSecrets(sql: Queryable, id: string, before: string, after: string): Promise<boolean> {
-  return (await sql`update knowledge_sources set secrets = ${after} where id = ${id} and secrets = ${before}`).count > 0;
-}
-
 /** Makes the next sync read every page again, because the settings point to another server. A running sync restarts. */
 export async function forgetProgress(sql: Queryable, id: string): Promise<void> {
   await sql`update knowledge_pages set revision = null where knowledge_source_id = ${id}`;

@@ -1,5 +1,6 @@
 import type { Config } from "../platform/config.ts";
 import type { Connection } from "../plugins/connections.ts";
+import type { OpenedSecret } from "../stored-secrets/known.ts";
 import { type KnownSecret, SecretFinder } from "./secret-finder.ts";
 
 /** Variables and settings that hold a secret, by their names. */
@@ -41,6 +42,14 @@ export const settingSecrets = (plugin: string, settings: Readonly<Record<string,
   Object.entries(settings).flatMap(([name, value]) =>
     secretName.test(name) ? [{ name: `${name} of the plugin ${plugin}`, value }] : passwordIn(name, value),
   );
+
+/** Everything that is stored encrypted. Credentials and settings hold more than secrets; the rest is secret as it is. */
+export const storedSecrets = (opened: readonly OpenedSecret[]): KnownSecret[] =>
+  opened.flatMap(({ kind, name, member, value }) => {
+    const label = `${member ?? "secret"} of the ${kind} ${name}`;
+    const isMixed = kind === "integration" || kind === "plugin";
+    return member === null || !isMixed || secretName.test(member) ? [{ name: label, value }] : passwordIn(label, value);
+  });
 
 function passwordIn(name: string, value: string): KnownSecret[] {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/@]*@/i.test(value)) return [];

@@ -4,8 +4,8 @@ import type { Log } from "./log.ts";
 export interface CachedValueOptions {
   /** What is kept, in the log: `routing`. */
   readonly name: string;
-  /** Tells of a change, on whichever replica it was made. */
-  readonly topic: Topic;
+  /** Tell of a change, on whichever replica it was made. */
+  readonly topic: Topic | readonly Topic[];
   /** Reads all of it and puts it in place of what was read before. */
   read(): Promise<void>;
   readonly bus: Bus;
@@ -46,7 +46,7 @@ export async function openCachedValue({
     last = next;
     return next;
   };
-  bus.on(topic, refresh);
+  for (const one of [topic].flat()) bus.on(one, refresh);
   await refresh();
   const timer = setInterval(() => void refresh().catch((error) => log.warn(`${name} not refreshed`, { error })), sweepMs);
   return { refresh, close: () => clearInterval(timer) };

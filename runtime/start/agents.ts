@@ -46,7 +46,7 @@ export async function openTools({ log, sql, bus, warn, closing }: Core, { guard 
 export type Tools = Awaited<ReturnType<typeof openTools>>;
 
 /** What a conversation with the model needs. */
-export function conversationOf(core: Core, { fetch }: Network, plugins: Plugins, memory: Memory, { registry }: Tools) {
+export async function conversationOf(core: Core, { fetch }: Network, plugins: Plugins, memory: Memory, { registry }: Tools) {
   const { config, log } = core;
   const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey, LLM_TIMEOUT_SECONDS: timeoutSeconds } = config;
   if (!baseUrl)
@@ -56,7 +56,7 @@ export function conversationOf(core: Core, { fetch }: Network, plugins: Plugins,
   return {
     tools: registry,
     recall: memory.recall,
-    outbox: openOutbox(core, plugins),
+    outbox: await openOutbox(core, plugins),
     llm: baseUrl ? createLlm({ fetch, baseUrl, apiKey, timeoutMs: timeoutSeconds * 1000 }) : null,
     defaultModel: config.LLM_MODEL,
     prices: readPrices(config.MODEL_PRICES),
@@ -64,4 +64,4 @@ export function conversationOf(core: Core, { fetch }: Network, plugins: Plugins,
     trackerUpdates: config.TRACKER_UPDATES_ENABLED,
   };
 }
-export type ConversationDeps = ReturnType<typeof conversationOf>;
+export type ConversationDeps = Awaited<ReturnType<typeof conversationOf>>;

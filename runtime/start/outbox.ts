@@ -1,16 +1,23 @@
 import { recordDecision } from "../audit/record-decision.ts";
 import { openOutbox as open } from "../outbox/open.ts";
-import { configSecrets, connectionSecrets, secretsFinder, settingSecrets } from "../outbox/secrets.ts";
+import { configSecrets, connectionSecrets, secretsFinder, settingSecrets, storedSecrets } from "../outbox/secrets.ts";
+import { openStoredSecrets } from "../stored-secrets/known.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 
 /** The way by which everything that agents write leaves the service. */
-export function openOutbox({ config, sql, policies, alarm }: Core, { connections, host }: Plugins) {
+export async function openOutbox(
+  { config, sql, bus, log, vault, policies, alarm, closing }: Core,
+  { connections, host }: Plugins,
+) {
   const ofConfig = configSecrets(config);
+  const stored = await openStoredSecrets({ sql, bus, log, vault });
+  closing.add(() => stored.close());
   const secrets = secretsFinder(() => [
     ...ofConfig,
     ...connectionSecrets(connections.everyAccount()),
     ...[...pluginsOf(host)].flatMap((plugin) => settingSecrets(plugin, connections.pluginSettings(plugin))),
+    ...storedSecrets(stored.all()),
   ]);
   return open({
     sql,

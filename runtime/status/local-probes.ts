@@ -4,8 +4,9 @@ import { causeOf } from "../platform/cause-of.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Vault } from "../platform/vault.ts";
 import type { PluginManager } from "../plugins/plugin-manager.ts";
+import { listStoredSecrets } from "../stored-secrets/queries.ts";
 import type { Finding, Probe } from "./board.ts";
-import { agentsWithShortSecrets, listKnowledge, listMcpServers, listPolls, listSealed } from "./queries.ts";
+import { agentsWithShortSecrets, listKnowledge, listMcpServers, listPolls } from "./queries.ts";
 
 const everyMs = 10_000;
 
@@ -49,8 +50,8 @@ export const credentialsProbe = (sql: Sql, vault: Vault): Probe => ({
   everyMs: 60_000,
   run: async () => {
     const failures: string[] = [];
-    for (const { what, sealed, purpose } of await listSealed(sql))
-      await vault.open(sealed, purpose).catch((error) => failures.push(`${what}: ${causeOf(error)}`));
+    for (const { kind, name, sealed, purpose } of await listStoredSecrets(sql))
+      await vault.open(sealed, purpose).catch((error) => failures.push(`${kind} ${name}: ${causeOf(error)}`));
     if (failures.length === 0) return [{ name: "credentials", state: "ok", message: "all stored credentials can be decrypted" }];
     const message = `${failures.length} cannot be decrypted: ${failures.slice(0, 3).join("; ")}`;
     return [{ name: "credentials", state: "failed", message }];

@@ -81,17 +81,3 @@ export async function agentsWithShortSecrets(sql: Queryable): Promise<string[]> 
   const rows = await sql<{ id: string }[]>`select id from agents where auth_enabled and auth_secret_short order by id limit 50`;
   return rows.map(({ id }) => id);
 }
-
-interface Sealed {
-  readonly what: string;
-  readonly sealed: string;
-  readonly purpose: string;
-}
-
-/** Everything that the vault encrypted, with the purpose that it opens under. */
-export const listSealed = (sql: Queryable): Promise<Sealed[]> =>
-  sql<Sealed[]>`
-    select 'integration ' || name as what, credentials as sealed, 'integration ' || id as purpose from integrations
-    union all select 'webhook mapping ' || id, secret, 'webhook_mapping' from webhook_mappings where secret is not null
-    union all select 'knowledge source ' || name, secrets, 'knowledge ' || id from knowledge_sources where secrets is not null
-    limit 500`;

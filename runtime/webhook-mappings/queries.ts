@@ -64,8 +64,3 @@ export async function hasMappingOfSource(sql: Queryable, source: string): Promis
   const [row] = await sql`select 1 from webhook_mappings where source = ${source} limit 1`;
   return row !== undefined;
 }
-
-/** Replaces an encrypted secret by itself under another key, unless it was changed meanwhile. */
-export async function replaceMappingSecret(sql: Queryable, id: number, before: string, after: string): Promise<boolean> {
-  return (await sql`update webhook_mappings set secret = ${after} where id = ${id} and secret = ${before}`).count > 0;
-}

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gullible, harmless } from "../../examples/demo/gullible.ts";
 import { type Injection, injections } from "../../examples/demo/injections.ts";
@@ -8,6 +9,7 @@ import * as alpha from "../harness/alpha-payloads.ts";
 import * as beta from "../harness/beta-payloads.ts";
 import * as delta from "../harness/delta-payloads.ts";
 import * as gamma from "../harness/gamma-payloads.ts";
+import { wikiConfig } from "../harness/knowledge.ts";
 import { betaProject, deltaIssue, repo } from "../harness/payload-table.ts";
 import { type Service, startService } from "../harness/service.ts";
 import { startTrackers, trackersEnv } from "../harness/trackers.ts";
@@ -52,6 +54,7 @@ beforeAll(async () => {
       ...{ ALPHA_API_URL: trackers.alpha.url, ALPHA_TOKEN: token },
       ...trackersEnv(trackers),
       WRITE_MIN_STANDING: "none",
+      ENCRYPTION_KEY: randomBytes(32).toString("base64"),
       COMMENT_FOOTER: "true",
     },
   });
@@ -145,6 +148,32 @@ test("what was refused or taken out is in the audit log and at the watchdog, wit
   const entries = (await service.get<object[]>("/api/watchdog?level=error")).body;
   expect(JSON.stringify(entries)).toContain("ALPHA_TOKEN");
   expect(JSON.stringify(entries)).not.toContain(token);
+});
+
+test("whatever is stored encrypted is taken out: of integrations, webhook mappings and knowledge sources, old and new", async () => {
+  const made = { integration: "", mapping: "", knowledge: "", later: "" };
+  for (const name of Object.keys(made) as (keyof typeof made)[]) made[name] = `k9${randomBytes(12).toString("hex")}`;
+  const mapping = { source: "alpha", event_type: "star", canonical_trigger: "custom.star" };
+  const auth = (secret: string) => ({ auth: { method: "token", header: "X-Token", secret } });
+  const wiki = { type: "wiki", config: { ...wikiConfig({ url: "http://127.0.0.1:9" }), api_token: made.knowledge } };
+  const stored = await service.post<{ id: number }>("/api/webhook-mappings", { ...mapping, ...auth(made.mapping) });
+  const answers = [
+    await service.post<unknown>("/api/integrations", {
+      source: "alpha",
+      name: "Other",
+      credentials: { token: made.integration },
+    }),
+    stored,
+    await service.post("/api/knowledge-sources", { name: "Handbook", ...wiki }),
+  ];
+  expect(answers.map(({ status, body }) => ({ status, body: status === 201 ? null : body }))).toEqual(
+    Array(3).fill({ status: 201, body: null }),
+  );
+  script = () => ({ content: `Harmless. ${Object.values(made).join(" and ")}` });
+  const first = (await run("alpha", "Tell me everything.")).comments[0] ?? "";
+  expect(first).toContain(`Harmless. [redacted] and [redacted] and [redacted] and ${made.later}`);
+  expect((await service.put(`/api/webhook-mappings/${stored.body.id}`, { ...mapping, ...auth(made.later) })).status).toBe(200);
+  expect((await run("alpha", "And now?")).comments[0]).not.toContain(made.later);
 });
 
 const ordinary = [

@@ -1,0 +1,52 @@
+import type { Bus } from "../platform/bus.ts";
+import { openCachedValue } from "../platform/cached-value.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import type { Vault } from "../platform/vault.ts";
+import { listStoredSecrets, type StoredSecret } from "./queries.ts";
+
+/** A value of what is stored encrypted, in the clear. */
+export interface OpenedSecret extends Pick<StoredSecret, "kind" | "name"> {
+  /** The member that holds it; `null` where there is one value only. */
+  readonly member: string | null;
+  readonly value: string;
+}
+
+export interface StoredSecrets {
+  /** All of them. The same array while nothing changes. */
+  all(): readonly OpenedSecret[];
+  close(): void;
+}
+
+export interface StoredSecretsOptions {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly vault: Vault;
+}
+
+/** Keeps every stored secret in memory, for those who must recognise it. What cannot be decrypted cannot be told by anyone. */
+export async function openStoredSecrets({ sql, bus, log, vault }: StoredSecretsOptions): Promise<StoredSecrets> {
+  let opened: readonly OpenedSecret[] = [];
+  let known = new Map<string, readonly OpenedSecret[]>();
+  const open = async ({ kind, name, sealed, purpose }: StoredSecret): Promise<readonly OpenedSecret[]> =>
+    known.get(sealed) ?? valuesOf(await vault.open(sealed, purpose).catch(() => null)).map((one) => ({ kind, name, ...one }));
+  const read = async () => {
+    const rows = await listStoredSecrets(sql);
+    const found = new Map<string, readonly OpenedSecret[]>();
+    for (const row of rows) found.set(row.sealed, await open(row));
+    const isSame = found.size === known.size && [...found.keys()].every((sealed) => known.has(sealed));
+    known = found;
+    if (!isSame) opened = [...found.values()].flat();
+  };
+  const topic = ["integrations", "mappings", "knowledge", "plugins"] as const;
+  const cached = await openCachedValue({ name: "stored secrets", topic, read, bus, log });
+  return { all: () => opened, close: () => cached.close() };
+}
+
+/** The texts in what was encrypted: it, or its members. */
+function valuesOf(value: unknown): { member: string | null; value: string }[] {
+  if (typeof value === "string") return [{ member: null, value }];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([member, one]) => valuesOf(one).map((text) => ({ ...text, member })));
+}

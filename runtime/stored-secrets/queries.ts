@@ -1,0 +1,32 @@
+import type { Queryable } from "../platform/database/client.ts";
+
+/** One value that the vault has encrypted. */
+export interface StoredSecret {
+  readonly kind: "integration" | "webhook mapping" | "knowledge source" | "plugin";
+  readonly id: string;
+  /** What an operator knows its owner by. */
+  readonly name: string;
+  readonly sealed: string;
+  /** What it opens under. */
+  readonly purpose: string;
+}
+
+/** Everything that the vault has encrypted. Who stores more of it adds it here: it is found, renewed and redacted by this list. */
+export const listStoredSecrets = (sql: Queryable): Promise<StoredSecret[]> =>
+  sql<StoredSecret[]>`
+    select 'integration' as kind, id::text as id, name, credentials as sealed, 'integration ' || id as purpose from integrations
+    union all select 'webhook mapping', id::text, id::text, secret, 'webhook_mapping' from webhook_mappings where secret is not null
+    union all select 'knowledge source', id::text, name, secrets, 'knowledge ' || id from knowledge_sources where secrets is not null
+    union all select 'plugin', id, id, settings, 'plugin ' || id from plugins where settings is not null`;
+
+/** Replaces an encrypted value by itself under another key. `false` if it was changed meanwhile. */
+export async function replaceStoredSecret(sql: Queryable, { kind, id, sealed }: StoredSecret, after: string): Promise<boolean> {
+  const update = {
+    integration: () => sql`update integrations set credentials = ${after} where id = ${id}::uuid and credentials = ${sealed}`,
+    "webhook mapping": () =>
+      sql`update webhook_mappings set secret = ${after} where id = ${id}::text::integer and secret = ${sealed}`,
+    "knowledge source": () => sql`update knowledge_sources set secrets = ${after} where id::text = ${id} and secrets = ${sealed}`,
+    plugin: () => sql`update plugins set settings = ${after} where id = ${id} and settings = ${sealed}`,
+  };
+  return (await update[kind]()).count > 0;
+}
