@@ -7,6 +7,7 @@ import { prepareMemory } from "./memory/prepare.ts";
 import { type Config, StartError } from "./platform/config.ts";
 import { isUnavailable } from "./platform/database/client.ts";
 import type { Log } from "./platform/log.ts";
+import { requireFreePorts } from "./platform/network/free-ports.ts";
 import { conversationOf, openMemory, openTools } from "./start/agents.ts";
 import { startBackground } from "./start/background.ts";
 import { type Closing, createClosing } from "./start/closing.ts";
@@ -39,6 +40,9 @@ const stoppingMs = 4_000;
  */
 export async function start(config: Config, { builtIns }: { builtIns: readonly Plugin[] }, log: Log): Promise<Service> {
   const end = performance.now() + config.DATABASE_WAIT_SECONDS * 1000;
+  for (const { name, meant } of config.mistyped)
+    log.warn(`${name} is not a variable of Signalbox${meant ? `; did you mean ${meant}?` : ""}`, { variable: name, meant });
+  await requireFreePorts(config);
   for (;;) {
     const closing = createClosing(log);
     try {

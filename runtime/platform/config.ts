@@ -2,6 +2,7 @@ import { z } from "zod";
 import { amount, items, list, mostTokens, previousSecret, standing, whole, yesNo } from "./config-values.ts";
 import { type Environment, parse, readEnvironment, withPrefix } from "./environment.ts";
 import { logLevels } from "./log.ts";
+import { type Mistyped, mistypedIn } from "./mistyped.ts";
 import { parseNetworks } from "./network/networks.ts";
 
 const networks = list.refine(
@@ -295,6 +296,8 @@ export interface Config extends Parsed {
   readonly pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Variables that begin with `PLUGIN_` and are not read, because they lack the two underscores. */
   readonly unreadPluginVariables: readonly string[];
+  /** Variables that look like ours and are none. */
+  readonly mistyped: readonly Mistyped[];
   /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */
   readonly terminal: boolean;
   /** `npm start` started it, and is its parent. */
@@ -316,6 +319,7 @@ export function readConfig(environment: Environment = process.env, file = ".env"
     connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
     pluginSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
     unreadPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),
+    mistyped: mistypedIn(Object.keys(merged), [...Object.keys(variables), ...Object.keys(clientVariables)]),
     terminal: process.stderr.isTTY === true && !merged.CI,
     startedByNpm: environment.npm_package_name === "signalbox" && /^start\b/.test(environment.npm_lifecycle_event ?? ""),
   });

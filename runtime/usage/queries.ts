@@ -45,9 +45,18 @@ const live = (sql: Queryable, { from, to }: Period) => sql`
     case when finished_at is not null and started_at is not null
       then ${sql.unsafe(bucketSql("extract(epoch from finished_at - started_at) * 1000"))} end as bucket,
     1 as runs, (state = 'succeeded')::int as succeeded, (state = 'failed')::int as failed, (state = 'held')::int as held,
-    prompt_tokens, completion_tokens, coalesce(cost_usd, 0) as cost_usd, unpriced_tokens, tool_calls, failed_tool_calls,
+    coalesce(now.prompt_tokens, e.prompt_tokens) as prompt_tokens, coalesce(now.completion_tokens, e.completion_tokens) as completion_tokens,
+    coalesce(now.cost_usd, e.cost_usd, 0) as cost_usd, coalesce(now.unpriced_tokens, e.unpriced_tokens) as unpriced_tokens,
+    coalesce(now.tool_calls, e.tool_calls) as tool_calls, failed_tool_calls,
     (state not in ('succeeded', 'failed', 'cancelled'))::int as open
-  from task_executions
+  from task_executions e
+  -- What runs is summed when it ends: until then by its steps.
+  left join lateral (
+    select sum(s.prompt_tokens)::bigint as prompt_tokens, sum(s.completion_tokens)::bigint as completion_tokens, sum(s.cost_usd) as cost_usd,
+      coalesce(sum(s.prompt_tokens + s.completion_tokens) filter (where s.kind = 'model' and s.cost_usd is null), 0)::bigint as unpriced_tokens,
+      count(*) filter (where s.kind = 'tool') as tool_calls
+    from execution_steps s where e.state = 'running' and s.execution_id = e.id
+  ) now on e.state = 'running'
   where id >= ${firstIdOf(Date.parse(from) - slackMs)}::uuid and id < ${firstIdOf(Date.parse(to) + slackMs)}::uuid
     and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz
   union all

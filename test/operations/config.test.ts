@@ -85,8 +85,10 @@ test("a folder that is a file and a port that is taken stop the start with one l
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
   const where = database ? { DATABASE_URL: database.url } : {};
-  const busy = await refusedStart({ ...where, HOST: "127.0.0.1", PORT: String(port), GRPC_PORT: "0" });
+  const busy = await refusedStart({ ...where, HOST: "127.0.0.1", PORT: String(port), GRPC_PORT: "0", ALPHA_WEBHOOKSECRET: "x" });
   taken.close();
+  expect(busy.logs).toContain("ALPHA_WEBHOOKSECRET is not a variable of Signalbox; did you mean ALPHA_WEBHOOK_SECRET?");
+  expect(busy.logs).not.toMatch(/migration/i);
   expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
 });
 

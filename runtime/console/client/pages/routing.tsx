@@ -8,7 +8,7 @@ import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Text } from "../parts/text.tsx";
 import { SeedAgents } from "./agents.tsx";
-import { TryEvent } from "./try-event.tsx";
+import { TryEvent, TryPayload } from "./try-event.tsx";
 
 const readOnly = "Your key may only read.";
 const all = { limit: 1000 };
@@ -25,6 +25,7 @@ export function RoutingPage() {
   return (
     <Page title="Routing">
       <TryEvent />
+      <TryPayload />
       <Section title="From event to task">
         <Shown query={routing} lines={8}>
           {(data) =>

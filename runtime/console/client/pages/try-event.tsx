@@ -1,9 +1,68 @@
 import { useState } from "preact/hooks";
-import type { Resolution } from "../../../../schema/gen/client.ts";
+import type { Explanation, Resolution } from "../../../../schema/gen/client.ts";
 import { call } from "../api/call.ts";
+import { State } from "../parts/badge.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
+
+/** In which the platforms name their events; each reads its own. */
+const eventHeaders = ["x-github-event", "x-gitlab-event", "x-plane-event"];
+
+/** Everything that a pasted webhook meets on its way, with the verdict of each in words. Nothing is stored. */
+export function TryPayload() {
+  const [found, setFound] = useState<Explanation | null>(null);
+  const explain = async (values: FormData) => {
+    const event = textOf(values, "event");
+    const payload = JSON.parse(textOf(values, "payload")) as Record<string, unknown>;
+    setFound(
+      await call("tasks.explain", {
+        source: textOf(values, "payload-source"),
+        headers: Object.fromEntries(event ? eventHeaders.map((name) => [name, event]) : []),
+        payload,
+      }),
+    );
+  };
+  return (
+    <Section title="What would this payload start?">
+      <div class="card">
+        <Form label="Explain" run={explain} done="">
+          <div class="fields two">
+            <Field name="payload-source" label="Source or integration" required placeholder="alpha" />
+            <Field name="event" label="Event header" placeholder="issues" />
+          </div>
+          <Field name="payload" label="Payload" lines={6} required placeholder="The JSON that the tracker sends" />
+        </Form>
+        {found && (
+          <div role="status">
+            <p>
+              <State state={found.outcome} />{" "}
+              <Text>
+                {found.reason ??
+                  `It would start ${found.tasks
+                    .filter(({ starts }) => starts)
+                    .map(({ task_id }) => task_id)
+                    .join(", ")}.`}
+              </Text>
+            </p>
+            <ul class="list">
+              {[...found.checks, ...found.tasks.flatMap(({ task_id, checks }) => checks.map((one) => ({ ...one, task_id })))].map(
+                (one, index) => (
+                  <li key={index}>
+                    <span class="side">{one.passes ? "passes" : "stops"}</span>
+                    <span class="main">
+                      {"task_id" in one && <code>{String(one.task_id)}</code>} <Text max={400}>{one.reason}</Text>
+                    </span>
+                  </li>
+                ),
+              )}
+            </ul>
+          </div>
+        )}
+      </div>
+    </Section>
+  );
+}
 
 /** Which trigger an event fires and what that starts. Nothing is stored. */
 export function TryEvent() {

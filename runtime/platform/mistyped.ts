@@ -1,0 +1,23 @@
+import { nearestName } from "@signalbox/schema/nearest";
+
+/** Groups of variables that the service shares with others. */
+const shared = /^(?:OTEL|NODE|GRPC|MAX|LOG|API|DATABASE|PLUGIN|PORT|HOST|DATA)_/;
+
+export interface Mistyped {
+  readonly name: string;
+  /** The variable that is probably meant. */
+  readonly meant: string | null;
+}
+
+/** Variables that look like ours and are none: those of our groups (`ALPHA_TOKN`), and those a slip away from one of ours. */
+export function mistypedIn(given: Iterable<string>, known: readonly string[]): Mistyped[] {
+  const groups = new Set(known.flatMap((name) => (shared.test(name) ? [] : (/^[A-Z]+_/.exec(name)?.[0] ?? []))));
+  return [...given].flatMap((name) => {
+    if (known.includes(name) || /__/.test(name) || name.length > 100) return [];
+    const meant = nearestName(name, known);
+    const group = /^[A-Z]+_/.exec(name)?.[0] ?? "";
+    // Names of others may resemble ours as a whole: `HOSTNAME`, `PORTAL_URL`.
+    const isClose = meant !== null && nearestName(name.slice(0, 6), [meant.slice(0, 6)]) !== null && /_/.test(name);
+    return groups.has(group) || isClose ? [{ name, meant }] : [];
+  });
+}

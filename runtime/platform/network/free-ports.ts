@@ -1,0 +1,23 @@
+import { createServer } from "node:net";
+import { type Config, StartError } from "../config.ts";
+
+/** Throws a `StartError` where a port of the service is taken: before anything is changed, and not after minutes of migrations. */
+export async function requireFreePorts(config: Pick<Config, "PORT" | "GRPC_PORT" | "HOST" | "API_KEYS">): Promise<void> {
+  const host = config.HOST ?? (config.API_KEYS.length > 0 ? "0.0.0.0" : "127.0.0.1");
+  for (const variable of ["PORT", "GRPC_PORT"] as const) {
+    const port = config[variable];
+    // Any free port.
+    if (port === 0) continue;
+    await listenOnce(port, host).catch((error) => {
+      // What else may be wrong with the address is told when the service listens.
+      if (error.code === "EADDRINUSE") throw new StartError(`${variable}: cannot listen on port ${port}: ${error.message}`);
+    });
+  }
+}
+
+const listenOnce = (port: number, host: string): Promise<void> =>
+  new Promise((done, fail) => {
+    const server = createServer();
+    server.once("error", fail);
+    server.listen(port, host, () => server.close(() => done()));
+  });
