@@ -177,7 +177,7 @@ export function classify(error: unknown, apiKey: string | undefined): unknown {
   if (error instanceof APIConnectionTimeoutError)
     return new Failure("The LLM did not answer in time.", { retryable: true, unavailable: true, cause: error });
   if (error instanceof APIConnectionError)
-    return new Failure("The LLM could not be reached.", { retryable: true, unavailable: true, cause: error });
+    return new Failure(`The LLM could not be reached${causeOf(error)}.`, { retryable: true, unavailable: true, cause: error });
   if (error instanceof APIError) {
     const status = error.status ?? 0;
     const retryable = status === 408 || status === 409 || status === 429 || status >= 500;
@@ -192,6 +192,15 @@ export function classify(error: unknown, apiKey: string | undefined): unknown {
   if (error instanceof SyntaxError || error instanceof TypeError)
     return new Failure(`The LLM's answer could not be read: ${error.message}`, { retryable: true, cause: error });
   return error;
+}
+
+/** Why a connection failed: the code of the innermost error, for example ECONNREFUSED. */
+function causeOf(error: Error): string {
+  for (let one: unknown = error; one instanceof Error; one = one.cause) {
+    const { code } = one as { code?: unknown };
+    if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,40}$/.test(code)) return ` (${code})`;
+  }
+  return "";
 }
 
 /** `Retry-After` in milliseconds: seconds or an HTTP date. */

@@ -172,7 +172,9 @@ export const variables = {
   UPDATE_DEBOUNCE_SECONDS: whole(2, 0, 3600).describe(
     "Seconds without a further change of an issue after which its last change starts runs; earlier ones are replaced. 0: every change starts runs.",
   ),
-  COMMANDS_ENABLED: yesNo(true).describe("Whether comments that begin with `/stop`, `/retry` or `/continue` are commands."),
+  COMMANDS_ENABLED: yesNo(true).describe(
+    "Whether comments that begin with `/stop`, `/retry`, `/continue`, `/approve` or `/reject` are commands.",
+  ),
   BUDGET_MONTH_USD: amount(0).describe("US dollars that the service may spend in a calendar month. 0: no limit."),
   TRACKER_PRESENCE: z
     .enum(["off", "reaction", "comment"])

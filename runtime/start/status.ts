@@ -11,7 +11,7 @@ import {
   storedProbes,
 } from "../status/local-probes.ts";
 import { listPreviousUses } from "../status/queries.ts";
-import { connectionProbe, embedderProbe, modelProbe } from "../status/remote-probes.ts";
+import { connectionProbe, embedderProbe, hostOf, modelProbe } from "../status/remote-probes.ts";
 import { startHeartbeat } from "../status/replica.ts";
 import type { Stages } from "./operations.ts";
 import type { Plugins } from "./plugins.ts";
@@ -24,9 +24,21 @@ export function openStatus(stages: Omit<Stages, "status">, queue: Queue) {
   const heartbeat = startHeartbeat(sql, config.SIGNALBOX_ROLE, () => queue?.running() ?? 0);
   closing.add(() => board.close());
   closing.add(() => heartbeat.stop());
-  return { board, replica: heartbeat.id };
+  return { board, replica: heartbeat.id, hostOf: (key: string) => hostOfBreaker(key, stages) };
 }
 export type StatusBoard = ReturnType<typeof openStatus>;
+
+/** The host of what a breaker is about; `null` where it is no longer configured. */
+async function hostOfBreaker(key: string, { core, plugins }: Omit<Stages, "status">): Promise<string | null> {
+  const [, source, id] = key.split(" ");
+  const { LLM_BASE_URL: baseUrl } = core.config;
+  if (source === undefined || id === undefined) return baseUrl ? new URL(baseUrl).host : null;
+  const { connections } = plugins;
+  const found = await Promise.resolve(id === "environment" ? connections.environment(source) : connections.bySlug(id)).catch(
+    () => null,
+  );
+  return found ? hostOf(found.settings) : null;
+}
 
 function probesOf({ core, needed, network, resources, plugins, background }: Omit<Stages, "status">): Probe[] {
   const { config, database, sql, vault } = core;

@@ -12,17 +12,19 @@ export interface StatusParts {
   readonly board: Pick<Board, "read">;
   /** Id of this replica. */
   readonly replica: string;
+  /** The host of what a breaker is about, by its key. */
+  readonly hostOf: (key: string) => Promise<string | null>;
 }
 
 type Status = Output<typeof status.get>;
 /** Longest wait for the figures of the queue, milliseconds: without the database there are none. */
 const patienceMs = 2_000;
 
-export const statusOperation = ({ board, replica }: StatusParts) =>
+export const statusOperation = ({ board, replica, hostOf }: StatusParts) =>
   handle(status.get, async (_, { sql }) => {
     const [found, stored] = await Promise.all([board.read(), readStored(sql, replica)]);
     const { queue, paused, replicas, breakers } = stored ?? { queue: null, paused: [], replicas: [], breakers: [] };
-    const checks = withBreakers(found, breakers);
+    const checks = withBreakers(found, await Promise.all(breakers.map(async (one) => ({ ...one, host: await hostOf(one.key) }))));
     const state = stateOf(checks, stored && { paused, replicas });
     return { state, checks, queue, paused, replicas, version, timestamp: new Date().toISOString() };
   });
@@ -30,12 +32,15 @@ export const statusOperation = ({ board, replica }: StatusParts) =>
 type Stored = Pick<Status, "queue" | "paused" | "replicas"> & { readonly breakers: readonly Breaker[] };
 
 /** What failed for the executions counts more than what a check of this replica found. */
-function withBreakers(checks: Status["checks"], breakers: readonly Breaker[]): Status["checks"] {
-  const failed = breakers.map(({ key, reason, opened_at, next_probe_at }): Status["checks"][number] => {
+function withBreakers(
+  checks: Status["checks"],
+  breakers: readonly (Breaker & { readonly host: string | null })[],
+): Status["checks"] {
+  const failed = breakers.map(({ key, host, reason, opened_at, next_probe_at }): Status["checks"][number] => {
     const [, source, id] = key.split(" ");
     const own = id === "environment" ? `connection:${source}` : `connection:${source} (${id})`;
     const name = source === undefined ? key : (checks.find((one) => one.name.endsWith(`(${id})`))?.name ?? own);
-    const message = `executions wait until it answers: ${reason}`;
+    const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason}`;
     return { name, state: "failed", since: opened_at, message, next_try_at: next_probe_at };
   });
   const names = new Set(failed.map(({ name }) => name));

@@ -100,7 +100,7 @@ async function connectionFinding(
 }
 
 /** The host that the settings name. */
-function hostOf(settings: Readonly<Record<string, unknown>>): string {
+export function hostOf(settings: Readonly<Record<string, unknown>>): string {
   for (const value of Object.values(settings))
     if (typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value)) return new URL(value).host;
   return "the platform";

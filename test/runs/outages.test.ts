@@ -51,7 +51,9 @@ describe.each([
     const server = name === "model" ? model : tracker;
     const fault = server.fault(rule);
     const first = await open();
-    expect((await waits(name)).next_try_at).not.toBeNull();
+    const failed = await waits(name);
+    expect(failed.next_try_at).not.toBeNull();
+    expect(failed.message).toContain(new URL(server.url).host);
     const sent = [first, ...(await Promise.all(Array.from({ length: 20 }, open)))];
     // Three calls of the first attempt, and those of a probe that failed.
     await eventually(() => fault.applied > 5, { timeout: 30_000 });
