@@ -17,7 +17,7 @@ const withSmallPrint = new Set(["alpha", "beta"]);
 /** The line at the end of an answer that names its agent and run; empty where there is to be none. */
 export function footerOf({ id, source }: Signed, agent: string | null, { enabled, publicUrl }: FooterOptions): string {
   if (!enabled) return "";
-  const run = publicUrl === null ? `run ${id}` : `[run ${id}](${publicUrl}/api/task-executions/${id})`;
+  const run = publicUrl === null ? `run ${id}` : `[run ${id}](${publicUrl}/console/run/${id})`;
   const line = `${cleanLine(agent ?? "fallback prompt", 100)
     .replace(/[[\]<>*`@#]/g, " ")
     .trim()} · ${run}`;

@@ -32,7 +32,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
   const leaseSeconds = config.EXECUTION_LEASE_SECONDS;
   const connectionFor = connections.forExecution;
   const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
-  const presence = startPresence({ sql, bus, log, policies, connectionFor, trackerUpdates });
+  const presence = startPresence({ sql, bus, log, policies, connectionFor, trackerUpdates, outbox: conversation.outbox });
   const notices = startNotices({ sql, log, warn, leaseSeconds, connectionFor, trackerUpdates });
   const breakers = await openBreakers({
     ...{ sql, bus, log, delaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS },

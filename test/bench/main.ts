@@ -5,6 +5,7 @@ const benches: Record<string, () => Promise<{ run: () => Promise<void> }>> = {
   memory: () => import("./memory.ts"),
   gateway: () => import("./gateway.ts"),
   plugins: () => import("./plugins.ts"),
+  text: () => import("./text.ts"),
 };
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !benches[name]);

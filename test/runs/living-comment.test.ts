@@ -3,7 +3,7 @@ import type { ChatRequest } from "../../examples/demo/chat.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { describeOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
-import { callOf, issueOf, plainScript, roundsOf, startWorld, textsOf, type World } from "../harness/world.ts";
+import { callOf, issueOf, plainScript, roundsOf, startWorld, textsOf, token, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
 
@@ -13,9 +13,13 @@ describeOnDatabases("the living comment", (database) => {
   let count = 0;
   /** The model thinks about an issue for as long as its promise takes. */
   const thinking = new Map<string, Promise<void>>();
+  /** Issues about which the model says what it has been told of our secrets. */
+  const telling = new Set<string>();
   const script = async (request: ChatRequest, number: number) => {
     if (roundsOf(request) === 0) return callOf("get_issue", request);
     await thinking.get(issueOf(request));
+    if (telling.delete(issueOf(request)))
+      return { raw: { choices: [{ message: { content: null, refusal: `No: ${token}` }, finish_reason: "stop" }] } };
     const { content } = (await plainScript(request, number)) as { content: string };
     return { content: `${content} (${++count})` };
   };
@@ -72,6 +76,10 @@ describeOnDatabases("the living comment", (database) => {
     world.model.fault({ path: "chat", how: "status", status: 400 });
     await ends(await open(++issue), "failed");
     await shows(issue, /could not finish this: `.*400/);
+    telling.add(`${repo}#${issue}`);
+    await ends(await open(issue), "failed");
+    await shows(issue, /could not finish this: `.*refused.*\[redacted\]/);
+    expect(texts(issue).join()).not.toContain(token);
     await ends(await open(issue), "succeeded");
     await shows(issue, /^Answer of first/);
     const [before] = texts(issue);

@@ -185,7 +185,7 @@ test.each(ordinary)("an ordinary answer is posted unchanged, with the agent and 
   const { execution, comments } = await run("alpha", "Why?");
   expect(execution).toMatchObject({ state: "succeeded", result: answer });
   expect(comments[0]?.replace(/^<!-- signalbox:\S+ -->\n/, "")).toBe(
-    `${answer}\n\n<sub>pm_default · [run ${execution.id}](https://signalbox.example/base/api/task-executions/${execution.id})</sub>`,
+    `${answer}\n\n<sub>pm_default · [run ${execution.id}](https://signalbox.example/base/console/run/${execution.id})</sub>`,
   );
 });
 

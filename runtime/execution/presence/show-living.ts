@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { NewComment } from "@signalbox/sdk";
+import type { Outbox } from "../../outbox/open.ts";
 import type { Sql } from "../../platform/database/client.ts";
 import type { Connection } from "../../plugins/connections.ts";
 import { writeLiving } from "./living.ts";
@@ -13,10 +14,16 @@ export const lookMs = 5_000;
  * Edits the living comment of an agent to what its execution does, or how it ended; its answer is posted by the run itself.
  * Answers what is shown of an execution that goes on, so that it is looked at again; `null`: nothing will change.
  */
-export async function showLiving(sign: Sign, connection: Connection, signal: AbortSignal, sql: Sql): Promise<string | null> {
+export async function showLiving(
+  sign: Sign,
+  connection: Connection,
+  signal: AbortSignal,
+  { sql, outbox }: { readonly sql: Sql; readonly outbox: Outbox },
+): Promise<string | null> {
   const { project, issue, subject, place } = sign;
   if (sign.sign === "done" || project === null || issue === null || subject === null) return null;
-  const text = textOf(sign);
+  // A reason to fail may quote anything, a secret too.
+  const text = outbox.of({ ...sign, id: sign.execution_id, event_id: null }, sign.agent_id).withoutSecrets(textOf(sign));
   const goesOn = sign.sign === "working" && sign.state === "running";
   if (goesOn && text === sign.shown) return text;
   const post: NewComment = {

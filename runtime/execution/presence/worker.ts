@@ -1,5 +1,6 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
 import type { Reaction } from "@signalbox/sdk";
+import type { Outbox } from "../../outbox/open.ts";
 import type { Bus } from "../../platform/bus.ts";
 import type { Sql } from "../../platform/database/client.ts";
 import { startLeasedWork, type Worker } from "../../platform/leases.ts";
@@ -28,6 +29,7 @@ export interface PresenceOptions {
   readonly bus: Bus;
   readonly log: Log;
   readonly policies: Pick<Policies, "of">;
+  readonly outbox: Outbox;
   /** Whether anything is written to trackers; a dry run shows nothing. */
   readonly trackerUpdates: boolean;
   readonly connectionFor: (
@@ -100,7 +102,7 @@ async function show(sign: Sign, connection: Connection, ended: AbortSignal, opti
   const presence = presenceOf(sign, options);
   if (presence === "off") return null;
   const signal = AbortSignal.any([ended, AbortSignal.timeout(callMs)]);
-  if (isLiving(presence, connection)) return showLiving(sign, connection, signal, options.sql);
+  if (isLiving(presence, connection)) return showLiving(sign, connection, signal, options);
   await react(sign, connection, signal);
   return null;
 }
