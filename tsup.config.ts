@@ -17,7 +17,7 @@ const command = existsSync("runtime/cli/main.ts") ? "runtime/cli/main.ts" : "run
 const shebang = readFileSync(command, "utf8").startsWith("#!") ? {} : { banner: { js: "#!/usr/bin/env node" } };
 const nouns = readdirSync("schema").filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
 
-/** Three packages: the service, with our plugins in it; the sdk; the schema. `.ci/package.mjs` gives each its package.json. */
+/** Five packages: the service, with our plugins in it; two for authors of plugins; the sdk; the schema. `.ci/package.mjs` gives each its package.json. */
 export default defineConfig([
   {
     ...shared,
@@ -32,6 +32,12 @@ export default defineConfig([
     },
     outDir: "dist/signalbox",
     noExternal: [/^@signalbox\//],
+  },
+  // What authors of plugins install in place of the service, and what makes a plugin from nothing.
+  { ...shared, entry: { signalbox: "runtime/cli/plugin/main.ts" }, outDir: "dist/cli", noExternal: [/^@signalbox\//] },
+  {
+    ...{ ...shared, skipNodeModulesBundle: false, splitting: false, sourcemap: false, treeshake: true },
+    ...{ entry: { create: "runtime/cli/plugin/create.ts" }, outDir: "dist/create-signalbox-plugin", noExternal: [/./] },
   },
   {
     ...shared,

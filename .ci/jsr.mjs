@@ -27,7 +27,8 @@ function writePackage(name) {
     const path = join(to, file);
     if (file.endsWith(".d.ts")) writeFileSync(path, declaration(readFileSync(path, "utf8")));
   }
-  const entries = Object.entries(exports).map(([key, { default: file }]) => [key, file]);
+  const modules = Object.entries(exports).filter(([, one]) => typeof one !== "string");
+  const entries = modules.map(([key, { default: file }]) => [key, file]);
   for (const [, file] of entries) {
     const types = `./${file.split("/").at(-1).replace(/\.js$/, ".d.ts")}`;
     const code = readFileSync(join(to, file), "utf8").replace(/\n\/\/# sourceMappingURL=.*/, "");

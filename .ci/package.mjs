@@ -2,7 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { z } from "zod";
 import { buildConsole } from "../runtime/console/build.ts";
+import { manifest } from "../sdk/manifest.ts";
 import { withAbsoluteLinks } from "./package-readme.mjs";
 
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
@@ -22,9 +24,10 @@ for (const name of ["sdk", "schema"]) {
 }
 rmSync("dist/types", { recursive: true });
 
-cpSync("dist/boot/boot.js", "dist/signalbox/boot.js");
+for (const name of ["signalbox", "cli"]) cpSync("dist/boot/boot.js", `dist/${name}/boot.js`);
 rmSync("dist/boot", { recursive: true });
-writeFileSync("dist/signalbox/templates.json", JSON.stringify(templates("runtime/cli/plugin/templates")));
+for (const name of ["signalbox", "cli", "create-signalbox-plugin"])
+  writeFileSync(`dist/${name}/templates.json`, JSON.stringify(templates("runtime/cli/plugin/templates")));
 cpSync("runtime/transports/http/docs", "dist/signalbox/docs", { recursive: true });
 // A file of an earlier build would be served beside the new ones.
 rmSync("dist/signalbox/console", { recursive: true, force: true });
@@ -40,10 +43,32 @@ write("signalbox", {
   // The sandbox of plugins; without it none but trusted ones run.
   optionalDependencies: root.optionalDependencies,
 });
+write("cli", {
+  ...described({ ...root, name: "@signalbox/cli", description: "Creates, tests, packs and installs plugins of Signalbox." }),
+  ...{ keywords: ["signalbox", "plugin", "cli"], bin: { signalbox: "signalbox.js" } },
+  exports: { "./package.json": "./package.json" },
+  dependencies: used("cli", ["@signalbox/sdk"]),
+  optionalDependencies: root.optionalDependencies,
+});
+write("create-signalbox-plugin", {
+  ...described({
+    ...root,
+    name: "create-signalbox-plugin",
+    description: "Creates a plugin of Signalbox: npm create signalbox-plugin.",
+  }),
+  ...{ keywords: ["signalbox", "plugin", "create"], bin: { "create-signalbox-plugin": "create.js" } },
+  exports: { "./package.json": "./package.json" },
+});
 const sdk = workspaces[0];
+// For editors: what "signalbox" in the package.json of a plugin may hold.
+const { $schema, ...schema } = z.toJSONSchema(manifest, { io: "input" });
+writeFileSync("dist/sdk/package.schema.json", `${JSON.stringify({ $schema, properties: { signalbox: schema } }, null, 2)}\n`);
 write("sdk", {
   ...described(sdk),
-  exports: { ".": typed("./index"), "./manifest": typed("./manifest"), "./testing": typed("./testing/index") },
+  exports: {
+    ...{ ".": typed("./index"), "./manifest": typed("./manifest"), "./testing": typed("./testing/index") },
+    "./package.schema.json": "./package.schema.json",
+  },
   dependencies: used("sdk"),
 });
 // Each by its name: a wildcard would also export the chunks that they share.
@@ -54,17 +79,17 @@ write("schema", {
   dependencies: used("schema"),
 });
 
-function write(name, manifest) {
+function write(name, described) {
   const folder = `dist/${name}`;
   rmSync(join(folder, "metafile-esm.json"));
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(described, null, 2)}\n`);
   for (const file of ["LICENSE", "CHANGELOG.md"]) cpSync(file, join(folder, file));
-  const from = name === "signalbox" ? "." : name;
+  const from = { signalbox: ".", cli: "runtime/cli/plugin", "create-signalbox-plugin": "runtime/cli/plugin" }[name] ?? name;
   writeFileSync(join(folder, "README.md"), withAbsoluteLinks(join(from, "README.md"), root));
 }
 
 function described({ name, version, description, keywords, license }) {
-  const directory = name.startsWith("@signalbox/") ? { directory: name.slice("@signalbox/".length) } : {};
+  const directory = /^@signalbox\/(sdk|schema)$/.test(name) ? { directory: name.slice("@signalbox/".length) } : {};
   return {
     ...{ name, version, description, keywords, license, type: "module", engines: root.engines },
     ...{ homepage: root.homepage, bugs: root.bugs, repository: { ...root.repository, ...directory } },

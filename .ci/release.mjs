@@ -1,7 +1,7 @@
 // `npm run release` publishes what the checked out tag says: packages, JSR, release notes. With --dry-run it does all but the
 // upload: the packages go to a registry on loopback, and are installed from there into an empty folder and tried.
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
@@ -24,7 +24,7 @@ const folder = resolve("dist/release");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
 // What another depends on is published before it.
-const order = ["schema", "sdk"];
+const order = ["schema", "sdk", "cli"];
 const names = readdirSync("dist").filter((name) => name !== "release" && name !== "jsr");
 const packed = [];
 for (const name of [...order, ...names.filter((name) => !order.includes(name))]) packed.push(await pack(name));
@@ -78,30 +78,67 @@ async function startLoopback() {
   return startRegistry([], { upstream });
 }
 
-/** As a user would: an empty folder, and the packages from the registry. */
+/** As users would: an empty folder, and the packages from the registry. */
 async function tryOut({ url }) {
   const empty = mkdtempSync(join(tmpdir(), "signalbox-release-"));
   try {
-    writeFileSync(join(empty, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    const began = performance.now();
-    const own = packed.map(({ id }) => id);
-    await run("npm", ["install", ...own, `--registry=${url}/`, "--prefer-offline", ...quiet], { cwd: empty });
-    console.log(`installed from the registry in ${Math.round((performance.now() - began) / 100) / 10} s`);
-    const said = (await run("npx", ["--no-install", "signalbox", "--version"], { cwd: empty })).trim();
-    if (said !== version) fail(`signalbox --version says ${said} instead of ${version}.`);
-    for (const { name } of packed.filter(({ name }) => /\/(sdk|schema)$/.test(name))) {
-      const exported = Object.keys(JSON.parse(readFileSync(join(empty, "node_modules", name, "package.json"), "utf8")).exports);
-      const code = exported.map((path) => `await import(${JSON.stringify(join(name, path))});`).join("");
-      for (const command of [
-        ["node", "--input-type=module", "-e", code],
-        ["deno", "eval", code],
-      ])
-        await run(command[0], command.slice(1), { cwd: empty });
-      console.log(`${name}: ${exported.length} exports load on Node and Deno`);
-    }
+    await tryService(url, join(empty, "service"));
+    await tryAuthor(url, empty);
   } finally {
     rmSync(empty, { recursive: true, force: true });
   }
+}
+
+async function tryService(url, folder) {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const own = packed.filter(({ name }) => /(^signalbox|\/sdk|\/schema)$/.test(name));
+  await install(
+    url,
+    folder,
+    own.map(({ id }) => id),
+  );
+  const said = (await run("npx", ["--no-install", "signalbox", "--version"], { cwd: folder })).trim();
+  if (said !== version) fail(`signalbox --version says ${said} instead of ${version}.`);
+  for (const { name } of own.filter(({ name }) => name !== "signalbox")) {
+    const exported = Object.keys(JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json"), "utf8")).exports);
+    const modules = exported.filter((path) => !path.endsWith(".json"));
+    const code = modules.map((path) => `await import(${JSON.stringify(join(name, path))});`).join("");
+    for (const command of [
+      ["node", "--input-type=module", "-e", code],
+      ["deno", "eval", code],
+    ])
+      await run(command[0], command.slice(1), { cwd: folder });
+    console.log(`${name}: ${modules.length} modules load on Node and Deno`);
+  }
+}
+
+/** An author has no service: a new plugin, its types, its tests, and the sizes that its author notices. */
+async function tryAuthor(url, folder) {
+  const from = [`--registry=${url}/`, "--prefer-offline", ...quiet];
+  await run("npm", ["exec", "--yes", ...from, "--", "create-signalbox-plugin", "hello"], { cwd: folder });
+  const plugin = join(folder, "hello");
+  const { deno, all } = await install(url, plugin, []);
+  if (all - deno > 60) fail(`The author's packages take ${all - deno} MB without Deno; expected at most 60.`);
+  for (const script of ["check", "test"]) await run("npm", ["run", "--silent", script], { cwd: plugin });
+  await run("npx", ["--no-install", "signalbox", "plugin", "pack"], { cwd: plugin });
+  const bytes = statSync(join(plugin, "dist/plugin.js")).size;
+  console.log(`a new plugin: types and tests pass, its bundle has ${Math.round(bytes / 1024)} KiB`);
+  if (bytes > 150 * 1024) fail("Expected a bundle of at most 150 KiB.");
+}
+
+/** What an installation takes in seconds, and in megabytes with Deno and of Deno alone. */
+async function install(url, folder, what) {
+  const began = performance.now();
+  await run("npm", ["install", ...what, `--registry=${url}/`, "--prefer-offline", ...quiet], { cwd: folder });
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  const megabytes = async (paths) => {
+    const listed = (await run("du", ["-smc", ...paths.map((path) => join(folder, "node_modules", path))], { may: /./ })).trim();
+    return Number(/(\d+)\s+total$/.exec(listed)?.[1] ?? 0);
+  };
+  const [all, deno] = [await megabytes(["."]), await megabytes(["deno", "@deno"])];
+  console.log(`${what.join(" ") || "a new plugin"}: installed in ${seconds} s, ${all} MB, ${all - deno} MB without Deno`);
+  return { all, deno };
 }
 
 function files() {

@@ -8,4 +8,5 @@ if (!("Deno" in globalThis) && (major < 22 || (major === 22 && minor < 18))) {
   process.exit(1);
 }
 const { main } = await import("./process.ts");
-await main();
+const { run } = await import("./run.ts");
+await main(run);

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { run } from "./run.ts";
+import type { Terminal } from "./run.ts";
 
 /** Runs the command in `process.argv` with the streams of the process. */
-export async function main(): Promise<void> {
+export async function main(run: (argv: readonly string[], terminal: Terminal) => Promise<number | null>): Promise<void> {
   // `signalbox … | head` closes the pipe early, which is not a failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   const code = await run(process.argv.slice(2), {

@@ -1,13 +1,13 @@
-import { Problem } from "@signalbox/schema/problem";
 import { declared } from "../declared.ts";
-import { ConfigError, readClientConfig, StartError } from "../platform/config.ts";
+import { readClientConfig } from "../platform/config.ts";
 import { version } from "../platform/version.ts";
 import { type ReadText, readArguments, UsageError } from "./arguments.ts";
+import { exitCodeOf } from "./exit-code.ts";
 import { helpOf, overview, usageOf } from "./help.ts";
 import { runMigrate, runOnKeys } from "./local.ts";
 import { operatorCommands, runOperatorCommand } from "./operate.ts";
-import { asJson, asTable, withoutControlCharacters } from "./output.ts";
-import { type Answer, RequestError, request } from "./request.ts";
+import { asJson, asTable } from "./output.ts";
+import { type Answer, request } from "./request.ts";
 import { type Verb, verbsOf } from "./verbs.ts";
 
 /** What a command reads and writes. */
@@ -21,26 +21,8 @@ export interface Terminal {
 }
 
 /** Runs one command and returns its exit code; `null`: the service keeps running. */
-export async function run(argv: readonly string[], terminal: Terminal): Promise<number | null> {
-  try {
-    return await runCommand(argv, terminal);
-  } catch (error) {
-    if (error instanceof UsageError) {
-      terminal.err(`${error.message}\n`);
-      return 2;
-    }
-    // It may hold what a plugin or a tracker wrote.
-    terminal.err(`${withoutControlCharacters(plain(error))}\n`);
-    return 1;
-  }
-}
-
-/** The error message; with its stack only if the error is unexpected. */
-function plain(error: unknown): string {
-  if (error instanceof ConfigError) return `Invalid configuration:\n${error.message}`;
-  if (error instanceof StartError || error instanceof RequestError || error instanceof Problem) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
+export const run = (argv: readonly string[], terminal: Terminal): Promise<number | null> =>
+  exitCodeOf(() => runCommand(argv, terminal), terminal);
 
 async function runCommand([first, ...rest]: readonly string[], terminal: Terminal): Promise<number | null> {
   if (first === "--version" || first === "-v") return say(terminal, `${version}\n`);

@@ -11,7 +11,7 @@ export interface Published {
   /** Its package.json, as far as a registry tells of it. */
   readonly manifest?: Readonly<Record<string, unknown>>;
   /** What the registry answers about where it was built. */
-  readonly attestations?: readonly unknown[];
+  readonly attestations?: () => readonly unknown[];
 }
 
 export interface PackageRegistry {
@@ -32,12 +32,14 @@ export async function startRegistry(
   { upstream }: { upstream?: string } = {},
 ): Promise<PackageRegistry> {
   const packages = [published].flat() as Published[];
+  const uploaded = new Set<string>();
   let lies = false;
   const versionOf = ({ name, version, read, manifest, attestations }: Published) => {
     const digest = lies ? `${"A".repeat(86)}==` : createHash("sha512").update(read()).digest("base64");
     const proof = attestations && { url: `${url}/-/npm/v1/attestations/${name}@${version}`, provenance: {} };
-    const dist = { tarball: `${url}/${name}/-/${version}.tgz`, integrity: `sha512-${digest}`, attestations: proof };
-    return { scripts: { postinstall: "touch ran", prepare: "touch ran" }, ...manifest, name, version, dist };
+    const dist = { tarball: `${url}/${name}/-/${fileOf(name, version)}`, integrity: `sha512-${digest}`, attestations: proof };
+    const scripts = uploaded.has(name) ? {} : { postinstall: "touch ran", prepare: "touch ran" };
+    return { ...manifest, scripts, name, version, dist };
   };
   const packument = (name: string, all: readonly Published[]) => ({
     name,
@@ -50,14 +52,16 @@ export async function startRegistry(
     const json = (body: unknown, status = 200) =>
       void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     if (request.method === "PUT") {
-      packages.push(publishedBy(JSON.parse((await buffer(request)).toString("utf8"))));
+      const one = publishedBy(JSON.parse((await buffer(request)).toString("utf8")));
+      packages.push(one);
+      uploaded.add(one.name);
       return json({ ok: true }, 201);
     }
     if (path === "-/v1/search") return json(search(packages, searchParams.get("text") ?? ""));
     const [, proven] = /^-\/npm\/v1\/attestations\/(.+)$/.exec(path) ?? [];
     const attestations = packages.find(({ name, version }) => `${name}@${version}` === proven)?.attestations;
-    if (attestations) return json({ attestations });
-    const tarball = packages.find(({ name, version }) => path === `${name}/-/${version}.tgz`);
+    if (attestations) return json({ attestations: attestations() });
+    const tarball = packages.find(({ name, version }) => path === `${name}/-/${fileOf(name, version)}`);
     if (tarball) return void response.end(tarball.read());
     const all = packages.filter(({ name }) => name === path);
     if (all.length > 0) return json(packument(path, all));
@@ -73,6 +77,8 @@ export async function startRegistry(
   return { url, packages, lie, close: () => void server.close() };
 }
 
+const fileOf = (name: string, version: string): string => `${name.split("/").at(-1)}-${version}.tgz`;
+
 interface Upload {
   readonly versions: Readonly<Record<string, { name: string; version: string }>>;
   readonly _attachments: Readonly<Record<string, { data: string }>>;
@@ -83,7 +89,7 @@ function publishedBy({ versions, _attachments }: Upload): Published {
   const [attachment] = Object.values(_attachments);
   if (!manifest || !attachment) throw new Error("expected one version with its tarball");
   const bytes = Buffer.from(attachment.data, "base64");
-  return { name: manifest.name, version: manifest.version, manifest: { ...manifest, scripts: {} }, read: () => bytes };
+  return { name: manifest.name, version: manifest.version, manifest, read: () => bytes };
 }
 
 function search(packages: readonly Published[], text: string) {
@@ -96,6 +102,6 @@ function search(packages: readonly Published[], text: string) {
     const { keywords = [], description = "" } = manifest as { keywords?: string[]; description?: string };
     return keywords.includes(keyword) && words.every((word) => `${name} ${description}`.includes(word));
   });
-  const objects = found.map(({ name, version, manifest }) => ({ package: { ...manifest, name, version } }));
+  const objects = found.map(({ name, version, manifest }) => ({ package: { maintainers: [], ...manifest, name, version } }));
   return { objects, total: objects.length, time: new Date(0).toISOString() };
 }

@@ -34,6 +34,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "examples/memory-sqlite/README.md": "test/memory/memory.test.ts",
   "examples/openapi-client/README.md": "test/api/openapi-client.test.ts",
   "examples/osv/README.md": "runtime/cli/plugin/packages.test.ts",
+  "runtime/cli/plugin/README.md": "npm run release -- --dry-run, a step of .ci/run",
   "runtime/gateway/README.md": "test/gateway/door.test.ts",
   "runtime/transports/grpc/README.md": ".ci/drift.mjs and test/gateway/door.test.ts",
   "test/chaos/README.md": "npm run chaos is no test: it takes minutes to hours",

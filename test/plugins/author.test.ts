@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -200,9 +201,37 @@ describe("versions", () => {
 describe("from a registry", () => {
   const name = `signalbox-plugin-${id}`;
   let registry: PackageRegistry;
+  /** The digest that the statement about the build names; `null`: that of the tarball. */
+  let claimed: string | null = null;
+  const attestations = () => {
+    const sha512 =
+      claimed ??
+      createHash("sha512")
+        .update(readFileSync(tarball("0.2.0")))
+        .digest("hex");
+    const workflow = {
+      repository: "https://git.example/acme/count",
+      path: ".github/workflows/publish.yml",
+      ref: "refs/tags/v0.2.0",
+    };
+    const buildDefinition = {
+      externalParameters: { workflow },
+      resolvedDependencies: [{ digest: { gitCommit: "c0ffee" } }],
+    };
+    const payload = JSON.stringify({ subject: [{ digest: { sha512 } }], predicate: { buildDefinition } });
+    const dsseEnvelope = { payload: Buffer.from(payload).toString("base64") };
+    return [{ predicateType: "https://slsa.dev/provenance/v1", bundle: { dsseEnvelope } }];
+  };
   beforeAll(async () => {
-    registry = await startRegistry({ name, version: "0.2.0", read: () => readFileSync(tarball("0.2.0")) });
-    writeFileSync(join(folder, ".npmrc"), `registry=${registry.url}/\ncache=${join(folder, "cache")}\n`);
+    const manifest = JSON.parse(readFileSync(join(plugin(), "package.json"), "utf8"));
+    registry = await startRegistry({
+      name,
+      version: "0.2.0",
+      manifest,
+      read: () => readFileSync(tarball("0.2.0")),
+      attestations,
+    });
+    writeFileSync(join(folder, ".npmrc"), `registry=${registry.url}/\ncache=${join(folder, "cache")}\nfetch-retries=0\n`);
     writeFileSync(join(folder, "package.json"), "{}");
   });
   afterAll(() => registry?.close());
@@ -213,12 +242,39 @@ describe("from a registry", () => {
       const text = await good(["plugin", "install", name, "--approve"]);
       expect(text).toContain(`${id} 0.2.0 from ${name}@0.2.0`);
       expect(text).toContain("is approved");
+      // This registry has no keys, so npm cannot verify what it says.
+      expect(text).toMatch(
+        /provenance: not verified \(the registry publishes no keys\); it says that it was built from https:\/\/git\.example\/acme\/count \(refs\/tags\/v0\.2\.0, commit c0ffee\) by workflow \.github\/workflows\/publish\.yml\n/,
+      );
       expect(readdirSync(folder, { recursive: true }).filter((file) => basename(String(file)) === "ran")).toEqual([]);
       const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
       expect(lock.plugins[id]).toMatchObject({ version: "0.2.0", source: `${name}@0.2.0` });
       expect(await good(["plugin", "upgrade", id])).toContain("asks for nothing that was not approved before");
       // What the lock holds is what another service gets.
       await good(["plugin", "install"]);
+    },
+    limit,
+  );
+
+  test(
+    "a search shows what a plugin asks for before it is installed",
+    async () => {
+      const text = await good(["plugin", "search", "word"]);
+      expect(text).toContain(
+        `${name} 0.2.0  Tools for Signalbox.\n  tools; sdk ^0.1.0\n  http: GET, POST https://status.example.com`,
+      );
+      expect(text).toContain("  capability: fetch\n  provenance: stated; install verifies it\n");
+      expect(await signalbox(["plugin", "search", "nothing-of-the-kind"])).toEqual({ code: 1, text: "No plugin was found.\n" });
+    },
+    limit,
+  );
+
+  test(
+    "a statement about the build of other bytes is refused",
+    async () => {
+      claimed = "0".repeat(128);
+      await bad(["plugin", "install", name], /^INTEGRITY: .*statement about the build is about another tarball/);
+      claimed = null;
     },
     limit,
   );

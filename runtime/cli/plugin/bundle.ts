@@ -43,6 +43,23 @@ const ownPackage = (folder: string): Plugin => ({
   },
 });
 
+const namedZod = /import\s*\{\s*z\s*\}\s*from\s*(["']zod["'])/g;
+
+/**
+ * `import { z } from "zod"` holds all of zod with its 50 languages; of `import * as z` only what is used is bundled, which is a
+ * quarter. Both mean the same.
+ */
+const usedZod: Plugin = {
+  name: "only what is used of zod",
+  setup: (build) => {
+    build.onLoad({ filter: /\.[cm]?[jt]s$/ }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      const contents = text.replace(namedZod, "import * as z from $1");
+      return contents === text ? undefined : { contents, loader: path.endsWith("ts") ? "ts" : "js" };
+    });
+  },
+};
+
 /**
  * Bundles one source file, with all that it imports, to one module. `version`: what it then says its version is, in place of
  * its own. Throws a `PackageFault`.
@@ -56,8 +73,9 @@ export async function bundle(folder: string, source: string, { version }: { vers
       : { stdin: { contents: renamed(source, version), resolveDir: folder } }),
     ...{ format: "esm", platform: "neutral", target: "es2024", charset: "utf8", logLevel: "silent", legalComments: "inline" },
     ...{ mainFields: ["module", "main"], conditions: ["worker", "import", "default"] },
-    nodePaths: ownPackages(),
-    plugins: [full, ownPackage(folder)],
+    // Names stay, so that a stack and a review of the bundle say something.
+    ...{ minifyWhitespace: true, minifySyntax: true, nodePaths: ownPackages() },
+    plugins: [full, ownPackage(folder), usedZod],
   }).catch((error: BuildFailure) => {
     throw new PackageError("CANNOT_BUNDLE", failures(error), error);
   });

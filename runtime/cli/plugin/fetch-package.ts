@@ -1,13 +1,13 @@
-import { execFile } from "node:child_process";
 import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve, sep } from "node:path";
-import { promisify } from "node:util";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import { parseBuilt, sha256Of } from "./build.ts";
+import { npm } from "./npm.ts";
 import { integrityOf } from "./pack.ts";
 import { PackageError } from "./package-error.ts";
 import { manifestOf } from "./package-file.ts";
+import { provenanceOf } from "./provenance.ts";
 import { unpack } from "./tarball.ts";
 
 /** A plugin as it is handed to the service. Nothing of it has run. */
@@ -20,6 +20,8 @@ export interface Fetched {
   readonly source: string;
   /** Of the tarball; `null` for a folder. */
   readonly integrity: string | null;
+  /** Of a package of a registry: one line about where it was built. */
+  readonly provenance?: string;
   /** The package's name and its registry, or `file`: an approval is valid for one publisher. */
   readonly publisher: string;
 }
@@ -118,10 +120,7 @@ function json(read: (file: string) => Buffer | undefined, file: string): Record<
 async function fromRegistry(spec: string): Promise<Fetched> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-package-"));
   try {
-    const args = ["pack", "--ignore-scripts", "--json", "--loglevel=error", "--pack-destination", folder, "--", spec];
-    const { stdout } = await promisify(execFile)("npm", args, { maxBuffer: 1 << 24, timeout: 120_000 }).catch((error) => {
-      throw new PackageError("REGISTRY", `${spec}: ${reasonOf(error)}`);
-    });
+    const stdout = await npm(["pack", "--ignore-scripts", "--json", "--pack-destination", folder, spec], spec);
     const [packed] = Object.values(JSON.parse(stdout)) as {
       filename: string;
       name: string;
@@ -138,7 +137,8 @@ async function fromRegistry(spec: string): Promise<Fetched> {
     // What is in the package is its author's word; the registry says what it is called.
     if (name !== packed.name) throw new PackageError("MISMATCH", `${origin}: its package.json has the name ${name}.`);
     const publisher = `${packed.name} (${await registryOf(packed.name)})`;
-    return { ...contents, origin, source: origin, integrity, publisher };
+    const provenance = await provenanceOf(packed.name, packed.version, integrity);
+    return { ...contents, origin, source: origin, integrity, publisher, provenance };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -146,17 +146,7 @@ async function fromRegistry(spec: string): Promise<Fetched> {
 
 /** The registry that npm is configured to fetch this package from. */
 async function registryOf(name: string): Promise<string> {
-  const get = async (key: string) =>
-    (await promisify(execFile)("npm", ["config", "get", key], { timeout: 30_000 }).catch(() => ({ stdout: "" }))).stdout.trim();
+  const get = async (key: string) => (await npm(["config", "get", key], name).catch(() => "")).trim();
   const scope = name.startsWith("@") ? await get(`${name.split("/")[0]}:registry`) : "";
   return scope !== "" && scope !== "undefined" ? scope : (await get("registry")) || "unknown registry";
-}
-
-function reasonOf(error: { code?: unknown; stderr?: string; message: string }): string {
-  if (error.code === "ENOENT")
-    return "there is no npm here, which packages are fetched with; give a tarball or a folder instead.";
-  const lines = (error.stderr || error.message)
-    .split("\n")
-    .filter((line) => line.trim() !== "" && !/complete log|warn/i.test(line));
-  return lines.slice(0, 4).join(" ").replaceAll("npm error ", "");
 }

@@ -24,6 +24,7 @@ import {
   waitingLine,
 } from "./messages.ts";
 import { PackageError } from "./package-error.ts";
+import { search } from "./search.ts";
 import { type operatorVerbs, pluginHelp, usageOf } from "./verbs.ts";
 
 export type PluginEntity = z.output<typeof plugins.plugin>;
@@ -48,6 +49,7 @@ export async function runOperator(name: string | undefined, args: readonly strin
 }
 
 const verbs: Record<Name, Verb> = {
+  search: (args, around) => search(args, around),
   install: async (args, around) => {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -218,7 +220,7 @@ function wantedOf(text: string): Record<string, unknown> {
 }
 
 async function install(fetched: Fetched, approving: boolean, around: Around): Promise<void> {
-  const { manifest, bundle, origin, integrity, publisher } = fetched;
+  const { manifest, bundle, origin, integrity, publisher, provenance } = fetched;
   checkLocked(fetched);
   const input = {
     manifest,
@@ -229,7 +231,7 @@ async function install(fetched: Fetched, approving: boolean, around: Around): Pr
   const stored = await around.call<PluginEntity>(plugins.install, input);
   saveLocked(fetched);
   around.out(
-    `${manifest.id} ${manifest.version} from ${origin}\n  sha256 ${manifest.bundle.sha256}\n${integrity === null ? "" : `  ${integrity}\n`}`,
+    `${manifest.id} ${manifest.version} from ${origin}\n  sha256 ${manifest.bundle.sha256}\n${integrity === null ? "" : `  ${integrity}\n`}${provenance === undefined ? "" : `  ${singleLine(provenance)}\n`}`,
   );
   around.out(breakingChangesText(stored, manifest.version));
   if (stored.version !== manifest.version && stored.waiting?.version !== manifest.version) {

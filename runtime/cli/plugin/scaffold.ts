@@ -1,13 +1,16 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { SDK_VERSION } from "@signalbox/sdk";
 import { version } from "../../platform/version.ts";
 import { UsageError } from "../arguments.ts";
 import { kinds, listOfKinds } from "./kinds.ts";
 import { PackageError } from "./package-error.ts";
 
 /** Files that stand under another name among the templates: npm and git would act on them there. */
-const places: Readonly<Record<string, string>> = { gitignore: ".gitignore", "publish.yml": ".github/workflows/publish.yml" };
+const places: Readonly<Record<string, string>> = {
+  gitignore: ".gitignore",
+  "publish.yml": ".github/workflows/publish.yml",
+  "vscode.json": ".vscode/settings.json",
+};
 const placeholder = "my-plugin";
 
 /** Makes a plugin of one kind in a new or empty folder, whose name becomes its id. */
@@ -49,14 +52,15 @@ const named = (text: string, id: string): string =>
     id.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase()),
   );
 
-/** The kind's own members and those of every plugin. What it is developed with has the versions of this program. */
+/** The kind's own members and those of every plugin. What it is developed with has the version of this program. */
 function packageJson(texts: readonly string[]): string {
   const [{ signalbox, ...own } = {}, every] = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
   const devDependencies = {
-    "@signalbox/sdk": `^${SDK_VERSION}`,
+    "@signalbox/cli": `^${version}`,
+    "@signalbox/sdk": `^${version}`,
     "@types/node": "^24.0.0",
-    signalbox: `^${version}`,
-    typescript: "^7.0.0",
+    // A third smaller than 7, which checks the same.
+    typescript: "^5.9.0",
     zod: "^4.6.0",
   };
   return `${JSON.stringify({ ...own, ...every, devDependencies, signalbox }, null, 2)}\n`;

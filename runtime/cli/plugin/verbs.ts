@@ -44,6 +44,11 @@ Exit code: 0 if every case passes, otherwise 1. The report is also written to di
 
 /** Verbs of operators, with the service at SIGNALBOX_URL. */
 export const operatorVerbs = {
+  search: {
+    takes: "[words]",
+    about: "Find plugins in the registry that npm is configured for, with what each asks for.",
+    more: "Packages with the keyword signalbox-plugin. Nothing is downloaded; the service is not asked.\n",
+  },
   install: {
     takes: "<package[@version] | tarball | folder> [--approve]",
     about: "Store a plugin and show the permissions that it asks for. Nothing runs before an approval.",

@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+// The program of create-signalbox-plugin: `npm create signalbox-plugin <folder>` is `signalbox plugin new <folder>`.
+import { parseArgs } from "node:util";
+import { listOfKinds } from "./kinds.ts";
+import { scaffold } from "./scaffold.ts";
+
+try {
+  const options = { kind: { type: "string", default: "tools" }, help: { type: "boolean", short: "h" } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const [folder, ...more] = positionals;
+  if (values.help || folder === undefined || more.length > 0) {
+    process.stdout.write(`Usage: npm create signalbox-plugin <folder> -- [--kind <kind>]\n\nKinds:\n${listOfKinds()}`);
+    process.exitCode = values.help ? 0 : 2;
+  } else {
+    const made = scaffold({ folder, kind: values.kind });
+    process.stdout.write(`${made.folder}: ${made.files.length} files. Next:\n\n  cd ${folder}\n  npm install\n  npm test\n`);
+  }
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 1;
+}

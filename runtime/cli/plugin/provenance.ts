@@ -1,0 +1,90 @@
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { npm } from "./npm.ts";
+import { PackageError } from "./package-error.ts";
+
+/** What a registry tells about where a package was built: a statement that the builder signed (SLSA provenance, version 1). */
+const statement = z.object({
+  subject: z.array(z.object({ digest: z.object({ sha512: z.string() }) })),
+  predicate: z.object({
+    buildDefinition: z.object({
+      externalParameters: z.object({ workflow: z.object({ repository: z.string(), path: z.string(), ref: z.string() }) }),
+      resolvedDependencies: z.array(z.object({ digest: z.object({ gitCommit: z.string() }) })).optional(),
+    }),
+  }),
+});
+const answer = z.object({
+  attestations: z.array(
+    z.object({ predicateType: z.string(), bundle: z.object({ dsseEnvelope: z.object({ payload: z.string() }) }) }),
+  ),
+});
+const longestMs = 30_000;
+
+/**
+ * One line about where a package of a registry was built. Throws a `PackageFault` if what the registry tells is of another
+ * tarball, or npm finds a signature that is not valid. `integrity`: of the tarball that was fetched.
+ */
+export async function provenanceOf(name: string, version: string, integrity: string): Promise<string> {
+  const spec = `${name}@${version}`;
+  const url = await npm(["view", spec, "dist.attestations.url"], spec);
+  if (!URL.canParse(url.trim())) return "provenance: none; the registry does not tell where it was built";
+  const said = await readStatement(url.trim()).catch(() => null);
+  if (said === null) return "provenance: the registry names a statement about the build that could not be read";
+  const sha512 = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
+  if (!said.subject.some(({ digest }) => digest.sha512 === sha512))
+    throw new PackageError("INTEGRITY", `${spec}: the registry's statement about the build is about another tarball.`);
+  const { externalParameters, resolvedDependencies = [] } = said.predicate.buildDefinition;
+  const { repository, path, ref } = externalParameters.workflow;
+  const commit = resolvedDependencies[0]?.digest.gitCommit;
+  const from = `built from ${repository} (${ref}${commit ? `, commit ${commit}` : ""}) by workflow ${path}`;
+  const unverified = (await hasKeys(url.trim())) ? await verify(name, version) : "the registry publishes no keys";
+  return unverified === null
+    ? `provenance: ${from}; npm verified the signatures`
+    : `provenance: not verified (${unverified}); it says that it was ${from}`;
+}
+
+async function readStatement(url: string): Promise<z.output<typeof statement> | null> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(longestMs) });
+  const { attestations } = answer.parse(await response.json());
+  const found = attestations.find(({ predicateType }) => predicateType === "https://slsa.dev/provenance/v1");
+  return found ? statement.parse(JSON.parse(Buffer.from(found.bundle.dsseEnvelope.payload, "base64").toString("utf8"))) : null;
+}
+
+/** Beside the statements are the keys of the registry; without any, npm would look for them elsewhere and then fail. */
+const hasKeys = (url: string): Promise<boolean> =>
+  fetch(url.replace(/\/attestations\/.*$/, "/keys"), { signal: AbortSignal.timeout(longestMs) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+const audit = z.object({ invalid: z.array(z.unknown()), missing: z.array(z.unknown()) });
+
+/**
+ * npm compares the signatures with the keys that it trusts. It does so for what is installed, so the package is installed into a folder
+ * of its own, without scripts. Answers why they could not be verified; `null` if they are valid.
+ */
+async function verify(name: string, version: string): Promise<string | null> {
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-provenance-"));
+  const spec = `${name}@${version}`;
+  // An operator without a way to the keys waits for them once.
+  const once = ["--fetch-retries=0", "--fetch-timeout=10000"];
+  try {
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: { [name]: version } }));
+    // Which registry has the package, and with which credential, may be said in the working folder only.
+    if (existsSync(".npmrc")) cpSync(".npmrc", join(folder, ".npmrc"));
+    const omitted = ["dev", "optional", "peer"].map((one) => `--omit=${one}`);
+    await npm(["install", "--ignore-scripts", "--no-audit", "--no-fund", ...omitted], spec, folder);
+    const { invalid, missing } = audit.parse(
+      JSON.parse(await npm(["audit", "signatures", "--json", ...omitted, ...once], spec, folder)),
+    );
+    if (invalid.length > 0) throw new PackageError("INTEGRITY", `${spec}: npm found a signature that is not valid.`);
+    return missing.length > 0 ? "the registry gave no signature" : null;
+  } catch (error) {
+    if (error instanceof PackageError && error.code === "INTEGRITY") throw error;
+    return error instanceof PackageError ? error.message : "npm's answer could not be read";
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

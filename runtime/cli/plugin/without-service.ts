@@ -1,0 +1,19 @@
+import { version } from "../../platform/version.ts";
+import { UsageError } from "../arguments.ts";
+import { exitCodeOf } from "../exit-code.ts";
+import type { Terminal } from "../run.ts";
+import { runPlugin } from "./command.ts";
+
+/** `signalbox plugin …` and nothing else: the other commands are those of the package signalbox. */
+export const runWithoutService = (argv: readonly string[], terminal: Terminal): Promise<number> =>
+  exitCodeOf(async () => {
+    const [first, ...rest] = argv;
+    if (first === "plugin" || first === "plugins") return runPlugin(rest, terminal);
+    if (first === "--version" || first === "-v") {
+      terminal.out(`${version}\n`);
+      return 0;
+    }
+    if (first === "--help" || first === "-h") return runPlugin(["--help"], terminal);
+    const what = first === undefined ? "missing command" : `unknown command ${JSON.stringify(first)}`;
+    throw new UsageError(`${what}: this is @signalbox/cli, which has \`signalbox plugin\`; the package signalbox has the rest`);
+  }, terminal);
