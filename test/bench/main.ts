@@ -1,16 +1,18 @@
-/** `npm run bench -- <name>`: each benchmark measures its own limit in the same run. */
-const benches: Record<string, () => Promise<{ run: () => Promise<void> }>> = {
+/** `npm run bench -- <name>`: each benchmark measures its own limit in the same run. Options follow: `-- operate --rows=50000`. */
+const benches: Record<string, () => Promise<{ run: (args: readonly string[]) => Promise<void> }>> = {
   ingest: () => import("./ingest.ts"),
   e2e: () => import("./e2e.ts"),
   memory: () => import("./memory.ts"),
   gateway: () => import("./gateway.ts"),
   plugins: () => import("./plugins.ts"),
   text: () => import("./text.ts"),
+  operate: () => import("./operate.ts"),
 };
-const names = process.argv.slice(2);
+const names = process.argv.slice(2).filter((one) => !one.startsWith("--"));
+const args = process.argv.slice(2).filter((one) => one.startsWith("--"));
 const unknown = names.filter((name) => !benches[name]);
 if (unknown.length > 0) {
   process.stderr.write(`There is no benchmark ${unknown.join(", ")}; there are: ${Object.keys(benches).join(", ")}\n`);
   process.exit(2);
 }
-for (const name of names.length > 0 ? names : Object.keys(benches)) await (await benches[name]?.())?.run();
+for (const name of names.length > 0 ? names : Object.keys(benches)) await (await benches[name]?.())?.run(args);

@@ -86,13 +86,14 @@ async function searchRows<T>(
 ): Promise<HistoryPage<T>> {
   const { table, key, columns, text, joined = sql`` } = history;
   const order = direction(sql, filter);
+  const opposite = filter.order === "asc" ? sql`desc` : sql`asc`;
   const find = async (from: string | null) => {
     const [found] = await sql<[Found]>`
       with candidates as materialized (
-        select ${key} as k, ${text} ilike all (${patternsOf(filter.q ?? "")}::text[]) as hit
+        select ${key} as k, ${containsWords(sql, text, filter.q ?? "")} as hit
         from ${table} ${where} and ${text} is not null ${beyond(sql, history, filter, from)} order by ${key} ${order} limit ${maxSearched}
       )
-      select count(*) as read, (array_agg(k order by k ${order}))[count(*)]::text as last, count(*) filter (where hit) as matches,
+      select count(*) as read, (select k::text from candidates order by k ${opposite} limit 1) as last, count(*) filter (where hit) as matches,
         ((array_agg(k::text order by k ${order}) filter (where hit)))[${filter.offset + 1}::int : ${filter.offset + filter.limit + 1}::int] as keys
       from candidates`;
     return found;
@@ -111,6 +112,10 @@ async function searchRows<T>(
     next_cursor: more ? cursorOf(filter, more) : null,
   };
 }
+
+/** Without regard to case. Where the words are ASCII, the rules of other alphabets are left out, which are eight times slower. */
+const containsWords = (sql: Queryable, text: Fragment, q: string): Fragment =>
+  sql`(${text}) ${/^[\x20-\x7e]*$/.test(q) ? sql`collate "C"` : sql``} ilike all (${patternsOf(q)}::text[])`;
 
 /** Each word as a pattern that finds it literally. */
 const patternsOf = (q: string): string[] => q.split(/\s+/).map((word) => `%${word.replace(/[\\%_]/g, "\\$&")}%`);
@@ -144,7 +149,7 @@ export function readBounds(
   history: Pick<History, "key" | "keyType" | "time" | "text">,
   filter: Pick<Filter, "from" | "to" | "q">,
 ): Fragment {
-  const words = filter.q === undefined ? sql`` : sql`and ${history.text} ilike all (${patternsOf(filter.q)}::text[])`;
+  const words = filter.q === undefined ? sql`` : sql`and ${containsWords(sql, history.text, filter.q)}`;
   return sql`${timeBounds(sql, history, filter)} ${words}`;
 }
 

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { eventually } from "../harness/wait.ts";
+import { login, startWorld, type World } from "../harness/world.ts";
+
+/** Each question of an operator is answered by one call, in words. */
+let world: World;
+const repo = "octo/app";
+let number = 0;
+
+beforeAll(async () => {
+  world = await startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0", UPDATE_DEBOUNCE_SECONDS: "0" } });
+  const { service } = world;
+  const mapping = { source: "alpha", event_name: "issues", action: "locked", canonical_trigger: "issue.locked" };
+  await service.post("/api/tasks/sources", mapping);
+  const tight = { name: "Tight", source: "alpha", source_project_id: "octo/tight", policy: { issue_runs_per_hour: 1 } };
+  await service.post("/api/projects", tight);
+}, 120_000);
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+/** Why nothing happened for an issue, by the one call that the page names for it. */
+const why = async (issue: number, of = repo) =>
+  (await world.service.get<{ verdict: string }>(`/api/subjects/alpha/${encodeURIComponent(of)}/${issue}`)).body.verdict;
+
+const opened = (more: object = {}) => ({ ...issueOpened({ repo, number, sender: "mona" }), ...more });
+const situations: readonly (readonly [string, () => Promise<unknown>, RegExp])[] = [
+  ["a wrong secret", () => world.service.webhook(opened(), { secret: "wrong" }), /latest refused delivery.*signature/i],
+  [
+    "our own account",
+    () => world.service.webhook(issueOpened({ repo, number, sender: login })),
+    /caused by signalbox-bot, the account/,
+  ],
+  [
+    "an event without a mapping",
+    () => world.service.webhook(opened({ action: "pinned" })),
+    /no source event mapping for alpha issues\/pinned/,
+  ],
+  [
+    "a trigger without a task",
+    () => world.service.webhook(opened({ action: "locked" })),
+    /started nothing: no task is mapped to the trigger issue\.locked: map one with POST \/api\/tasks\/triggers/,
+  ],
+  [
+    "the tracker answers 403",
+    async () => {
+      world.tracker.fault({ method: "POST", path: "comments", status: 403, times: 0 });
+      await world.service.webhook(opened());
+    },
+    /first: Failed after 1 attempt: .*403/,
+  ],
+  [
+    "the tracker's rate limit",
+    async () => {
+      world.tracker.clearFaults();
+      world.tracker.fault({ method: "POST", path: "comments", status: 429, headers: { "retry-after": "3600" }, times: 0 });
+      await world.service.webhook(opened());
+    },
+    /first: Waits for .*(?:429|rate limit)/,
+  ],
+  [
+    "the model is down",
+    async () => {
+      world.model.fault({ path: "chat", status: 503, times: 0 });
+      await world.service.webhook(opened());
+    },
+    /first: Waits for the model/,
+  ],
+];
+
+test("a budget", { timeout: 60_000 }, async () => {
+  const payload = () => issueOpened({ repo: "octo/tight", number: 1, sender: "mona" });
+  await world.service.webhook(payload());
+  await world.service.webhook(payload());
+  await eventually(async () => {
+    expect(await why(1, "octo/tight")).toMatch(/first: Held, until .*: .*hour/i);
+    return true;
+  });
+});
+
+test.each(situations)("%s", { timeout: 60_000 }, async (_, act, reason) => {
+  number++;
+  const issue = number;
+  await act();
+  await eventually(
+    async () => {
+      expect(await why(issue)).toMatch(reason);
+      return true;
+    },
+    { timeout: 40_000, interval: 200 },
+  );
+});
