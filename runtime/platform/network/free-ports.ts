@@ -17,7 +17,8 @@ export async function requireFreePorts(config: Pick<Config, "PORT" | "GRPC_PORT"
 
 const listenOnce = (port: number, host: string): Promise<void> =>
   new Promise((done, fail) => {
-    const server = createServer();
+    // A probe of a load balancer may come in just now: its connection would keep the port open.
+    const server = createServer((socket) => socket.destroy());
     server.once("error", fail);
     server.listen(port, host, () => server.close(() => done()));
   });
