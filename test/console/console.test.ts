@@ -24,6 +24,11 @@ const settings = ["settings/keys", "settings/storage", "settings/audit"];
 /** What a stranger may write anywhere: none of it may run, load anything or turn the text round. */
 const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script>[a](javascript:alert(3)) ![b](https://evil.example/x.png) <svg onload=alert(4)> \u202Egnp.exe <a href="data:text/html,<script>alert(5)</script>">c</a>`;
 
+/** Fails a run for good: an outage would be waited for. */
+const refusal = {
+  choices: [{ message: { role: "assistant", content: null, refusal: "scripted fault" }, finish_reason: "stop" }],
+};
+
 describe("the console", { tags: ["chromium"] }, () => {
   let world: World;
   let browser: Browser;
@@ -36,7 +41,7 @@ describe("the console", { tags: ["chromium"] }, () => {
       tasks: ["triage"],
       env: { API_KEYS: key, EXECUTION_RETRY_LIMIT: "0" },
       script: (request): Reply => {
-        if (!mended && /the model is broken/.test(JSON.stringify(request))) throw new Error("scripted fault");
+        if (!mended && /the model is broken/.test(JSON.stringify(request))) return { raw: refusal };
         if (/hostile/.test(JSON.stringify(request.messages)) && roundsOf(request) === 0)
           return callOf("add_comment", request, { body: hostile });
         return {
