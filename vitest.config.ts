@@ -15,6 +15,7 @@ export default defineConfig({
     include: runtimeUnderTest() === "deno" ? blackBoxFiles() : everywhere,
     // Those are of the plugins that are made from them.
     exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
+    globalSetup: "test/runner/bundle-service.ts",
     // Most files start real services, each a process with a database, and wait for them as much as they compute.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },

@@ -28,14 +28,22 @@ export interface Running {
   signal(name: NodeJS.Signals): void;
 }
 
-/** Starts a TypeScript program of this repository, with nothing of this process's environment but PATH, HOME and TMPDIR. */
+/** The service as one program for Node, made before the tests by `test/runner/bundle-service.ts`. */
+export const bundledService = join(root, "node_modules/.cache/signalbox/service");
+
+/**
+ * Starts a TypeScript program of this repository, with nothing of this process's environment but PATH, HOME and TMPDIR. In
+ * tests, the service on Node is its bundle.
+ */
 export function run(
   runtime: Runtime,
   file: string,
   options: { args?: readonly string[]; env: Record<string, string>; cwd: string },
 ): Running {
   const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : [];
-  const args = [...flags, join(root, file), ...(options.args ?? [])];
+  const bundled = process.env.VITEST && runtime === "node" && file === "runtime/main.ts";
+  const program = bundled ? join(bundledService, "main.js") : join(root, file);
+  const args = [...flags, program, ...(options.args ?? [])];
   return runProgram(join(root, "node_modules/.bin", runtime), args, options);
 }
 

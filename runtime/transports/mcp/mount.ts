@@ -20,11 +20,15 @@ const path = "/mcp";
  * answers every client, and there is no stream to keep open. `?only=agents,alpha` leaves only these nouns and providers.
  */
 export function mountMcp(app: OpenAPIHono, registry: Pick<ToolRegistry, "offered">, options: HttpOptions): void {
-  const operations = operationTools(options.bound);
   const execute = options.bound.find(({ op }) => op.id === "tools.execute");
   if (!execute) throw new Error("there is no operation tools.execute");
-  const taken = new Set(operations.map(({ listed }) => listed.name));
-  const all = () => [...operations, ...registryTools(registry, execute).filter(({ listed }) => !taken.has(listed.name))];
+  // At the first request: the schemas of some hundred tools are a tenth of the service's start.
+  let operations: readonly McpTool[] | null = null;
+  const all = () => {
+    operations ??= operationTools(options.bound);
+    const taken = new Set(operations.map(({ listed }) => listed.name));
+    return [...operations, ...registryTools(registry, execute).filter(({ listed }) => !taken.has(listed.name))];
+  };
 
   app.post(path, async (c) => {
     const origin = foreignOrigin(c.req.header("host"), c.req.header("origin"));

@@ -5,7 +5,7 @@ import { type Bound, type Context, invoke } from "../../platform/operation.ts";
 import { placesOf, unknownMember } from "../http/request.ts";
 import type { McpTool } from "./tool.ts";
 
-/** Every operation that HTTP offers, as a tool: `agents.list` is `agents_list`. Made once, at start. */
+/** Every operation that HTTP offers, as a tool: `agents.list` is `agents_list`. */
 export const operationTools = (bound: readonly Bound[]): McpTool[] =>
   bound.filter(({ op }) => op.http !== null && !op.streaming).map(toolOf);
 
