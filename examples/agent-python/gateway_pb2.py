@@ -13,19 +13,19 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\rgateway.proto\x12\x14signalbox.gateway.v1\"\x80\x01\n\x14RegisterAgentRequest\x12\x10\n\x08\x61gent_id\x18\x01 \x01(\t\x12\x13\n\x06secret\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x0c\x63\x61pabilities\x18\x03 \x03(\t\x12\x14\n\x07version\x18\x04 \x01(\tH\x01\x88\x01\x01\x42\t\n\x07_secretB\n\n\x08_version\"\x93\x01\n\x15RegisterAgentResponse\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x35\n\x0btrust_level\x18\x02 \x01(\x0e\x32 .signalbox.gateway.v1.TrustLevel\x12\x12\n\nexpires_at\x18\x03 \x01(\t\x12\x1b\n\x13requests_per_minute\x18\x04 \x01(\x05\"&\n\x10HeartbeatRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\'\n\x11HeartbeatResponse\x12\x12\n\nexpires_at\x18\x01 \x01(\t\"W\n\x13ReceiveTasksRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x1a\n\rmax_in_flight\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x10\n\x0e_max_in_flight\"\xd5\x01\n\x14ReceiveTasksResponse\x12\x14\n\x0c\x65xecution_id\x18\x01 \x01(\t\x12\x0f\n\x07task_id\x18\x02 \x01(\t\x12\x11\n\ttask_name\x18\x03 \x01(\t\x12\x19\n\x11\x63\x61nonical_trigger\x18\x04 \x01(\t\x12\x15\n\rsystem_prompt\x18\x05 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x06 \x01(\t\x12\x17\n\nproject_id\x18\x07 \x01(\x05H\x00\x88\x01\x01\x12\x18\n\x10lease_expires_at\x18\x08 \x01(\tB\r\n\x0b_project_id\"O\n\x13\x43ompleteTaskRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x14\n\x0c\x65xecution_id\x18\x02 \x01(\t\x12\x0e\n\x06result\x18\x03 \x01(\t\"\x16\n\x14\x43ompleteTaskResponse\"p\n\x0f\x46\x61ilTaskRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x14\n\x0c\x65xecution_id\x18\x02 \x01(\t\x12\r\n\x05\x65rror\x18\x03 \x01(\t\x12\x16\n\tretryable\x18\x04 \x01(\x08H\x00\x88\x01\x01\x42\x0c\n\n_retryable\"\x12\n\x10\x46\x61ilTaskResponse\"\xec\x01\n\x12MemoryStoreRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\t\x12\x30\n\x05scope\x18\x04 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x18\n\x0bttl_seconds\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x14\n\x07task_id\x18\x07 \x01(\tH\x02\x88\x01\x01\x42\x0e\n\x0c_ttl_secondsB\r\n\x0b_project_idB\n\n\x08_task_id\"\xe5\x01\n\x13MemoryStoreResponse\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x30\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x15\n\x08\x61gent_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nupdated_at\x18\x07 \x01(\t\x12\n\n\x02id\x18\x08 \x01(\tB\x0b\n\t_agent_idB\r\n\x0b_project_id\"8\n\x15MemoryRetrieveRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"\xe8\x01\n\x16MemoryRetrieveResponse\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x30\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x15\n\x08\x61gent_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nupdated_at\x18\x07 \x01(\t\x12\n\n\x02id\x18\x08 \x01(\tB\x0b\n\t_agent_idB\r\n\x0b_project_id\"\xf2\x01\n\x11MemoryListRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x35\n\x05scope\x18\x02 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScopeH\x00\x88\x01\x01\x12\x15\n\x08\x61gent_id\x18\x03 \x01(\tH\x01\x88\x01\x01\x12\x17\n\nproject_id\x18\x04 \x01(\x05H\x02\x88\x01\x01\x12\x12\n\x05limit\x18\x05 \x01(\x05H\x03\x88\x01\x01\x12\x13\n\x06offset\x18\x06 \x01(\x05H\x04\x88\x01\x01\x42\x08\n\x06_scopeB\x0b\n\t_agent_idB\r\n\x0b_project_idB\x08\n\x06_limitB\t\n\x07_offset\"\xd1\x01\n\x0b\x41gentMemory\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x30\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x15\n\x08\x61gent_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nupdated_at\x18\x07 \x01(\tB\x0b\n\t_agent_idB\r\n\x0b_project_id\"X\n\x12MemoryListResponse\x12\x33\n\x08memories\x18\x01 \x03(\x0b\x32!.signalbox.gateway.v1.AgentMemory\x12\r\n\x05total\x18\x02 \x01(\x03\"\x83\x02\n\x13MemorySearchRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12\x35\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScopeH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x04 \x01(\x05H\x01\x88\x01\x01\x12\x39\n\x04mode\x18\x05 \x01(\x0e\x32&.signalbox.gateway.v1.MemorySearchModeH\x02\x88\x01\x01\x12\x12\n\x05limit\x18\x06 \x01(\x05H\x03\x88\x01\x01\x42\x08\n\x06_scopeB\r\n\x0b_project_idB\x07\n\x05_modeB\x08\n\x06_limit\"\xd1\x01\n\x0b\x46oundMemory\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x30\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x15\n\x08\x61gent_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nsimilarity\x18\x07 \x01(\x01\x42\x0b\n\t_agent_idB\r\n\x0b_project_id\"K\n\x14MemorySearchResponse\x12\x33\n\x08memories\x18\x01 \x03(\x0b\x32!.signalbox.gateway.v1.FoundMemory\"6\n\x13MemoryDeleteRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x16\n\x14MemoryDeleteResponse*w\n\nTrustLevel\x12\x1b\n\x17TRUST_LEVEL_UNSPECIFIED\x10\x00\x12\x17\n\x13TRUST_LEVEL_DEFAULT\x10\x01\x12\x17\n\x13TRUST_LEVEL_TRUSTED\x10\x02\x12\x1a\n\x16TRUST_LEVEL_PRIVILEGED\x10\x03*\x95\x01\n\x0bMemoryScope\x12\x1c\n\x18MEMORY_SCOPE_UNSPECIFIED\x10\x00\x12\x15\n\x11MEMORY_SCOPE_TASK\x10\x01\x12\x16\n\x12MEMORY_SCOPE_AGENT\x10\x02\x12\x18\n\x14MEMORY_SCOPE_PROJECT\x10\x03\x12\x1f\n\x1bMEMORY_SCOPE_ORGANIZATIONAL\x10\x04*\x96\x01\n\x10MemorySearchMode\x12\"\n\x1eMEMORY_SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x1f\n\x1bMEMORY_SEARCH_MODE_SEMANTIC\x10\x01\x12\x1e\n\x1aMEMORY_SEARCH_MODE_KEYWORD\x10\x02\x12\x1d\n\x19MEMORY_SEARCH_MODE_HYBRID\x10\x03\x32\x81\x08\n\x0c\x41gentGateway\x12h\n\rRegisterAgent\x12*.signalbox.gateway.v1.RegisterAgentRequest\x1a+.signalbox.gateway.v1.RegisterAgentResponse\x12\\\n\tHeartbeat\x12&.signalbox.gateway.v1.HeartbeatRequest\x1a\'.signalbox.gateway.v1.HeartbeatResponse\x12g\n\x0cReceiveTasks\x12).signalbox.gateway.v1.ReceiveTasksRequest\x1a*.signalbox.gateway.v1.ReceiveTasksResponse0\x01\x12\x65\n\x0c\x43ompleteTask\x12).signalbox.gateway.v1.CompleteTaskRequest\x1a*.signalbox.gateway.v1.CompleteTaskResponse\x12Y\n\x08\x46\x61ilTask\x12%.signalbox.gateway.v1.FailTaskRequest\x1a&.signalbox.gateway.v1.FailTaskResponse\x12\x62\n\x0bMemoryStore\x12(.signalbox.gateway.v1.MemoryStoreRequest\x1a).signalbox.gateway.v1.MemoryStoreResponse\x12k\n\x0eMemoryRetrieve\x12+.signalbox.gateway.v1.MemoryRetrieveRequest\x1a,.signalbox.gateway.v1.MemoryRetrieveResponse\x12_\n\nMemoryList\x12\'.signalbox.gateway.v1.MemoryListRequest\x1a(.signalbox.gateway.v1.MemoryListResponse\x12\x65\n\x0cMemorySearch\x12).signalbox.gateway.v1.MemorySearchRequest\x1a*.signalbox.gateway.v1.MemorySearchResponse\x12\x65\n\x0cMemoryDelete\x12).signalbox.gateway.v1.MemoryDeleteRequest\x1a*.signalbox.gateway.v1.MemoryDeleteResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\rgateway.proto\x12\x14signalbox.gateway.v1\"\x80\x01\n\x14RegisterAgentRequest\x12\x10\n\x08\x61gent_id\x18\x01 \x01(\t\x12\x13\n\x06secret\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x0c\x63\x61pabilities\x18\x03 \x03(\t\x12\x14\n\x07version\x18\x04 \x01(\tH\x01\x88\x01\x01\x42\t\n\x07_secretB\n\n\x08_version\"\x93\x01\n\x15RegisterAgentResponse\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x35\n\x0btrust_level\x18\x02 \x01(\x0e\x32 .signalbox.gateway.v1.TrustLevel\x12\x12\n\nexpires_at\x18\x03 \x01(\t\x12\x1b\n\x13requests_per_minute\x18\x04 \x01(\x05\"&\n\x10HeartbeatRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"\'\n\x11HeartbeatResponse\x12\x12\n\nexpires_at\x18\x01 \x01(\t\"W\n\x13ReceiveTasksRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x1a\n\rmax_in_flight\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x10\n\x0e_max_in_flight\"\xd5\x01\n\x14ReceiveTasksResponse\x12\x14\n\x0c\x65xecution_id\x18\x01 \x01(\t\x12\x0f\n\x07task_id\x18\x02 \x01(\t\x12\x11\n\ttask_name\x18\x03 \x01(\t\x12\x19\n\x11\x63\x61nonical_trigger\x18\x04 \x01(\t\x12\x15\n\rsystem_prompt\x18\x05 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x06 \x01(\t\x12\x17\n\nproject_id\x18\x07 \x01(\x05H\x00\x88\x01\x01\x12\x18\n\x10lease_expires_at\x18\x08 \x01(\tB\r\n\x0b_project_id\"\xd7\x01\n\x13\x43ompleteTaskRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x14\n\x0c\x65xecution_id\x18\x02 \x01(\t\x12\x0e\n\x06result\x18\x03 \x01(\t\x12\x1a\n\rprompt_tokens\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x1e\n\x11\x63ompletion_tokens\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x15\n\x08\x63ost_usd\x18\x06 \x01(\x01H\x02\x88\x01\x01\x42\x10\n\x0e_prompt_tokensB\x14\n\x12_completion_tokensB\x0b\n\t_cost_usd\"\x16\n\x14\x43ompleteTaskResponse\"\xf8\x01\n\x0f\x46\x61ilTaskRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x14\n\x0c\x65xecution_id\x18\x02 \x01(\t\x12\r\n\x05\x65rror\x18\x03 \x01(\t\x12\x16\n\tretryable\x18\x04 \x01(\x08H\x00\x88\x01\x01\x12\x1a\n\rprompt_tokens\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x1e\n\x11\x63ompletion_tokens\x18\x06 \x01(\x05H\x02\x88\x01\x01\x12\x15\n\x08\x63ost_usd\x18\x07 \x01(\x01H\x03\x88\x01\x01\x42\x0c\n\n_retryableB\x10\n\x0e_prompt_tokensB\x14\n\x12_completion_tokensB\x0b\n\t_cost_usd\"\x12\n\x10\x46\x61ilTaskResponse\"\xec\x01\n\x12MemoryStoreRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\t\x12\x30\n\x05scope\x18\x04 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x18\n\x0bttl_seconds\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x14\n\x07task_id\x18\x07 \x01(\tH\x02\x88\x01\x01\x42\x0e\n\x0c_ttl_secondsB\r\n\x0b_project_idB\n\n\x08_task_id\"\xe5\x01\n\x13MemoryStoreResponse\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x30\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x15\n\x08\x61gent_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nupdated_at\x18\x07 \x01(\t\x12\n\n\x02id\x18\x08 \x01(\tB\x0b\n\t_agent_idB\r\n\x0b_project_id\"8\n\x15MemoryRetrieveRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"\xe8\x01\n\x16MemoryRetrieveResponse\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x30\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x15\n\x08\x61gent_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nupdated_at\x18\x07 \x01(\t\x12\n\n\x02id\x18\x08 \x01(\tB\x0b\n\t_agent_idB\r\n\x0b_project_id\"\xf2\x01\n\x11MemoryListRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x35\n\x05scope\x18\x02 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScopeH\x00\x88\x01\x01\x12\x15\n\x08\x61gent_id\x18\x03 \x01(\tH\x01\x88\x01\x01\x12\x17\n\nproject_id\x18\x04 \x01(\x05H\x02\x88\x01\x01\x12\x12\n\x05limit\x18\x05 \x01(\x05H\x03\x88\x01\x01\x12\x13\n\x06offset\x18\x06 \x01(\x05H\x04\x88\x01\x01\x42\x08\n\x06_scopeB\x0b\n\t_agent_idB\r\n\x0b_project_idB\x08\n\x06_limitB\t\n\x07_offset\"\xd1\x01\n\x0b\x41gentMemory\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x30\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x15\n\x08\x61gent_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nupdated_at\x18\x07 \x01(\tB\x0b\n\t_agent_idB\r\n\x0b_project_id\"X\n\x12MemoryListResponse\x12\x33\n\x08memories\x18\x01 \x03(\x0b\x32!.signalbox.gateway.v1.AgentMemory\x12\r\n\x05total\x18\x02 \x01(\x03\"\x83\x02\n\x13MemorySearchRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12\x35\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScopeH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x04 \x01(\x05H\x01\x88\x01\x01\x12\x39\n\x04mode\x18\x05 \x01(\x0e\x32&.signalbox.gateway.v1.MemorySearchModeH\x02\x88\x01\x01\x12\x12\n\x05limit\x18\x06 \x01(\x05H\x03\x88\x01\x01\x42\x08\n\x06_scopeB\r\n\x0b_project_idB\x07\n\x05_modeB\x08\n\x06_limit\"\xd1\x01\n\x0b\x46oundMemory\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x30\n\x05scope\x18\x03 \x01(\x0e\x32!.signalbox.gateway.v1.MemoryScope\x12\x15\n\x08\x61gent_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nproject_id\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nsimilarity\x18\x07 \x01(\x01\x42\x0b\n\t_agent_idB\r\n\x0b_project_id\"K\n\x14MemorySearchResponse\x12\x33\n\x08memories\x18\x01 \x03(\x0b\x32!.signalbox.gateway.v1.FoundMemory\"6\n\x13MemoryDeleteRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x16\n\x14MemoryDeleteResponse*w\n\nTrustLevel\x12\x1b\n\x17TRUST_LEVEL_UNSPECIFIED\x10\x00\x12\x17\n\x13TRUST_LEVEL_DEFAULT\x10\x01\x12\x17\n\x13TRUST_LEVEL_TRUSTED\x10\x02\x12\x1a\n\x16TRUST_LEVEL_PRIVILEGED\x10\x03*\x95\x01\n\x0bMemoryScope\x12\x1c\n\x18MEMORY_SCOPE_UNSPECIFIED\x10\x00\x12\x15\n\x11MEMORY_SCOPE_TASK\x10\x01\x12\x16\n\x12MEMORY_SCOPE_AGENT\x10\x02\x12\x18\n\x14MEMORY_SCOPE_PROJECT\x10\x03\x12\x1f\n\x1bMEMORY_SCOPE_ORGANIZATIONAL\x10\x04*\x96\x01\n\x10MemorySearchMode\x12\"\n\x1eMEMORY_SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x1f\n\x1bMEMORY_SEARCH_MODE_SEMANTIC\x10\x01\x12\x1e\n\x1aMEMORY_SEARCH_MODE_KEYWORD\x10\x02\x12\x1d\n\x19MEMORY_SEARCH_MODE_HYBRID\x10\x03\x32\x81\x08\n\x0c\x41gentGateway\x12h\n\rRegisterAgent\x12*.signalbox.gateway.v1.RegisterAgentRequest\x1a+.signalbox.gateway.v1.RegisterAgentResponse\x12\\\n\tHeartbeat\x12&.signalbox.gateway.v1.HeartbeatRequest\x1a\'.signalbox.gateway.v1.HeartbeatResponse\x12g\n\x0cReceiveTasks\x12).signalbox.gateway.v1.ReceiveTasksRequest\x1a*.signalbox.gateway.v1.ReceiveTasksResponse0\x01\x12\x65\n\x0c\x43ompleteTask\x12).signalbox.gateway.v1.CompleteTaskRequest\x1a*.signalbox.gateway.v1.CompleteTaskResponse\x12Y\n\x08\x46\x61ilTask\x12%.signalbox.gateway.v1.FailTaskRequest\x1a&.signalbox.gateway.v1.FailTaskResponse\x12\x62\n\x0bMemoryStore\x12(.signalbox.gateway.v1.MemoryStoreRequest\x1a).signalbox.gateway.v1.MemoryStoreResponse\x12k\n\x0eMemoryRetrieve\x12+.signalbox.gateway.v1.MemoryRetrieveRequest\x1a,.signalbox.gateway.v1.MemoryRetrieveResponse\x12_\n\nMemoryList\x12\'.signalbox.gateway.v1.MemoryListRequest\x1a(.signalbox.gateway.v1.MemoryListResponse\x12\x65\n\x0cMemorySearch\x12).signalbox.gateway.v1.MemorySearchRequest\x1a*.signalbox.gateway.v1.MemorySearchResponse\x12\x65\n\x0cMemoryDelete\x12).signalbox.gateway.v1.MemoryDeleteRequest\x1a*.signalbox.gateway.v1.MemoryDeleteResponseb\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gateway_pb2', globals())
 if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
-  _TRUSTLEVEL._serialized_start=2887
-  _TRUSTLEVEL._serialized_end=3006
-  _MEMORYSCOPE._serialized_start=3009
-  _MEMORYSCOPE._serialized_end=3158
-  _MEMORYSEARCHMODE._serialized_start=3161
-  _MEMORYSEARCHMODE._serialized_end=3311
+  _TRUSTLEVEL._serialized_start=3161
+  _TRUSTLEVEL._serialized_end=3280
+  _MEMORYSCOPE._serialized_start=3283
+  _MEMORYSCOPE._serialized_end=3432
+  _MEMORYSEARCHMODE._serialized_start=3435
+  _MEMORYSEARCHMODE._serialized_end=3585
   _REGISTERAGENTREQUEST._serialized_start=40
   _REGISTERAGENTREQUEST._serialized_end=168
   _REGISTERAGENTRESPONSE._serialized_start=171
@@ -38,38 +38,38 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _RECEIVETASKSREQUEST._serialized_end=488
   _RECEIVETASKSRESPONSE._serialized_start=491
   _RECEIVETASKSRESPONSE._serialized_end=704
-  _COMPLETETASKREQUEST._serialized_start=706
-  _COMPLETETASKREQUEST._serialized_end=785
-  _COMPLETETASKRESPONSE._serialized_start=787
-  _COMPLETETASKRESPONSE._serialized_end=809
-  _FAILTASKREQUEST._serialized_start=811
-  _FAILTASKREQUEST._serialized_end=923
-  _FAILTASKRESPONSE._serialized_start=925
-  _FAILTASKRESPONSE._serialized_end=943
-  _MEMORYSTOREREQUEST._serialized_start=946
-  _MEMORYSTOREREQUEST._serialized_end=1182
-  _MEMORYSTORERESPONSE._serialized_start=1185
-  _MEMORYSTORERESPONSE._serialized_end=1414
-  _MEMORYRETRIEVEREQUEST._serialized_start=1416
-  _MEMORYRETRIEVEREQUEST._serialized_end=1472
-  _MEMORYRETRIEVERESPONSE._serialized_start=1475
-  _MEMORYRETRIEVERESPONSE._serialized_end=1707
-  _MEMORYLISTREQUEST._serialized_start=1710
-  _MEMORYLISTREQUEST._serialized_end=1952
-  _AGENTMEMORY._serialized_start=1955
-  _AGENTMEMORY._serialized_end=2164
-  _MEMORYLISTRESPONSE._serialized_start=2166
-  _MEMORYLISTRESPONSE._serialized_end=2254
-  _MEMORYSEARCHREQUEST._serialized_start=2257
-  _MEMORYSEARCHREQUEST._serialized_end=2516
-  _FOUNDMEMORY._serialized_start=2519
-  _FOUNDMEMORY._serialized_end=2728
-  _MEMORYSEARCHRESPONSE._serialized_start=2730
-  _MEMORYSEARCHRESPONSE._serialized_end=2805
-  _MEMORYDELETEREQUEST._serialized_start=2807
-  _MEMORYDELETEREQUEST._serialized_end=2861
-  _MEMORYDELETERESPONSE._serialized_start=2863
-  _MEMORYDELETERESPONSE._serialized_end=2885
-  _AGENTGATEWAY._serialized_start=3314
-  _AGENTGATEWAY._serialized_end=4339
+  _COMPLETETASKREQUEST._serialized_start=707
+  _COMPLETETASKREQUEST._serialized_end=922
+  _COMPLETETASKRESPONSE._serialized_start=924
+  _COMPLETETASKRESPONSE._serialized_end=946
+  _FAILTASKREQUEST._serialized_start=949
+  _FAILTASKREQUEST._serialized_end=1197
+  _FAILTASKRESPONSE._serialized_start=1199
+  _FAILTASKRESPONSE._serialized_end=1217
+  _MEMORYSTOREREQUEST._serialized_start=1220
+  _MEMORYSTOREREQUEST._serialized_end=1456
+  _MEMORYSTORERESPONSE._serialized_start=1459
+  _MEMORYSTORERESPONSE._serialized_end=1688
+  _MEMORYRETRIEVEREQUEST._serialized_start=1690
+  _MEMORYRETRIEVEREQUEST._serialized_end=1746
+  _MEMORYRETRIEVERESPONSE._serialized_start=1749
+  _MEMORYRETRIEVERESPONSE._serialized_end=1981
+  _MEMORYLISTREQUEST._serialized_start=1984
+  _MEMORYLISTREQUEST._serialized_end=2226
+  _AGENTMEMORY._serialized_start=2229
+  _AGENTMEMORY._serialized_end=2438
+  _MEMORYLISTRESPONSE._serialized_start=2440
+  _MEMORYLISTRESPONSE._serialized_end=2528
+  _MEMORYSEARCHREQUEST._serialized_start=2531
+  _MEMORYSEARCHREQUEST._serialized_end=2790
+  _FOUNDMEMORY._serialized_start=2793
+  _FOUNDMEMORY._serialized_end=3002
+  _MEMORYSEARCHRESPONSE._serialized_start=3004
+  _MEMORYSEARCHRESPONSE._serialized_end=3079
+  _MEMORYDELETEREQUEST._serialized_start=3081
+  _MEMORYDELETEREQUEST._serialized_end=3135
+  _MEMORYDELETERESPONSE._serialized_start=3137
+  _MEMORYDELETERESPONSE._serialized_end=3159
+  _AGENTGATEWAY._serialized_start=3588
+  _AGENTGATEWAY._serialized_end=4613
 # @@protoc_insertion_point(module_scope)

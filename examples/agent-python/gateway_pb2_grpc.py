@@ -70,70 +70,70 @@ class AgentGatewayServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def RegisterAgent(self, request, context):
-        """Register an external agent and open a session for it.
+        """Register an external agent. Opens a session for the agent. Once API keys exist, the call needs the agent's secret or an API key with the scope `agent`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Heartbeat(self, request, context):
-        """Keep the session and the tasks of its streams.
+        """Renew a session. Also renews the leases of the tasks that its streams have received.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReceiveTasks(self, request, context):
-        """Receive the executions meant for the agent, in place of the LLM. A stream that ends gives back what is not completed.
+        """Receive tasks. Streams the executions that are assigned to the agent, in place of the LLM. When the stream ends, tasks that are not completed return to the queue.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CompleteTask(self, request, context):
-        """Hand in the result of a task; it is posted to the tracker like an answer of the LLM.
+        """Complete a task. The result is posted to the tracker like an answer of the LLM.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def FailTask(self, request, context):
-        """Give a task up.
+        """Fail a task.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MemoryStore(self, request, context):
-        """Save a memory. One of the scope agent or task belongs to the agent of the session.
+        """Store a memory. A memory of the scope `agent` or `task` belongs to the agent of the session.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MemoryRetrieve(self, request, context):
-        """Get a memory by key, if the agent may see it.
+        """Get a memory. The agent must be allowed to see the memory.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MemoryList(self, request, context):
-        """List the memories that the agent may see, newest first.
+        """List memories. Returns the memories that the agent may see, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MemorySearch(self, request, context):
-        """Search the memories that the agent may see, and the ingested documents.
+        """Search memories. Searches the memories that the agent may see, and the ingested documents.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MemoryDelete(self, request, context):
-        """Delete a memory for good, if the agent may see it.
+        """Delete a memory. The agent must be allowed to see the memory. Once API keys exist, it must also have written it, unless its trust level is `privileged`. Deletion is permanent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -226,6 +226,27 @@ export declare type CompleteTaskRequest = Message<"signalbox.gateway.v1.Complete
    * @generated from field: string result = 3;
    */
   result: string;
+
+  /**
+   * Tokens that the agent's model read. They count for budgets and usage.
+   *
+   * @generated from field: optional int32 prompt_tokens = 4;
+   */
+  promptTokens?: number | undefined;
+
+  /**
+   * Tokens that the agent's model wrote.
+   *
+   * @generated from field: optional int32 completion_tokens = 5;
+   */
+  completionTokens?: number | undefined;
+
+  /**
+   * What they cost, in US dollars. If absent, `MODEL_PRICES` prices them under the name `agent:<id>`.
+   *
+   * @generated from field: optional double cost_usd = 6;
+   */
+  costUsd?: number | undefined;
 };
 
 /**
@@ -275,6 +296,27 @@ export declare type FailTaskRequest = Message<"signalbox.gateway.v1.FailTaskRequ
    * @generated from field: optional bool retryable = 4;
    */
   retryable?: boolean | undefined;
+
+  /**
+   * Tokens that the agent's model read. They count for budgets and usage.
+   *
+   * @generated from field: optional int32 prompt_tokens = 5;
+   */
+  promptTokens?: number | undefined;
+
+  /**
+   * Tokens that the agent's model wrote.
+   *
+   * @generated from field: optional int32 completion_tokens = 6;
+   */
+  completionTokens?: number | undefined;
+
+  /**
+   * What they cost, in US dollars. If absent, `MODEL_PRICES` prices them under the name `agent:<id>`.
+   *
+   * @generated from field: optional double cost_usd = 7;
+   */
+  costUsd?: number | undefined;
 };
 
 /**
