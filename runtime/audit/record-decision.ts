@@ -5,7 +5,7 @@ import { appendToLog } from "./log-queries.ts";
 
 /** A decision on proposals that came by no operation. */
 export interface RecordedDecision {
-  /** `alpha:ann` for somebody who commented, `signalbox` for the service. */
+  /** `alpha:ann` for the author of a comment, `signalbox` for the service. */
   readonly actor: string;
   readonly operation: string;
   readonly executionId: string;

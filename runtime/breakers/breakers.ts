@@ -106,8 +106,8 @@ export class Breakers {
   }
 
   /**
-   * Makes a call that all executions make alike, its retries included. Throws an `OutageError` where nobody's calls succeed, and
-   * without a call where that is known; the failure itself where others succeed meanwhile.
+   * Makes a call, with its retries, to a service that other executions call too. Throws an `OutageError` if calls of all
+   * executions fail, without calling if the breaker is already open. If others succeed meanwhile, throws the call's own error.
    */
   async guard<T>(caller: Caller, target: Target, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     if (this.#known.has(target.key) && caller.probes !== target.key) await this.#pass(caller, target);

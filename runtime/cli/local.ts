@@ -40,7 +40,7 @@ export const runOnKeys = (
   );
 };
 
-/** A key in a database that nobody uses opens nothing: it was made in the wrong folder. */
+/** A key in a new database opens nothing: the command was run in the wrong folder. */
 function requireDatabase(): void {
   const { DATABASE_URL, DATA_DIR } = readConfig();
   if (DATABASE_URL || existsSync(DATA_DIR)) return;

@@ -20,7 +20,7 @@ export interface AttemptDeps extends RunDeps {
   /** Writes the changes of an execution; `false` where its lease is lost. */
   readonly write: (change: Change) => Promise<boolean>;
   readonly presence: Presence;
-  /** An execution is held: its people are told. Never rejects. */
+  /** Tells the people on the issue that the execution is held. Never rejects. */
   readonly onHeld: (execution: Claimed) => Promise<void>;
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;

@@ -102,7 +102,7 @@ const wasCarriedOut = ({ state }: StepRow): boolean => state === "succeeded" || 
 
 /** The request for an answer of a run that is cut short. */
 export const lastRequest = (limit: string): string =>
-  `This run has reached a limit: ${limit}. No more tools can be called. Write your final answer now from what you know, and say what is left to do.`;
+  `This run has reached a limit: ${limit}. You cannot call any more tools. Write your final answer now with what you know, and say what remains to be done.`;
 
 /** The answer of such a run, which says so. */
 export const cutShort = (answer: string, limit: string): string =>

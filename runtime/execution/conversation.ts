@@ -154,7 +154,7 @@ function begin({ plan, log }: Conversation, call?: ToolCall): StepRow {
 const isUnanswered = ({ kind, state, output, prompt_tokens }: StepRow): boolean =>
   kind === "model" && (state === "started" || (state === "failed" && output === null && prompt_tokens === 0));
 
-/** The step of the next request to the model, stored as started. Outside of executions nobody could see it in time. */
+/** The step of the next request to the model, stored as started. A call without limits is answered in the same request, so there it is not stored before its end. */
 async function beginRequest(conversation: Conversation): Promise<StepRow> {
   const { plan, log, limits } = conversation;
   const last = log.steps.at(-1);

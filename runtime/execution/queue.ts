@@ -82,7 +82,7 @@ class LeasedQueue implements ExecutionQueue {
   #renewing: Promise<void> = Promise.resolve();
   /** Places of one project or author while others wait. */
   readonly #share: number;
-  /** Until then nobody else waits, as far as is known. */
+  /** Until then, assume that no other project or author is waiting. */
   #aloneUntil = 0;
   #woken = true;
   #endSleep = () => {};

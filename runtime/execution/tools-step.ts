@@ -134,7 +134,7 @@ async function finishing(
   return step;
 }
 
-/** Refuses to repeat an interrupted call of which nobody can tell whether it took effect. */
+/** Refuses to repeat an interrupted call that may already have taken effect. */
 function refuseUnknowable(tool: RegisteredTool): void {
   if (!hasUnknowableOutcome(tool)) return;
   throw toolError(

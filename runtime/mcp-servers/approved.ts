@@ -27,7 +27,7 @@ export function approvedTools(server: Pick<ServerRow, "tools" | "approved">): re
   return server.tools.filter((tool) => !changed.has(tool));
 }
 
-/** Names the tools that a server shows now, so that nobody approves others than those that they have seen. */
+/** A digest of the tools that a server offers now: an approval that names it covers exactly the tools that the operator saw. */
 export const versionOf = ({ tools }: Pick<ServerRow, "tools">): string =>
   createHash("sha256").update(JSON.stringify(tools)).digest("hex").slice(0, 16);
 

@@ -7,7 +7,7 @@ export interface Redacted {
   readonly found: readonly string[];
 }
 
-/** The text without the values of our secrets, and without what looks like a key of somebody's. */
+/** The text without the values of our secrets, and without anything that looks like a key. */
 export function redact(text: string, secrets: SecretFinder): Redacted {
   const { plain, positions } = withoutMarkup(text);
   const keys = findKeys(plain).map(({ from, to, name }) => ({

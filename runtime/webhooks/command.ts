@@ -48,7 +48,7 @@ export function commandOf({ subject, comment_text, author }: SourceEvent): Comma
   return readCommand(comment_text);
 }
 
-/** Why somebody may not give a command; `null` where they may. What they approve must be theirs to approve. */
+/** Why the author may not give this command; `null` if they may. An unknown standing is enough to stop or retry, but not to approve or reject. */
 export function refusalOf({ name }: Command, author: EventAuthor | null | undefined): string | null {
   const standing = author?.standing ?? "unknown";
   const who = author?.name ?? "the author";

@@ -19,8 +19,8 @@ export interface Refusals {
 }
 
 /**
- * Keeps refused deliveries so that an operator sees that somebody knocks, and why nobody opened. Each source has a number for the
- * day; behind it nothing is written, and the database is not asked either.
+ * Stores refused deliveries so that an operator sees who sends what, and why it was refused. Each source has a limit for a day;
+ * past it, nothing is stored and no query is made.
  */
 export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
   let day = 0;

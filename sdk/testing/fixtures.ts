@@ -75,7 +75,7 @@ export interface SourceFixtures {
   readonly own_event?: WebhookPayload;
   /** Deliveries with their repetitions as the platform sends them, other headers included. */
   readonly repetitions?: readonly { readonly first: WebhookPayload; readonly again: WebhookPayload }[];
-  /** One webhook of each envelope that the platform has, caused by somebody. */
+  /** One webhook of each envelope that the platform has, each with an author. */
   readonly envelopes?: readonly WebhookPayload[];
   /** As `comment_event`, for each other place where a comment can be: a review, a diff, a commit. */
   readonly comment_places?: readonly ((body: string) => WebhookPayload)[];

@@ -135,7 +135,7 @@ test("a connected agent takes the task in place of the model, and its result is 
   }
 });
 
-test("tokens that an agent reports count for usage and budgets: what comes after is held, also what was offered", async () => {
+test("tokens reported by an agent count towards usage and budgets; over budget, new and already offered tasks are held", async () => {
   const { service } = world;
   expect((await service.put("/api/agents/pm_default", { policy: { day_tokens: 1_000 } })).status).toBe(200);
   const session_id = await register();

@@ -101,7 +101,7 @@ const patchRow = ({ id, lease, patch }: Change) => ({
 
 /**
  * Counts the tokens and the cost of new answers of a model for their issue, and for the budgets that were reserved, which are settled.
- * `counted` is a condition that always holds: a query that nobody reads is not carried out.
+ * `counted` is always true. It refers to the query so that PostgreSQL runs it: a select in `with` whose result is not used is skipped.
  */
 function usageOf(sql: Sql, changes: readonly Change[]) {
   const answers = changes.flatMap(({ id, steps, completed, scopes = [] }) =>

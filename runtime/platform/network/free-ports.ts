@@ -9,7 +9,7 @@ export async function requireFreePorts(config: Pick<Config, "PORT" | "GRPC_PORT"
     // Any free port.
     if (port === 0) continue;
     await listenOnce(port, host).catch((error) => {
-      // What else may be wrong with the address is told when the service listens.
+      // Any other error with the address is reported when the service starts to listen.
       if (error.code === "EADDRINUSE") throw new StartError(`${variable}: cannot listen on port ${port}: ${error.message}`);
     });
   }
