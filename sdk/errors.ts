@@ -21,6 +21,8 @@ export interface PluginErrorShape {
   readonly retryable: boolean;
   /** Milliseconds to wait before the call is repeated. Default: the host decides. */
   readonly retry_after_ms?: number;
+  /** HTTP status of the platform's response, if there was one. */
+  readonly status?: number;
 }
 
 /**
@@ -33,15 +35,17 @@ export class PluginError extends Error implements PluginErrorShape {
   readonly code: PluginErrorCode;
   readonly retryable: boolean;
   readonly retry_after_ms?: number;
+  readonly status?: number;
 
   constructor(
     code: PluginErrorCode,
     message: string,
-    options: { retryable?: boolean; retry_after_ms?: number; cause?: unknown } = {},
+    options: { retryable?: boolean; retry_after_ms?: number; status?: number; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryable = options.retryable ?? ["rate_limited", "unavailable", "timeout"].includes(code);
     if (options.retry_after_ms !== undefined) this.retry_after_ms = options.retry_after_ms;
+    if (options.status !== undefined) this.status = options.status;
   }
 }

@@ -21,7 +21,7 @@ export function statusError(platform: string, asked: string, status: number, hea
   const limited = status === 429 || (status === 403 && wait !== null);
   const code = limited ? "rate_limited" : status >= 500 ? "unavailable" : (codes[status] ?? "failed");
   const hasWait = wait !== null && (limited || status === 503);
-  return new PluginError(code, message, hasWait ? { retry_after_ms: wait } : {});
+  return new PluginError(code, message, hasWait ? { status, retry_after_ms: wait } : { status });
 }
 
 /** Creates the `PluginError` for an error of `fetch`. Errors of the host keep their code; all others are connection failures. */

@@ -26,9 +26,9 @@ export function failureOf(error: unknown, asked: string, secrets: readonly strin
   const message = `alpha answered ${status} to ${asked}: ${said}`;
   if (status === 429 || (status === 403 && isLimit(headers, said))) {
     const wait = waitOf(headers, said);
-    return new PluginError("rate_limited", message, wait === null ? {} : { retry_after_ms: wait });
+    return new PluginError("rate_limited", message, wait === null ? { status } : { status, retry_after_ms: wait });
   }
-  return new PluginError(status >= 500 ? "unavailable" : (codes[status] ?? "failed"), message);
+  return new PluginError(status >= 500 ? "unavailable" : (codes[status] ?? "failed"), message, { status });
 }
 
 /** The host's `fetch` refuses with an error of its own, for example a host that was not granted; Octokit wraps it. */

@@ -24,6 +24,7 @@ export const connectionTarget = (source: string, id: string, effect: Target["eff
 /** An execution as far as breakers know it. */
 export interface Caller {
   readonly id: string;
+  readonly subject: string | null;
   /** Key of the breaker that it probes. */
   readonly probes: string | null;
 }
@@ -55,6 +56,8 @@ export interface BreakerOptions {
 const sweepMs = 5_000;
 /** A wait that the other side asked for and that is longer is kept by the execution alone. */
 const longWaitMs = 60_000;
+/** How long an ambiguous failure on one issue counts as evidence for that of another, milliseconds. */
+const suspectMs = 300_000;
 /** Most executions whose last failure is remembered. */
 const maxRemembered = 10_000;
 
@@ -74,6 +77,8 @@ export class Breakers {
   readonly #succeeded = new Map<string, number>();
   /** When each execution that was put off first failed. */
   readonly #failed = new Map<string, number>();
+  /** The latest failure of each key that its own issue may have caused. */
+  readonly #suspected = new Map<string, { about: string; at: number }>();
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -143,7 +148,9 @@ export class Breakers {
     const own = `${caller.id} ${target.key}`;
     const since = this.#failed.get(own) ?? began;
     // Others succeed, so it is this execution that fails.
-    if (this.#lastSuccess(target) > since && !this.#known.has(target.key)) return failure;
+    const known = this.#known.has(target.key);
+    if (this.#lastSuccess(target) > since && !known) return failure;
+    if (failure.isAmbiguous && !known && !this.#othersFail(caller, target)) return failure;
     const { sql, bus, report, delaySeconds } = this.#options;
     if (this.#failed.size >= maxRemembered) this.#failed.clear();
     this.#failed.set(own, since);
@@ -156,6 +163,15 @@ export class Breakers {
     }
     await bus.publish("breakers");
     return new OutageError(breaker, failure);
+  }
+
+  /** Whether work on another issue met an ambiguous failure lately, with no success since. That of one issue alone keeps to its retries. */
+  #othersFail({ id, subject }: Caller, target: Target): boolean {
+    const about = subject ?? id;
+    const before = this.#suspected.get(target.key);
+    const now = performance.now();
+    this.#suspected.set(target.key, { about, at: now });
+    return before !== undefined && before.about !== about && now - before.at < suspectMs && this.#lastSuccess(target) < before.at;
   }
 
   /** The other side has answered, if only by a refusal: it is there. */

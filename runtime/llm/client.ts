@@ -175,7 +175,7 @@ const without = (text: string, apiKey: string | undefined) => (apiKey ? text.rep
 export function classify(error: unknown, apiKey: string | undefined): unknown {
   if (error instanceof Failure || error instanceof APIUserAbortError) return error;
   if (error instanceof APIConnectionTimeoutError)
-    return new Failure("The LLM did not answer in time.", { retryable: true, unavailable: true, cause: error });
+    return new Failure("The LLM did not answer in time.", { retryable: true, unavailable: true, timedOut: true, cause: error });
   if (error instanceof APIConnectionError)
     return new Failure(`The LLM could not be reached${causeOf(error)}.`, { retryable: true, unavailable: true, cause: error });
   if (error instanceof APIError) {

@@ -34,6 +34,8 @@ export function toFailure(error: unknown): Failure {
   return new Failure(message, {
     retryable: shape?.retryable === true || timedOut,
     unavailable: timedOut || (shape?.code !== undefined && outages.has(shape.code)),
+    timedOut: timedOut || shape?.code === "timeout",
+    ...(typeof shape?.status === "number" && { status: shape.status }),
     retryAfterMs: typeof shape?.retry_after_ms === "number" ? shape.retry_after_ms : undefined,
     cause: error,
   });

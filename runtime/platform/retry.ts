@@ -1,3 +1,13 @@
+export interface FailureOptions {
+  readonly retryable: boolean;
+  readonly retryAfterMs?: number | undefined;
+  readonly status?: number;
+  readonly unavailable?: boolean;
+  /** There was no answer in time. */
+  readonly timedOut?: boolean;
+  readonly cause?: unknown;
+}
+
 /** A failure, as the one who decides about another try reads it. */
 export class Failure extends Error {
   override readonly name = "Failure";
@@ -9,15 +19,15 @@ export class Failure extends Error {
   readonly status: number | undefined;
   /** The other side cannot be reached, does not answer in time, or refuses whoever asks (5xx, 429). */
   readonly unavailable: boolean;
-  constructor(
-    message: string,
-    options: { retryable: boolean; retryAfterMs?: number | undefined; status?: number; unavailable?: boolean; cause?: unknown },
-  ) {
+  /** What was asked may be the cause, and not the other side as a whole: a 500, or no answer in time. */
+  readonly isAmbiguous: boolean;
+  constructor(message: string, options: FailureOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
     this.unavailable = options.retryable && (options.unavailable ?? false);
+    this.isAmbiguous = options.status === 500 || (options.timedOut ?? false);
   }
 }
 

@@ -81,6 +81,25 @@ describe.each([
   });
 });
 
+test.each([
+  ["model", { path: "chat", status: 500, times: 0 }],
+  ["tracker", { method: "POST", path: "comments", status: 500, times: 0 }],
+] as const)(
+  "%s answers 500: for one issue its execution fails; once a second one meets it too, it is an outage",
+  async (name, rule) => {
+    world[name].fault(rule);
+    const lone = await open();
+    expect(await ended(lone)).toMatchObject({ state: "failed", error: expect.stringContaining("500") });
+    const other = await open();
+    await waits(name === "model" ? "model" : "connection:alpha");
+    world[name].clearFaults();
+    expect(await ended(other)).toMatchObject({ state: "succeeded", error: null });
+    expect((await world.service.post(`/api/tasks/${lone.id}/restart`)).status).toBe(200);
+    expect(await ended(lone)).toMatchObject({ state: "succeeded", error: null });
+    expect(textsOf(world.tracker, repo, lone.number)).toEqual([answer]);
+  },
+);
+
 test("what fails for one issue alone uses up its attempts; a refusal fails at once", async () => {
   const { model, tracker } = world;
   const bad = last + 1;

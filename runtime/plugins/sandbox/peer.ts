@@ -38,13 +38,14 @@ export class RemoteError extends Error {
   }
   /** The error that callers of a plugin catch. */
   toPluginError(): PluginError {
-    const { retryable, retry_after_ms } = this.data;
+    const { retryable, retry_after_ms, status } = this.data;
     const code = (codes.includes(this.code) ? this.code : "failed") as PluginErrorCode;
     const wait =
       typeof retry_after_ms === "number" && retry_after_ms >= 0 && Number.isFinite(retry_after_ms) ? retry_after_ms : null;
     return new PluginError(code, this.message, {
       ...(typeof retryable === "boolean" && { retryable }),
       ...(wait !== null && { retry_after_ms: Math.min(wait, 86_400_000) }),
+      ...(typeof status === "number" && { status }),
     });
   }
 }

@@ -11,12 +11,14 @@ export class HostError extends Error {
   readonly code: string;
   readonly retryable: boolean;
   readonly retry_after_ms?: number;
+  readonly status?: number;
 
   constructor({ message, data }: WireError) {
     super(message);
     this.code = typeof data?.code === "string" ? data.code : "failed";
     this.retryable = data?.retryable === true;
     if (typeof data?.retry_after_ms === "number") this.retry_after_ms = data.retry_after_ms;
+    if (typeof data?.status === "number") this.status = data.status;
   }
 }
 
@@ -31,7 +33,7 @@ export class BootError extends Error {
 
 /** Whatever was thrown, by its shape. */
 export function toWire(error: unknown): WireError {
-  const { code, message, retryable, retry_after_ms } = (error ?? {}) as Partial<HostError>;
+  const { code, message, retryable, retry_after_ms, status } = (error ?? {}) as Partial<HostError>;
   const known = typeof code === "string";
   const text = typeof message === "string" ? message : String(error);
   return {
@@ -41,6 +43,7 @@ export function toWire(error: unknown): WireError {
       ...(known && { code }),
       ...(typeof retryable === "boolean" && { retryable }),
       ...(typeof retry_after_ms === "number" && { retry_after_ms }),
+      ...(typeof status === "number" && { status }),
     },
   };
 }
