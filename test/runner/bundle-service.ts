@@ -20,8 +20,8 @@ export async function setup(): Promise<void> {
     format: "esm",
     target: "node22",
     logLevel: "error",
-    // They read files of their own beside their code.
-    external: ["@electric-sql/*", "jq-wasm", "esbuild"],
+    // They read files of their own beside their code, or are CommonJS that is imported only when it is needed.
+    external: ["@electric-sql/*", "@opentelemetry/*", "jq-wasm", "esbuild"],
     banner: {
       js: `import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);
 const __dirname = import.meta.dirname; const __filename = import.meta.filename;`,
