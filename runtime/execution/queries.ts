@@ -119,18 +119,16 @@ export async function nextDue(sql: Sql): Promise<number | null> {
  * by any replica.
  */
 export async function settleBudgets(sql: Sql): Promise<void> {
+  const orphans = await sql<{ id: string; lease: string }[]>`
+    select r.execution_id as id, r.lease from budget_reservations r join task_executions e on e.id = r.execution_id
+    where e.state <> 'running' or e.lease is distinct from r.lease order by r.execution_id limit 100`;
+  // Each in a transaction of its own: one that held the usage of several could deadlock with another replica.
+  for (const { id, lease } of orphans) await sql`select settle_orphan(${id}, ${lease})`;
   await sql`
-    with orphans as (
-      select r.execution_id from budget_reservations r join task_executions e on e.id = r.execution_id
-      where e.state <> 'running' or e.lease is distinct from r.lease order by r.execution_id limit 100
-    ), passed as (
-      delete from budget_usage where scope in (
-        select scope from budget_usage where day < now() - interval '2 days' and scope like any(array['issue %', 'author %'])
-        order by scope limit 200 for update skip locked)
-    ), read as (
-      delete from issue_notices where due_at is null and hour < now() - interval '1 day'
-    )
-    select charge_reservation(execution_id) from orphans`;
+    delete from budget_usage where scope in (
+      select scope from budget_usage where day < now() - interval '2 days' and scope like any(array['issue %', 'author %'])
+      order by scope limit 200 for update skip locked)`;
+  await sql`delete from issue_notices where due_at is null and hour < now() - interval '1 day'`;
 }
 
 /** Renews leases; returns the ids that this worker still holds. Locks in the order of the ids, as every statement does that locks several. */

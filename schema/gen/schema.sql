@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from cc8c0dc298a59fc2
+-- Made from 56511ef8098bc92d
 
 create extension if not exists vector;
 
@@ -228,6 +228,23 @@ begin
     order by s.used < s.value, s.until desc limit 1;
   if not found then
     insert into budget_reservations values (execution, held_lease, of_scopes, request_tokens, request_usd);
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION settle_orphan(execution uuid, former_lease text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  left_behind budget_reservations;
+begin
+  perform 1 from budget_usage u
+    where u.scope in (select unnest(r.scopes) from budget_reservations r where r.execution_id = execution)
+    order by u.scope for update;
+  delete from budget_reservations where execution_id = execution and lease = former_lease returning * into left_behind;
+  if found then
+    perform add_usage(left_behind.scopes, 0, left_behind.tokens, left_behind.usd);
   end if;
 end $function$
 ;
