@@ -40,7 +40,7 @@ export const execution = z
       .int()
       .nullable()
       .describe(
-        "How many events in a row each came soon after a write of Signalbox on this issue, its own included; null if it did not.",
+        "Position of its event in a chain of events that each came soon after a write of Signalbox on this issue; null if it is in none.",
       ),
     answers: z.uuid().nullable().describe("Execution whose write its event followed; null if none."),
     attempts: z.int().describe("How many times a worker has started the execution."),
@@ -97,9 +97,7 @@ export const step = z
     started_at: timestamp.describe("When its request went out, or is about to."),
     ended_at: timestamp
       .nullable()
-      .describe(
-        "When its answer was there; null while the step is under way, for proposals, and for steps stored by older versions.",
-      ),
+      .describe("When it ended; null while the step is under way, for proposals, and for steps stored by older versions."),
   })
   .meta({ id: "ExecutionStep" });
 

@@ -41,7 +41,7 @@ export const mcpServer = z
         "Tools that the last discovery found. `name` is the name on the server, `qualified_name` the one in GET /api/tools.",
       ),
     last_error: z.string().nullable().describe("Why the last discovery failed, or which tools were skipped and why."),
-    version: z.string().describe("Names the tools as they are now: for `approve`."),
+    version: z.string().describe("Digest of the tools as they are now. `approve` takes it."),
     changes: z
       .array(
         z

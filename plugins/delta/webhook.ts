@@ -89,6 +89,6 @@ async function hooksOf(client: Client, path: { slug: string }, signal: AbortSign
 function reportOf({ id, is_active, scopes, version }: Hook, notes: readonly string[]) {
   const active = is_active !== false;
   const said = [...(active ? [] : ["The webhook is switched off."]), ...notes];
-  if (version === "v1") said.push("It is a webhook of the first kind, which is deprecated: make a new one.");
+  if (version === "v1") said.push("The webhook has version 1, which Plane has deprecated: create a new webhook.");
   return { id, active, configured: [...(scopes ?? [])], notes: said };
 }

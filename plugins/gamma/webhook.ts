@@ -132,7 +132,7 @@ function hookOf(shown: typeof shapes.hook._output): Hook {
 function reportOf({ id, active, events, hasBody }: Hook, { is_cloud }: Settings) {
   const notes: string[] = [];
   if (!active) notes.push("The webhook is switched off.");
-  if (!hasBody) notes.push("The webhook sends no bodies, so its deliveries tell nothing: switch off 'Exclude body'.");
+  if (!hasBody) notes.push("The webhook sends no bodies, so its deliveries are empty: switch off 'Exclude body'.");
   if (!is_cloud && events.includes("jira:issue_updated") && events.some((name) => name.startsWith("comment_")))
     notes.push("Comments are delivered twice, by themselves and as updates of their issue; the second is a duplicate.");
   return { id, active, configured: [...events], notes };

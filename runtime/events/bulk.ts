@@ -1,7 +1,6 @@
 import { events } from "@signalbox/schema/bulk";
 import { Problem, problem } from "@signalbox/schema/problem";
-import { confirmationOf, readConfirmation, requireCount } from "../platform/confirmation.ts";
-import { newId } from "../platform/ids.ts";
+import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import { type Bound, type Context, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
 import type { ReplayOptions } from "../webhooks/decide.ts";
@@ -21,23 +20,19 @@ export const bulkOfEvents = (receiver: Receiver, sources: () => Iterable<string>
     const { sql } = context;
     await requireReplayable(sql, replay);
     const asked = { action, filter, replay };
-    const confirmed = confirm === undefined ? null : readConfirmation(asked, confirm);
-    const upTo = confirmed?.upTo ?? newId();
     const { subject, ...rest } = filter;
     const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
-    const selected = { filter: { ...rest, subjects }, upTo };
-    const count = await countReplayable(sql, selected, most);
-    if (count > most)
-      throw problem("bad_request", `filter: matches more than ${most} events; narrow it, for example with from and to`, {
-        field: "filter",
-      });
-    requireCount(count, confirmed?.count ?? null, expect);
+    const upToId = (upTo: string) => ({ filter: { ...rest, subjects }, upTo });
+    const { count, upTo, token } = await countFirst({ asked, confirm, expect, most, noun: "events" }, (id) =>
+      countReplayable(sql, upToId(id), most),
+    );
+    const selected = upToId(upTo);
     const answer = { action, filter, count, samples: await sampleReplayable(sql, selected, samples) };
-    if (!confirmed) {
+    if (token === null) {
       const nothing = { changed: 0, skipped: 0, first_error: null };
       return { ...answer, ...nothing, confirm: confirmationOf(asked, { count, upTo }) };
     }
-    return { ...answer, ...(await replayAll(selected, { replay, token: confirmed.token }, receiver, context)), confirm: null };
+    return { ...answer, ...(await replayAll(selected, { replay, token }, receiver, context)), confirm: null };
   });
 
 async function replayAll(
@@ -55,7 +50,7 @@ async function replayAll(
     for (const event of found) {
       try {
         const receipt = await replayEvent(event, replay, receiver, replayIdOf(event.id, token, selected.upTo));
-        if (receipt.status === "duplicate") throw problem("conflict", "It was replayed before, by the same confirmation.");
+        if (receipt.status === "duplicate") throw problem("conflict", "This confirmation has already replayed the event.");
         all.changed++;
       } catch (error) {
         if (!(error instanceof Problem)) throw error;

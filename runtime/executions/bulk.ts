@@ -1,11 +1,10 @@
 import { executions } from "@signalbox/schema/bulk";
 import type { Input, Output } from "@signalbox/schema/operation";
-import { Problem, problem } from "@signalbox/schema/problem";
+import { Problem } from "@signalbox/schema/problem";
 import { recordDecision } from "../audit/record-decision.ts";
 import type { Bus } from "../platform/bus.ts";
-import { confirmationOf, readConfirmation, requireCount } from "../platform/confirmation.ts";
+import { confirmationOf, countFirst } from "../platform/confirmation.ts";
 import type { Sql } from "../platform/database/client.ts";
-import { newId } from "../platform/ids.ts";
 import { type Bound, type Context, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
 import { countSelected, nextSelected, type Selected, sampleSelected } from "./bulk-queries.ts";
@@ -26,20 +25,16 @@ export const bulkOfExecutions = (bus: Bus, sources: () => Iterable<string>): Bou
   handle(executions, async (request, context) => {
     const { action, filter, reason, expect, confirm } = request;
     const asked = { action, filter, reason };
-    const confirmed = confirm === undefined ? null : readConfirmation(asked, confirm);
-    const upTo = confirmed?.upTo ?? newId();
     const { subject, ...rest } = filter;
     const subjects = subject === undefined ? undefined : subjectsMeant(subject, sources());
-    const selected: Selected = { action, filter: { ...rest, subjects }, upTo };
     const { sql } = context;
-    const count = await countSelected(sql, selected, most);
-    if (count > most)
-      throw problem("bad_request", `filter: matches more than ${most} executions; narrow it, for example with from and to`, {
-        field: "filter",
-      });
-    requireCount(count, confirmed?.count ?? null, expect);
+    const upToId = (upTo: string): Selected => ({ action, filter: { ...rest, subjects }, upTo });
+    const { count, upTo, token } = await countFirst({ asked, confirm, expect, most, noun: "executions" }, (id) =>
+      countSelected(sql, upToId(id), most),
+    );
+    const selected = upToId(upTo);
     const answer = { action, filter, count, samples: await sampleSelected(sql, selected, samples) };
-    if (!confirmed) {
+    if (token === null) {
       const nothing = { changed: 0, skipped: 0, first_error: null };
       return { ...answer, ...nothing, confirm: confirmationOf(asked, { count, upTo }) };
     }

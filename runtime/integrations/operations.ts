@@ -114,7 +114,7 @@ async function reencrypt(sql: Queryable, one: StoredSecret, { vault, log }: Inte
     if (vault.isCurrent(one.sealed)) return "unchanged";
     return (await replaceStoredSecret(sql, one, await vault.seal(value, one.purpose))) ? "reencrypted" : "unchanged";
   } catch (error) {
-    log.error("a stored secret could not be encrypted anew", { of: `${one.kind} ${one.name}`, error: String(error) });
+    log.error("failed to re-encrypt a stored secret", { of: `${one.kind} ${one.name}`, error: String(error) });
     return "failed";
   }
 }

@@ -36,4 +36,4 @@ export const previousSecret = (of: string) =>
   z
     .string()
     .optional()
-    .describe(`Former value of \`${of}\`, which is accepted beside it while the platform is given the new one.`);
+    .describe(`Previous value of \`${of}\`: webhooks signed with it are still accepted while you update the platform.`);

@@ -170,7 +170,7 @@ export const variables = {
       'US dollars per million tokens by model, as JSON or the path of a JSON file: `{"gpt-4o": {"input": 2.5, "output": 10}}`. Used where the LLM proxy reports no cost.',
     ),
   UPDATE_DEBOUNCE_SECONDS: whole(2, 0, 3600).describe(
-    "Seconds without a further change of an issue after which its last change starts runs; earlier ones are replaced. 0: every change starts runs.",
+    "Seconds to wait for further changes of an issue; only its last change then starts runs. 0: every change starts runs at once.",
   ),
   COMMANDS_ENABLED: yesNo(true).describe(
     "Whether comments that begin with `/stop`, `/retry`, `/continue`, `/approve` or `/reject` are commands.",
@@ -298,7 +298,7 @@ export interface Config extends Parsed {
   readonly pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
   /** Variables that begin with `PLUGIN_` and are not read, because they lack the two underscores. */
   readonly unreadPluginVariables: readonly string[];
-  /** Variables that look like ours and are none. */
+  /** Variables that are probably misspelled. */
   readonly mistyped: readonly Mistyped[];
   /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */
   readonly terminal: boolean;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
+import { newId } from "./ids.ts";
 
 /** What a preview showed, and its confirmation names. */
 export interface Confirmed {
@@ -18,19 +19,48 @@ export const confirmationOf = (request: unknown, { count, upTo }: Omit<Confirmed
     .slice(0, 22)}`;
 
 /** Reads a `confirm`. Throws `bad_request` for one of another request, so that nothing is changed but what was shown. */
-export function readConfirmation(request: unknown, token: string): Confirmed {
+function readConfirmation(request: unknown, token: string): Confirmed {
   const [count, upTo = ""] = token.split(".");
   const isWhole = /^\d{1,9}$/.test(count ?? "") && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(upTo);
   const given = { count: Number(count), upTo };
   if (!isWhole || confirmationOf(request, given) !== token)
-    throw problem("bad_request", "confirm: is not of this action and filter; send the request without it for a new preview", {
+    throw problem("bad_request", "confirm: belongs to another action or filter; send the request without it for a new preview", {
       field: "confirm",
     });
   return { ...given, token };
 }
 
+export interface Look {
+  /** What the confirmation must be of: action, filter and all that changes what is done. */
+  readonly asked: unknown;
+  /** Of an earlier preview; `undefined` asks for one. */
+  readonly confirm: string | undefined;
+  /** Number of items that the caller expects. */
+  readonly expect: number | undefined;
+  /** Most items of one call. */
+  readonly most: number;
+  /** What the items are, in the plural. */
+  readonly noun: string;
+}
+
+/**
+ * Counts the items up to an id: a new one for a preview, that of the preview for its confirmation (`token`, else `null`). Throws
+ * where they are too many, more than were shown, or not as many as expected.
+ */
+export async function countFirst({ asked, confirm, expect, most, noun }: Look, countUpTo: (id: string) => Promise<number>) {
+  const confirmed = confirm === undefined ? null : readConfirmation(asked, confirm);
+  const upTo = confirmed?.upTo ?? newId();
+  const count = await countUpTo(upTo);
+  if (count > most)
+    throw problem("bad_request", `filter: matches more than ${most} ${noun}; narrow it, for example with from and to`, {
+      field: "filter",
+    });
+  requireCount(count, confirmed?.count ?? null, expect);
+  return { count, upTo, token: confirmed?.token ?? null };
+}
+
 /** Refuses where there are more items now than were shown, or another number than the caller expects. */
-export function requireCount(count: number, shown: number | null, expected: number | undefined): void {
+function requireCount(count: number, shown: number | null, expected: number | undefined): void {
   if (expected !== undefined && count !== expected)
     throw problem("conflict", `The filter matches ${count} items, not ${expected}; nothing was changed.`);
   if (shown !== null && count > shown)

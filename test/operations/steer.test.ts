@@ -61,7 +61,7 @@ test("failed runs are restarted together: first how many and which, then by the 
   const confirm = preview.body.confirm ?? "";
   for (const [body, status, error] of [
     [{ ...restart, expect: 4 }, 409, /matches 3 items, not 4/],
-    [{ ...restart, filter: { state: "failed" }, confirm }, 400, /confirm: is not of this action and filter/],
+    [{ ...restart, filter: { state: "failed" }, confirm }, 400, /confirm: belongs to another action or filter/],
     [{ ...restart, action: "cancel", confirm }, 400, /confirm/],
     [{ ...restart, confirm: "3.x.y" }, 400, /confirm/],
     [{ ...restart, filter: { stat: "failed" } }, 400, /stat/],
@@ -139,7 +139,7 @@ test("a task is tried on an event that no mapping knows, and a bulk of replays h
   const done = await bulk("webhook-events", { ...request, confirm: body.confirm });
   expect(done.body).toMatchObject({ count: 1, changed: 1, skipped: 0 });
   const twice = await bulk("webhook-events", { ...request, confirm: body.confirm });
-  expect(twice.body).toMatchObject({ changed: 0, skipped: 1, first_error: expect.stringContaining("replayed before") });
+  expect(twice.body).toMatchObject({ changed: 0, skipped: 1, first_error: expect.stringContaining("already replayed") });
   expect((await bulk("webhook-events", { ...request, dry_run: false, confirm: body.confirm })).status).toBe(400);
   await waitForExecutions(world.service);
   expect(textsOf(world.tracker, repo, 31)).toEqual([]);

@@ -273,7 +273,7 @@ describe("from a registry", () => {
     "a statement about the build of other bytes is refused",
     async () => {
       claimed = "0".repeat(128);
-      await bad(["plugin", "install", name], /^INTEGRITY: .*statement about the build is about another tarball/);
+      await bad(["plugin", "install", name], /^INTEGRITY: .*provenance in the registry belongs to another tarball/);
       claimed = null;
     },
     limit,

@@ -34,7 +34,7 @@ export async function provenanceOf(name: string, version: string, integrity: str
   if (said === null) return "provenance: the registry names a statement about the build that could not be read";
   const sha512 = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
   if (!said.subject.some(({ digest }) => digest.sha512 === sha512))
-    throw new PackageError("INTEGRITY", `${spec}: the registry's statement about the build is about another tarball.`);
+    throw new PackageError("INTEGRITY", `${spec}: the provenance in the registry belongs to another tarball.`);
   const { externalParameters, resolvedDependencies = [] } = said.predicate.buildDefinition;
   const { repository, path, ref } = externalParameters.workflow;
   const commit = resolvedDependencies[0]?.digest.gitCommit;

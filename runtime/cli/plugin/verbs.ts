@@ -47,7 +47,7 @@ export const operatorVerbs = {
   search: {
     takes: "[words]",
     about: "Find plugins in the registry that npm is configured for, with what each asks for.",
-    more: "Packages with the keyword signalbox-plugin. Nothing is downloaded; the service is not asked.\n",
+    more: "Searches packages with the keyword signalbox-plugin. It downloads nothing and needs no service.\n",
   },
   install: {
     takes: "<package[@version] | tarball | folder> [--approve]",
