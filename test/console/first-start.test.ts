@@ -4,6 +4,7 @@ import { startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { openBrowser, openTab, type Tab } from "../harness/browser.ts";
 import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
 import { login, surroundings, textsOf, token } from "../harness/world.ts";
 
 /** Without keys, agents and mappings, behind a proxy under a path. */
@@ -44,7 +45,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.press("octo/app#1");
     await tab.sees("Written by the scripted demonstration model");
     await tab.sees("Open the comment");
-    expect(textsOf(tracker, "octo/app", 1)).toHaveLength(2);
+    await eventually(() => expect(textsOf(tracker, "octo/app", 1)).toHaveLength(2));
     await tab.open("/box/console/now");
     await tab.sees("Failures by message");
     expect(await tab.text()).not.toContain("First steps");

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { endSessions } from "../harness/database-faults.ts";
-import { freshDatabase } from "../harness/databases.ts";
+import { anyDatabase, freshDatabase } from "../harness/databases.ts";
 import { run, runtimeUnderTest } from "../harness/process.ts";
 import { startService } from "../harness/service.ts";
 import { waitForExecutions } from "../harness/wait.ts";
@@ -80,7 +80,7 @@ test("a database that does not answer stops the start, and its password is not s
 test("a folder that is a file and a port that is taken stop the start with one line, too", async () => {
   const folder = await refusedStart({ DATA_DIR: "./.env" }, "DATABASE_URL=\n");
   expect([folder.code, folder.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^DATA_DIR: .*EEXIST/)]);
-  await using database = await freshDatabase();
+  await using database = anyDatabase() === "postgres" ? await freshDatabase() : null;
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
