@@ -17,7 +17,10 @@ const command = existsSync("runtime/cli/main.ts") ? "runtime/cli/main.ts" : "run
 const shebang = readFileSync(command, "utf8").startsWith("#!") ? {} : { banner: { js: "#!/usr/bin/env node" } };
 const nouns = readdirSync("schema").filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
 
-/** Five packages: the service, with our plugins in it; two for authors of plugins; the sdk; the schema. `.ci/package.mjs` gives each its package.json. */
+/**
+ * Five packages: the service, with our plugins in it; two for authors of plugins; the sdk; the schema. `.ci/package.mjs` gives each its
+ * package.json, and adds the connectors that are packages of their own.
+ */
 export default defineConfig([
   {
     ...shared,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { rowId, slug } from "./common.ts";
 import { operation } from "./operation.ts";
 
-/** Who somebody is in the project of an event, from the most to the least trusted. `unknown`: the platform does not say. */
+/** An author's role in the project of an event, from the most to the least trusted. `unknown`: the platform does not say. */
 export const standings = ["owner", "member", "collaborator", "contributor", "none", "unknown"] as const;
 export const standing = z.enum(standings).meta({ id: "Standing" });
 /** A standing that a rule can require. */

@@ -46,7 +46,7 @@ export class Throttle {
   readonly #local = inMemoryThrottle();
   #free: number;
   #next = 0;
-  /** Time until which the shared throttle need not be asked for rate limits of other replicas. */
+  /** Time until which the shared throttle is not asked for rate limits of other replicas. */
   #recheckAt = 0;
   #last: Promise<unknown> = Promise.resolve();
   readonly #waiting: (() => void)[] = [];

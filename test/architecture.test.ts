@@ -18,7 +18,7 @@ const topLevel = [
   ...["Dockerfile", "compose.yaml", ".dockerignore", ".gitignore", ".env.example"],
 ];
 const transports = ["transports", "cli"];
-/** The packages that one file of the runtime stands for. */
+/** The packages that only one file of the runtime may import. */
 const wrapped = ["postgres", "ioredis", "openai"];
 
 /** Files that hand on SQL which is not ours, and whose it is. */

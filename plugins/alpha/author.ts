@@ -1,6 +1,6 @@
 import { type EventAuthor, stringAt, valueAt } from "@signalbox/sdk";
 
-/** What the platform calls a person in a repository. A stranger's first contribution makes nobody a contributor yet. */
+/** What the platform calls a person in a repository. A first contribution does not make its author a contributor. */
 const standings: ReadonlyMap<unknown, EventAuthor["standing"]> = new Map([
   ["OWNER", "owner"],
   ["MEMBER", "member"],
@@ -24,7 +24,7 @@ export function actorOf(payload: unknown): string | null {
   return wrote === undefined ? null : stringAt(payload, [wrote, "user", "login"], 200);
 }
 
-/** `null` where the payload names nobody. */
+/** `null` if the payload names no one. */
 export function authorOf(payload: unknown): EventAuthor | null {
   const name = actorOf(payload);
   if (name === null) return null;

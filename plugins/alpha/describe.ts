@@ -4,7 +4,7 @@ import { addressOf } from "./address.ts";
 import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
-/** Whether the payload lacks something that people see of an issue or pull request. */
+/** Whether the payload misses something that people see of an issue or pull request. */
 export function isIncomplete(payload: unknown): boolean {
   const item = [valueAt(payload, "pull_request"), valueAt(payload, "issue")].find((one) => one !== undefined);
   if (item === undefined) return false;

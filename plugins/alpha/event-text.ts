@@ -38,7 +38,7 @@ function commentText(kind: string, item: unknown, action: string | null, payload
   );
 }
 
-/** Who wrote a comment, and who changed or deleted it where that is somebody else. */
+/** Who wrote a comment, and who changed or deleted it if that is someone else. */
 function commentHeading(action: string | null, payload: unknown): string {
   const author = stringAt(payload, ["comment", "user", "login"], 200);
   const sender = stringAt(payload, ["sender", "login"], 200);

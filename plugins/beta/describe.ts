@@ -6,7 +6,7 @@ const described = /^(?:Confidential )?(?:Issue|Merge Request) Hook$/;
 const noted = /^(?:Confidential )?Note Hook$/;
 
 /**
- * Whether the payload lacks something that people see of an issue or merge request. It names the author by number only, unless
+ * Whether the payload misses something that people see of an issue or merge request. It names the author by number only, unless
  * that is who caused the event; webhooks of notes have a few members of what they are about.
  */
 export function isIncomplete(event: string, payload: unknown): boolean {
@@ -18,7 +18,7 @@ export function isIncomplete(event: string, payload: unknown): boolean {
   return known.includes(null) || author === undefined || author !== valueAt(payload, "user", "id");
 }
 
-/** Reads an issue or merge request. Nothing is told about commits, snippets and epics: their webhooks are complete. */
+/** Reads an issue or merge request. Commits, snippets and epics are not read: their webhooks are complete. */
 export async function describe(client: HttpClient, place: Place, signal: AbortSignal): Promise<SubjectDetails> {
   if (place.kind !== "issues" && place.kind !== "merge_requests")
     return { title: null, state: null, labels: [], author: null, url: null };

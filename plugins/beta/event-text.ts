@@ -48,7 +48,7 @@ function noteText(action: string | null, payload: unknown): string {
   );
 }
 
-/** The heading and the facts of what a note stands on. */
+/** The heading and the facts of what a note was written on. */
 function about(payload: unknown): string[] {
   const [issue, merge, commit, snippet, epic] = ["issue", "merge_request", "commit", "snippet", "epic"].map((name) =>
     valueAt(payload, name),

@@ -24,7 +24,7 @@ const position = z.object({
   at: z.string(),
   /** The next page; above 1 only if one moment fills more than a page. */
   page: z.number().int().positive(),
-  /** If a poll ended before the details: items that the next one lists again and need not read, by their `updated_at`. */
+  /** If a poll ended before the details: items that the next one lists again and can skip, by their `updated_at`. */
   done: z.array(z.string()).default([]),
 });
 type Position = z.output<typeof position>;

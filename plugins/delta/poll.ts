@@ -63,7 +63,7 @@ export async function poll(
   return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
 }
 
-/** Issues that the next sweep lists again and need not read again. Very recent changes may still get their activity. */
+/** Issues that the next sweep lists again and can skip. Very recent changes may still get their activity. */
 function settled(swept: { items: readonly Item[]; end: Cursor }, rest: Cursor["rest"], started: number): Cursor["done"] {
   const open = new Set(rest.flatMap(({ ids }) => ids));
   const from = Date.parse(swept.end.from);

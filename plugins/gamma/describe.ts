@@ -3,7 +3,7 @@ import { anyProject, isKey, projectOfKey } from "./address.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** Whether the payload lacks something that people see of an issue. Webhooks of comments have a few fields of it, or none. */
+/** Whether the payload misses something that people see of an issue. Webhooks of comments have a few fields of it, or none. */
 export function isIncomplete(payload: unknown): boolean {
   const fields = valueAt(payload, "issue", "fields");
   const person = stringAt(fields, ["creator", "displayName"]) ?? stringAt(fields, ["reporter", "displayName"]);

@@ -54,8 +54,8 @@ function kindOf(user: unknown): EventAuthor["kind"] {
 }
 
 /**
- * A customer of a service project, and somebody who only wrote an e-mail, have no place in it. An internal note can be written
- * by those only who work in the project. Nothing else in a payload tells the standing.
+ * A customer of a service project, or a person who only wrote an e-mail, is not a member of it. An internal note can be written
+ * only by people who work in the project. Nothing else in a payload shows the standing.
  */
 function standingOf(event: string, payload: unknown, user: unknown): EventAuthor["standing"] {
   if (stringAt(user, ["accountType"], 50) === "customer") return "none";

@@ -7,7 +7,7 @@ export type AuditTrail = Output<typeof listTrails>["items"][number];
 export type UsageStats = Output<typeof usageStats>;
 
 /**
- * There is no audit log: what happened stands in executions, their steps and their history, and the entries are read from
+ * What happened is stored in executions, their steps and their history, and the entries are read from
  * there. An entry's id is made of what never changes, so a failure keeps its id when a restart moves it to the history.
  *
  * `first`: entries of each kind that are needed, so that an agent with a long past is not read whole. Which those are is

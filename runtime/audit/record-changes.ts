@@ -12,7 +12,7 @@ const maxLength = 65_536;
 
 /**
  * The same operations; each that changes something also writes a row of the audit log, once it has succeeded and before it
- * is answered. The object before the change is read by the `get` operation of its noun, so what is shown to nobody, such as
+ * is answered. The object before the change is read by the `get` operation of its noun, so what no answer shows, such as
  * a secret, is not in the log either.
  */
 export function recordChanges(bound: readonly Bound[], failed: (error: unknown) => void): Bound[] {

@@ -21,7 +21,7 @@ export interface Verb {
   readonly noun: string;
   readonly verb: string;
   readonly op: Operation;
-  /** Members that stand in the path: given in this order behind the verb, or as flags. */
+  /** Members of the path: given in this order after the verb, or as flags. */
   readonly params: readonly string[];
   readonly flags: readonly Flag[];
 }

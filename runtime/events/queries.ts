@@ -50,7 +50,7 @@ export function listRefused(
     keyType: "uuid",
     time: sql`received_at`,
     columns: refusedColumns(sql),
-    // Nobody has read what it was about.
+    // A refused delivery is not parsed: it has no subject.
     where: sql`${filter.source === undefined ? sql`` : sql`and source = ${filter.source}`} ${subjects ? sql`and false` : sql``}`,
     text: sql`reason`,
   };

@@ -12,7 +12,7 @@ import { purposeOf } from "./store.ts";
 
 type Credentials = Input<typeof integrations.create>["credentials"];
 
-/** Stands for every stored value. */
+/** Shown in place of every stored value. */
 export const mask = "********";
 
 export interface CredentialDeps {

@@ -30,7 +30,7 @@ interface Entry {
   /** `null`: its credentials cannot be used here. */
   readonly connection: Connection | null;
 }
-/** So long after the start a plugin that is not there is told of. */
+/** How long after the start a missing plugin is reported, milliseconds. */
 const startMs = 30_000;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -40,7 +40,7 @@ export async function openIntegrations(options: StoreOptions, sweepMs?: number):
   const opened = performance.now();
   let entries: readonly Entry[] = [];
   let byId: ReadonlyMap<string, Entry> = new Map();
-  /** Rows that could not be used, by their ciphertext, so that each is told of once. */
+  /** Rows that could not be used, by their ciphertext, so that each is reported once. */
   const failed = new Set<string>();
   const entryOf = async (row: StoredIntegration): Promise<Entry> => {
     const known = byId.get(row.id);

@@ -5,7 +5,7 @@ import { hashEmbedding } from "./local-embedding.ts";
 import { visibleTo } from "./recall.ts";
 import { type MemoryDoor, openMemoryDoor } from "./testing/memory-door.ts";
 
-/** A proxy that can be switched off, and a short-term store that is away. */
+/** A proxy that can be switched off, and a short-term store that is unavailable. */
 let down = false;
 let poison: string | null = null;
 let flaky = false;

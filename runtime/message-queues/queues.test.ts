@@ -9,7 +9,7 @@ import { queueOperations } from "./operations.ts";
 import { keptDays, sweepQueues } from "./queries.ts";
 import { startRelay } from "./relay.ts";
 
-/** A queue that a plugin could bring: in memory, and away when told so. */
+/** A queue that a plugin could bring: in memory, and unavailable on demand. */
 const outside = {
   away: false,
   code: "unavailable" as "unavailable" | "timeout",

@@ -17,8 +17,8 @@ export interface DefuseOptions {
 const joiner = "\u200d";
 
 /**
- * The text as it may be posted: nobody is notified who takes no part in the issue, no image of another host is loaded, no
- * issue is closed and no bot or platform is commanded by it. People read the same. Code stays as it is. Takes linear time.
+ * The text as it may be posted: it notifies only participants of the issue, loads no image of another host, closes no
+ * issue and commands no bot or platform. People read the same. Code stays as it is. Takes linear time.
  */
 export function defuse(text: string, { allow, participants, hosts }: DefuseOptions): string {
   return rewriteProse(withoutInvisible(text), (prose) => {

@@ -84,7 +84,7 @@ process.on("message", (message) => {
 });
 process.on("disconnect", () => process.exit(0));
 
-// While WebAssembly loops, nobody here hears that the service was killed: a thread looks whether it still is the parent.
+// While WebAssembly loops, this thread does not notice that the service was killed: another thread checks its parent.
 new Worker(
   `const parent = process.ppid; setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, "SIGKILL"); }, 1000)`,
   { eval: true },

@@ -23,7 +23,7 @@ export interface Evaluator {
   compile(filter: string): Promise<void>;
   /** The first node of each JSONPath, as text. */
   extract(rules: Readonly<Record<string, string>>, body: Uint8Array): Promise<Partial<Record<ExtractionField, string>>>;
-  /** Starts the process, so that the first webhook need not wait for it. */
+  /** Starts the process, so that the first webhook does not wait for it. */
   warm(): void;
   close(): void;
 }
@@ -160,5 +160,5 @@ function createLane(limitMs: number) {
   };
 }
 
-/** The sources run as they are; a bundle stands as JavaScript, with this file and the process's beside each other. */
+/** The sources run as they are; a bundle is JavaScript, with this file and the process's beside each other. */
 const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";

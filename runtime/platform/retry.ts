@@ -39,7 +39,7 @@ export const longestRetryMs = (timeoutMs: number): number => 3 * timeoutMs + 2 *
 
 /**
  * Calls up to three times while the failure is a passing one: after 1 s and 2 s with jitter, or after what the other side
- * asked for. Gives up at once when the signal is aborted.
+ * asked for. Stops at once when the signal is aborted.
  */
 export async function retry<T>(
   call: (attempt: number) => Promise<T>,

@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { parseNetworks } from "./network/networks.ts";
 
 type Auth = z.output<typeof webhookAuthOutput>;
-/** A webhook at the door; `address` is who sent it, `null` where that cannot be told. */
+/** A webhook at the door; `address` is who sent it, `null` if that is unknown. */
 export interface SentRequest extends WebhookRequest {
   readonly address: () => string | null;
 }

@@ -14,7 +14,7 @@ export async function bundleOf(file: string): Promise<Uint8Array> {
   try {
     const { outputFiles } = await esbuild.build({
       entryPoints: [file],
-      // Paths stand in the bundle's comments: the same files have the same digest wherever the service runs.
+      // Comments of the bundle contain paths: the same files have the same digest wherever the service runs.
       absWorkingDir: dirname(file),
       ...{ bundle: true, write: false, format: "esm", platform: "neutral", target: "es2024", legalComments: "none" },
       mainFields: ["module", "main"],

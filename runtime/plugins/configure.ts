@@ -39,7 +39,7 @@ export async function configure(
   const version = versions.find((one) => one.version === row?.version) ?? versions.at(-1);
   const isComplete = version ? checkTypes(version.manifest, changes, { ...deps.environment(id), ...after }) : false;
   const serves = ["ready", "degraded"].includes(deps.manager.running(id)?.process?.status().state ?? "");
-  // Settings may be given one by one while the plugin does not serve for lack of them.
+  // Settings may be given one by one while the plugin does not serve because some are missing.
   if (version && row?.enabled && row.version === version.version && (isComplete || serves)) {
     const bytes = await findBundle(sql, id, version.version);
     const manifest = restrictPermissions(version.manifest, row.denied);

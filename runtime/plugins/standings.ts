@@ -34,7 +34,7 @@ export function createStandings(log: Log): Standings {
   const ask = async (connection: Connection, account: Account, project: string, author: EventAuthor, key: string) => {
     const { known } = account;
     const before = known.get(key);
-    // Nobody else asks meanwhile.
+    // No second request is sent meanwhile.
     const entry: Known = { standing: before?.standing ?? "unknown", until: Date.now() + freshMs };
     if (known.size >= maxKnown) known.delete(known.keys().next().value as string);
     known.set(key, entry);

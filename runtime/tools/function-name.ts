@@ -6,7 +6,7 @@ const valid = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * The name under which the model is offered a tool: `alpha__add_comment` for `alpha.add_comment`, because function names
- * may not hold a dot. One that would be too long or ambiguous is shortened, and told apart by a hash of the whole.
+ * may not hold a dot. One that would be too long or ambiguous is shortened, and made distinct by a hash of the whole.
  */
 export function functionName(qualifiedName: string): string {
   const dot = qualifiedName.indexOf(".");

@@ -20,7 +20,7 @@ export interface ToolRegistry extends CachedValue {
   get(qualifiedName: string): RegisteredTool | undefined;
   /** What an agent is offered. */
   offered(offer: Offer): RegisteredTool[];
-  /** As the API lists them, by qualified name; with those that nobody runs. */
+  /** As the API lists them, by qualified name; includes tools that no plugin runs. */
   listed(): readonly ListedTool[];
 }
 

@@ -4,7 +4,7 @@ import { withoutRoleTokens } from "./role-tokens.ts";
 
 /**
  * A text from outside as a model may read it: what people see, and nothing else. What it takes out, and why, is in
- * `runtime/README.md`. Every text that somebody else wrote passes it before it is shown to a model. Takes linear time.
+ * `runtime/README.md`. Every text from outside passes it before a model reads it. Takes linear time.
  */
 export function cleanText(text: string): string {
   const shown = withoutInvisible(text);

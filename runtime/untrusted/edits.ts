@@ -4,7 +4,7 @@ const editedAt = ["edited_at", "last_edited_at", "updated_at", "updated"];
 const remark = "remark_of_signalbox";
 
 /**
- * The value, with a remark beside every text that was edited or written after `since`: somebody may have changed it once they
+ * The value, with a remark beside every text that was edited or written after `since`: its author may have changed it once they
  * saw that an agent works. Only what names its times gets one.
  */
 export function remarkEdits(value: unknown, since: number | null, depth = 0): unknown {

@@ -9,7 +9,7 @@ const unseen = new Set(
 );
 
 /**
- * The character reference at `at`: `shown` is what replaces it. Numbers that stand for plain letters become those letters, as
+ * The character reference at `at`: `shown` is what replaces it. Numbers of plain letters become those letters, as
  * people read them; references to characters that are not seen go. `null`: it is left as it is.
  */
 export function readEntity(text: string, at: number): { readonly shown: string | null; readonly end: number } | null {

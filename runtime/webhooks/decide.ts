@@ -128,7 +128,7 @@ function executionOf(incoming: Incoming, mapping: TaskMapping, { policies, loops
 const withoutTasks = (triggers: readonly string[]): string =>
   `no task is mapped to the trigger ${triggers.join(", ")}: map one with POST /api/tasks/triggers`;
 
-/** The triggers that an event stands for; `unmapped` says why there are none. */
+/** The triggers of an event; `unmapped` says why there are none. */
 export function triggersOf(
   { event, source }: Pick<Incoming, "event" | "source">,
   reason: string | null,

@@ -98,7 +98,7 @@ class EventDispatcher implements Dispatcher {
   }
 }
 
-/** Stores an event with its executions; answers what became of it, or the id of the event that it duplicates. */
+/** Stores an event with its executions; answers its outcome, or the id of the event that it duplicates. */
 type Store = (arrival: Arrival) => Promise<string | StoredEvent>;
 
 const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: number): Store =>
@@ -108,7 +108,7 @@ const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: nu
     sizeOf: ({ event, content, executions }) => event.body.byteLength + content.length * executions.length,
   });
 
-/** What became of each event that is new, else the id of the earlier one. */
+/** The outcome of each event that is new, else the id of the earlier one. */
 async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalLimits): Promise<(string | StoredEvent)[]> {
   const all: (string | StoredEvent)[] = [];
   // A closed issue cancels what was stored before: it begins a statement of its own.

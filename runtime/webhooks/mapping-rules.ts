@@ -16,7 +16,7 @@ export interface MappingRule {
   readonly jq_filter: string | null;
   readonly canonical_trigger: string | null;
   readonly rules: Readonly<Record<string, string>>;
-  /** `null`: senders need not authenticate. Throws a problem where the secret cannot be decrypted. */
+  /** `null`: senders do not authenticate. Throws a problem where the secret cannot be decrypted. */
   readonly check: AuthCheck | null;
   /** Header that carries the proof; never stored. */
   readonly authHeader: string | null;

@@ -74,7 +74,7 @@ export interface ArrivalLimits {
 }
 const noLimits: ArrivalLimits = { replayHours: 0, loops: { windowSeconds: 0, cooldownSeconds: 0 } };
 
-/** What became of a new event: the database may know that we made the change ourselves. */
+/** The outcome of a new event: the database may know that we made the change ourselves. */
 export interface StoredEvent {
   readonly id: string;
   readonly outcome: "dispatched" | "discarded";
@@ -88,7 +88,7 @@ export interface StoredEvent {
 /**
  * Stores events and their executions in one statement, so that either both are there or neither. Returns the events
  * that are new, by id; an event with a known delivery is left out, and its executions with it. So is, by a trigger of the
- * table, one of two that tell of the same change where a poll told of it.
+ * table, one of two that report the same change if a poll reported it.
  */
 export async function insertArrivals(
   sql: Queryable,

@@ -51,7 +51,7 @@ describe("the table", () => {
   });
 });
 
-/** What only a Redis that died brings about. */
+/** What only a dead Redis causes. */
 const needsRedis = (op: Operation, status: number) => status === 503 && /^(memory|queues|health)\./.test(op.id);
 
 for (const [id, rows] of Map.groupBy(table, ({ op }) => op.id)) {

@@ -23,7 +23,7 @@ export function writtenIn(text: string): Written | null {
 export class Ledger {
   /** Of each key, when a comment with it appeared at a tracker, milliseconds since the start. */
   readonly #posts = new Map<string, number[]>();
-  /** Tool calls that the service told the model had succeeded. */
+  /** Tool calls that the service reported to the model as successful. */
   readonly confirmed = new Set<string>();
   #finals = 0;
   /** When something was last written or deleted. */

@@ -58,7 +58,7 @@ function answerTo(request: ChatRequest, ledger: Ledger, callsTools: boolean): Re
   if (!callsTools) return final;
   const wanted = notesOf(delivery, task);
   const done = made.filter(({ ok }) => ok).length;
-  // A model that is told of an error asks once more, in other words: another write.
+  // A model that gets an error asks once more, in other words: another write.
   const tries = made.length - done;
   if (done >= wanted || tries > 2) return final;
   const part = `note${done + 1}${tries > 0 ? `try${tries + 1}` : ""}`;

@@ -21,7 +21,7 @@ export interface Sent {
   tries: number;
 }
 
-/** A platform gives up waiting for an answer after this long. */
+/** A platform stops waiting for an answer after this long. */
 const answerMs = 10_000;
 /** And stops repeating a delivery after this long. */
 const patienceMs = 180_000;
@@ -60,7 +60,7 @@ export class Sender {
   get finished(): boolean {
     return this.sent.length >= this.#most;
   }
-  /** Begins nothing more, and waits until all deliveries are answered or given up. */
+  /** Begins nothing more, and waits until all deliveries are answered or abandoned. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#pumping;

@@ -70,7 +70,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     const asked = world.model.chats().length;
     for (const number of [111, 112, 113]) await issue(number);
     await eventually(() => agent.received.length === 2);
-    // Longer than an offer and a lease last when nobody keeps them.
+    // Longer than an offer and a lease that no one renews.
     await sleep(12_000);
     expect(agent.received).toHaveLength(2);
     await complete(agent, agent.received[1]?.executionId);

@@ -8,7 +8,7 @@ import {
   betaUser,
 } from "../../examples/demo/beta-payload.ts";
 
-/** Payloads as the platform sends them, with all that stands beside what is read: https://docs.gitlab.com/user/project/integrations/webhook_events/ */
+/** Payloads as the platform sends them, also with the members that are not read: https://docs.gitlab.com/user/project/integrations/webhook_events/ */
 const at = "2026-01-05T10:00:00Z";
 const later = "2026-01-06T11:30:00Z";
 

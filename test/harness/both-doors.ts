@@ -45,7 +45,7 @@ export async function openDoors(url: string, apiKey: string): Promise<Doors> {
   };
   const read = (desc: DescMessage, json: JsonObject): Plain =>
     toJson(desc, fromJson(desc, json, { registry }), { registry, useProtoFieldName: true }) as Plain;
-  /** An answer that is one thing stands in the one member of the response. */
+  /** An answer that is one value is the one member of the response. */
   const unwrap = (desc: DescMessage, value: Plain): Plain => {
     const [only, more] = desc.fields;
     return only?.fieldKind === "message" && !more ? ((value[only.name] as Plain) ?? {}) : value;

@@ -17,7 +17,7 @@ export const childrenOf = (parent: number | undefined): string[] =>
 /** Ids of the processes that one started, and of those that these started, for example within a sandbox. */
 export const descendantsOf = (parent: number | undefined): string[] =>
   childrenOf(parent).flatMap((pid) => [pid, ...descendantsOf(Number(pid))]);
-/** Ended, whether or not somebody has asked for its exit code. */
+/** Ended, whether or not its exit code has been read. */
 export const isGone = (pid: string): boolean => [undefined, "Z", "X"].includes(statOf(pid)[0]);
 /** Processor time that it has used, in hundredths of a second. */
 export const cpuTicks = (pid: string): number => Number(statOf(pid)[11]) + Number(statOf(pid)[12]);

@@ -1,6 +1,6 @@
 import { type DeltaIssue, deltaIssueHook, deltaUser } from "../../examples/demo/delta-payload.ts";
 
-/** Payloads as the platform sends them, with all that stands beside what is read: https://developers.plane.so/dev-tools/intro-webhooks */
+/** Payloads as the platform sends them, also with the members that are not read: https://developers.plane.so/dev-tools/intro-webhooks */
 const at = "2026-01-05T10:00:00.123456Z";
 const later = "2026-01-06T11:30:00.654321Z";
 export const ann = deltaUser("22222222-0000-4000-8000-000000000002", "ann");
@@ -18,7 +18,7 @@ const about = (project: string, id: string, state: State, more: Partial<DeltaIss
 
 export const issueCreated = (project: string, id: string) => deltaIssueHook(about(project, id, "Todo"), "created");
 
-/** A move from one state to another, as it is told by the states' names, or by their ids. */
+/** A move from one state to another, by the states' names, or by their ids. */
 export function issueMoved(project: string, id: string, from: State, to: State, by: "name" | "id" = "name") {
   const change =
     by === "name"

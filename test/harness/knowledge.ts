@@ -12,7 +12,7 @@ export interface Job {
   readonly error: string | null;
 }
 
-/** A wiki that can stop answering in the middle: a test need not hit a moment. */
+/** A wiki that can stop answering in the middle: a test does not have to hit a moment. */
 export class StallingWiki extends FakeWiki {
   /** Times that pages were read, 25 at most at a time. */
   reads = 0;

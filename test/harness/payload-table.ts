@@ -5,7 +5,7 @@ import * as beta from "./beta-payloads.ts";
 import * as delta from "./delta-payloads.ts";
 import * as gamma from "./gamma-payloads.ts";
 
-/** What stands in the payload tables for one event and action; `number` makes its issue one of its own. */
+/** The payload table's entry for one event and action; `number` gives it an issue of its own. */
 export interface Row {
   readonly source: "alpha" | "beta" | "gamma" | "delta";
   readonly event: string;
@@ -121,7 +121,7 @@ export const headersOf: Readonly<Record<Row["source"], (row: Row, body: string) 
   }),
 };
 
-/** What the model is told that the work is about. */
+/** What the prompt says that the work is about. */
 export function subjectOf({ source, event, number }: Row & { readonly number: number }): string {
   if (source === "alpha") return `about alpha:${repo}#${number}.`;
   if (source === "beta") return `about beta:${betaProject}#${event === "Merge Request Hook" ? "!" : ""}${number}.`;

@@ -133,7 +133,7 @@ class ChildService implements Service {
         await service.#launch({});
         return service;
       } catch (error) {
-        // Somebody took a port between our look and the service's start.
+        // Another process took a port between our look and the service's start.
         if (tries < 3 && /EADDRINUSE|AddrInUse/.test(service.logs())) continue;
         await cleanUp();
         throw error;
@@ -202,7 +202,7 @@ class ChildService implements Service {
     const end = performance.now() + startLimit;
     while (true) {
       const { exit } = this.#child;
-      // Looked at first: where the port was taken, somebody else would answer in its place.
+      // Looked at first: if the port was taken, another process would answer in its place.
       if (exit)
         throw new Error(`The service ended before it served (code ${exit.code}, signal ${exit.signal}):\n${this.#child.logs()}`);
       if (await healthy(this.url)) return;

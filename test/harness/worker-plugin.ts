@@ -1,6 +1,6 @@
 import { toolOf } from "./plugin-bundle.ts";
 
-/** One tool that does what it is told. */
+/** One tool that does what its arguments ask. */
 export const worker = (version: string, sdk = "^0.1.0", id = "worker") => `
   import { definePlugin, tool } from "@signalbox/sdk";
   import { z } from "zod";

@@ -67,7 +67,7 @@ test("the queue of a plugin is used from its approval to its end, by every repli
     const missed = await events();
     expect((await first.post("/api/plugins/box/enable")).status).toBe(200);
     await everywhere(200);
-    // While it was away they waited in the database's log.
+    // While it was unavailable they waited in the database's log.
     await eventually(async () => expect(await held(services)).toEqual(expect.arrayContaining(missed)));
     await second?.kill("SIGKILL");
     const late = await events();

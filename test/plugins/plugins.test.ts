@@ -176,7 +176,7 @@ describe("a plugin that crashes", () => {
     "ends its own calls at once, waits, and is quarantined after the fifth",
     async () => {
       const crash = async () => {
-        // Started at once, so that the test need not wait as a plugin does.
+        // Started at once, so that the test does not wait as a plugin does.
         await service.post("/api/plugins/worker/enable");
         await eventually(async () => (await run("greet")).status === 200 || null, { timeout: 30_000 });
         return run("crash");

@@ -6,7 +6,7 @@ import { eventually } from "../harness/wait.ts";
 const limit = 120_000;
 const key = "the-key-of-the-admin";
 
-/** Routes that do what they are told. */
+/** Routes that do what their requests ask. */
 const source = (version: string) => `
   import { definePlugin, PluginError, route } from "@signalbox/sdk";
   import { z } from "zod";

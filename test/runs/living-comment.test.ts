@@ -13,7 +13,7 @@ describeOnDatabases("the living comment", (database) => {
   let count = 0;
   /** The model thinks about an issue for as long as its promise takes. */
   const thinking = new Map<string, Promise<void>>();
-  /** Issues about which the model says what it has been told of our secrets. */
+  /** Issues about which the model repeats the secrets it has read. */
   const telling = new Set<string>();
   const script = async (request: ChatRequest, number: number) => {
     if (roundsOf(request) === 0) return callOf("get_issue", request);

@@ -21,7 +21,7 @@ const repo = "octo/app";
 const asBot = { sender: { login: "helper[bot]", type: "Bot" }, comment: { user: { login: "helper[bot]", type: "Bot" } } };
 const at = (number: number, text: string, sender: string, overrides = {}) =>
   issueCommented({ repo, number, comment: text, sender }, overrides);
-/** Accounts that answer each comment of ours, each on an issue of its own, and how many comments of ours they bring about at most. */
+/** Accounts that answer each comment of ours, each on an issue of its own, and how many comments of ours they cause at most. */
 const accounts: readonly { name: string; most: number; answer: (number: number, round: number) => Payload }[] = [
   { name: "a bot", most: 1, answer: (number, round) => at(number, `Beep ${round}`, "helper[bot]", asBot) },
   {

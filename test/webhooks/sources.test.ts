@@ -102,7 +102,7 @@ describe("every row of the payload tables, as its platform sends it, through the
             .map((one: { content: string }) => one.content)
             .join("\n"),
         ).toContain(part);
-      // The same webhook without its proof is nobody's.
+      // The same webhook without its proof belongs to no source.
       const unsigned = await service.post(`/webhook/${row.source}`, JSON.stringify(payload), {
         headers: row.source === "alpha" ? { "x-github-event": row.event } : {},
       });

@@ -270,7 +270,7 @@ function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "versi
   );
 }
 
-/** The id of an installed plugin stands for the newest version of the package that it came from. */
+/** The id of an installed plugin means the newest version of the package that it came from. */
 async function newest(given: string, { call }: Around): Promise<string> {
   const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
   const installed = all.find((one) => one.id === given);

@@ -75,7 +75,7 @@ export async function renewSign(sql: Sql, { execution_id, lease }: Held, leaseSe
   return result.count > 0;
 }
 
-/** The sign is shown, or given up. One that changed meanwhile stays due. */
+/** The sign is shown or abandoned. One that changed meanwhile stays due. */
 export async function finishSign(sql: Queryable, { execution_id, lease, version }: Held): Promise<void> {
   await sql`
     with shown as (

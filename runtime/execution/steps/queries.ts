@@ -26,7 +26,7 @@ export interface StepRow {
    * nothing was sent, or all of it was answered.
    */
   in_flight_ms: number | null;
-  /** Whether somebody decided on it, or its time to be decided on is over: see `0054_approval.sql`. */
+  /** Whether it was approved, rejected or has expired: see `0054_approval.sql`. */
   readonly decided?: boolean;
   /** Of a step that becomes `proposed`: how long it can be approved; `null`: for ever. */
   expires_ms?: number | null;

@@ -43,7 +43,7 @@ function approvable({ open }: Found, { proposals }: Decision): string[] {
   return [...new Set(wanted)];
 }
 
-/** Somebody's decision at an issue, by a comment. */
+/** A decision made by a comment on the issue. */
 export interface DecisionAtIssue extends Pick<Decision, "verdict" | "by" | "reason"> {
   /** `alpha:octo/app#12`. */
   readonly subject: string;
@@ -54,7 +54,7 @@ export async function decideAtIssue(tx: Queryable, { subject, ...decision }: Dec
   const decided: string[] = [];
   for (const { id } of await waitingOn(tx, subject)) {
     const found = await lockOpen(tx, id);
-    // Somebody else decided meanwhile, or nothing can be approved any more.
+    // It was decided meanwhile, or has expired.
     if (found?.state !== "waiting" || found.open.every(({ expired }) => expired)) continue;
     await decideLocked(tx, id, { ...decision, proposals: null });
     const { verdict, by, reason } = decision;

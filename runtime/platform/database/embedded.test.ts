@@ -51,7 +51,7 @@ test("of several that open a folder in the same moment one has it, whether or no
     expect([round, opened.length, refused.filter((error) => error instanceof FolderInUse).length]).toEqual([round, 1, 3]);
     await expect(openEmbedded(other)).rejects.toThrow("is in use by another Signalbox process");
     await opened[0]?.close();
-    // What a process that was killed leaves: a socket that nobody listens to.
+    // What a process that was killed leaves: a socket that no process listens on.
     if (round === 1) spawnSync(process.execPath, ["-e", dyingListener, claimOf(other)]);
   }
 });

@@ -107,7 +107,7 @@ async function clearAway(path: string): Promise<void> {
   }
 }
 
-/** `held`: somebody listens. `left`: nobody does, and nobody can, for as long as the socket is there. */
+/** `held`: a process listens. `left`: none does, and none can while the socket file is there. */
 const stateOf = (path: string): Promise<"held" | "left" | "free"> =>
   new Promise((done) => {
     const states = { ECONNREFUSED: "left", ENOENT: "free" } as const;

@@ -84,7 +84,7 @@ function readMigrations(folder: string): Migration[] {
 }
 
 /**
- * `migrations/` stands beside the bundle where it is published, and beside `runtime/` in the sources. Looked for in this
+ * `migrations/` is beside the bundle in a published package, and beside `runtime/` in the sources. Looked for in this
  * order: folders above an installed bundle is the project that uses it, which may have migrations of its own.
  */
 function findFolder(): string {

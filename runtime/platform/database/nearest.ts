@@ -9,7 +9,7 @@ const fewestCandidates = 200;
 const mostCandidates = 1000;
 /**
  * Up to so many rows are compared, all of them: a filter's own index is quicker then, and in an HNSW graph of few vectors
- * those that have little in common with the others are in nobody's list of neighbours, so that no search comes to them.
+ * those that have little in common with the others are in no list of neighbours, so that no search reaches them.
  */
 const fewestForIndex = 400;
 /** Sessions for searches: each is busy with one, and more than these only wait for the processors. */
@@ -52,7 +52,7 @@ async function openSession(database: Database, settings: Record<string, string>)
 
 /**
  * The statement itself chooses between an index on the vectors and comparing all that a filter lets through, by counting
- * them. The planner could not: vectors are stored out of line, where it does not see what reading them costs. So it is told
+ * them. The planner could not: vectors are stored out of line, where it does not see what reading them costs. So it is set
  * neither to sort nor to read whole tables where there is another way, and one plan serves all values.
  */
 function settingsOf({ kind, iterative, probes }: VectorColumn): Record<string, string> {

@@ -50,7 +50,7 @@ const readSequences = (sql: Sql) =>
       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i')
     order by c.relname collate "C"`);
 
-/** Those that take or give rows of tables stand behind the tables; the others before, where defaults may call them. */
+/** Functions that take or give rows of tables follow the tables; the others precede them, so that defaults may call them. */
 const readFunctions = (sql: Sql, ofTables: boolean) =>
   lines(sql<Line[]>`
     select pg_get_functiondef(p.oid) || ';' as line from pg_proc p

@@ -2,7 +2,7 @@ import { type Networks, parseAddress } from "./networks.ts";
 
 /**
  * The address that a request came from. `X-Forwarded-For` is believed from the right, as far as it was written by trusted
- * proxies; what stands further left anybody may have written. `null` where it cannot be told.
+ * proxies; anyone may have written what is further left. `null` if it is unknown.
  */
 export function clientAddress(remote: string | undefined, forwardedFor: string | undefined, trusted: Networks): string | null {
   let address = withoutPort(remote ?? "");

@@ -66,14 +66,14 @@ async function bodyOf(
     await body.dump();
     return null;
   }
-  // What goes wrong on the way is told to whoever reads the end of it.
+  // A failure on the way is thrown to the reader of its end.
   if (headers["content-encoding"] === "gzip")
     return streamOf(
       pipeline(body, createGunzip(), () => {}),
       signal,
     );
   if (Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
-  // Nobody can use half of it.
+  // Half of it is of no use.
   if (/^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]))) return await wholeIfSmall(body, signal);
   return streamOf(body, signal);
 }

@@ -12,7 +12,7 @@ export async function takeStart(sql: Queryable, key: string, interval: number): 
     union all
     select (extract(epoch from next_at - clock_timestamp()) * 1000)::double precision as wait
     from paces where key = ${key} and not exists (select from taken)`;
-  // Somebody else took it in this very moment, and the statement still sees what was before.
+  // Another replica took it at this moment, and the statement still sees the row as it was.
   return row ? (row.wait <= 0 && row.wait !== 0 ? 1 : Math.ceil(row.wait)) : 1;
 }
 
@@ -21,5 +21,5 @@ export const holdStarts = (sql: Queryable, key: string, ms: number) =>
     insert into paces as pace (key, next_at) values (${key}, clock_timestamp() + ${ms}::double precision * interval '1 millisecond')
     on conflict (key) do update set next_at = greatest(pace.next_at, excluded.next_at)`;
 
-/** Credentials are rotated: keys that nobody uses any more. */
+/** Credentials are rotated: keys that are no longer used. */
 export const deleteOldPaces = (sql: Queryable) => sql`delete from paces where next_at < now() - interval '1 day'`;

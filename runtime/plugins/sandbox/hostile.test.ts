@@ -96,7 +96,7 @@ describe("what ends its own process alone", () => {
   };
   const hanging = ["a loop", "a regular expression", "no answer, and a loop in timers", "closed streams and a loop"];
   const cases = Object.keys(deadly);
-  // Some of them let the process live; what holds for all is that the call ends, and nobody else's.
+  // Some of them let the process live; what holds for all is that this call ends, and no other.
   test.concurrent.each(cases)(
     "%s",
     async (name) => {

@@ -20,7 +20,7 @@ export async function checkAlive(child: Child, peer: Peer, ms: number): Promise<
   const hear = () => {
     heard = true;
   };
-  // A refusal is an answer too, and a process that ended need not be ended.
+  // A refusal is an answer too, and a process that has ended is not ended again.
   peer.request("ping", {}, { deadlineMs: 2 * ms }).then(hear, hear);
   await pause(ms, undefined, { ref: false });
   // The answer may be queued behind a long message that is being measured.

@@ -48,7 +48,7 @@ export function seccompFilter(architecture: string = process.arch): Buffer | nul
     ...(isX64 ? [{ code: atLeast, k: 0x4000_0000 }] : []),
     ...numbers.map((k) => ({ code: equal, k })),
   ];
-  // The answers stand at the end: clone's flags, allow, refuse, no such call.
+  // The answers are at the end: clone's flags, allow, refuse, no such call.
   const program = [load(4), jump(equal, auditArch[architecture], 1, 0), answer(kill), load(0)];
   // Without clone3, whose flags a filter cannot read, the C library uses clone.
   program.push(jump(equal, clone3, checks.length + 5, 0));

@@ -4,7 +4,7 @@ import type { Exit } from "./child.ts";
 import type { Sandbox } from "./open.ts";
 import { type ProcessState, Supervised } from "./supervise.ts";
 
-/** A process that ends when it is told to. */
+/** A process that ends on SIGTERM or at the end of its input. */
 function stand() {
   const processes: { end(reason: string): void }[] = [];
   const states: ProcessState[] = [];

@@ -18,7 +18,7 @@ const codes: Record<(typeof problems)[ProblemCode]["grpc"], Code> = {
 };
 
 /**
- * What a caller is told of an error. A `Problem` keeps its text, names the field in a google.rpc.BadRequest detail and
+ * The status that a caller gets for an error. A `Problem` keeps its text, names the field in a google.rpc.BadRequest detail and
  * says in `retry-after` when to try again; a call that was cancelled or ran out of time says so; of the rest no text leaves.
  */
 export function toConnectError(

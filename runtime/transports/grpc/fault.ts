@@ -1,6 +1,6 @@
 import { type Problem, problem } from "@signalbox/schema/problem";
 
-/** A request that reads well as protobuf and cannot be what the schema means; knows the member it stands in. */
+/** A request that reads well as protobuf and cannot be what the schema means; names the member. */
 export class Fault extends Error {
   override readonly name = "Fault";
   path = "";

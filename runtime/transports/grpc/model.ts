@@ -45,7 +45,7 @@ export interface FieldModel extends Numbered {
   readonly presence: boolean;
   /** Null is one of its values. On the wire it is absent like an absent one. */
   readonly nullable: boolean;
-  /** It need not be there. What is absent on the wire reads as null where the schema demands a member and allows null. */
+  /** It may be absent. What is absent on the wire reads as null where the schema demands a member and allows null. */
   readonly optional: boolean;
 }
 

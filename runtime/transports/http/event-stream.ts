@@ -5,7 +5,7 @@ const silenceMs = 15_000;
 
 /**
  * Answers with server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). What goes wrong once
- * they have begun is told by a last event `error`. When the reader goes away, the source of the events is told to end.
+ * they have begun is a last event `error`. When the reader disconnects, the source of the events ends.
  */
 export function eventStream(events: AsyncIterable<ServerEvent>, explain: (error: unknown) => string): Response {
   const iterator = events[Symbol.asyncIterator]();

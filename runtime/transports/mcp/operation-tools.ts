@@ -12,7 +12,7 @@ export const operationTools = (bound: readonly Bound[]): McpTool[] =>
 function toolOf(bound: Bound): McpTool {
   const { op } = bound;
   const output = schemaOf(op.output, "output");
-  // What a client reads as structured content is an object; another answer stands in one.
+  // Structured content must be an object; another answer is wrapped in one.
   const wrapped = output.type !== "object";
   const empty = op.status === 204;
   return {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 
-/** Texts that somebody stumbled over before. */
+/** Texts that have broken programs before. */
 const texts = [
   ...["", " ", "\u0000", "a\u0000b", "\ud800", "a\udfffb", "\ufeff", "\u202e", "e\u0301", "🦉", "ﬀ", "İ", "\r\n", "\u2028"],
   ...["'; drop table agents; --", "' or '1'='1", "$1", "{{7*7}}", "%s%n", "%00", "\\", '"', "`id`", "$(id)", "| id"],

@@ -1,10 +1,10 @@
 import type { Operation } from "./document.ts";
 import type { Sent, World } from "./world.ts";
 
-/** Brings about what a status needs, and says what to send for it. */
+/** Sets up what a status needs, and answers the request for it. */
 export type Arrange = (world: World) => Sent | Promise<Sent>;
 
-/** An operation's own cases, by status. `valid`: what succeeds; what can be made from it or from nothing need not be written. */
+/** An operation's own cases, by status. `valid`: what succeeds; what can be made from it or from nothing is left out. */
 export type Case = { readonly valid?: Arrange; readonly [status: number]: Arrange };
 export type Cases = Readonly<Record<string, Case>>;
 
@@ -12,7 +12,7 @@ let last = 0;
 /** A name that no other case uses. */
 export const unique = (word: string): string => `${word}_${++last}`;
 
-/** How an operation is brought to answer with a status; `null` where nobody says. */
+/** How an operation is made to answer with a status; `null` if no case says it. */
 export function arrangementOf(op: Operation, status: number, own: Case = {}): Arrange | null {
   return own[status] ?? generic(op, own)[status]?.() ?? null;
 }

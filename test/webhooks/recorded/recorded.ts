@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A payload that somebody recorded or a platform documents, with the headers by which it is delivered. */
+/** A payload that was recorded or that a platform documents, with the headers by which it is delivered. */
 export interface Recorded {
   /** Path below the folder of its source. */
   readonly file: string;

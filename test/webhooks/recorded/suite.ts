@@ -188,7 +188,7 @@ function triggerOf(all: readonly SourceMapping[], event: string, action: string 
   return (named.find((one) => one.action === action) ?? named.find((one) => one.action === null))?.canonical_trigger;
 }
 
-/** The numbers of the payloads of each issue, oldest first. What names no issue stands for itself. */
+/** The numbers of the payloads of each issue, oldest first. One without an issue is a group of its own. */
 function byIssue(table: readonly Expected[], times: readonly number[]): number[][] {
   const numbers = table.map((_, number) => number).sort((a, b) => (times[a] ?? 0) - (times[b] ?? 0));
   return [...Map.groupBy(numbers, (number) => table[number]?.subject ?? number).values()];

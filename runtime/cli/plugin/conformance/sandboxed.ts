@@ -168,7 +168,7 @@ function bareSources({ sandbox, mask }: Process, { contributes }: Built["manifes
   );
 }
 
-/** The sandbox's own proxies check kinds only; here the schemas stand whole, because the suites look at them. */
+/** The sandbox's own proxies check kinds only; here the schemas are complete, because the suites read them. */
 function withSchemas(contributions: Contributions, described: Built["manifest"]["contributes"]): Contributions {
   const schema = (given: object) => z.fromJSONSchema(given as never) as unknown as z.ZodObject;
   const tools = Object.entries(contributions.tools ?? {}).map(([name, tool]): [string, Tool] => {

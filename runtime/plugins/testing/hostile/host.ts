@@ -114,7 +114,7 @@ export function hostFor(built: Built, settings: Readonly<Record<string, string>>
     settingsOf: (id) => (id === "hostile" ? settings : { token: "of another" }),
     hostsOf: () => [],
     userHostsOf: () => [],
-    // `/echo` stands for a public host that repeats what it was sent; everything else goes to the guard.
+    // `/echo` is a public host that repeats what it was sent; everything else goes to the guard.
     guarded: async (input, init) => {
       const authorization = new Headers(init?.headers).get("authorization");
       sent.push({ url: String(input), authorization });

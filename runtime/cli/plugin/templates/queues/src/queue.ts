@@ -9,7 +9,7 @@ const patience = 5_000;
 /** Most messages that it takes at once. */
 const portion = 100;
 
-/** Replace these calls by yours: a message is known by its id, and one that was taken is nobody else's until its lease ends. */
+/** Replace these calls by yours: a message is known by its id, and no other consumer gets a taken one until its lease ends. */
 export function queue(config: { url: string; token?: string | undefined }, fetch: typeof globalThis.fetch): Queue {
   const { url, token } = config;
   const client = httpClient({

@@ -43,7 +43,7 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     connection,
     secrets: ["token", "webhook_secret"],
     required: ["url", "token"],
-    // Said in data too, so that webhooks are taken in and kept also while this plugin is away.
+    // Declared as data too, so that webhooks are verified and stored while this plugin is unavailable.
     signature: { type: "hmac-sha256", header: "x-signature", secret: "webhook_secret" },
     verify: ({ headers, body }, { webhook_secret }) => {
       if (!webhook_secret) return { ok: false, reason: "the setting webhook_secret is not set, so nothing can be verified" };
@@ -56,7 +56,7 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     parse,
     account: login,
     check: async (call) => void (await login(call)),
-    // The key goes into the comment, so that it is found again when nobody knows whether it arrived.
+    // The key goes into the comment, so that the comment is found again if its answer was lost.
     deliver: async ({ subject, body, private: isPrivate }: NewComment, call) => {
       // The answer to something private must not be public. If your tracker has internal comments, post one here.
       if (isPrivate) throw new PluginError("unsupported", "my-plugin has no internal comments");
