@@ -62,12 +62,16 @@ export const builtSource = z.strictObject({
 /** A knowledge connector in a built manifest. `config` is the schema of one knowledge source's settings. */
 export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });
 const described = z.strictObject({ about });
+/** A queue in a built manifest. `forwards`: it is a `ForwardingQueue`. */
+export const builtQueue = z.strictObject({ about, forwards: z.boolean().default(false) });
 /** An HTTP route in a built manifest. `input` is the schema of the query of a GET or of the body of a POST. */
 export const builtRoute = z.strictObject({
   about,
   method: z.enum(["GET", "POST"]),
   scope: z.enum(["read", "write", "admin", "open"]),
   input: objectSchema.optional(),
+  /** Whether it takes any body, and its bytes. See `Route.raw`. */
+  raw: z.boolean().default(false),
 });
 
 /** The contributions of a bundle: what its `setup` returned in the sandbox, as data. */
@@ -76,7 +80,7 @@ export const declaredContributions = z.strictObject({
   tools: z.record(name, builtTool).default({}),
   memories: z.record(name, described).default({}),
   knowledge: z.record(name, builtKnowledge).default({}),
-  queues: z.record(name, described).default({}),
+  queues: z.record(name, builtQueue).default({}),
   useCases: z.record(name, described).default({}),
   routes: z.record(name, builtRoute).default({}),
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { httpClient } from "./http-client.ts";
+import { rateLimitOf } from "./http-errors.ts";
 
 /** The error that a client throws if the platform answers 400 with this body. */
 function errorOf(body: string): Promise<unknown> {
@@ -25,4 +26,20 @@ describe("an error of the platform", () => {
   test.each(["<", "<a", "<a>", "<![CDATA[", "&", " ", "\n", "> <"])("1 MiB of %j is read in linear time", async (piece) =>
     expect(await errorOf(piece.repeat((1 << 20) / piece.length))).toMatchObject({ code: "invalid_input" }),
   );
+});
+
+test.each([
+  [{}, null],
+  [{ "x-ratelimit-limit": "5000" }, null],
+  [
+    { "x-ratelimit-remaining": "7", "x-ratelimit-limit": "60", "x-ratelimit-reset": "1767225600" },
+    { remaining: 7, limit: 60, resets_at: "2026-01-01T00:00:00.000Z" },
+  ],
+  [
+    { "ratelimit-remaining": "0", "ratelimit-reset": "30" },
+    { remaining: 0, limit: null, resets_at: "2026-01-01T00:00:30.000Z" },
+  ],
+  [{ "x-ratelimit-remaining": "many", "x-ratelimit-reset": "soon" }, null],
+])("rateLimitOf reads %j", (headers, found) => {
+  expect(rateLimitOf(new Headers(headers as Record<string, string>), 1_767_225_600_000)).toEqual(found);
 });

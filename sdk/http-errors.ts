@@ -1,3 +1,4 @@
+import type { RateLimit } from "./account-report.ts";
 import { PluginError, type PluginErrorCode, type PluginErrorShape } from "./errors.ts";
 
 const codes: Readonly<Record<number, PluginErrorCode>> = {
@@ -48,6 +49,20 @@ export function retryAfterMs(headers: Headers, now = Date.now()): number | null 
   const when = /^\d{9,11}$/.test(reset) ? Number(reset) * 1000 : Date.parse(reset);
   // Add one second, because the limit ends after the given second.
   return Number.isNaN(when) ? null : Math.max(0, when - now) + 1000;
+}
+
+/** What the headers of a response tell about the requests that are left; `null` if nothing. */
+export function rateLimitOf(headers: Headers, now = Date.now()): RateLimit | null {
+  const numberIn = (name: string): number | null => {
+    const text = (headers.get(`x-ratelimit-${name}`) ?? headers.get(`ratelimit-${name}`))?.trim() ?? "";
+    return /^\d{1,15}$/.test(text) ? Number(text) : null;
+  };
+  const remaining = numberIn("remaining");
+  if (remaining === null) return null;
+  const reset = numberIn("reset");
+  // A small number is the seconds from now, a large one the seconds since 1970.
+  const at = reset === null ? null : reset < 10 ** 9 ? now + reset * 1000 : reset * 1000;
+  return { remaining, limit: numberIn("limit"), resets_at: at === null || at > 8.64e15 ? null : new Date(at).toISOString() };
 }
 
 /** Removes secrets from an error message and shortens it to 500 characters: a tracker or proxy may quote the request in its response. */

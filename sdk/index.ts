@@ -1,8 +1,9 @@
+export type * from "./account-report.ts";
 export type * from "./contract.ts";
 export { PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "./errors.ts";
 export { fetchOnce } from "./fetch-once.ts";
 export { type HttpClient, type HttpClientOptions, type HttpRequest, type HttpResponse, httpClient } from "./http-client.ts";
-export { fetchError, redact, retryAfterMs, statusError } from "./http-errors.ts";
+export { fetchError, rateLimitOf, redact, retryAfterMs, statusError } from "./http-errors.ts";
 export { issueParameters, postedComment } from "./issue-parameters.ts";
 export { hasMember, sanitizeText, stringAt, timestampAt, truncate, valueAt } from "./json.ts";
 export type * from "./knowledge.ts";
@@ -22,7 +23,7 @@ export type { Offload, OffloadedFunctions } from "./offload.ts";
 export { OwnEdits } from "./own-edits.ts";
 export { plainMarkdown, plainNote, textOfMarkup } from "./plain-markdown.ts";
 export { CONTRACT_VERSION, definePlugin, PLUGIN_BRAND, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
-export type { CloudEvent, Queue } from "./queue.ts";
+export type { CloudEvent, ForwardingQueue, Queue } from "./queue.ts";
 export {
   allowedRouteHeaders,
   callRoute,
@@ -37,8 +38,11 @@ export {
 } from "./route.ts";
 export { equalSecrets, firstHeader, isValidHmacSha256 } from "./secrets.ts";
 export { inMemoryThrottle, type SharedThrottle } from "./shared-throttle.ts";
+export type * from "./source.ts";
+export type * from "./source-event.ts";
 export { sleep, Throttle, type ThrottleOptions } from "./throttle.ts";
 export { type ThrottledRequest, throttled } from "./throttled.ts";
+export type * from "./tool.ts";
 export type * from "./use-case.ts";
 export { similarityFromDistance, vectorDistance } from "./vector.ts";
 export { type Scorer, type WordMatcher, wordMatcher } from "./word-match.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { CallContext } from "./contract.ts";
+import type { CallContext } from "./source.ts";
 
 /** One document of a knowledge source. */
 export interface KnowledgePage {

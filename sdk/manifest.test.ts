@@ -108,7 +108,7 @@ test("what is new is new whatever its name, also where every object has a member
   };
   expect(permissionDiff(of([]), of(["constructor"]))).toEqual([
     "secret: constructor, readable by the plugin",
-    "queue: constructor, which receives every event and every finished execution",
+    "queue: constructor, which receives every event and every execution that ends, waits or is held",
     "memory store: constructor, which receives memories if an operator chooses it",
   ]);
 });

@@ -1,4 +1,4 @@
-import type { Json } from "./contract.ts";
+import type { Json } from "./source-event.ts";
 
 /** Who can see a memory: one task execution, one agent, all agents on a project, or all agents. */
 export type MemoryScope = "task" | "agent" | "project" | "organizational";

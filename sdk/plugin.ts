@@ -1,6 +1,8 @@
 import type { z } from "zod";
-import type { CapabilityName, MaybePromise, PluginDefinition, Tool } from "./contract.ts";
+import type { CapabilityName, PluginDefinition } from "./contract.ts";
 import type { OffloadedFunctions } from "./offload.ts";
+import type { MaybePromise } from "./source-event.ts";
+import type { Tool } from "./tool.ts";
 
 /** A version in the format of semver.org. */
 export const semanticVersion: RegExp =

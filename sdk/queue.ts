@@ -1,4 +1,4 @@
-import type { Json } from "./contract.ts";
+import type { Json } from "./source-event.ts";
 
 /** A CloudEvents 1.0 event in its JSON form. */
 export interface CloudEvent {
@@ -15,15 +15,21 @@ export interface CloudEvent {
 }
 
 /**
- * A message queue to which the host publishes received events and finished executions. Delivery is at least once: a message
- * that is not acknowledged before its lease ends becomes pending again. Calls throw `PluginError`: `unavailable` if the queue
- * cannot be reached.
+ * Where the host publishes received events, and executions that ended, that wait for an approval or that are held, for example a chat.
+ * Calls throw `PluginError`: `unavailable` if it cannot be reached; the host then publishes the same messages again.
  */
-export interface Queue {
-  /** One sentence that says where messages are stored. */
+export interface ForwardingQueue {
+  /** One sentence that says where messages go. */
   readonly about: string;
-  /** Stores messages durably. Messages whose id is known, even acknowledged ones, are skipped. */
+  /** Delivers messages durably. Messages whose id is known, even acknowledged ones, are skipped. */
   publish(messages: readonly CloudEvent[]): Promise<void>;
+}
+
+/**
+ * A message queue that stores what is published, for consumers. Delivery is at least once: a message that is not acknowledged before
+ * its lease ends becomes pending again.
+ */
+export interface Queue extends ForwardingQueue {
   /** The messages that are not leased, oldest first, and their total number. */
   pending(page: { limit: number; offset: number }): Promise<{ items: CloudEvent[]; total: number }>;
   /** Leases the oldest pending messages, each to one consumer. */

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { Json, MaybePromise } from "./contract.ts";
 import { PluginError } from "./errors.ts";
+import type { Json, MaybePromise } from "./source-event.ts";
 
 /** Scope that the caller's API key must have. `open`: no key is needed; the manifest must name such a route and the operator must approve it. */
 export type RouteScope = "read" | "write" | "admin" | "open";
@@ -10,8 +10,10 @@ export interface RouteRequest<I = Readonly<Record<string, unknown>>> {
   readonly query: Readonly<Record<string, string>>;
   /** Headers with names in lower case, without `authorization`, `cookie` and other credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed body; `null` if there is none, as in every GET. */
+  /** Parsed body; `null` if there is none, as in every GET, and if it is not JSON and the route is `raw`. */
   readonly body: Json;
+  /** Bytes of the body, for a route with `raw`. Verify signatures on these. */
+  readonly bytes?: Uint8Array;
   /** Query of a GET or body of a POST, parsed with the route's `input`; `{}` without a schema. */
   readonly input: I;
 }
@@ -42,6 +44,11 @@ export interface Route<I extends z.ZodObject = z.ZodObject> {
   readonly about: string;
   readonly method: "GET" | "POST";
   readonly scope: RouteScope;
+  /**
+   * Whether a POST takes a body of any type, for example a form, and receives its bytes: for callers that sign what they send. Such a
+   * route verifies the caller itself. Default: `false`.
+   */
+  readonly raw?: boolean;
   /** Schema of the query of a GET, whose values are strings, or of the body of a POST. Invalid input is rejected with 400. */
   readonly input?: I;
   run(request: RouteRequest<z.output<I>>, call: RouteContext): MaybePromise<RouteResponse>;

@@ -1,9 +1,15 @@
-import type { Json, MaybePromise } from "./contract.ts";
+import type { Json, MaybePromise } from "./source-event.ts";
+
+/** Who an operation is called for. */
+export interface OperationOptions {
+  /** The person who decided, as the plugin knows them, for example `U024BE7LH`. The audit log and `decided_by` show it after the id of the plugin. */
+  readonly on_behalf_of?: string;
+}
 
 /** Calls operations of the host by id, for example `projects.create`, like a client of the API. */
 export interface OperationsAccess {
   /** Returns the output; a list is `{items, total}`. Throws a `PluginError`, for example `conflict`, `not_found` or `invalid_input`. */
-  call(id: string, input: Readonly<Record<string, unknown>>): Promise<Json>;
+  call(id: string, input: Readonly<Record<string, unknown>>, options?: OperationOptions): Promise<Json>;
 }
 
 /** An issue that was created at a tracker. */

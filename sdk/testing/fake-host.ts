@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { CallContext, Capabilities, CapabilityName, Contributions, Json } from "../contract.ts";
+import type { Capabilities, CapabilityName, Contributions } from "../contract.ts";
 import { fetchOnce } from "../fetch-once.ts";
 import type { DistanceMetric, VectorSettings } from "../memory.ts";
 import type { Offload } from "../offload.ts";
 import type { Plugin } from "../plugin.ts";
 import { inMemoryThrottle } from "../shared-throttle.ts";
+import type { CallContext } from "../source.ts";
+import type { Json } from "../source-event.ts";
 
 /** Capabilities for tests. */
 export interface FakeCapabilities extends Capabilities {
@@ -39,7 +41,7 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
   };
 }
 
-/** Stands for the plugin's own functions, called in this process: `setUp` puts them in. */
+/** The plugin's own functions, called in this process: `setUp` puts them in. */
 const inProcess: Offload = () => absent("offload");
 const offloadIn =
   ({ offloaded = {} }: Plugin): Offload =>

@@ -1,5 +1,5 @@
-import type { Json } from "../contract.ts";
 import { PluginError } from "../errors.ts";
+import type { Json } from "../source-event.ts";
 import type { OperationsAccess } from "../use-case.ts";
 
 type Row = Readonly<Record<string, Json>>;

@@ -30,6 +30,10 @@ export abstract class FakeServer {
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   protected abstract route(request: RecordedRequest): FakeResponse;
+  /** Whether a request only reads, so that a fault of writes does not affect it. Override it for an API whose reads are not GET, such as GraphQL. */
+  protected readsOnly({ method }: RecordedRequest): boolean {
+    return method === "GET";
+  }
 
   async listen(): Promise<this> {
     await new Promise<void>((done) => this.#server.listen(0, "127.0.0.1", done));
@@ -56,7 +60,7 @@ export abstract class FakeServer {
     const body = text === "" ? undefined : JSON.parse(text);
     const seen = { method, path: pathname, query: searchParams, headers: request.headers, body };
     this.requests.push(seen);
-    const fault = this.#fault.next(method);
+    const fault = this.#fault.next(this.readsOnly(seen) ? "GET" : method);
     const reply: FakeResponse = isApplied(fault) ? this.route(seen) : { status: 500, body: {} };
     if (reply.wrote) this.#written += 1;
     const json = reply.body === undefined ? "" : JSON.stringify(reply.body);

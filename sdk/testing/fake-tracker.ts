@@ -1,4 +1,5 @@
-import type { ReactionTarget, Subject } from "../contract.ts";
+import type { ReactionTarget } from "../source.ts";
+import type { Subject } from "../source-event.ts";
 import { type FakeResponse, FakeServer, type RecordedRequest } from "./fake-server.ts";
 import type { TestTracker } from "./fixtures.ts";
 
@@ -39,7 +40,7 @@ export abstract class FakeTracker extends FakeServer implements TestTracker {
     const sign = String((body as Record<string, unknown>)[member]);
     const there = all.find((one) => one.sign === sign && JSON.stringify(one.user) === JSON.stringify(user));
     if (there) return { status: 200, body: shown(there) };
-    const made = { on, id: (this.#reactions.at(-1)?.id ?? 0) + 1, sign, user };
+    const made = { on, id: (this.#reactions.at(-1)?.id ?? 0) + 1, sign, user, created_at: new Date().toISOString() };
     this.#reactions.push(made);
     return { status: 201, body: shown(made), wrote: true };
   }
@@ -80,4 +81,5 @@ interface StoredReaction {
   readonly id: number;
   readonly sign: string;
   readonly user: Record<string, unknown>;
+  readonly created_at: string;
 }

@@ -1,4 +1,5 @@
-import type { ReactionTarget, SourceEvent, Subject, WebhookPayload } from "../contract.ts";
+import type { ReactionTarget } from "../source.ts";
+import type { SourceEvent, Subject, WebhookPayload } from "../source-event.ts";
 
 /** One case of a suite. `run` throws an `AssertionError` that says what the plugin did and what was expected. */
 export interface TestCase {

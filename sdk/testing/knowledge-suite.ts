@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { z } from "zod";
-import type { CallContext } from "../contract.ts";
 import type { KnowledgeConnector, KnowledgePage } from "../knowledge.ts";
 import type { Plugin } from "../plugin.ts";
+import type { CallContext } from "../source.ts";
 import { assertHandlesFault, expectPluginError, faultScenarios, withTracker } from "./expect.ts";
 import { callContext, fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { TestCase, TestTracker } from "./fixtures.ts";

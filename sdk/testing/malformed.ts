@@ -1,4 +1,4 @@
-import type { Json, WebhookPayload } from "../contract.ts";
+import type { Json, WebhookPayload } from "../source-event.ts";
 
 const own = (text: string): Json => JSON.parse(text) as Json;
 

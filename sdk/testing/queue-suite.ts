@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Capabilities } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
-import type { CloudEvent, Queue } from "../queue.ts";
+import type { CloudEvent, ForwardingQueue, Queue } from "../queue.ts";
 import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { TestCase } from "./fixtures.ts";
 
@@ -15,6 +15,11 @@ export interface QueueFixtures {
    * Provides an empty queue: the capabilities and the configuration for it. Called once for each case, followed by `close`.
    */
   readonly start?: () => Promise<QueueEnvironment>;
+  /** For a `ForwardingQueue`: what messages became at the other side, in order, for example the texts in a chat. `messages`: some that are forwarded. */
+  readonly forwarded?: {
+    readonly messages: readonly CloudEvent[];
+    readonly read: (environment: QueueEnvironment) => readonly string[];
+  };
 }
 /** An empty queue for one case. */
 export interface QueueEnvironment {
@@ -32,8 +37,10 @@ export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCa
       name
     ];
     assert.ok(queue, `setup must contribute queues.${name}`);
+    assert.ok("take" in queue, `queues.${name} has no take: forwarded must say what a message becomes`);
     return queue;
   };
+  if (fixtures.forwarded) return forwardingCases(plugin, name, fixtures);
   return cases.map(([what, run, slow = false]) => ({
     name: `queue ${name}: ${what}`,
     slow,
@@ -47,6 +54,48 @@ export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCa
       }
     },
   }));
+}
+
+/** Cases for a queue without consumers: what it publishes is at the other side once, whoever publishes it and however often. */
+function forwardingCases(plugin: Plugin, name: string, { config, start, forwarded }: QueueFixtures): TestCase[] {
+  const { messages = [], read = () => [] } = forwarded ?? {};
+  const on = (
+    what: string,
+    run: (queues: readonly ForwardingQueue[], seen: () => readonly string[]) => Promise<void>,
+  ): TestCase => ({
+    name: `queue ${name}: ${what}`,
+    run: async () => {
+      const environment = (await start?.()) ?? { close: async () => {} };
+      const open = async () => {
+        const given = { config: { ...config, ...environment.config }, capabilities: fakeCapabilities(environment.capabilities) };
+        const queue = (await setUpPlugin(plugin, given)).queues?.[name];
+        assert.ok(queue, `setup must contribute queues.${name}`);
+        assert.ok(!("take" in queue), "a queue that forwards has no consumers");
+        return queue;
+      };
+      try {
+        // Two, as two replicas of the service would have.
+        await run([await open(), await open()], () => read(environment));
+      } finally {
+        await environment.close();
+      }
+    },
+  });
+  return [
+    on("describes itself and forwards nothing by itself", async ([queue], seen) => {
+      assert.ok(queue?.about.trim(), "about must be a sentence");
+      await queue?.publish([]);
+      assert.deepEqual(seen(), [], "nothing was published");
+    }),
+    on("forwards each message once, whoever publishes it", async (queues, seen) => {
+      for (const queue of [...queues, ...queues]) await queue.publish(messages);
+      const once = seen();
+      assert.ok(once.length > 0, "forwarded.messages must be forwarded");
+      for (const queue of queues) await queue.publish(messages);
+      assert.deepEqual(seen(), once, "a message whose id is known must be skipped");
+      assert.equal(new Set(once).size, once.length, "each message must be there once");
+    }),
+  ];
 }
 
 type Case = readonly [what: string, run: (queue: Queue, other: Queue) => Promise<void>, slow?: boolean];

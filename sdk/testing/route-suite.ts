@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import type { Json } from "../contract.ts";
+import type { Capabilities } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
 import { callRoute, type Route, type RouteResponse, routeResponseError } from "../route.ts";
+import type { Json } from "../source-event.ts";
 import { assertNoSecret, expectPluginError } from "./expect.ts";
 import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import { FakeOperations } from "./fake-operations.ts";
@@ -13,6 +14,8 @@ export interface SampleRequest {
   /** Headers with names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json;
+  /** Body of a route with `raw`, as text. A function is called for each request, for example to sign it with the time. */
+  readonly raw?: string | (() => { readonly body: string; readonly headers: Readonly<Record<string, string>> });
 }
 /** Sample requests of a route. */
 export interface RouteSample {
@@ -24,6 +27,8 @@ export interface RouteSample {
 /** Input of `testRoutes`. */
 export interface RouteFixtures {
   readonly config?: Record<string, unknown>;
+  /** Capabilities beside those of `fakeCapabilities`, for example `secret`. */
+  readonly capabilities?: Partial<Capabilities>;
   /** Values that must not appear in a response. */
   readonly secrets?: readonly string[];
   /** One sample for each route of the plugin. */
@@ -49,7 +54,7 @@ const strangeQueries: readonly Readonly<Record<string, string>>[] = [
 /** The conformance suite for HTTP routes. `for (const c of testRoutes(plugin, fixtures)) test(c.name, c.run);` */
 export function testRoutes(plugin: Plugin, fixtures: RouteFixtures): TestCase[] {
   const open = async () => {
-    const capabilities = fakeCapabilities({ operations: new FakeOperations() });
+    const capabilities = fakeCapabilities({ operations: new FakeOperations(), ...fixtures.capabilities });
     return (await setUpPlugin(plugin, { config: fixtures.config, capabilities })).routes ?? {};
   };
   const every: TestCase = {
@@ -130,9 +135,13 @@ const cases = (sample: RouteSample, secrets: readonly string[]): Case[] => [
 
 const ask = (
   route: Route,
-  { query = {}, headers = {}, body = null }: SampleRequest,
+  { query = {}, headers = {}, body = null, raw }: SampleRequest,
   signal: AbortSignal = AbortSignal.timeout(10_000),
-): Promise<RouteResponse> => callRoute(route, { query, headers, body }, { signal, caller: "test" });
+): Promise<RouteResponse> => {
+  const sent = typeof raw === "function" ? raw() : { body: raw ?? JSON.stringify(body), headers: {} };
+  const bytes = route.raw ? { bytes: new TextEncoder().encode(sent.body) } : {};
+  return callRoute(route, { query, headers: { ...headers, ...sent.headers }, body, ...bytes }, { signal, caller: "test" });
+};
 
 function right(answer: unknown, secrets: readonly string[]): asserts answer is RouteResponse {
   const fault = routeResponseError(answer);

@@ -1,4 +1,4 @@
-import type { Source } from "../contract.ts";
+import type { Source } from "../source.ts";
 
 /** A source under test, with the lines that it logs. */
 export interface SourceHarness {

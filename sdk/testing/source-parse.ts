@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { z } from "zod";
-import type { Source, SourceEvent, WebhookPayload } from "../contract.ts";
 import { addMarker } from "../marker.ts";
+import type { Source } from "../source.ts";
+import type { SourceEvent, WebhookPayload } from "../source-event.ts";
 import type { GoldenWebhook, SourceFixtures, TestCase } from "./fixtures.ts";
 import { malformedPayloads, mutations } from "./malformed.ts";
 import type { OpenSource } from "./source-harness.ts";
@@ -33,6 +34,7 @@ const event = z.strictObject({
     .nullable()
     .optional(),
   hook_id: text.min(1).max(200).nullable().optional(),
+  same_as: text.min(1).max(500).nullable().optional(),
   snapshot: z.boolean().optional(),
   private: z.boolean().optional(),
   changes: z.array(text.min(1)).optional(),

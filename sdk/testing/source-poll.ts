@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import type { Source, WebhookPayload } from "../contract.ts";
+import type { Source } from "../source.ts";
+import type { WebhookPayload } from "../source-event.ts";
 import { expectPluginError, withTracker } from "./expect.ts";
 import { callContext } from "./fake-host.ts";
 import type { SourceFixtures, TestCase, TestTracker } from "./fixtures.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import type { Source } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
+import type { Source } from "../source.ts";
 import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import { fixedHosts } from "./fixed-hosts.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import type { SignatureScheme } from "../contract.ts";
 import { equalSecrets } from "../secrets.ts";
+import type { SignatureScheme } from "../source-event.ts";
 import type { SourceFixtures, TestCase } from "./fixtures.ts";
 import type { OpenSource } from "./source-harness.ts";
 

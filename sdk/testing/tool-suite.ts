@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import type { Capabilities, Tool } from "../contract.ts";
+import type { Capabilities } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
+import type { Tool } from "../tool.ts";
 import { assertHandlesFault, assertNoSecret, expectPluginError, faultScenarios, withTracker } from "./expect.ts";
 import { callContext, fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import { fixedHosts } from "./fixed-hosts.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Json } from "../contract.ts";
 import { PluginError } from "../errors.ts";
 import type { Plugin } from "../plugin.ts";
+import type { Json } from "../source-event.ts";
 import type { TrackersAccess, UseCase, UseCaseRequest, UseCaseResult } from "../use-case.ts";
 import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import { FakeOperations } from "./fake-operations.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { CallContext } from "../../contract.ts";
 import { PluginError } from "../../errors.ts";
 import { httpClient } from "../../http-client.ts";
 import type { KnowledgeConnector } from "../../knowledge.ts";
 import { definePlugin, type Plugin } from "../../plugin.ts";
+import type { CallContext } from "../../source.ts";
 import { type FakeResponse, FakeServer, type RecordedRequest } from "../fake-server.ts";
 import type { KnowledgeFixtures, TestWiki } from "../knowledge-suite.ts";
 

@@ -1,9 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import type { CallContext, NewComment, PostedComment, Source, SourceEvent, WebhookPayload } from "../../contract.ts";
 import { PluginError } from "../../errors.ts";
 import { addMarker, hasMarker, readMarker } from "../../marker.ts";
 import { definePlugin, type Plugin, tool } from "../../plugin.ts";
+import type { CallContext, NewComment, PostedComment, Source } from "../../source.ts";
+import type { SourceEvent, WebhookPayload } from "../../source-event.ts";
 import type { SourceFixtures, ToolFixtures } from "../fixtures.ts";
 import { startSampleTracker } from "./tracker.ts";
 
@@ -12,7 +13,7 @@ type Settings = z.output<typeof settings>;
 type Fetch = typeof globalThis.fetch;
 const answer = z.object({ id: z.number().optional(), login: z.string().optional(), comments: z.array(z.string()).optional() });
 
-/** One request, its failures told as the contract wants them. */
+/** One request; its failures are reported as the contract asks. */
 async function ask(
   fetch: Fetch,
   { connection, signal }: CallContext<Settings>,

@@ -1,0 +1,188 @@
+import type { z } from "zod";
+import type { AccountReport } from "./account-report.ts";
+import type {
+  EventAuthor,
+  MaybePromise,
+  SignatureScheme,
+  SourceEvent,
+  Subject,
+  VerificationResult,
+  WebhookPayload,
+  WebhookRequest,
+} from "./source-event.ts";
+import type { CreatedIssue, NewIssue } from "./use-case.ts";
+
+/** What a source tells about a subject, for events whose payload does not. What the platform does not tell is `null`. */
+export interface SubjectDetails {
+  /** The subject by the identifiers that people know, where the event has others: the key of an issue that came with its id. */
+  readonly subject?: Subject;
+  readonly title: string | null;
+  readonly state: string | null;
+  readonly labels: readonly string[];
+  /** Login or name. */
+  readonly author: string | null;
+  /** URL where people read it. */
+  readonly url: string | null;
+  /** Names of ids in the text of the event, for example of states. The host puts them in the place of the ids. */
+  readonly names?: Readonly<Record<string, string>>;
+}
+
+/** Context of one call to a plugin. */
+export interface CallContext<Settings = Record<string, unknown>> {
+  /** Aborted at the deadline of the call. Pass it to every request. */
+  readonly signal: AbortSignal;
+  /** Settings and credentials of the account to use, as parsed by the source's `connection`; `{}` for plugins without a source. */
+  readonly connection: Settings;
+  /** Idempotency key: the same for every retry of this call, unique among all calls. Store it with everything that is written. */
+  readonly key: string;
+  /**
+   * The run is about something private (`SourceEvent.private`): what a tool writes must be readable only by those who can read
+   * internal comments. Set for tools with `keeps_private` only; the host calls no other tool that writes in such a run.
+   */
+  readonly private?: boolean;
+}
+
+/** A comment to post on an issue. */
+export interface NewComment {
+  readonly subject: Subject;
+  /** Markdown. */
+  readonly body: string;
+  /** Post where only those can read it who can read internal comments. A source that cannot do that throws `unsupported`. */
+  readonly private?: boolean;
+  /** `thread` of the event that the comment answers. */
+  readonly thread?: string | null;
+}
+
+/** The account whose standing `Source.standing` looks up. */
+export interface StandingQuery {
+  /** `project` of the event's subject. */
+  readonly project: string;
+  readonly author: EventAuthor;
+}
+
+/** What the platform's webhook has to deliver. */
+export interface WantedWebhook {
+  /** Project whose webhook it is, as in `Subject.project`; `null`: the webhook of the whole account, where the platform has such. */
+  readonly project: string | null;
+  /** URL that the webhook must lead to. */
+  readonly url: string;
+  /** The events that mappings name. */
+  readonly events: readonly { readonly event_name: string; readonly action: string | null }[];
+  /** Creates the webhook, or adds the missing events to it, if the account may. `false`: nothing is changed. */
+  readonly apply: boolean;
+}
+/** What the platform's webhook is configured for, in the platform's own names. */
+export interface WebhookReport {
+  /** Id of the webhook at the platform; `null` if none leads to the URL. */
+  readonly id: string | null;
+  /** Whether the platform delivers by it: it is not disabled. */
+  readonly active: boolean;
+  /** The events that it delivers. */
+  readonly configured: readonly string[];
+  /** Events that mappings need and that it does not deliver. */
+  readonly missing: readonly string[];
+  /** Names of mapped events that no webhook of the platform delivers. */
+  readonly unknown: readonly string[];
+  /** What `apply` changed. */
+  readonly changed: "created" | "updated" | null;
+  /** Anything else that is wrong with the webhook, one sentence each, for example that it sends no secret. */
+  readonly notes: readonly string[];
+}
+
+/** A sign that an agent works on an issue: it has begun, has answered, or has failed. */
+export type Reaction = "working" | "done" | "failed";
+/** What a reaction is put on: the comment that triggered the run, or the issue itself where `comment` is `null`. */
+export interface ReactionTarget {
+  readonly subject: Subject;
+  readonly comment: string | null;
+}
+
+/** A comment that exists at the tracker: its id, and the URL where people read it. */
+export interface PostedComment {
+  readonly id: string;
+  readonly url: string;
+}
+
+/** Result of one poll. `cursor` is passed unchanged to the next poll. */
+export interface PollBatch {
+  readonly events: readonly WebhookPayload[];
+  readonly cursor: string;
+}
+
+/** A tracker or code host: verifies and parses its webhooks, posts comments and can be polled. Calls throw `PluginError`. */
+export interface Source<Settings extends z.ZodObject = z.ZodObject> {
+  /** One sentence that names the platform and its API version. */
+  readonly about: string;
+  /** Schema of the settings and credentials of one account. */
+  readonly connection: Settings;
+  /** Members of `connection` that hold a secret. */
+  readonly secrets: readonly (keyof z.output<Settings> & string)[];
+  /** Members of `connection` that posting requires. If one is not set, the source is not configured. */
+  readonly required: readonly (keyof z.output<Settings> & string)[];
+  /**
+   * How webhooks are signed. With it, the host verifies webhooks itself while a sandboxed plugin is unavailable, and defers
+   * them until the plugin can parse them. Without it, the host responds with 503 while the plugin is unavailable.
+   */
+  readonly signature?: SignatureScheme;
+  /** Longest comment that the platform takes, in characters. The host cuts a longer answer at the end of a paragraph. */
+  readonly maxCommentLength?: number;
+  /** Verifies the sender on the raw bytes, in constant time. */
+  verify(request: WebhookRequest, connection: z.output<Settings>): MaybePromise<VerificationResult>;
+  /** Parses an event. It must not throw on an unexpected payload; it names a missing member in `missing_field`. */
+  parse(request: WebhookPayload): MaybePromise<SourceEvent>;
+  /** Login or id of the account that `connection` posts as; `null` if the platform does not provide it. */
+  account(call: CallContext<z.output<Settings>>): Promise<string | null>;
+  /** Tests the connection with a request that needs the credential. May return what the response tells about the account. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a check that has nothing to tell returns nothing
+  check(call: CallContext<z.output<Settings>>): Promise<AccountReport | void>;
+  /** Posts a comment with `call.key` in its marker. */
+  deliver(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
+  /** Finds the comment with `call.key` in its marker; `null` if there is none. The host calls it after a crash or a lost response. */
+  find(post: NewComment, call: CallContext<z.output<Settings>>): Promise<PostedComment | null>;
+  /**
+   * Every comment at the issue that carries `call.key`, oldest first. With `retract`, it lets the host remove the younger of
+   * two comments that a frozen replica and its successor have posted.
+   */
+  findAll?(post: NewComment, call: CallContext<z.output<Settings>>): Promise<readonly PostedComment[]>;
+  /** Deletes a comment that `findAll` returned. Succeeds where the comment no longer exists. */
+  retract?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<void>;
+  /**
+   * Replaces the reaction of this account on an issue or comment; `null` removes it. Repeating it changes nothing. Omit it if the
+   * platform has no reactions.
+   */
+  react?(target: ReactionTarget, reaction: Reaction | null, call: CallContext<z.output<Settings>>): Promise<void>;
+  /**
+   * Replaces the text of a comment that `deliver` posted. Its marker is now that of `call.key`, so that `find` tells whether the
+   * edit succeeded. Throws `not_found` if the comment no longer exists.
+   */
+  update?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
+  /** Tells what a subject is, and what the ids in `text`, the event's text, are called. Reads only; the host calls it once for each event. */
+  describe?(
+    about: { readonly subject: Subject; readonly text: string },
+    call: CallContext<z.output<Settings>>,
+  ): Promise<SubjectDetails>;
+  /** Returns the changes in a project since `cursor`, or since `since` (ISO 8601) if `cursor` is `null`, as webhooks would deliver them. */
+  poll?(
+    from: { project: string; since: string; cursor: string | null },
+    call: CallContext<z.output<Settings>>,
+  ): Promise<PollBatch>;
+  /** Creates an issue. `event` is its creation as a webhook would deliver it, or `null` if the source cannot build it. */
+  createIssue?(
+    issue: NewIssue,
+    call: CallContext<z.output<Settings>>,
+  ): Promise<CreatedIssue & { readonly event: WebhookPayload | null }>;
+  /** Returns the platform's id of a project that users know by another name. Omit it if users know the id. */
+  projectId?(name: string, call: CallContext<z.output<Settings>>): Promise<string>;
+  /** Closes an issue that `createIssue` created. */
+  closeIssue?(issue: { project: string; key: string }, call: CallContext<z.output<Settings>>): Promise<void>;
+  /**
+   * What an account is in a project, for events whose payload does not tell. The host caches the answer and never calls it
+   * while a webhook waits for its answer. `unknown` if the credential may not read it.
+   */
+  standing?(query: StandingQuery, call: CallContext<z.output<Settings>>): Promise<EventAuthor["standing"]>;
+  /**
+   * Compares the platform's webhook that leads to the URL with the events that mappings name; with `apply`, creates it or adds
+   * what is missing. The webhook's secret is that of the connection. Throws `unauthorized` if the credential may not read webhooks.
+   */
+  checkWebhook?(wanted: WantedWebhook, call: CallContext<z.output<Settings>>): Promise<WebhookReport>;
+}
