@@ -2,6 +2,7 @@ import type { UseCase } from "@signalbox/sdk";
 import { agentOperations } from "./agents/operations.ts";
 import { auditOperations } from "./audit/operations.ts";
 import { capabilityOperations } from "./capabilities/operations.ts";
+import { configurationOperation } from "./configuration/operations.ts";
 import { eventOperations } from "./events/operations.ts";
 import { executionOperations } from "./executions/operations.ts";
 import { type GatewayParts, gatewayOperations } from "./gateway/operations.ts";
@@ -21,6 +22,7 @@ import { queueOperations } from "./message-queues/operations.ts";
 import { pauseOperations } from "./pauses/operations.ts";
 import type { Bus } from "./platform/bus.ts";
 import type { Bound } from "./platform/operation.ts";
+import type { Setting } from "./platform/settings.ts";
 import type { Connections } from "./plugins/connections.ts";
 import { notServing } from "./plugins/not-serving.ts";
 import { type PluginDeps, pluginOperations } from "./plugins/operations.ts";
@@ -65,6 +67,7 @@ export interface Parts {
   readonly knowledge: KnowledgeDeps;
   readonly health: readonly Part[];
   readonly status: StatusParts;
+  readonly settings: readonly Setting[];
   readonly deferredWebhooks: DeferredWebhooks["waiting"];
   readonly watchdogEnabled: boolean;
   readonly plugins: PluginDeps;
@@ -112,5 +115,6 @@ export const bindAll = (parts: Parts): Bound[] => [
   ...subjectOperations(parts.sources),
   ...pauseOperations(parts.bus, parts.sources),
   statusOperation(parts.status),
+  configurationOperation(parts.settings),
   healthOperation(parts.health, { plugins: () => notServing(parts.plugins.manager), unread: parts.deferredWebhooks }),
 ];

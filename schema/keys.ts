@@ -13,6 +13,7 @@ export const apiKey = z
     hint: z.string().describe("First characters of the key."),
     scopes: z.array(scope).describe("Scopes of the key. `admin` includes `write` and `agent`; `write` includes `read`."),
     agent_ids: z.array(slug).nullable().describe("Agents that the key can register. Null: all agents."),
+    projects: z.array(rowId).nullable().describe("Projects that the key is restricted to. Null: all projects."),
     expires_at: timestamp.nullable().describe("When the key expires. Null: never."),
     created_at: timestamp,
     last_used_at: timestamp.nullable().describe("When the key was last used, with a precision of one minute."),
@@ -45,6 +46,14 @@ export const create = operation({
       .max(100)
       .nullish()
       .describe("Agents that the key can register at the gateway. Requires the scope `agent`. Default: all agents."),
+    projects: z
+      .array(rowId)
+      .min(1)
+      .max(100)
+      .nullish()
+      .describe(
+        "Projects that the key is restricted to: their executions, policy and workflow context, and nothing else. Default: all projects.",
+      ),
     expires_at: z.iso
       .datetime({ offset: true })
       .nullish()

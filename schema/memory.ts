@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { rowId, slug, timestamp } from "./common.ts";
+import { executionState } from "./executions.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 export const memoryScopes = ["task", "agent", "project", "organizational"] as const;
@@ -114,6 +115,26 @@ export const get = operation({
   output: memory,
   problems: ["not_found", "unavailable"],
   rawPathParameter: true,
+});
+export const memoryUse = z
+  .object({
+    execution_id: z.uuid(),
+    task_id: z.string(),
+    agent_id: z.string().nullable(),
+    subject: z.string().nullable().describe("Issue that the execution is about."),
+    state: executionState,
+    created_at: timestamp,
+  })
+  .meta({ id: "MemoryUse" });
+export const uses = operation({
+  id: "memory.uses",
+  http: "GET /api/memory/:key/uses",
+  rpc: "MemoryService.ListMemoryUses",
+  summary: "List the uses of a memory",
+  description: "Returns the executions whose prompt contained the memory, the newest first, also after the memory was deleted.",
+  input: z.object({ key: z.string().describe("Key of the memory, percent-encoded."), ...paging }),
+  output: pageOf(memoryUse),
+  problems: ["not_found"],
 });
 export const create = operation({
   id: "memory.create",

@@ -5,6 +5,22 @@ import { pause } from "./pauses.ts";
 
 export const checkState = z.enum(["ok", "degraded", "failed", "unknown"]).meta({ id: "CheckState" });
 
+export const connectionReport = z
+  .object({
+    account: z.string().nullable().describe("Login or id; null if the platform does not tell."),
+    may_write: z.boolean().nullable().describe("Whether the credential may write comments; null if the platform does not tell."),
+    rate_limit: z
+      .object({
+        remaining: z.int().describe("Requests that are left."),
+        limit: z.int().nullable().describe("Requests of a whole period; null if the platform does not tell."),
+        resets_at: timestamp.nullable().describe("When the limit is full again; null if the platform does not tell."),
+      })
+      .meta({ id: "RateLimit" })
+      .nullable()
+      .describe("As the last check found it; null if the platform does not tell."),
+  })
+  .meta({ id: "ConnectionReport" });
+
 export const check = z
   .object({
     name: z.string().describe("What was checked, for example `database`, `model`, `connection:alpha` or `plugin:clock`."),
@@ -12,6 +28,7 @@ export const check = z
     since: timestamp.describe("When this replica first saw the state."),
     message: z.string().describe("What is the matter, with host and cause, or what was found."),
     next_try_at: timestamp.nullable().describe("When it is tried again, or a limit ends; null if that is not scheduled."),
+    connection: connectionReport.nullable().describe("For an account that was reached: what the platform tells about it."),
   })
   .meta({ id: "StatusCheck" });
 
@@ -43,6 +60,14 @@ export const replica = z
   })
   .meta({ id: "Replica" });
 
+export const connectedAgent = z
+  .object({
+    agent_id: z.string(),
+    streams: z.int().describe("Its open `ReceiveTasks` streams, on all replicas."),
+    running: z.int().describe("Executions that it works on."),
+  })
+  .meta({ id: "ConnectedAgent" });
+
 export const get = operation({
   id: "status.get",
   http: "GET /api/status",
@@ -61,6 +86,7 @@ export const get = operation({
       queue: queue.nullable().describe("Executions by state; null while the database is unavailable."),
       paused: z.array(pause),
       replicas: z.array(replica),
+      agents: z.array(connectedAgent).describe("External agents that receive tasks over gRPC in place of the model."),
       version: z.string(),
       timestamp,
     })

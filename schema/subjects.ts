@@ -63,6 +63,17 @@ export const get = operation({
       refused: z
         .array(webhookEvent.omit({ payload: true }))
         .describe("Latest refused deliveries of the source, up to ten of the last day: they may have been about this issue."),
+      deferred: z
+        .object({
+          count: z.int().describe("Webhooks that wait."),
+          plugin: z.string().describe("The plugin that has to parse them."),
+          oldest_at: timestamp,
+        })
+        .meta({ id: "DeferredWebhooks" })
+        .nullable()
+        .describe(
+          "Webhooks of the source that wait because its plugin is not running: they may be about this issue; null if none.",
+        ),
     })
     .meta({ id: "SubjectTimeline" }),
   problems: ["not_found"],

@@ -36,10 +36,13 @@ export class OutageError extends Error {
   readonly breaker: Breaker | null;
   /** What the execution itself met; `null` if it was kept back before. */
   readonly failure: Failure | null;
-  constructor(breaker: Breaker | null, failure: Failure | null) {
+  /** Why it is held and not queued; `null`: the outage is not that long. */
+  readonly heldReason: string | null;
+  constructor(breaker: Breaker | null, failure: Failure | null, heldReason: string | null = null) {
     super(failure?.message ?? breaker?.reason);
     this.breaker = breaker;
     this.failure = failure;
+    this.heldReason = heldReason;
   }
 }
 
@@ -50,12 +53,16 @@ export interface BreakerOptions {
   readonly report: (level: "info" | "error", message: string, context: Record<string, unknown>) => void;
   /** Wait before the first probe; it doubles with each that fails, up to five minutes. */
   readonly delaySeconds: number;
+  /** An execution that fails as the probe of an outage that is this old is held; 0: it keeps trying. */
+  readonly holdAfterSeconds: number;
 }
 
 /** How old the list of open breakers may be, milliseconds. */
 const sweepMs = 5_000;
-/** A wait that the other side asked for and that is longer is kept by the execution alone. */
+/** A call waits as long as this where the other side asks for it: see `retry`. Whoever asks for more is asking everybody. */
 const longWaitMs = 60_000;
+/** Longest wait that another side can ask for, seconds: more is a mistake. */
+const longestAskedSeconds = 3_600;
 /** How long an ambiguous failure on one issue counts as evidence for that of another, milliseconds. */
 const suspectMs = 300_000;
 /** Most executions whose last failure is remembered. */
@@ -144,25 +151,30 @@ export class Breakers {
   }
 
   async #failure(caller: Caller, target: Target, failure: Failure, began: number): Promise<Error> {
-    if ((failure.retryAfterMs ?? 0) > longWaitMs) return new OutageError(null, failure);
+    const asksAll = (failure.retryAfterMs ?? 0) > longWaitMs;
     const own = `${caller.id} ${target.key}`;
     const since = this.#failed.get(own) ?? began;
-    // Others succeed, so it is this execution that fails.
     const known = this.#known.has(target.key);
-    if (this.#lastSuccess(target) > since && !known) return failure;
-    if (failure.isAmbiguous && !known && !this.#othersFail(caller, target)) return failure;
-    const { sql, bus, report, delaySeconds } = this.#options;
+    // Others succeed, so it is this execution that fails, or that has to come back later.
+    if (this.#lastSuccess(target) > since && !known) return asksAll ? new OutageError(null, failure) : failure;
+    if (failure.isAmbiguous && !asksAll && !known && !this.#othersFail(caller, target)) return failure;
     if (this.#failed.size >= maxRemembered) this.#failed.clear();
     this.#failed.set(own, since);
-    const { key, name, effect } = target;
-    const outage = { key, name, effect, reason: failure.message, execution: caller.id };
-    const { is_new, ...breaker } = await openBreaker(sql, outage, delaySeconds);
-    if (is_new) {
-      const context = { reason: failure.message, next_try_at: breaker.next_probe_at };
-      report("error", `${name} is unavailable; executions wait for it`, context);
+    return this.#open(caller, target, failure);
+  }
+
+  async #open({ id, probes }: Caller, { key, name, effect }: Target, failure: Failure): Promise<OutageError> {
+    const { sql, bus, report, delaySeconds, holdAfterSeconds } = this.#options;
+    const asked_seconds = Math.min((failure.retryAfterMs ?? 0) / 1000, longestAskedSeconds);
+    const outage = { key, name, effect, reason: failure.message, execution: id, asked_seconds };
+    const { is_new, is_reported, open_seconds, ...breaker } = await openBreaker(sql, outage, delaySeconds);
+    if (is_reported) {
+      const context = { reason: failure.message, unavailable_since: breaker.opened_at, next_try_at: breaker.next_probe_at };
+      report("error", `${name} is ${is_new ? "" : "still "}unavailable; executions wait for it`, context);
     }
     await bus.publish("breakers");
-    return new OutageError(breaker, failure);
+    const isHeld = probes === key && holdAfterSeconds > 0 && open_seconds >= holdAfterSeconds;
+    return new OutageError(breaker, failure, isHeld ? heldReason(breaker) : null);
   }
 
   /** Whether work on another issue met an ambiguous failure lately, with no success since. That of one issue alone keeps to its retries. */
@@ -195,7 +207,12 @@ export class Breakers {
     const closed = await closeBreaker(sql, key);
     await bus.publish("breakers");
     if (!closed) return;
-    report("info", `${closed.name} is available again; executions go on`, { unavailable_since: closed.opened_at });
+    const { name, opened_at, released } = closed;
+    report("info", `${name} is available again; executions go on`, { unavailable_since: opened_at, released });
     await bus.publish("queue");
   }
 }
+
+/** People on the issue read it, so it does not tell what exactly failed. */
+const heldReason = ({ name, opened_at }: Breaker): string =>
+  `${name} has been unavailable since ${new Date(opened_at).toISOString().slice(0, 16).replace("T", " ")} UTC, longer than OUTAGE_HOLD_HOURS in the settings`;

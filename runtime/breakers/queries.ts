@@ -32,23 +32,42 @@ export interface Outage {
   readonly reason: string;
   /** Execution that met it. */
   readonly execution: string;
+  /** How long the other side asks to be left alone, seconds; 0 where it does not say. */
+  readonly asked_seconds: number;
 }
 
-/** Opens a breaker. One that is open stays as it is, unless its probe has failed: the next one comes later. */
+/** A breaker after a failure. */
+export interface Opened extends Breaker {
+  readonly is_new: boolean;
+  /** The watchdog gets an entry: it is new, or the last entry is old. */
+  readonly is_reported: boolean;
+  readonly open_seconds: number;
+}
+
+/** Time between two entries of the watchdog about one outage. */
+const reportEvery = "1 hour";
+
+/**
+ * Opens a breaker. One that is open stays as it is, unless its probe has failed: the next one comes later. No execution tries before
+ * the time that the other side asked for.
+ */
 export async function openBreaker(
   sql: Sql,
-  { execution, ...outage }: Outage,
+  { execution, asked_seconds, ...outage }: Outage,
   baseSeconds: number,
-): Promise<Breaker & { is_new: boolean }> {
-  const [row] = await sql<[Breaker & { is_new: boolean }]>`
+): Promise<Opened> {
+  const asked = sql`now() + make_interval(secs => ${asked_seconds}::float8)`;
+  const [row] = await sql<[Opened]>`
     insert into breakers as b (key, name, effect, reason, next_probe_at)
-    values (${outage.key}, ${outage.name}, ${outage.effect}, ${outage.reason}, ${afterFailures(sql, sql`0`, baseSeconds)})
+    values (${outage.key}, ${outage.name}, ${outage.effect}, ${outage.reason}, greatest(${afterFailures(sql, sql`0`, baseSeconds)}, ${asked}))
     on conflict (key) do update set
       reason = case when b.probe = ${execution} then excluded.reason else b.reason end,
       failures = b.failures + case when b.probe = ${execution} then 1 else 0 end,
-      next_probe_at = case when b.probe = ${execution} then ${afterFailures(sql, sql`b.failures`, baseSeconds)} else b.next_probe_at end,
+      next_probe_at = greatest(${asked}, case when b.probe = ${execution} then ${afterFailures(sql, sql`b.failures`, baseSeconds)} else b.next_probe_at end),
+      reported_at = case when b.reported_at < now() - ${reportEvery}::interval then now() else b.reported_at end,
       probe = nullif(b.probe, ${execution})
-    returning ${members(sql)}, xmax = 0 as is_new`;
+    returning ${members(sql)}, xmax = 0 as is_new, reported_at = now()::timestamptz(3) as is_reported,
+      extract(epoch from now() - opened_at)::float8 as open_seconds`;
   return row;
 }
 
@@ -85,7 +104,7 @@ export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admi
         select id from (
           select x.id, x.attempts, x.created_at from task_executions x
           where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
-            and blocking_key(x) = due.key and (not exists (select from pauses) or pause_of(x) is null)
+            and need_of(x) = due.key and (not exists (select from agent_streams) or blocking_key(x) = due.key) and (not exists (select from pauses) or pause_of(x) is null)
             and not exists (select from task_executions r where r.subject = x.subject and r.state = 'running')
           order by x.created_at, x.id limit 1000) oldest
         order by attempts, created_at, id limit 1) first
@@ -98,9 +117,18 @@ export async function admitProbes(sql: Sql, baseSeconds: number): Promise<{ admi
   return row;
 }
 
-/** What was closed; `undefined`: it was not open. */
-export async function closeBreaker(sql: Sql, key: string): Promise<Breaker | undefined> {
-  const [row] = await sql<Breaker[]>`delete from breakers where key = ${key} returning ${members(sql)}`;
+/** What was closed, and how many executions it had held; these are queued again. `undefined`: it was not open. */
+export async function closeBreaker(sql: Sql, key: string): Promise<(Breaker & { released: number }) | undefined> {
+  const [row] = await sql<(Breaker & { released: number })[]>`
+    with closed as (delete from breakers where key = ${key} returning ${members(sql)}),
+    due as (
+      select e.id from task_executions e where e.state = 'held' and e.blocked_by in (select key from closed)
+        and e.waiting_for in (select name from closed) order by e.id for update of e
+    ), released as (
+      update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
+      from due where e.id = due.id returning 1
+    )
+    select *, (select count(*)::int from released) as released from closed`;
   return row;
 }
 

@@ -150,21 +150,34 @@ async function recordHold(
 /** What it needs is unavailable for everybody: it goes on behind its last step later, and no attempt is used up. */
 async function postpone(
   execution: Claimed,
-  { breaker, failure, message }: OutageError,
+  { breaker, failure, heldReason, message }: OutageError,
   transcript: Transcript | undefined,
   deps: AttemptDeps,
 ): Promise<void> {
   const started = transcript?.steps.find(({ state }) => state === "started");
   if (started && failure) transcript?.complete(started, { error: message });
-  const after_ms = Math.min(failure?.retryAfterMs ?? 0, longestRetryAfterMs);
+  // A breaker keeps it as long as the other side asks for.
+  const after_ms = breaker ? 0 : Math.min(failure?.retryAfterMs ?? 0, longestRetryAfterMs);
+  const held_reason = heldReason ?? undefined;
   await transcript?.flush({
     ...transcript.totals(),
-    ...{ state: "queued", delay_ms: after_ms, blocked_by: breaker?.key ?? null },
+    ...(held_reason === undefined || breaker === null
+      ? { state: "queued", delay_ms: after_ms }
+      : { state: "held", held_reason, held_until: null, waiting_for: breaker.name }),
+    ...{ blocked_by: breaker?.key ?? null },
     ...(failure && { error: message }),
   });
+  if (held_reason !== undefined) await deps.onHeld({ ...execution, held_reason, held_until: null });
   attempts.inc({ outcome: "postponed" });
   deps.log.warn("execution postponed", {
-    ...{ execution_id: execution.id, task_id: execution.task_id, waits_for: breaker?.name, error: message, after_ms },
+    ...{
+      execution_id: execution.id,
+      task_id: execution.task_id,
+      waits_for: breaker?.name,
+      error: message,
+      after_ms,
+      held_reason,
+    },
   });
 }
 

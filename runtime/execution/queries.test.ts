@@ -12,7 +12,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => own?.drop());
 
-test("steps are written while leases are renewed and released, and nobody waits in a ring", { tags: ["postgres"] }, async () => {
+test("steps are written while leases are renewed and released, and no two wait for each other", {
+  tags: ["postgres"],
+}, async () => {
   const { sql } = (own as TestDatabase).pools[0] as Database;
   const rows = Array.from({ length: 200 }, (_, n) => ({
     ...{ id: newId(), task_id: "t", canonical_trigger: "x", source: "alpha", slug: "alpha" },

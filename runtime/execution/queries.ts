@@ -53,7 +53,7 @@ export interface Claimed {
   readonly held_until: string | null;
   /** Key of the breaker that it probes: see `breakers/`. */
   readonly probes: string | null;
-  /** Somebody released it: budgets of an hour, a day or a month do not hold it. */
+  /** An operator released it: budgets of an hour, a day or a month do not hold it. */
   readonly is_released: boolean;
   /** What changed since the last execution for this issue and task. */
   readonly changes: readonly string[];
@@ -81,8 +81,8 @@ export interface ClaimRequest {
 
 /**
  * Claims executions that are due, oldest first. Of several on one subject only the oldest, and none while one of that subject
- * runs. Those that a budget holds have the state `held`. How, and why it is a function: `0046_budgets.sql`; why what goes with
- * them is read by another: `0095_claimed.sql`.
+ * runs. Those that a budget holds have the state `held`. How, and why it is a function: `0046_budgets.sql`, `0126_claim_at_depth.sql`; why what goes with
+ * them is read by another: `0095_claimed.sql`; what it passes over: `0115_lanes.sql`.
  */
 export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claimed[]> =>
   sql<Claimed[]>`
@@ -106,9 +106,7 @@ export async function nextDue(sql: Sql): Promise<number | null> {
       from due where e.id = due.id returning 1
     )
     select case when exists (select 1 from released) then 0 else least(
-      (select extract(epoch from min(greatest(run_after, offered_until)) - now()) from task_executions x
-        where state = 'queued' and (not exists (select from pauses) or pause_of(x) is null)
-          and (not exists (select from breakers) or not is_blocked(x))),
+      extract(epoch from next_execution_due() - now()),
       (select extract(epoch from min(held_until) - now()) from task_executions where state = 'held' and held_until > now())
     ) * 1000 end::float8 as wait`;
   return row?.wait ?? null;
@@ -167,7 +165,7 @@ export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
       update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
       from due where e.id = due.id
     ), lost_requests as (
-      -- Nobody knows whether a request was under way, and what it cost: as much as its text, at a guess.
+      -- A request may have been under way. Its cost is estimated from the length of its text.
       select add_usage(array['issue ' || e.subject], 0, octet_length(e.content) / 4, 0) from task_executions e join lost using (id)
       where e.subject is not null and e.stream_id is null order by e.subject
     )

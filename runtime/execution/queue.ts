@@ -39,11 +39,17 @@ export interface ExecutionQueue {
    */
   stop(drainMs: number): Promise<void>;
   readonly running: () => number;
+  /** Whether it runs fewer executions than it may. */
+  readonly hasRoom: () => boolean;
 }
 
+/** Most executions that one claim takes: a replica that has just started leaves some to the others. */
+const mostAtOnce = 64;
 /** Longest sleep between two looks at the queue, in case a wake-up is lost. */
 const sweepMs = 5_000;
 const shortestSleepMs = 20;
+/** Longest sleep while executions wait for runs of their subjects that other replicas may have. */
+const longestAgainMs = 320;
 /** How long nothing is looked for besides the executions of the one project or author that has work. */
 const aloneMs = 1_000;
 /** Pause after a claim that found nothing while a breaker is open. */
@@ -85,6 +91,8 @@ class LeasedQueue implements ExecutionQueue {
   /** Until then, assume that no other project or author is waiting. */
   #aloneUntil = 0;
   #woken = true;
+  /** Next sleep while executions are due and none can be claimed. */
+  #againMs = shortestSleepMs;
   #endSleep = () => {};
 
   constructor(options: QueueOptions) {
@@ -107,6 +115,7 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   readonly running = (): number => this.#held.size;
+  readonly hasRoom = (): boolean => this.#held.size < this.#options.concurrency;
 
   wake(): void {
     this.#woken = true;
@@ -160,7 +169,7 @@ class LeasedQueue implements ExecutionQueue {
     const { sql, log, concurrency, leaseSeconds } = this.#options;
     await this.#release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     // A stop may have begun meanwhile: what it has interrupted is not claimed again here.
-    const free = this.#stopping.signal.aborted ? 0 : concurrency - this.#held.size;
+    const free = this.#stopping.signal.aborted ? 0 : Math.min(mostAtOnce, concurrency - this.#held.size);
     const asked = performance.now();
     const claimed = free > 0 ? await claimExecutions(sql, this.#request(free)) : [];
     for (const execution of claimed) {
@@ -168,12 +177,17 @@ class LeasedQueue implements ExecutionQueue {
       else await this.#options.onHeld(execution);
     }
     this.#lookForOthers(free > 0);
+    if (claimed.length > 0) this.#againMs = shortestSleepMs;
     if (claimed.length > 0) return claimed.length === free ? 0 : shortestSleepMs;
     if (free === 0) return sweepMs;
     const probe = await this.#probe();
     // Fewer executions are due than there are slots: ask when the next one is.
     const due = await nextDue(sql);
-    return Math.min(sweepMs, Math.max(shortestSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
+    if (due === null || due > 0) return Math.min(sweepMs, Math.max(shortestSleepMs, Math.min(due ?? sweepMs, probe ?? sweepMs)));
+    // Something is due that waits for a run of its subject, perhaps on another replica: ask again, less and less often.
+    const again = this.#againMs;
+    this.#againMs = Math.min(longestAgainMs, 2 * again);
+    return Math.min(again, Math.max(shortestSleepMs, probe ?? again));
   }
 
   /** While something is unavailable, lets executions try it now and then. Returns when the next one may, milliseconds. */
@@ -192,7 +206,7 @@ class LeasedQueue implements ExecutionQueue {
     return { worker: this.#worker, most, leaseSeconds, limits: settings, share, busy };
   }
 
-  /** If one project or author has more than its share, a claim has looked for others and found none: the next ones need not look. */
+  /** If one project or author has more than its share, a claim has looked for others and found none: the next ones do not look. */
   #lookForOthers(claimed: boolean): void {
     if (!claimed || performance.now() < this.#aloneUntil) return;
     const counts = new Map<string, number>();

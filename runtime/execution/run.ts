@@ -1,6 +1,7 @@
 import type { SubjectDetails } from "@signalbox/sdk";
 import type { Breakers, Target } from "../breakers/breakers.ts";
-import type { Recall } from "../memory/recall.ts";
+import type { Recall, Viewer } from "../memory/recall.ts";
+import { saveUses } from "../memory/use-queries.ts";
 import type { Outbox } from "../outbox/open.ts";
 import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
@@ -165,7 +166,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
   const viewer = { execution_id, agent_id: agent?.id ?? null, project_id };
   const connection = deps.connectionFor(execution.source, execution, viewer.agent_id);
   const [memories, about] = await Promise.all([
-    inSpan("memory.search", {}, () => deps.recall(execution.content, viewer)),
+    recallNoted(execution, viewer, deps),
     connection.then((found) => deps.descriptions.of(execution, found)),
   ]);
   if (about?.subject) await renameSubject(deps.sql, execution, about.subject);
@@ -187,6 +188,14 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
   };
   transcript.add({ kind: "prompt", state: "succeeded", agent_id: plan.agent_id, input: plan });
   return plan;
+}
+
+/** The memories for the prompt; which they are is kept with the execution. */
+async function recallNoted(execution: Claimed, viewer: Viewer, { recall, sql }: RunDeps) {
+  const memories = await inSpan("memory.search", {}, () => recall(execution.content, viewer));
+  const keys = memories.map(({ key }) => key);
+  if (keys.length > 0) await saveUses(sql, execution.id, keys);
+  return memories;
 }
 
 const nameOf = (tool: { qualifiedName: string }): string => tool.qualifiedName;

@@ -48,10 +48,16 @@ export async function runWrite<T>(
     }
   };
   const window = new WriteWindow({ lease, stopping, windowMs, store });
-  if (!resumed) await window.open();
+  try {
+    if (!resumed) await window.open();
+  } catch (error) {
+    window.close();
+    throw error;
+  }
   try {
     return await runFenced(window, () => call(window.signal));
   } finally {
+    window.close();
     if (window.hasSent) unconfirmed.add(step.id);
     const mayBeTwice = (wasLost && window.hasSent) || window.mayHaveWrittenTwice;
     log.complete(step, {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fencedFetch, runFenced } from "../platform/write-fence.ts";
 import { Lease, LeaseLost } from "./lease.ts";
@@ -134,4 +135,11 @@ test("an attempt is stalled once the work under way has exceeded its own timeout
   expect(lease.isStalled()).toBe(false);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(lease.isStalled()).toBe(true);
+});
+
+test("a write that has ended leaves nothing at the signal of the stop, which lives as long as the service", async () => {
+  const { window, stopping } = openWindow();
+  expect(getEventListeners(stopping.signal, "abort")).toHaveLength(1);
+  window.close();
+  expect(getEventListeners(stopping.signal, "abort")).toHaveLength(0);
 });

@@ -36,9 +36,15 @@ export class WriteWindow implements WriteFence {
     this.#options = options;
     const { lease, stopping } = options;
     if (lease.signal.aborted) this.#abort.abort(lease.signal.reason);
-    lease.signal.addEventListener("abort", () => this.#abort.abort(lease.signal.reason), { once: true });
+    lease.signal.addEventListener("abort", this.#leaseEnded, { once: true });
     if (stopping.aborted) this.#stop();
-    else stopping.addEventListener("abort", () => this.#stop(), { once: true });
+    else stopping.addEventListener("abort", this.#stop, { once: true });
+  }
+
+  /** The write has ended: nothing aborts it any more. The signal of a stop lives as long as the service and must not keep it. */
+  close(): void {
+    this.#options.lease.signal.removeEventListener("abort", this.#leaseEnded);
+    this.#options.stopping.removeEventListener("abort", this.#stop);
   }
 
   /** Aborts the call that writes. A stop does so only once no request of it is under way. */
@@ -93,11 +99,13 @@ export class WriteWindow implements WriteFence {
     }
   }
 
-  #stop(): void {
+  readonly #leaseEnded = () => this.#abort.abort(this.#options.lease.signal.reason);
+
+  readonly #stop = () => {
     if (this.#underWay > 0) return;
     const { reason } = this.#options.stopping;
     const readUntil = this.#answeredAt + answerGraceMs - performance.now();
     if (readUntil <= 0) this.#abort.abort(reason);
     else setTimeout(() => this.#abort.abort(reason), readUntil).unref();
-  }
+  };
 }

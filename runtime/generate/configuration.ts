@@ -16,17 +16,15 @@ ${table(clientVariables)}
 }
 
 function table(of: Readonly<Record<string, z.ZodType>>): string {
-  const rows = Object.entries(of).map(([name, schema]) => `| \`${name}\` | ${defaultOf(schema)} | ${schema.description ?? ""} |`);
+  const rows = Object.entries(of).map(
+    ([name, schema]) => `| \`${name}\` | ${defaultText(schema)} | ${schema.description ?? ""} |`,
+  );
   return `| Variable | Default | Description |\n|---|---|---|\n${rows.join("\n")}`;
 }
 
-function defaultOf(schema: z.ZodType): string {
-  let empty: unknown;
-  try {
-    empty = schema.parse(undefined);
-  } catch {
-    return "(required)";
-  }
-  if (empty === undefined || (Array.isArray(empty) && empty.length === 0)) return "";
-  return `\`${String(empty)}\``;
+function defaultText(schema: z.ZodType): string {
+  const empty = schema.safeParse(undefined);
+  if (!empty.success) return "(required)";
+  if (empty.data === undefined || (Array.isArray(empty.data) && empty.data.length === 0)) return "";
+  return `\`${String(empty.data)}\``;
 }

@@ -38,7 +38,7 @@ describe("field numbers", () => {
     expect(lock.enums["signalbox.api.v1.DoXRequest.C"]).toEqual({ C_X: 1, C_Y: 2, C_W: 3 });
     expect(text).toContain("string zero = 4;");
   });
-  test("a removed field is reserved, and its number is given to nobody else", () => {
+  test("a removed field is reserved, and its number is not given again", () => {
     const removed = next({ b: z.string(), d: z.string(), c: z.enum(["y"]) }, first.lock);
     expect(removed.text).toContain('reserved 1;\n  reserved "a";');
     expect(removed.text).toContain('reserved 1;\n    reserved "C_X";');

@@ -30,8 +30,13 @@ const implied: Record<KeyScope, readonly KeyScope[]> = {
   admin: ["agent", "read", "write", "admin"],
   agent: ["agent"],
 };
-const actor = (name: string, key_hash: string, scopes: readonly KeyScope[], agents: readonly string[] | null = null): Actor => ({
-  ...{ kind: "key", name, key_hash, agents },
+const actor = (
+  name: string,
+  key_hash: string,
+  scopes: readonly KeyScope[],
+  { agents, projects }: Pick<Actor, "agents" | "projects"> = {},
+): Actor => ({
+  ...{ kind: "key", name, key_hash, agents: agents ?? null, projects: projects ?? null },
   scopes: [...new Set(scopes.flatMap((scope) => implied[scope]))],
 });
 /** Keys of `API_KEYS` have no names. */
@@ -85,7 +90,7 @@ export async function openKeyring(sql: Sql, bus: Bus, log: Log, configured: read
       stored.set(hash, { ...row, last_used_at: new Date().toISOString() });
       markUsed(sql, row.id).catch((error) => log.warn("failed to record the use of an API key", { key: row.name, error }));
     }
-    return actor(row.name, hash, row.scopes, row.agent_ids);
+    return actor(row.name, hash, row.scopes, { agents: row.agent_ids, projects: row.projects });
   };
   return {
     configured: [...fixed.keys()],

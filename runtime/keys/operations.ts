@@ -5,17 +5,17 @@ import type { Bus } from "../platform/bus.ts";
 import type { Queryable } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { hashOf, hintOf, newKey } from "./key.ts";
-import { findAbsentAgent, insertKey, listKeys, revokeKey } from "./queries.ts";
+import { findAbsentAgent, findAbsentProject, insertKey, listKeys, revokeKey } from "./queries.ts";
 
 /** Changes are published before they are answered. A replica that misses the notice reads the keys again within seconds. */
 export function keyOperations(bus: Pick<Bus, "publish">): Bound[] {
   return [
     handle(keys.list, (page, { sql }) => listKeys(sql, page)),
     handle(keys.create, async ({ name, scopes, ...bounds }, { sql }) => {
-      const { agent_ids, expires_at } = await checkBounds(sql, { scopes, ...bounds });
+      const checked = await checkBounds(sql, { scopes, ...bounds });
       const key = newKey();
       const secret = { key_hash: hashOf(key), hint: hintOf(key) };
-      const row = await insertKey(sql, { name, ...secret, scopes: [...new Set(scopes)], agent_ids, expires_at });
+      const row = await insertKey(sql, { name, ...secret, scopes: [...new Set(scopes)], ...checked });
       if (!row) throw problem("conflict", `name: the name "${name}" belongs to another key in use`, { field: "name" });
       await bus.publish("keys");
       return { ...row, key };
@@ -28,13 +28,21 @@ export function keyOperations(bus: Pick<Bus, "publish">): Bound[] {
   ];
 }
 
-/** Until when a key works and which agents it may register. Throws `bad_request`. */
-async function checkBounds(sql: Queryable, { scopes, agent_ids, expires_at }: Omit<Input<typeof keys.create>, "name">) {
+/** Until when a key works, for which projects, and which agents it may register. Throws `bad_request`. */
+async function checkBounds(sql: Queryable, { scopes, agent_ids, projects, expires_at }: Omit<Input<typeof keys.create>, "name">) {
   if (expires_at && Date.parse(expires_at) <= Date.now())
     throw problem("bad_request", "expires_at: must be in the future", { field: "expires_at" });
   if (agent_ids && !scopes.includes("agent"))
     throw problem("bad_request", "agent_ids: needs the scope agent among scopes", { field: "agent_ids" });
   const absent = agent_ids ? await findAbsentAgent(sql, agent_ids) : undefined;
   if (absent !== undefined) throw problem("bad_request", `agent_ids: there is no agent "${absent}"`, { field: "agent_ids" });
-  return { agent_ids: agent_ids ? [...new Set(agent_ids)] : null, expires_at: expires_at ?? null };
+  if (projects && scopes.includes("agent"))
+    throw problem("bad_request", "projects: a key with the scope agent cannot be restricted to projects", { field: "projects" });
+  const unknown = projects ? await findAbsentProject(sql, projects) : undefined;
+  if (unknown !== undefined) throw problem("bad_request", `projects: there is no project ${unknown}`, { field: "projects" });
+  return {
+    projects: projects ? [...new Set(projects)] : null,
+    agent_ids: agent_ids ? [...new Set(agent_ids)] : null,
+    expires_at: expires_at ?? null,
+  };
 }

@@ -5,7 +5,8 @@ import type { Queryable } from "../platform/database/client.ts";
 export type ApiKey = Output<typeof list>["items"][number];
 export type KeyScope = ApiKey["scopes"][number];
 
-const columns = (sql: Queryable) => sql`id, name, hint, scopes, agent_ids, expires_at, created_at, last_used_at, revoked_at`;
+const columns = (sql: Queryable) =>
+  sql`id, name, hint, scopes, agent_ids, projects, expires_at, created_at, last_used_at, revoked_at`;
 
 export async function listKeys(
   sql: Queryable,
@@ -25,6 +26,7 @@ export async function insertKey(
     hint: string;
     scopes: KeyScope[];
     agent_ids: string[] | null;
+    projects: number[] | null;
     expires_at: string | null;
   },
 ): Promise<ApiKey | undefined> {
@@ -45,6 +47,20 @@ export async function findAbsentAgent(sql: Queryable, ids: readonly string[]): P
   return row?.id;
 }
 
+/** The first of these projects that does not exist. */
+export async function findAbsentProject(sql: Queryable, ids: readonly number[]): Promise<number | undefined> {
+  const [row] = await sql<{ id: number }[]>`
+    select id from unnest(${ids as number[]}::bigint[]) with ordinality given (id, n)
+    where not exists (select 1 from projects p where p.id = given.id) order by n limit 1`;
+  return row?.id;
+}
+
+/** `null`: there is no such execution, or it belongs to no project. */
+export async function projectOfExecution(sql: Queryable, id: string): Promise<number | null> {
+  const [row] = await sql<{ project_id: number | null }[]>`select project_id from task_executions where id = ${id}`;
+  return row?.project_id ?? null;
+}
+
 /** A key as requests are checked by it. */
 export interface StoredKey {
   readonly id: number;
@@ -53,6 +69,7 @@ export interface StoredKey {
   readonly hash: string;
   readonly scopes: readonly KeyScope[];
   readonly agent_ids: readonly string[] | null;
+  readonly projects: readonly number[] | null;
   readonly expires_at: string | null;
   readonly revoked: boolean;
   readonly last_used_at: string | null;
@@ -60,7 +77,7 @@ export interface StoredKey {
 /** Every key that was ever made, including revoked ones. */
 export const allKeys = (sql: Queryable): Promise<StoredKey[]> =>
   sql<StoredKey[]>`
-    select id, name, encode(key_hash, 'hex') as hash, scopes, agent_ids, expires_at, revoked_at is not null as revoked, last_used_at from api_keys order by id`;
+    select id, name, encode(key_hash, 'hex') as hash, scopes, agent_ids, projects, expires_at, revoked_at is not null as revoked, last_used_at from api_keys order by id`;
 
 export async function markUsed(sql: Queryable, id: number): Promise<void> {
   await sql`update api_keys set last_used_at = now() where id = ${id} and (last_used_at is null or last_used_at < now() - interval '1 minute')`;

@@ -32,6 +32,11 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
     if (!row) throw absent(id);
     return row;
   };
+  /** Its secrets are known to every replica before it is answered, so that none posts one. */
+  const changed = async () => {
+    await bus.publish("secrets");
+    await bus.publish("knowledge");
+  };
   return [
     handle(knowledge.list, async (page, { sql }) => {
       const { items, total } = await queries.listSources(sql, page);
@@ -45,7 +50,7 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
       const stored = await seal(id, type, entry, config, deps);
       const row = { id, name, type, ...stored, project_id: project_id ?? null, enabled };
       const made = await queries.insertSource(sql, row).catch(unknownProject(row.project_id));
-      if (stored.secrets !== null) await bus.publish("knowledge");
+      if (stored.secrets !== null) await changed();
       return shown(made);
     }),
     handle(knowledge.update, async ({ id, config, ...input }, { sql }) => {
@@ -66,7 +71,7 @@ export function knowledgeOperations(deps: KnowledgeDeps): Bound[] {
         })
         .catch(unknownProject(row.project_id));
       if (!made) throw absent(id);
-      if (stored) await bus.publish("knowledge");
+      if (stored) await changed();
       return shown(made);
     }),
     handle(knowledge.remove, async ({ id }, { sql }) => {

@@ -2,6 +2,7 @@ import * as memory from "@signalbox/schema/memory";
 import type { MemoryMatch } from "@signalbox/sdk";
 import { type Bound, handle } from "../platform/operation.ts";
 import type { Memory } from "./open.ts";
+import { listUses } from "./use-queries.ts";
 
 type Filter = { [Name in "scope" | "agent_id" | "project_id"]?: MemoryMatch[Name] | undefined };
 
@@ -20,6 +21,12 @@ export function memoryOperations(service: Memory): Bound[] {
     }),
     handle(memory.list, ({ limit, offset, ...filter }) => service.list([matchOf(filter)], { limit, offset })),
     handle(memory.get, ({ key }) => service.get(key)),
+    handle(memory.uses, async ({ key, limit, offset }, { sql }) => {
+      const uses = await listUses(sql, key, { limit, offset });
+      // Of a memory that was deleted the uses are kept. What has none must exist.
+      if (uses.total === 0) await service.get(key);
+      return uses;
+    }),
     handle(memory.create, (input) => service.create(input)),
     handle(memory.remove, async ({ key }) => {
       await service.remove(key);

@@ -1,4 +1,4 @@
-import type { Queue } from "@signalbox/sdk";
+import type { ForwardingQueue, Queue } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { ownQueue } from "../plugins/load.ts";
 import { toCloudEvent } from "./messages.ts";
@@ -6,6 +6,9 @@ import { ackMessages, listPending, takeMessages } from "./queries.ts";
 
 /** A message queue, as the operations use it. */
 export type OpenQueue = Pick<Queue, "pending" | "take" | "ack">;
+
+/** Whether messages can be taken from a queue: one that forwards them keeps none. */
+const isOpen = (queue: Queue | ForwardingQueue | undefined): queue is Queue => queue !== undefined && "take" in queue;
 
 /** The database as a queue: its rows are the messages. */
 const databaseQueue = (sql: Sql, name: string = ownQueue): OpenQueue => ({
@@ -24,10 +27,13 @@ export interface Queues {
 }
 
 /** The database's queue, named `postgres`, and those of the loaded plugins. */
-export function openQueues(sql: Sql, plugins: ReadonlyMap<string, Queue>): Queues {
+export function openQueues(sql: Sql, plugins: ReadonlyMap<string, Queue | ForwardingQueue>): Queues {
   const own = databaseQueue(sql);
   return {
-    get: (name) => (name === ownQueue ? own : plugins.get(name)),
-    names: () => [ownQueue, ...plugins.keys()],
+    get: (name) => {
+      const queue = plugins.get(name);
+      return name === ownQueue ? own : isOpen(queue) ? queue : undefined;
+    },
+    names: () => [ownQueue, ...[...plugins].flatMap(([name, queue]) => (isOpen(queue) ? name : []))],
   };
 }

@@ -3,8 +3,8 @@ import type { Queryable, Sql } from "../platform/database/client.ts";
 /** A message as a row, before its conversion to a CloudEvent. */
 export interface MessageRow {
   readonly id: string;
-  /** `received`, or the final state of an execution. */
-  readonly kind: "received" | "succeeded" | "failed" | "cancelled";
+  /** `received`, or the state of an execution that ended, waits for approval or is held. */
+  readonly kind: "received" | "succeeded" | "failed" | "cancelled" | "waiting" | "held";
   readonly time: string;
   readonly source: string;
   readonly slug: string;
@@ -30,9 +30,19 @@ const executionsSince = (sql: Queryable, start: Fragment) =>
 /** A restarted execution ends again, which is another message. */
 const executionId = (sql: Queryable) => sql`(x.id || '.' || x.attempts || '.' || x.state)`;
 
+const executionData = (
+  sql: Queryable,
+) => sql`json_build_object('execution_id', x.id, 'task_id', x.task_id, 'event_id', x.event_id,
+  'agent_id', x.agent_id, 'project_id', x.project_id, 'source', x.source, 'canonical_trigger', x.canonical_trigger, 'subject', x.subject,
+  'state', x.state, 'attempts', x.attempts, 'result', x.result, 'result_url', x.result_url, 'error', x.error,
+  'prompt_tokens', x.prompt_tokens, 'completion_tokens', x.completion_tokens, 'tool_calls', x.tool_calls)`;
+/** When an execution began to wait or to be held. */
+const pausedAt = (sql: Queryable) => sql`coalesce(case x.state
+  when 'held' then (select max(h.created_at) from execution_history h where h.execution_id = x.id and h.event = 'execution.held')
+  else (select max(s.created_at) from execution_steps s where s.execution_id = x.id) end, x.created_at)`;
+
 /**
- * The messages that `queue` has not delivered, oldest first. They are the rows of events and of finished executions
- * themselves, so ingest writes nothing extra, and a rolled-back row is never a message.
+ * The messages that `queue` has not delivered, oldest first. They are the rows of events and executions themselves, so ingest writes nothing extra, and a rolled-back row is never a message.
  */
 const pendingOf = (sql: Queryable, queue: string, atMost: number | null) => {
   const start = startOf(sql, queue);
@@ -46,13 +56,14 @@ const pendingOf = (sql: Queryable, queue: string, atMost: number | null) => {
     from webhook_events e where ${eventsSince(sql, start)} and ${open(sql`e.id::text`)}
     order by e.id limit ${atMost})
     union all
-    (select ${executionId(sql)}, x.state, x.finished_at, x.source, x.slug, x.subject,
-      json_build_object('execution_id', x.id, 'task_id', x.task_id, 'event_id', x.event_id, 'agent_id', x.agent_id, 'project_id', x.project_id,
-        'source', x.source, 'canonical_trigger', x.canonical_trigger, 'subject', x.subject, 'state', x.state, 'attempts', x.attempts,
-        'result', x.result, 'result_url', x.result_url, 'error', x.error, 'prompt_tokens', x.prompt_tokens,
-        'completion_tokens', x.completion_tokens, 'tool_calls', x.tool_calls)
+    (select ${executionId(sql)}, x.state, x.finished_at, x.source, x.slug, x.subject, ${executionData(sql)}
     from task_executions x where ${executionsSince(sql, start)} and ${open(executionId(sql))}
-    order by x.finished_at, x.id limit ${atMost})`;
+    order by x.finished_at, x.id limit ${atMost})
+    union all
+    (select ${executionId(sql)}, x.state, ${pausedAt(sql)}, x.source, x.slug, x.subject,
+      (${executionData(sql)}::jsonb || jsonb_build_object('held_reason', x.held_reason, 'waiting_for', x.waiting_for))::json
+    from task_executions x where x.state in ('waiting', 'held') and ${open(executionId(sql))}
+    order by x.created_at, x.id limit ${atMost})`;
 };
 
 export async function listPending(
@@ -122,6 +133,10 @@ async function sweepQueue(sql: Queryable, queue: string): Promise<number> {
     where queue = ${queue}`;
   const result = await sql`
     delete from queue_takes t using queue_positions p
-    where p.queue = ${queue} and t.queue = ${queue} and t.happened_at < p.position`;
+    where p.queue = ${queue} and t.queue = ${queue} and t.happened_at < p.position
+      -- What still waits would be a message again.
+      and not case when t.message_id ~ '\\.(waiting|held)$' then exists (
+        select 1 from task_executions x where x.id = split_part(t.message_id, '.', 1)::uuid and x.state in ('waiting', 'held'))
+      else false end`;
   return result.count;
 }

@@ -1,4 +1,4 @@
-import type { CloudEvent, Queue } from "@signalbox/sdk";
+import type { CloudEvent, ForwardingQueue, Queue } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { sleep } from "../platform/retry.ts";
@@ -8,7 +8,7 @@ import { ackMessages, keptDays, releaseMessages, sweepQueues, takeMessages } fro
 export interface KeepOptions {
   readonly sql: Sql;
   /** Queues of the loaded plugins; call `changed` after a change. */
-  readonly queues: ReadonlyMap<string, Queue>;
+  readonly queues: ReadonlyMap<string, Queue | ForwardingQueue>;
   readonly log: Log;
   /** Interval of the relay, milliseconds. */
   readonly relayMs?: number;
@@ -74,7 +74,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
     await sweepQueues(sql);
     const before = new Date(Date.now() - keptDays * 86_400_000).toISOString();
     // Separate from the relay: an unavailable queue must not stop the clean-up of the others.
-    const expired = await Promise.allSettled([...queues.values()].map((queue) => queue.expire(before)));
+    const expired = await Promise.allSettled([...queues.values()].map((queue) => "expire" in queue && queue.expire(before)));
     const failed = expired.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
     return "done" as const;

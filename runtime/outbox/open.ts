@@ -56,7 +56,6 @@ export interface Outbox {
 export const openOutbox = (options: OutboxOptions): Outbox => ({
   of: (run, agentId) => new RunOutbox(run, agentId, options),
   withoutSecrets: (tool, input) => {
-    if (tool.effect !== "write") return input;
     const clean = (text: string) => reporting(redact(text, options.secrets()), { tool: tool.qualifiedName }, options);
     return rewriteArguments(input, { text: clean, other: clean });
   },
@@ -115,12 +114,12 @@ class RunOutbox implements WayOut {
       await this.#options.refused({ execution: id, agent: this.#agentId, tool: tool.qualifiedName, reason });
       throw new Failure(reason, { retryable: false });
     }
-    if (tool.effect !== "write") return verdict.input;
+    // Whoever is asked reads the question, so a read tells no secret either.
+    const other = (text: string) => this.#redacted(text, tool.qualifiedName);
+    if (tool.effect !== "write") return rewriteArguments(verdict.input, { text: other, other });
     const participants = await this.#participantsFor(JSON.stringify(verdict.input));
-    return rewriteArguments(verdict.input, {
-      text: (text) => this.#defused(this.#redacted(text, tool.qualifiedName), participants, connection),
-      other: (text) => this.#redacted(text, tool.qualifiedName),
-    });
+    const text = (given: string) => this.#defused(other(given), participants, connection);
+    return rewriteArguments(verdict.input, { text: (given) => this.#fit(text(given), tool.source && connection, ""), other });
   }
 
   #policy(): EffectivePolicy {

@@ -32,25 +32,31 @@ export class SecretFinder {
   /** Positions in spellings, by the hash of the `gram` characters there. */
   readonly #grams = new Map<number, { spelling: Spelling; at: number }[]>();
   readonly #filter = new Uint8Array(1 << 16);
-  /** Values that are looked for as they are, because parts of them may be words. */
+  /** Values, without markup, that are looked for as they are, because parts of them may be words. */
   readonly #exact: Spelling[] = [];
+  /** Those of them that no part tells. A text that holds one of the others holds a part of it too. */
+  readonly #withoutParts: Spelling[] = [];
 
   constructor(secrets: readonly KnownSecret[]) {
     for (const { name, value } of new Map(secrets.toReversed().map((one) => [one.value, one])).values()) {
       if (!isTelling(value)) continue;
       const cut = value.slice(0, longest);
-      this.#exact.push({ text: cut, name }, { text: reversed(cut), name });
       const uri = encodeURIComponent(cut.toWellFormed());
-      if (uri !== cut) this.#exact.push({ text: uri, name });
+      const hasParts = plainOf(cut).length >= gram && /\d/.test(cut) && /[a-z]/i.test(cut);
+      const texts = [...new Set([cut, reversed(cut), uri].map((one) => withoutMarkup(one).plain))];
+      const exact = texts.filter((text) => text.length >= shortest).map((text) => ({ text, name }));
+      this.#exact.push(...exact);
+      if (!hasParts) this.#withoutParts.push(...exact);
       for (const text of spellingsOf(cut)) this.#add({ text, name }, () => true);
-      if (/\d/.test(cut) && /[a-z]/i.test(cut))
+      if (hasParts)
         for (const text of [cut, reversed(cut), rot13(cut), uri])
           this.#add({ text: plainOf(text), name }, (part) => /\d/.test(part));
     }
   }
 
   find(text: string): FoundSecret[] {
-    return [...this.#findExact(text), ...this.#findGrams(text)];
+    const parts = this.#findGrams(text);
+    return [...this.#findExact(text, parts.length > 0 ? this.#exact : this.#withoutParts), ...parts];
   }
 
   #add(spelling: Spelling, isUsed: (part: string) => boolean): void {
@@ -65,12 +71,11 @@ export class SecretFinder {
     }
   }
 
-  #findExact(text: string): FoundSecret[] {
+  #findExact(text: string, spellings: readonly Spelling[]): FoundSecret[] {
     const found: FoundSecret[] = [];
+    if (spellings.length === 0) return found;
     const { plain, positions } = withoutMarkup(text);
-    for (const { text: value, name } of this.#exact) {
-      const wanted = withoutMarkup(value).plain;
-      if (wanted.length < shortest) continue;
+    for (const { text: wanted, name } of spellings) {
       for (let at = plain.indexOf(wanted); at >= 0; at = plain.indexOf(wanted, at + wanted.length)) {
         const end = at + wanted.length;
         if (wanted.length < gram && (isWord(plain[at - 1]) || isWord(plain[end]))) continue;

@@ -61,16 +61,19 @@ function passwordIn(name: string, value: string): KnownSecret[] {
   }
 }
 
-/** The finder of the secrets that there are now. It is made again when there are others. */
-export function secretsFinder(current: () => readonly KnownSecret[]): () => SecretFinder {
-  let key = "";
+/**
+ * The finder of the secrets that there are now. `parts`: the objects that hold them. They are never changed in place, so the
+ * finder is made again only where one was replaced, and a text costs a comparison of references.
+ */
+export function secretsFinder(parts: () => readonly object[], read: () => readonly KnownSecret[]): () => SecretFinder {
+  let known: readonly object[] | null = null;
   let finder = new SecretFinder([]);
   return () => {
-    const secrets = current();
-    const now = JSON.stringify(secrets);
-    if (now !== key) {
-      finder = new SecretFinder(secrets);
-      key = now;
+    const now = parts();
+    const isSame = known?.length === now.length && now.every((part, at) => part === known?.[at]);
+    if (!isSame) {
+      finder = new SecretFinder(read());
+      known = now;
     }
     return finder;
   };

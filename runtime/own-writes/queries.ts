@@ -35,7 +35,19 @@ export interface Suspect {
   /** The kinds of change that it may be; empty where it names an actor. */
   readonly kinds: readonly string[];
   readonly digests: readonly string[];
+  /** When the issue changed, for an event that tells nothing but that it did: a sign of ours may have moved that time. */
+  readonly moved_at?: string | null;
 }
+
+/** Stores that a sign is about to be shown on a subject. */
+export const recordSign = (
+  sql: Queryable,
+  sign: { readonly id: string; readonly execution_id: string; readonly subject: string },
+) =>
+  sql`insert into own_writes (step_id, execution_id, subject, mark, kind, digests)
+    values (${sign.id}, ${sign.execution_id}, ${sign.subject}, '', 'sign', '{}')`;
+
+export const endSign = (sql: Queryable, id: string) => sql`update own_writes set done_at = now() where step_id = ${id}`;
 
 /**
  * A part of a statement: `own` has the suspects that tell of a write of ours. A marker counts where we wrote it, on the comment
@@ -45,10 +57,12 @@ export interface Suspect {
 export const findOwn = (sql: Queryable, suspects: readonly Suspect[]) => sql`
   suspects as (
     select * from json_to_recordset(${JSON.stringify(suspects)}::text::json)
-      as s (id uuid, subject text, marks text[], comment text, kinds text[], digests text[])
+      as s (id uuid, subject text, marks text[], comment text, kinds text[], digests text[], moved_at timestamptz)
   ), explaining as (
     select distinct on (s.id) s.id, w.step_id from suspects s join own_writes w on w.subject = s.subject
-    where w.kind = any(s.kinds) and w.digests && s.digests and w.explained is null and w.at > now() - make_interval(hours => ${keepHours})
+    where (w.kind = any(s.kinds) and w.digests && s.digests
+        or w.kind = 'sign' and s.moved_at between w.at - interval '2 seconds' and coalesce(w.done_at, w.at + interval '1 minute') + interval '2 seconds')
+      and w.explained is null and w.at > now() - make_interval(hours => ${keepHours})
     order by s.id, w.at
   ), explained as (
     update own_writes w set explained = x.id from explaining x where w.step_id = x.step_id and w.explained is null returning w.explained

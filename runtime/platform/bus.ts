@@ -1,5 +1,5 @@
+import { type Channel, type OpenChannel, overPostgres } from "./bus-channels.ts";
 import type { Database } from "./database/client.ts";
-import { countListeners } from "./database/listeners.ts";
 import type { Log } from "./log.ts";
 
 /** What replicas tell each other. */
@@ -31,11 +31,13 @@ export type Topic =
   /** Plugins changed; with an id, its process is to be started again. */
   | "plugins"
   /** API keys changed. */
-  | "keys";
+  | "keys"
+  /** A secret of a knowledge source or a plugin was stored. Those of integrations and mappings have topics of their own. */
+  | "secrets";
 type Listener = (payload: string) => void | Promise<void>;
 
 /**
- * Publishes to this replica, awaiting all of its listeners, and to the others by NOTIFY; throws what a listener here threw.
+ * Publishes to this replica, awaiting all of its listeners, and to the others by a channel; throws what a listener here threw.
  * What decides about the next request is awaited there too, for half a second at the most. Delivery to others is not
  * promised: every listener also looks by itself from time to time.
  */
@@ -45,14 +47,13 @@ export interface Bus {
   close(): void;
 }
 
-const channel = "signalbox";
 /** After a change of these a request to another replica must not be answered by what was before. */
-const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys"]);
+const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys", "secrets"]);
 /** What may have changed unheard while the connection was lost. */
 const cached: readonly Topic[] = [...decisive, "queue", "breakers", "streams", "plugins", "knowledge"];
 const patienceMs = 500;
 
-export async function openBus(database: Database, log: Log): Promise<Bus> {
+export async function openBus(database: Database, log: Log, openChannel: OpenChannel = overPostgres(database)): Promise<Bus> {
   const self = crypto.randomUUID();
   const listeners = new Map<Topic, Listener[]>();
   const tell = async (topic: Topic, payload: string) => {
@@ -60,50 +61,51 @@ export async function openBus(database: Database, log: Log): Promise<Bus> {
     const failed = told.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
   };
-  const { sql } = database;
   const waiting = new Map<string, () => void>();
   const hear = (message: string) => {
     const [sender, topic, ...rest] = message.split(" ");
     const payload = rest.join(" ");
     if (sender === self) return;
     if (topic === "heard") return waiting.get(payload)?.();
-    const heard = () => (decisive.has(topic as Topic) && payload ? sql.notify(channel, `${self} heard ${payload}`) : null);
+    const heard = () => (decisive.has(topic as Topic) && payload ? channel?.send(`${self} heard ${payload}`) : null);
     tell(topic as Topic, payload)
       .then(heard)
       .catch((error) => log.error("notification failed", { topic, error }));
   };
-  const alone = database.kind === "embedded";
   /** Resolves when every other replica has said that its listeners are through. */
-  const notifyAndWait = async (topic: Topic) => {
+  const sendAndWait = async (to: Channel, topic: Topic) => {
     const id = crypto.randomUUID();
-    let others = (await countListeners(sql, channel)) - 1;
+    let others = (await to.members()) - 1;
     const all = Promise.withResolvers<void>();
     const timer = setTimeout(all.resolve, patienceMs);
     if (others <= 0) all.resolve();
     waiting.set(id, () => --others <= 0 && all.resolve());
     try {
-      await sql.notify(channel, `${self} ${topic} ${id}`);
+      await to.send(`${self} ${topic} ${id}`);
       await all.promise;
     } finally {
       clearTimeout(timer);
       waiting.delete(id);
     }
   };
-  const reconnected = () => {
-    log.info("listening to other replicas again; everything cached is read anew");
+  const refresh = () => {
     for (const topic of cached) tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
   };
-  const subscription = await database.listen?.(channel, hear, reconnected);
+  const reconnected = () => {
+    log.info("listening to other replicas again; everything cached is read anew");
+    refresh();
+  };
+  const channel = database.kind === "embedded" ? null : await openChannel({ hear, reconnected, refresh });
   return {
     publish: async (topic, payload = "") => {
       try {
         await tell(topic, payload);
       } finally {
         // What has changed has changed, also where this replica could not look at it.
-        if (!alone) await (decisive.has(topic) ? notifyAndWait(topic) : sql.notify(channel, `${self} ${topic} ${payload}`));
+        if (channel) await (decisive.has(topic) ? sendAndWait(channel, topic) : channel.send(`${self} ${topic} ${payload}`));
       }
     },
     on: (topic, listener) => void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]),
-    close: () => subscription?.close(),
+    close: () => channel?.close(),
   };
 }

@@ -4,6 +4,7 @@ import { type Environment, parse, readEnvironment, withPrefix } from "./environm
 import { logLevels } from "./log.ts";
 import { type Mistyped, mistypedIn } from "./mistyped.ts";
 import { parseNetworks } from "./network/networks.ts";
+import { type Setting, settingsOf } from "./settings.ts";
 
 const networks = list.refine(
   (given) => given.every((one) => isNetwork(one)),
@@ -28,6 +29,18 @@ export const variables = {
     .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
     .optional()
     .describe("URL of a PostgreSQL database, version 15 or newer with pgvector. Default: the embedded database in `DATA_DIR`."),
+  DIRECT_DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
+    .optional()
+    .describe(
+      "URL of the same database without a pooler. Set it if `DATABASE_URL` leads to a pooler in transaction mode, for example PgBouncer: migrations, locks and notifications need a session.",
+    ),
+  REPLICA_BUS: z
+    .enum(["postgres", "redis", "polling"])
+    .default("postgres")
+    .describe(
+      "How replicas hear of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each looks every two seconds, for a PostgreSQL without LISTEN.",
+    ),
   DATABASE_WAIT_SECONDS: whole(20, 0, 3600).describe(
     "Seconds that a start waits while PostgreSQL is unavailable. After that it fails. 0: do not wait.",
   ),
@@ -78,7 +91,9 @@ export const variables = {
     "Whether Signalbox writes to trackers. If false, every write is recorded as a dry run.",
   ),
   COMMENT_FOOTER: yesNo(true).describe("Whether answers end with a line that names the agent and the run."),
-  WORKER_CONCURRENCY: whole(16, 1, 1024).describe("Maximum number of concurrent executions per replica."),
+  WORKER_CONCURRENCY: whole(0, 0, 4096).describe(
+    "Maximum number of concurrent executions per replica. 0: one for each 4 MB of memory, at least 16 and at most 512 (64 with the embedded database).",
+  ),
   SIGNALBOX_ROLE: z
     .enum(["all", "api", "worker"])
     .default("all")
@@ -189,6 +204,9 @@ export const variables = {
   EXECUTION_RETRY_DELAY_SECONDS: whole(5, 0, 86_400).describe(
     "Seconds before the first retry of an execution. The delay doubles with each retry.",
   ),
+  OUTAGE_HOLD_HOURS: amount(24).describe(
+    "Hours of an outage of the model or a tracker after which an execution that tries it in vain is held: until the outage ends, or until it is released. 0: it keeps trying.",
+  ),
   EXECUTION_LEASE_SECONDS: whole(30, 2, 3600).describe(
     "Seconds without a heartbeat after which the executions of a worker are assigned to another worker.",
   ),
@@ -296,10 +314,12 @@ export interface Config extends Parsed {
    * variable `PLUGIN_ACME_CORP_TOKEN` of `acme-corp`.
    */
   readonly pluginSettingsOf: (plugin: string) => Readonly<Record<string, string>>;
-  /** Variables that begin with `PLUGIN_` and are not read, because they lack the two underscores. */
+  /** Variables that begin with `PLUGIN_` and are not read, because the two underscores are missing. */
   readonly unreadPluginVariables: readonly string[];
   /** Variables that are probably misspelled. */
   readonly mistyped: readonly Mistyped[];
+  /** Every variable with its value in effect, without secrets. */
+  readonly settings: readonly Setting[];
   /** Standard error is a terminal, and neither NO_COLOR nor CI is set. */
   readonly terminal: boolean;
   /** `npm start` started it, and is its parent. */
@@ -316,8 +336,11 @@ export class StartError extends Error {
 /** Reads `.env` (where present) and the environment, which wins. Throws a `ConfigError` with one line per problem. */
 export function readConfig(environment: Environment = process.env, file = ".env"): Config {
   const merged = readEnvironment(environment, file);
+  const parsed = parse(schema, { ...uncheckedLimit(merged), ...merged });
+  const given = { environment: new Set(Object.keys(environment).filter((name) => environment[name]?.trim())), merged };
   return Object.freeze({
-    ...parse(schema, { ...uncheckedLimit(merged), ...merged }),
+    ...parsed,
+    settings: settingsOf(variables, parsed, given),
     connectionOf: (plugin: string) => withPrefix(merged, `${plugin.toUpperCase().replaceAll("-", "_")}_`),
     pluginSettingsOf: (plugin: string) => withPrefix(merged, `PLUGIN_${plugin.toUpperCase().replaceAll("-", "_")}__`),
     unreadPluginVariables: Object.keys(merged).filter((name) => name.startsWith("PLUGIN_") && !/__|^PLUGIN_WALLS$/.test(name)),

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createLog } from "./log.ts";
@@ -64,4 +66,23 @@ test("lines below the level are not written", () => {
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: "warn", message: "slow", event_id: "e" }),
   ]);
+});
+
+test("a log whose reader has ended is silent: no error follows from its lines", async () => {
+  const program = `
+    import { createLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
+    const log = createLog({ pretty: false });
+    let errors = 0;
+    process.on("uncaughtException", (error) => { errors++; if (errors < 100) log.error("unhandled", { error }); });
+    process.stdin.once("data", () => {
+      const lines = setInterval(() => log.info("one more line"), 10);
+      setTimeout(() => { clearInterval(lines); process.exit(errors === 0 ? 0 : 1); }, 300);
+    });
+    process.stdout.write("ready");`;
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", program], { stdio: "pipe" });
+  await once(child.stdout, "data");
+  child.stderr.destroy();
+  child.stdin.write("go");
+  const [code] = await once(child, "exit");
+  expect(code).toBe(0);
 });

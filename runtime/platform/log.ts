@@ -49,6 +49,9 @@ export function toStandardError(line: string): void {
   lines += `${line}\n`;
 }
 process.on("exit", flush);
+// The program that reads the log may end first, as the one behind a pipe does. Its lines are lost then and the work goes on:
+// unhandled, each line would be an error that is logged in turn, for ever.
+process.stderr.on("error", () => {});
 
 function readable(level: LogLevel, message: string, fields: Fields): string {
   const tail = Object.entries(fields).map(([name, value]) => ` ${visible(name)}=${shown(value)}`);

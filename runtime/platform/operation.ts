@@ -14,6 +14,8 @@ export interface Actor {
   readonly key_hash?: string;
   /** Agents that the key may register; null or absent: all. */
   readonly agents?: readonly string[] | null;
+  /** Ids of the projects that the key is restricted to; null or absent: all. */
+  readonly projects?: readonly number[] | null;
 }
 
 export interface Context {

@@ -14,9 +14,11 @@ export function cachedFile(bytes: Uint8Array, ending: string): { readonly file: 
   const file = join(cacheFolder(), `${sha256}${ending}`);
   if (digestOf(file) !== sha256) {
     const fresh = `${file}.${randomUUID()}`;
-    writeFileSync(fresh, bytes, { flag: "wx", mode: 0o444 });
+    writeFileSync(fresh, bytes, { flag: "wx" });
+    // Not by `mode`: a service with the embedded database has an umask that would keep the file from a plugin's own user.
+    chmodSync(fresh, 0o444);
     renameSync(fresh, file);
-  }
+  } else chmodSync(file, 0o444);
   return { file, sha256 };
 }
 

@@ -1,4 +1,14 @@
-import type { CallContext, KnowledgeConnector, MemoryStore, Queue, Route, Source, Tool, UseCase } from "@signalbox/sdk";
+import type {
+  CallContext,
+  ForwardingQueue,
+  KnowledgeConnector,
+  MemoryStore,
+  Queue,
+  Route,
+  Source,
+  Tool,
+  UseCase,
+} from "@signalbox/sdk";
 import { z } from "zod";
 import type { Loaded } from "./load.ts";
 
@@ -49,7 +59,7 @@ export interface Host {
   /** Connectors to documents, by the `type` of the sources that they read. */
   readonly knowledge: ReadonlyMap<string, KnowledgeEntry>;
   /** Message queues beside the database's own, by name. */
-  readonly queues: ReadonlyMap<string, Queue>;
+  readonly queues: ReadonlyMap<string, AnyQueue>;
   readonly useCases: ReadonlyMap<string, UseCase>;
   /** By `<plugin>/<name>`, as in their paths. */
   readonly routes: ReadonlyMap<string, RouteEntry>;
@@ -65,7 +75,7 @@ export function createHost(all: readonly Loaded[]): Host {
   const tools = new Map<string, ToolEntry>();
   const memories = new Map<string, MemoryStore>();
   const connectors = new Map<string, KnowledgeEntry>();
-  const queues = new Map<string, Queue>();
+  const queues = new Map<string, AnyQueue>();
   const useCases = new Map<string, UseCase>();
   const routes = new Map<string, RouteEntry>();
   const loaded: Loaded[] = [];
@@ -137,5 +147,8 @@ function toolsOf({ plugin, contributions, schemas }: Loaded, sources: ReadonlyMa
     sandboxed: schemas !== undefined,
   }));
 }
+
+/** A queue with consumers, or one that forwards its messages. */
+export type AnyQueue = Queue | ForwardingQueue;
 
 export type AnyCall = CallContext<Record<string, unknown>>;

@@ -106,6 +106,7 @@ export function pluginOperations(deps: PluginDeps): Bound[] {
     }),
     handle(plugins.configure, async ({ id, settings }, { sql }) => {
       await configure(id, settings, await installed(sql, id, manager), sql, deps);
+      await bus.publish("secrets");
       await changed();
       return pluginOf(sql, id);
     }),

@@ -60,7 +60,7 @@ export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<E
       update webhook_events set body = '', headers = '{}', author = null, actor = null, body_removed_at = coalesce(body_removed_at, now())
       where id in (select id from events) returning 1
     ), texts as (
-      update task_executions set content = '', result = null, error = null, transcript_removed_at = coalesce(transcript_removed_at, now())
+      update task_executions set content = '', result = null, error = null, memories = null, transcript_removed_at = coalesce(transcript_removed_at, now())
       where id in (select id from executions) returning 1
     ), steps as (
       delete from execution_steps where execution_id in (select id from executions) returning 1

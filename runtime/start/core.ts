@@ -1,8 +1,12 @@
+import { findSettings } from "../memory/queries.ts";
 import { openBus } from "../platform/bus.ts";
+import { byPolling, type OpenChannel, overPostgres } from "../platform/bus-channels.ts";
 import type { Config } from "../platform/config.ts";
+import type { Database } from "../platform/database/client.ts";
 import { migrate } from "../platform/database/migrate.ts";
 import { openDatabase } from "../platform/database/open.ts";
 import type { Log } from "../platform/log.ts";
+import { overRedis } from "../platform/redis/bus-channel.ts";
 import { exportTraces } from "../platform/telemetry/export.ts";
 import { createHolds } from "../platform/throttle/record-holds.ts";
 import { createVault } from "../platform/vault.ts";
@@ -19,7 +23,7 @@ export async function openCore(config: Config, log: Log, closing: Closing) {
   closing.add(() => database.close());
   const { sql } = database;
   await migrate(database, log);
-  const bus = await openBus(database, log);
+  const bus = await openBus(database, log, await channelOf(config, database));
   closing.add(() => bus.close());
   const policies = await openPolicies(sql, bus, log, settingsPolicy(config));
   closing.add(() => policies.close());
@@ -40,6 +44,14 @@ export async function openCore(config: Config, log: Log, closing: Closing) {
   };
 }
 export type Core = Awaited<ReturnType<typeof openCore>>;
+
+/** How replicas hear of changes; an installation has its own name at a Redis that it shares. */
+async function channelOf({ REPLICA_BUS, REDIS_URL }: Config, database: Database): Promise<OpenChannel> {
+  if (REPLICA_BUS === "polling") return byPolling;
+  if (REPLICA_BUS === "postgres") return overPostgres(database);
+  const { installation } = await findSettings(database.sql);
+  return overRedis(REDIS_URL, `signalbox:${installation.slice(0, 8)}:replicas`);
+}
 
 /** Statements that may run concurrently: the embedded database has one session. */
 export const concurrencyOf = ({ database }: Core, most: number): number => (database.kind === "embedded" ? 1 : most);

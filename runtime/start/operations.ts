@@ -6,6 +6,7 @@ import { createSecrets } from "../gateway/secrets.ts";
 import { taskResults } from "../gateway/task-results.ts";
 import type { Part } from "../health/operations.ts";
 import type { Keyring } from "../keys/keyring.ts";
+import { withinProjects } from "../keys/projects.ts";
 import type { Memory } from "../memory/open.ts";
 import type { MemoryResources } from "../memory/prepare.ts";
 import { openQueues } from "../message-queues/open.ts";
@@ -67,6 +68,7 @@ export function bindOperations(stages: Stages) {
     retention: { days: config, bus, removeMemory: (key) => memory.remove(key) },
     health: stages.needed,
     status: stages.status,
+    settings: config.settings,
     deferredWebhooks: deferred.waiting,
     watchdogEnabled: config.WATCHDOG_ENABLED,
     polls: { host, connectionBySlug: connections.bySlug, changed: () => stages.background?.polls.wake() },
@@ -84,7 +86,9 @@ export function bindOperations(stages: Stages) {
     mcpServers: { discovery: tools.discovery, bus, checkAddress: guard.check, isTaken: tools.isTaken },
     gateway: openGateway(stages),
   });
-  return recordChanges(operations, (error) => alarm("failed to record a change in the audit log", { error: String(error) }));
+  return withinProjects(
+    recordChanges(operations, (error) => alarm("failed to record a change in the audit log", { error: String(error) })),
+  );
 }
 
 /** What decides about a webhook, for its explanation. */

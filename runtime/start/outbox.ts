@@ -13,12 +13,16 @@ export async function openOutbox(
   const ofConfig = configSecrets(config);
   const stored = await openStoredSecrets({ sql, bus, log, vault });
   closing.add(() => stored.close());
-  const secrets = secretsFinder(() => [
-    ...ofConfig,
-    ...connectionSecrets(connections.everyAccount()),
-    ...[...pluginsOf(host)].flatMap((plugin) => settingSecrets(plugin, connections.pluginSettings(plugin))),
-    ...storedSecrets(stored.all()),
-  ]);
+  const settings = () => [...pluginsOf(host)].map((plugin) => connections.pluginSettings(plugin));
+  const secrets = secretsFinder(
+    () => [stored.all(), ...connections.everyAccount(), ...settings()],
+    () => [
+      ...ofConfig,
+      ...connectionSecrets(connections.everyAccount()),
+      ...[...pluginsOf(host)].flatMap((plugin) => settingSecrets(plugin, connections.pluginSettings(plugin))),
+      ...storedSecrets(stored.all()),
+    ],
+  );
   return open({
     sql,
     policies,

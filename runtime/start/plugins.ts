@@ -23,7 +23,7 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
   for (const name of config.unreadPluginVariables)
     log.warn("variable ignored: two underscores must separate a plugin's id from the setting", { name });
   const storedSettings = new Map<string, Readonly<Record<string, string>>>();
-  const settingsOf = (id: string) => ({ ...config.pluginSettingsOf(id), ...storedSettings.get(id) });
+  const settingsOf = mergedSettings(config.pluginSettingsOf, storedSettings);
   const connections = connectionsOf(config, log, settingsOf);
   // Use cases call operations, which are bound after the plugins are loaded.
   const access = openAccess({ sql, log, connections, trackerUpdates: config.TRACKER_UPDATES_ENABLED });
@@ -108,4 +108,19 @@ function openAccounts({ log, closing }: Core, connections: ReturnType<typeof con
   // Looked up now, so that the first webhook does not wait for it.
   for (const connection of connections.all()) void accounts.of(connection);
   return accounts;
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+/** The settings of a plugin, those that are stored over those of the environment. The same object while none changes. */
+function mergedSettings(ofEnvironment: (id: string) => Settings, ofDatabase: ReadonlyMap<string, Settings>) {
+  const known = new Map<string, { readonly stored: Settings | undefined; readonly merged: Settings }>();
+  return (id: string): Settings => {
+    const stored = ofDatabase.get(id);
+    const before = known.get(id);
+    if (before && before.stored === stored) return before.merged;
+    const merged = { ...ofEnvironment(id), ...stored };
+    known.set(id, { stored, merged });
+    return merged;
+  };
 }

@@ -1,5 +1,6 @@
 import { openBreakers } from "../breakers/breakers.ts";
 import { startNotices } from "../budgets/notices.ts";
+import { concurrentRuns } from "../execution/concurrency.ts";
 import { createDescriptions } from "../execution/describe.ts";
 import { createLookup } from "../execution/lookup.ts";
 import { startPresence } from "../execution/presence/worker.ts";
@@ -36,6 +37,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
   const notices = startNotices({ sql, log, warn, leaseSeconds, connectionFor, trackerUpdates });
   const breakers = await openBreakers({
     ...{ sql, bus, log, delaySeconds: config.EXECUTION_RETRY_DELAY_SECONDS },
+    holdAfterSeconds: config.OUTAGE_HOLD_HOURS * 3600,
     report: (level, message, context) => (level === "error" ? alarm : core.inform)(message, context),
   });
   closing.add(() => breakers.close());
@@ -52,7 +54,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
     connectionFor,
     leaseSeconds,
-    concurrency: config.WORKER_CONCURRENCY,
+    concurrency: concurrentRuns(config.WORKER_CONCURRENCY, database.kind === "embedded"),
     connected: connected.has,
     descriptions: createDescriptions(log),
     lookup: createLookup(sql, concurrencyOf(core, 2)),

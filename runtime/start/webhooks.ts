@@ -66,8 +66,8 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
 export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
 
 /** Executions were queued. Wakes the other replicas only if this one has no free slot. */
-function wake({ config, log, bus }: Core, queue: Queue): void {
-  if (queue && queue.running() < config.WORKER_CONCURRENCY) queue.wake();
+function wake({ log, bus }: Core, queue: Queue): void {
+  if (queue?.hasRoom()) queue.wake();
   else bus.publish("queue").catch((error) => log.warn("failed to wake other replicas", { error }));
 }
 

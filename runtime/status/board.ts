@@ -9,6 +9,7 @@ export interface Finding {
   readonly state: Exclude<Check["state"], "unknown">;
   readonly message: string;
   readonly next_try_at?: string | null;
+  readonly connection?: Check["connection"];
 }
 
 /** Checks that are made together. */
@@ -68,9 +69,8 @@ export class Board {
   #missing({ name }: Probe): Check[] {
     const { at } = this.#made.get(this.#probes.find((one) => one.name === name) as Probe) as Made;
     if (at !== Number.NEGATIVE_INFINITY) return [];
-    return [
-      { name, state: "unknown", since: new Date().toISOString(), message: "the check has not answered yet", next_try_at: null },
-    ];
+    const since = new Date().toISOString();
+    return [{ name, state: "unknown", since, message: "the check has not answered yet", next_try_at: null, connection: null }];
   }
 
   /** Starts the probes whose findings are old; returns those that a reader should wait for. */
@@ -93,7 +93,7 @@ export class Board {
     const now = new Date().toISOString();
     made.findings = found.map((one) => {
       const before = made.findings.find(({ name }) => name === one.name);
-      return { next_try_at: null, ...one, since: before?.state === one.state ? before.since : now };
+      return { next_try_at: null, connection: null, ...one, since: before?.state === one.state ? before.since : now };
     });
     made.at = performance.now();
     made.running = null;

@@ -6,7 +6,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
 import type { Board } from "./board.ts";
-import { listReplicas, readQueue } from "./queries.ts";
+import { listConnectedAgents, listReplicas, readQueue } from "./queries.ts";
 
 export interface StatusParts {
   readonly board: Pick<Board, "read">;
@@ -23,13 +23,13 @@ const patienceMs = 2_000;
 export const statusOperation = ({ board, replica, hostOf }: StatusParts) =>
   handle(status.get, async (_, { sql }) => {
     const [found, stored] = await Promise.all([board.read(), readStored(sql, replica)]);
-    const { queue, paused, replicas, breakers } = stored ?? { queue: null, paused: [], replicas: [], breakers: [] };
+    const { breakers, ...rows } = stored ?? { queue: null, paused: [], replicas: [], agents: [], breakers: [] };
     const checks = withBreakers(found, await Promise.all(breakers.map(async (one) => ({ ...one, host: await hostOf(one.key) }))));
-    const state = stateOf(checks, stored && { paused, replicas });
-    return { state, checks, queue, paused, replicas, version, timestamp: new Date().toISOString() };
+    const state = stateOf(checks, stored);
+    return { state, checks, ...rows, version, timestamp: new Date().toISOString() };
   });
 
-type Stored = Pick<Status, "queue" | "paused" | "replicas"> & { readonly breakers: readonly Breaker[] };
+type Stored = Pick<Status, "queue" | "paused" | "replicas" | "agents"> & { readonly breakers: readonly Breaker[] };
 
 /** What failed for the executions counts more than what a check of this replica found. */
 function withBreakers(
@@ -41,7 +41,8 @@ function withBreakers(
     const own = id === "environment" ? `connection:${source}` : `connection:${source} (${id})`;
     const name = source === undefined ? key : (checks.find((one) => one.name.endsWith(`(${id})`))?.name ?? own);
     const message = `${host === null ? "" : `${host}: `}executions wait until it answers: ${reason}`;
-    return { name, state: "failed", since: opened_at, message, next_try_at: next_probe_at };
+    const connection = checks.find((one) => one.name === name)?.connection ?? null;
+    return { name, state: "failed", since: opened_at, message, next_try_at: next_probe_at, connection };
   });
   const names = new Set(failed.map(({ name }) => name));
   return [...failed, ...checks.filter(({ name }) => !names.has(name))];
@@ -52,6 +53,7 @@ async function readStored(sql: Sql, replica: string): Promise<Stored | null> {
     queue: await readQueue(sql),
     paused: (await listPauses(sql, { limit: 1000, offset: 0 })).items,
     replicas: await listReplicas(sql, replica),
+    agents: await listConnectedAgents(sql),
     breakers: await listBreakers(sql),
   });
   const late = new Promise<null>((done) => setTimeout(() => done(null), patienceMs).unref());

@@ -32,6 +32,15 @@ export const listReplicas = (sql: Queryable, own: string): Promise<Replica[]> =>
     select id, host, role, version, running, started_at, seen_at, id = ${own} as this from replicas
     where seen_at > now() - interval '30 seconds' order by started_at, id`;
 
+/** The external agents with an open stream on any replica. */
+export const listConnectedAgents = (sql: Queryable): Promise<Status["agents"]> =>
+  sql<Status["agents"]>`
+    select s.agent_id, count(*) as streams, coalesce(sum(e.running), 0)::int as running
+    from agent_streams s left join lateral (
+      select count(*) as running from task_executions e where e.stream_id = s.id and e.state = 'running'
+    ) e on true
+    where s.expires_at > now() group by s.agent_id order by s.agent_id limit 1000`;
+
 export type OwnReplica = Omit<Replica, "seen_at" | "this">;
 
 export const saveReplica = (sql: Queryable, one: OwnReplica) =>

@@ -3,7 +3,7 @@ import { causeOf } from "../platform/cause-of.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { hasPrevious, previousKeyOf } from "../webhooks/previous-secret.ts";
-import type { Finding, Probe } from "./board.ts";
+import type { Check, Finding, Probe } from "./board.ts";
 
 const everyMs = 60_000;
 
@@ -91,12 +91,24 @@ async function connectionFinding(
     return { name, state: "degraded", message: `${host}: the rate limit is used up; requests are held`, next_try_at: until };
   }
   try {
-    await source.source.check({ connection: settings, key: "status", signal });
+    const report = (await source.source.check({ connection: settings, key: "status", signal })) ?? {};
+    const { may_write = null, rate_limit = null } = report;
     const account = await accounts.of(connection);
-    return { name, state: "ok", message: account === null ? `${host} answers` : `${host} answers; account ${account}` };
+    const known = { account, may_write, rate_limit };
+    const told = [`${host} answers`, ...(account === null ? [] : [`account ${account}`]), ...sentencesOf(known)];
+    const weak = may_write === false || rate_limit?.remaining === 0;
+    return { name, state: weak ? "degraded" : "ok", message: told.join("; "), connection: known };
   } catch (error) {
     return { name, state: "failed", message: `${host}: ${causeOf(error)}` };
   }
+}
+
+function sentencesOf({ may_write, rate_limit }: Pick<NonNullable<Check["connection"]>, "may_write" | "rate_limit">): string[] {
+  const write = may_write === null ? [] : [may_write ? "may write" : "its credential may not write: comments will be refused"];
+  if (!rate_limit) return write;
+  const { remaining, limit, resets_at } = rate_limit;
+  const until = resets_at === null ? "" : ` until ${resets_at}`;
+  return [...write, `${remaining}${limit === null ? "" : ` of ${limit}`} requests left${until}`];
 }
 
 /** The host that the settings name. */

@@ -25,7 +25,7 @@ export interface StoredSecretsOptions {
   readonly vault: Vault;
 }
 
-/** Keeps every stored secret in memory, for those who must recognise it. What cannot be decrypted cannot be told by anyone. */
+/** Keeps every stored secret in memory, to recognise it in texts. One that cannot be decrypted cannot be recognised. */
 export async function openStoredSecrets({ sql, bus, log, vault }: StoredSecretsOptions): Promise<StoredSecrets> {
   let opened: readonly OpenedSecret[] = [];
   let known = new Map<string, readonly OpenedSecret[]>();
@@ -39,7 +39,7 @@ export async function openStoredSecrets({ sql, bus, log, vault }: StoredSecretsO
     known = found;
     if (!isSame) opened = [...found.values()].flat();
   };
-  const topic = ["integrations", "mappings", "knowledge", "plugins"] as const;
+  const topic = ["integrations", "mappings", "secrets"] as const;
   const cached = await openCachedValue({ name: "stored secrets", topic, read, bus, log });
   return { all: () => opened, close: () => cached.close() };
 }

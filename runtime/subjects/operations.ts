@@ -6,7 +6,7 @@ import { listExecutionsOfEvents } from "../executions/queries.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
-import { findSubjects, searchSubjects } from "./queries.ts";
+import { findDeferred, findSubjects, searchSubjects } from "./queries.ts";
 import { eventVerdict, executionVerdict, subjectVerdict } from "./verdict.ts";
 
 /** `sources`: names of the sources that a subject may belong to. */
@@ -48,13 +48,14 @@ function partsOf(subject: string) {
 
 const dayMs = 86_400_000;
 
-type Timeline = Pick<Output<typeof subjects.get>, "deliveries" | "more" | "refused" | "verdict">;
+type Timeline = Pick<Output<typeof subjects.get>, "deliveries" | "more" | "refused" | "deferred" | "verdict">;
 
 async function readTimeline(sql: Sql, subject: string, source: string, limit: number): Promise<Timeline> {
   const page = { offset: 0, order: "desc" } as const;
   const found = await listEvents(sql, { ...page, subjects: [subject], limit });
   const from = new Date(Date.now() - dayMs).toISOString();
   const refused = await listRefused(sql, { ...page, source, limit: 10, from });
+  const deferred = await findDeferred(sql, source);
   const ids = found.items.map(({ id }) => id);
   const executions = Map.groupBy(await listExecutionsOfEvents(sql, ids), ({ event_id }) => event_id);
   const deliveries = found.items.map((event) => {
@@ -62,9 +63,10 @@ async function readTimeline(sql: Sql, subject: string, source: string, limit: nu
     return { event, verdict: eventVerdict(event, own.length), executions: own };
   });
   return {
-    verdict: subjectVerdict(deliveries, refused.items),
+    verdict: subjectVerdict(deliveries, { refused: refused.items, deferred }),
     deliveries,
     more: found.next_cursor !== null,
     refused: refused.items,
+    deferred,
   };
 }

@@ -25,3 +25,17 @@ export function searchSubjects(sql: Queryable, words: readonly string[], limit: 
     select subject, count(*) as events, max(received_at) as last_event_at from newest
     where subject ilike all (${patterns}::text[]) group by subject order by last_event_at desc limit ${limit}`;
 }
+
+export interface Deferred {
+  readonly count: number;
+  readonly plugin: string;
+  readonly oldest_at: string;
+}
+
+/** Webhooks of a source that its plugin has not parsed yet. */
+export async function findDeferred(sql: Queryable, source: string): Promise<Deferred | null> {
+  const [found] = await sql<Deferred[]>`
+    select plugin, count(*) as count, min(received_at) as oldest_at from unread_webhooks where source = ${source}
+    group by plugin order by oldest_at limit 1`;
+  return found ?? null;
+}

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from "../events/queries.ts";
 import type { Execution } from "../executions/queries.ts";
+import type { Deferred } from "./queries.ts";
 
 /** What was decided about an event, as one would tell a colleague. */
 export function eventVerdict(event: Pick<WebhookEvent, "outcome" | "reason" | "canonical_triggers">, executions: number): string {
@@ -12,11 +13,12 @@ export function eventVerdict(event: Pick<WebhookEvent, "outcome" | "reason" | "c
 }
 
 export function executionVerdict(execution: Omit<Execution, "result">): string {
-  const { state, attempts, error, waiting_for, next_attempt_at, held_reason, reason, result_url } = execution;
+  const { state, dry_run, attempts, error, waiting_for, next_attempt_at, held_reason, reason, result_url } = execution;
   const tries = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
   const until = next_attempt_at === null ? "" : `, until ${next_attempt_at}`;
   switch (state) {
     case "succeeded":
+      if (dry_run) return "Dry run: nothing was written; what it would write is in the execution.";
       return result_url
         ? "Succeeded; its comment is posted."
         : `Succeeded, but no comment was posted${error ? `: ${error}` : ""}.`;
@@ -39,17 +41,28 @@ interface Judged {
   readonly executions: readonly { readonly verdict: string; readonly task_id: string }[];
 }
 
+/** What the source sent, and what is not known to be about the issue. */
+interface Unassigned {
+  readonly refused: readonly Pick<WebhookEvent, "reason" | "received_at">[];
+  readonly deferred: Deferred | null;
+}
+
 /** Why an issue is as it is: the newest delivery, and what came of it. */
-export function subjectVerdict(
-  deliveries: readonly Judged[],
-  refused: readonly Pick<WebhookEvent, "reason" | "received_at">[],
-): string {
+export function subjectVerdict(deliveries: readonly Judged[], { refused, deferred }: Unassigned): string {
   const [latest] = deliveries;
+  const waits = deferred ? ` ${deferredSentence(deferred)}` : "";
   const [refusal] = refused;
   const turnedAway = refusal
     ? ` The latest refused delivery of this source, at ${refusal.received_at}: ${refusal.reason ?? "no reason is stored"}.`
     : "";
-  if (!latest) return `No delivery about this issue is stored.${turnedAway || " None was refused in the last day."}`;
+  if (!latest)
+    return `No delivery about this issue is stored.${waits}${turnedAway || (waits ? "" : " None was refused in the last day.")}`;
   const outcomes = latest.executions.map(({ task_id, verdict }) => ` ${task_id}: ${verdict}`).join("");
-  return `${latest.verdict}${outcomes}${latest.executions.length === 0 ? turnedAway : ""}`;
+  return `${latest.verdict}${outcomes}${waits}${latest.executions.length === 0 ? turnedAway : ""}`;
+}
+
+function deferredSentence({ count, plugin, oldest_at }: Deferred): string {
+  const [webhooks, them] =
+    count === 1 ? ["1 webhook of this source waits", "it"] : [`${count} webhooks of this source wait`, "them"];
+  return `${webhooks} since ${oldest_at} because the plugin ${plugin} is not running: GET /api/status says why; Signalbox reads ${them} once it runs.`;
 }

@@ -4,8 +4,9 @@
  */
 const perDoubling = 4;
 
-/** SQL of the bucket of a duration in milliseconds. */
-export const bucketSql = (ms: string): string => `floor(ln(greatest(1, ${ms})) / ln(2) * ${perDoubling})::int`;
+/** SQL of the bucket of a duration in milliseconds. Logarithms of `numeric` are 100 times slower. */
+export const bucketSql = (ms: string): string =>
+  `floor(ln(greatest(1, (${ms})::float8)) / ln(2::float8) * ${perDoubling} + 1e-9)::int`;
 
 /** Middle of a bucket, milliseconds. */
 const middleOf = (bucket: number): number => Math.round(2 ** ((bucket + 0.5) / perDoubling));

@@ -32,11 +32,11 @@ export function openAccess({ sql, log, connections, trackerUpdates }: AccessOpti
     );
   };
   const operations: OperationsAccess = {
-    call: async (id, input) => {
+    call: async (id, input, { on_behalf_of: name = actor.name } = {}) => {
       const bound = ready().bound.find(({ op }) => op.id === id);
       if (!bound || bound.op.streaming) throw new PluginError("invalid_input", `There is no operation ${id} to call.`);
       try {
-        return (await invoke(bound, input, { sql, log, actor, signal: AbortSignal.timeout(callMs) })) as Json;
+        return (await invoke(bound, input, { sql, log, actor: { ...actor, name }, signal: AbortSignal.timeout(callMs) })) as Json;
       } catch (error) {
         throw error instanceof Problem ? asPluginError(error) : error;
       }

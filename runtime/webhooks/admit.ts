@@ -2,11 +2,12 @@ import { Problem } from "@signalbox/schema/problem";
 import type { VerificationResult } from "@signalbox/sdk";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Connection } from "../plugins/connections.ts";
+import { recordReads } from "./stored-headers.ts";
 
 /** A webhook whose body has not been read. */
 export type WebhookHead = Omit<SentRequest, "body">;
 
-/** Stands for a body that has not been read: whoever looks into it fails. */
+/** In place of a body that has not been read: reading it throws. */
 const unread = new Proxy(new Uint8Array(0), {
   get: () => {
     throw new Error("the body has not been read");
@@ -23,6 +24,27 @@ export async function judgedByHead<T>(check: () => T | Promise<T>): Promise<T | 
     if (error instanceof Problem) throw error;
     return undefined;
   }
+}
+
+/** The headers with which a connection's check came as far as the body, with the lengths of their values. */
+const seenBefore = new WeakMap<Connection, readonly (readonly [name: string, length: number | undefined])[]>();
+
+/** Whether a check by the head would end at the body, as an earlier one with such headers did: finding out costs an exception. */
+export const endsAtBody = (connection: Connection, headers: SentRequest["headers"]): boolean =>
+  seenBefore.get(connection)?.every(([name, length]) => headers[name]?.length === length) ?? false;
+
+/** Runs the check of a connection on a request without its body; `undefined`: it needs the body. */
+export async function verifyByHead(connection: Connection, request: SentRequest): Promise<VerificationResult | undefined> {
+  const { source, settings } = connection;
+  const recorded = source.sandboxed ? null : recordReads(request.headers);
+  const headers = recorded?.headers ?? request.headers;
+  const verdict = await judgedByHead<VerificationResult>(() => source.source.verify({ ...request, headers }, settings));
+  if (verdict === undefined && recorded)
+    seenBefore.set(
+      connection,
+      [...recorded.names].map((name) => [name, request.headers[name]?.length]),
+    );
+  return verdict;
 }
 
 const checked = new WeakMap<Connection, boolean>();

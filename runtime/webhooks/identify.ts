@@ -16,12 +16,15 @@ export function identify(incoming: Incoming, replayHours: number): Pick<Arrival,
   const isNew = replayOf === undefined && !own;
   return {
     digest: replayHours > 0 && signed ? sha256(body) : null,
-    hookDigest: isNew && event.hook_id ? hookDigest(payload, body) : null,
+    hookDigest: isNew && event.hook_id ? (sameDigest(incoming) ?? hookDigest(payload, body)) : null,
     suspect: isNew ? suspectOf(incoming) : null,
   };
 }
 
 const sha256 = (content: Uint8Array | string): string => createHash("sha256").update(content).digest("hex");
+
+/** Two projects of one source may have the same names, at servers of their own. */
+const sameDigest = ({ event, slug }: Incoming): string | null => (event.same_as ? sha256(`${slug} ${event.same_as}`) : null);
 
 function hookDigest(payload: Json, body: Uint8Array): string {
   if (body.byteLength > maxCompared || typeof payload !== "object" || payload === null) return sha256(body);
@@ -29,14 +32,18 @@ function hookDigest(payload: Json, body: Uint8Array): string {
 }
 
 /** An event whose text carries a marker, or that names no actor, may be a change of our own: the database knows what we wrote. */
-function suspectOf({ event, payload = null, viaPath }: Incoming): NonNullable<Arrival["suspect"]> | null {
+function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming): NonNullable<Arrival["suspect"]> | null {
   const comment = event.comment ?? null;
   if (event.marked) return { marks: markersIn(JSON.stringify(payload)), comment, kinds: [], digests: [] };
   const isNameless = event.actor === null && !event.author?.id && !event.author?.name;
   if (!isNameless || event.subject === null || viaPath) return null;
-  return { marks: [], comment, kinds: kindsOfEvent(event.event_name, event.action), digests: digestsIn(payload) };
+  const kinds = kindsOfEvent(event.event_name, event.action);
+  const isVague = polled === true && kinds.includes("edit") && !event.changes?.length && movedBySigns.has(source);
+  return { marks: [], comment, kinds, digests: digestsIn(payload), moved_at: isVague ? event.occurred_at : null };
 }
 
+/** Platforms where a reaction moves the time of the issue's last change, which is all that a poll sees of some changes. */
+const movedBySigns: ReadonlySet<string> = new Set(["beta"]);
 const builtIn = new Set<string>(sources);
 
 /** Whether the marker of an event can be looked up. Plugins of other people may mark in ways of their own, and are believed. */

@@ -104,7 +104,7 @@ test("two replicas with the same subjects in opposite order neither wait in a ri
   expect(counts.map(({ hops }) => hops)).toEqual(subjects.map(() => 1));
 });
 
-test("a marker counts on the comment that it was posted with; a copy of it silences nobody", { tags }, async () => {
+test("a marker counts on the comment that it was posted with; a copy of it silences no one", { tags }, async () => {
   const { mark } = await write({ key: "e.5", ref: "900" });
   const marked = (comment: string | null, marks = [mark]) => arrival({ suspect: { marks, comment, kinds: [], digests: [] } });
   const outcomeOf = async (one: Arrival) => [...(await insertArrivals(first.sql, [one], limits)).values()][0];

@@ -33,11 +33,11 @@ function asBefore(connection: Connection): Connection {
   return made;
 }
 
-type Check = (connection: Connection, request: WebhookRequest) => Promise<VerificationResult | undefined>;
+type Check<R> = (connection: Connection, request: R) => Promise<VerificationResult | undefined>;
 
 export interface PreviousSecrets {
   /** Runs a check, and where it fails runs it again with the previous secret, if there is one. `undefined`: it needs the body. */
-  verify(connection: Connection, request: WebhookRequest, check: Check): Promise<VerificationResult | undefined>;
+  verify<R extends WebhookRequest>(connection: Connection, request: R, check: Check<R>): Promise<VerificationResult | undefined>;
 }
 
 /** Accepts previous secrets, and notes when each was last used. */

@@ -1,5 +1,5 @@
 import { problem } from "@signalbox/schema/problem";
-import type { Json, SourceEvent, VerificationResult, WebhookRequest } from "@signalbox/sdk";
+import type { Json, SourceEvent, WebhookRequest } from "@signalbox/sdk";
 import type { Evaluator } from "../platform/evaluator.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
@@ -7,7 +7,7 @@ import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
-import { judgedByHead, needsProof, verifierOf, type WebhookHead, withoutBody } from "./admit.ts";
+import { endsAtBody, judgedByHead, needsProof, verifierOf, verifyByHead, type WebhookHead, withoutBody } from "./admit.ts";
 import type { ReplayOptions } from "./decide.ts";
 import type { DeferredWebhooks } from "./deferred/defer.ts";
 import type { Dispatcher, InOrder, Receipt } from "./dispatch.ts";
@@ -132,9 +132,8 @@ class WebhookReceiver implements Receiver {
     }
     const verifier = await verifierOf(entry.connection, this.#options.environment);
     if (!(await needsProof(verifier))) return { entry, needsProof: false };
-    const byHead = (one: Connection, request: WebhookRequest) =>
-      judgedByHead<VerificationResult>(() => one.source.source.verify(request, one.settings));
-    const verdict = await this.#options.previousSecrets.verify(verifier, withoutBody(head), byHead);
+    if (endsAtBody(verifier, head.headers)) return { entry, needsProof: true };
+    const verdict = await this.#options.previousSecrets.verify(verifier, withoutBody(head), verifyByHead);
     if (verdict?.ok === false) throw this.#refusal(verifier.source.name, slug, verdict.reason);
     return { entry, needsProof: true };
   }

@@ -4,7 +4,7 @@ import { type CachedValue, openCachedValue } from "../platform/cached-value.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 
-/** Which trigger an event stands for and which tasks it fires, answered from memory. */
+/** Which trigger an event maps to and which tasks it fires, answered from memory. */
 export interface Routing extends CachedValue {
   /** The mapping of an event: an exact action beats the mapping for any action. */
   find(source: string, event: string, action: string | null): SourceMapping | undefined;
@@ -42,4 +42,4 @@ export async function openRouting(sql: Sql, bus: Bus, log: Log, sweepMs?: number
   };
 }
 
-const key = (source: string, event: string, action: string | null): string => JSON.stringify([source, event, action]);
+const key = (source: string, event: string, action: string | null): string => `${source}\0${event}\0${action ?? "\0"}`;

@@ -6,6 +6,8 @@ const secret = /auth|cookie|signature|token|key|secret|pass|credential|session|h
 export interface RecordedHeaders {
   /** The same headers, to hand to whoever reads the event. */
   readonly headers: Headers;
+  /** Names of those that were looked for so far. */
+  readonly names: ReadonlySet<string>;
   /** Those that were read so far, without credentials. */
   read(): Record<string, string>;
 }
@@ -30,7 +32,7 @@ export function recordReads(headers: Headers): RecordedHeaders {
       return Reflect.getOwnPropertyDescriptor(target, name);
     },
   });
-  return { headers: recorded, read: () => withoutSecrets(headers, (name) => names.has(name)) };
+  return { headers: recorded, names, read: () => withoutSecrets(headers, (name) => names.has(name)) };
 }
 
 /** For a sandboxed source, whose reads cannot be seen: the `x-` headers, without credentials. */

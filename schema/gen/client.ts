@@ -2,7 +2,7 @@
 
 export type Agent = { id: string; name: string; role_id: "pm" | "ta" | "qa" | "dev" | "hub"; description?: (string | null) | undefined; prompt: string; context?: (string | null) | undefined; identity?: (string | null) | undefined; responsibilities: (string)[]; constraints: (string)[]; communication_style?: (string | null) | undefined; model?: (string | null) | undefined; temperature?: (number | null) | undefined; allowed_tools?: ((string)[] | null) | undefined; policy: { trigger_allowed_bots?: (string)[] | undefined; trigger_min_standing?: "owner" | "member" | "collaborator" | "contributor" | "none" | undefined; write_min_standing?: "owner" | "member" | "collaborator" | "contributor" | "none" | undefined; loop_max_hops?: number | undefined; run_tokens?: number | undefined; run_seconds?: number | undefined; run_writes?: number | undefined; issue_runs_per_hour?: number | undefined; issue_tokens_per_day?: number | undefined; author_runs_per_hour?: number | undefined; day_tokens?: number | undefined; day_usd?: number | undefined; month_usd?: number | undefined; on_close?: "cancel" | "finish" | undefined; targets?: "issue" | "project" | "any" | undefined; reads?: "project" | "any" | undefined; allow?: ("mentions" | "images" | "closing" | "commands")[] | undefined; staged?: boolean | undefined; approve?: (string)[] | undefined; presence?: "off" | "reaction" | "comment" | undefined }; trust_level: "default" | "trusted" | "privileged"; auth_enabled: boolean; capabilities: (string)[]; created_at: string; updated_at: string };
 
-export type ApiKey = { id: number; name: string; hint: string; scopes: (KeyScope)[]; agent_ids: ((string)[] | null); expires_at: (string | null); created_at: string; last_used_at: (string | null); revoked_at: (string | null) };
+export type ApiKey = { id: number; name: string; hint: string; scopes: (KeyScope)[]; agent_ids: ((string)[] | null); projects: ((number)[] | null); expires_at: (string | null); created_at: string; last_used_at: (string | null); revoked_at: (string | null) };
 
 export type AppliedPolicy = { agent_id: (string | null); project_id: (number | null); policy: EffectivePolicy };
 
@@ -43,6 +43,10 @@ export type ChatRole = "user" | "assistant" | "system";
 export type ChatToolCall = { tool: string; status: StepState };
 
 export type CloudEvent = { specversion: "1.0"; id: string; source: string; type: string; subject?: string | undefined; time: string; datacontenttype: "application/json"; data?: unknown | undefined };
+
+export type Configuration = { settings: (Setting)[] };
+
+export type ConnectedAgent = { agent_id: string; streams: number; running: number };
 
 export type ConnectionStatus = "ok" | "failed" | "not_configured";
 
@@ -108,7 +112,9 @@ export type MemoryFound = { key: string; content: string; scope: "task" | "agent
 
 export type MemoryListed = { key: string; content: string; scope: "task" | "agent" | "project" | "organizational"; agent_id: (string | null); project_id: (number | null); created_at: string; updated_at: string };
 
-export type NewApiKey = { id: number; name: string; hint: string; scopes: (KeyScope)[]; agent_ids: ((string)[] | null); expires_at: (string | null); created_at: string; last_used_at: (string | null); revoked_at: (string | null); key: string };
+export type MemoryUse = { execution_id: string; task_id: string; agent_id: (string | null); subject: (string | null); state: TaskExecutionState; created_at: string };
+
+export type NewApiKey = { id: number; name: string; hint: string; scopes: (KeyScope)[]; agent_ids: ((string)[] | null); projects: ((number)[] | null); expires_at: (string | null); created_at: string; last_used_at: (string | null); revoked_at: (string | null); key: string };
 
 export type Pause = { scope: PauseScope; id: (string | null); reason: string; paused_by: string; paused_at: string };
 
@@ -156,15 +162,17 @@ export type RetentionRule = { what: string; setting: (string | null); days: numb
 
 export type Seeded = { created: number; skipped: number };
 
+export type Setting = { name: string; value: (string | null); default: (string | null); source: "environment" | "file" | "default"; secret: boolean; about: string };
+
 export type SourceEventMapping = { id: number; source: string; event_name: string; action: (string | null); canonical_trigger: string; created_at: string };
 
 export type SourceId = "alpha" | "beta" | "gamma" | "delta";
 
 export type Standing = "owner" | "member" | "collaborator" | "contributor" | "none" | "unknown";
 
-export type Status = { state: "ok" | "degraded" | "stopped"; checks: (StatusCheck)[]; queue: ({ queued: number; running: number; held: number; waiting: number; failed_last_hour: number; oldest_queued_seconds: (number | null); p50_wait_ms: (number | null) } | null); paused: (Pause)[]; replicas: (Replica)[]; version: string; timestamp: string };
+export type Status = { state: "ok" | "degraded" | "stopped"; checks: (StatusCheck)[]; queue: ({ queued: number; running: number; held: number; waiting: number; failed_last_hour: number; oldest_queued_seconds: (number | null); p50_wait_ms: (number | null) } | null); paused: (Pause)[]; replicas: (Replica)[]; agents: (ConnectedAgent)[]; version: string; timestamp: string };
 
-export type StatusCheck = { name: string; state: "ok" | "degraded" | "failed" | "unknown"; since: string; message: string; next_try_at: (string | null) };
+export type StatusCheck = { name: string; state: "ok" | "degraded" | "failed" | "unknown"; since: string; message: string; next_try_at: (string | null); connection: ({ account: (string | null); may_write: (boolean | null); rate_limit: ({ remaining: number; limit: (number | null); resets_at: (string | null) } | null) } | null) };
 
 export type StepKind = "prompt" | "model" | "tool" | "post";
 
@@ -180,7 +188,7 @@ export type SubjectExecution = { id: string; task_id: string; event_id: (string 
 
 export type SubjectFound = { subject: string; source: string; project: string; issue: string; events: number; last_event_at: string };
 
-export type SubjectTimeline = { subject: string; source: string; project: string; issue: string; verdict: string; deliveries: (SubjectDelivery)[]; more: boolean; refused: ({ id: string; source: string; slug: string; delivery_id: (string | null); event_name: (string | null); action: (string | null); actor: (string | null); author: ({ id: (string | null); name: (string | null); kind: AuthorKind; standing: Standing } | null); subject: (string | null); canonical_triggers: (string)[]; outcome: EventOutcome; reason: (string | null); replay_of: (string | null); polled: boolean; occurred_at: (string | null); received_at: string; body_removed_at: (string | null) })[] };
+export type SubjectTimeline = { subject: string; source: string; project: string; issue: string; verdict: string; deliveries: (SubjectDelivery)[]; more: boolean; refused: ({ id: string; source: string; slug: string; delivery_id: (string | null); event_name: (string | null); action: (string | null); actor: (string | null); author: ({ id: (string | null); name: (string | null); kind: AuthorKind; standing: Standing } | null); subject: (string | null); canonical_triggers: (string)[]; outcome: EventOutcome; reason: (string | null); replay_of: (string | null); polled: boolean; occurred_at: (string | null); received_at: string; body_removed_at: (string | null) })[]; deferred: ({ count: number; plugin: string; oldest_at: string } | null) };
 
 export type TakenEvents = { events: (CloudEvent)[] };
 
@@ -252,6 +260,7 @@ export interface Operations {
   "agents.usage-stats": { input: { id: string }; output: UsageStats };
   "audit-log.list": { input: { limit?: number | undefined; offset?: number | undefined; from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; order?: "desc" | "asc" | undefined; cursor?: string | undefined; actor?: string | undefined; operation?: string | undefined; object?: string | undefined }; output: (AuditLogEntry)[] };
   "audit.verify": { input: {  }; output: AuditLogVerification };
+  "configuration.get": { input: {  }; output: Configuration };
   "data.erase": { input: { subject?: string | undefined; actor?: string | undefined; project_id?: number | undefined; dry_run?: boolean | undefined }; output: Erasure };
   "events.follow": { input: { seconds?: number | undefined }; output: null };
   "health.get": { input: {  }; output: Health };
@@ -263,7 +272,7 @@ export interface Operations {
   "integrations.test": { input: { source: string }; output: { status: ConnectionStatus; source: string } };
   "integrations.test-stored": { input: { source: string }; output: { id: string; source: string; status: ConnectionStatus; account: (string | null); message: string } };
   "integrations.update": { input: { id: string } & { name?: string | undefined; credentials?: { [name: string]: (string | boolean | number) } | undefined; agent_id?: (string | null) | undefined; project_id?: (number | null) | undefined }; output: Integration };
-  "keys.create": { input: { name: string; scopes: (KeyScope)[]; agent_ids?: ((string)[] | null) | undefined; expires_at?: (string | null) | undefined }; output: NewApiKey };
+  "keys.create": { input: { name: string; scopes: (KeyScope)[]; agent_ids?: ((string)[] | null) | undefined; projects?: ((number)[] | null) | undefined; expires_at?: (string | null) | undefined }; output: NewApiKey };
   "keys.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (ApiKey)[] };
   "keys.revoke": { input: { id: number }; output: null };
   "knowledge-sources.create": { input: { name: string; config: { [name: string]: unknown }; project_id?: (number | null) | undefined; enabled?: boolean | undefined; type: string }; output: KnowledgeSource };
@@ -284,6 +293,7 @@ export interface Operations {
   "memory.get": { input: { key: string }; output: Memory };
   "memory.list": { input: { limit?: number | undefined; offset?: number | undefined; agent_id?: string | undefined; project_id?: number | undefined; scope?: "task" | "agent" | "project" | "organizational" | undefined }; output: (MemoryListed)[] };
   "memory.search": { input: { query: string; agent_id?: string | undefined; project_id?: number | undefined; scope?: "task" | "agent" | "project" | "organizational" | undefined; mode?: "semantic" | "keyword" | "hybrid" | undefined; limit?: number | undefined }; output: (MemoryFound)[] };
+  "memory.uses": { input: { key: string; limit?: number | undefined; offset?: number | undefined }; output: (MemoryUse)[] };
   "pauses.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (Pause)[] };
   "pauses.pause": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined; reason: string }; output: Pause };
   "pauses.resume": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined }; output: Pause };
@@ -386,6 +396,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "agents.usage-stats": "GET /api/agents/{id}/usage-stats",
   "audit-log.list": "GET /api/audit-log",
   "audit.verify": "GET /api/audit-log/verify",
+  "configuration.get": "GET /api/configuration",
   "data.erase": "POST /api/erase",
   "events.follow": "GET /api/events",
   "health.get": "GET /health",
@@ -418,6 +429,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "memory.get": "GET /api/memory/{key}",
   "memory.list": "GET /api/memory",
   "memory.search": "POST /api/memory/search",
+  "memory.uses": "GET /api/memory/{key}/uses",
   "pauses.list": "GET /api/pause",
   "pauses.pause": "POST /api/pause",
   "pauses.resume": "POST /api/resume",

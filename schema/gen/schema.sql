@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 56511ef8098bc92d
+-- Made from 1c0dea2767fb54a1
 
 create extension if not exists vector;
 
@@ -7,15 +7,17 @@ set check_function_bodies = off;
 
 CREATE OR REPLACE FUNCTION add_usage(given text[], runs integer, tokens bigint, usd double precision)
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
 AS $function$
+begin
   insert into budget_usage as u (scope, hour_runs, day_tokens, day_usd, month_usd)
   select scope, runs, tokens, usd, usd from unnest(given) scope order by scope
   on conflict (scope) do update set
     hour_runs = case when u.hour = excluded.hour then u.hour_runs else 0 end + excluded.hour_runs, hour = excluded.hour,
     day_tokens = case when u.day = excluded.day then u.day_tokens else 0 end + excluded.day_tokens,
     day_usd = case when u.day = excluded.day then u.day_usd else 0 end + excluded.day_usd, day = excluded.day,
-    month_usd = case when u.month = excluded.month then u.month_usd else 0 end + excluded.month_usd, month = excluded.month
+    month_usd = case when u.month = excluded.month then u.month_usd else 0 end + excluded.month_usd, month = excluded.month;
+end
 $function$
 ;
 
@@ -75,6 +77,165 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION claim_candidates(most integer, reach integer)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  visits constant integer := 256;
+  last_at timestamptz;
+  last_id uuid;
+  any_time timestamptz;
+  ids uuid[];
+  beginning text;
+  here text;
+  following text;
+  is_round boolean := false;
+  is_all boolean := false;
+begin
+  select q.created_at, q.id into last_at, last_id from task_executions q
+  where q.state = 'queued' order by q.created_at, q.id offset reach limit 1;
+  for attempt in 1..2 loop
+    select array_agg(d.id) into ids from (
+      select x.id from task_executions x
+      where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+        and (x.created_at, x.id) <= (coalesce(last_at, 'infinity'), coalesce(last_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
+        and not exists (
+          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
+            and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+      order by x.created_at, x.id limit most) d;
+    if last_id is null or cardinality(ids) >= most then
+      return ids;
+    end if;
+
+    select q.created_at into any_time from task_executions q where q.state = 'queued' order by q.created_at, q.id limit 1;
+    any_time := any_time + random() * (now() - any_time);
+    select q.subject into beginning from task_executions q
+    where q.state = 'queued' and q.created_at >= any_time order by q.created_at, q.id limit 1;
+    beginning := coalesce(beginning, '');
+    here := beginning;
+    -- Those of no subject have the last place in the index, all together.
+    ids := coalesce(ids, '{}') || array(
+      select x.id from task_executions x
+      where x.state = 'queued' and x.subject is null and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+        and (x.created_at, x.id) > (last_at, last_id)
+      order by x.subject, x.created_at, x.id limit most);
+    for visit in 1..visits loop
+      select q.subject into following from task_executions q
+      where q.state = 'queued' and q.subject > here order by q.subject limit 1;
+      if following is null and not is_round then
+        is_round := true;
+        select q.subject into following from task_executions q
+        where q.state = 'queued' and q.subject is not null order by q.subject limit 1;
+      end if;
+      if following is null or (is_round and following > beginning) then
+        is_all := true;
+        exit;
+      end if;
+      here := following;
+      ids := ids || array(
+        select h.id from (
+          select x.id, x.created_at, x.offered_to, x.offered_until from task_executions x
+          where x.subject = here and x.state = 'queued' and x.run_after <= now()
+          order by x.created_at, x.id limit 1) h
+        where (h.offered_to is null or h.offered_until <= now()) and (h.created_at, h.id) > (last_at, last_id)
+          and not exists (select 1 from task_executions r where r.subject = here and r.state = 'running' offset 0));
+    end loop;
+    exit when is_all or cardinality(ids) > 0;
+    last_at := null;
+    last_id := null;
+  end loop;
+  return array(
+    select x.id from unnest(ids) c (id)
+    cross join lateral (select q.id, q.created_at from task_executions q where q.id = c.id offset 0) x
+    order by x.created_at, x.id limit most);
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION claimable_executions(most integer)
+ RETURNS TABLE(id uuid, created_at timestamp with time zone, source text, project text, author text)
+ LANGUAGE plpgsql
+ ROWS 10
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  open_keys text[];
+  probes uuid[];
+  served_agents text[];
+  served_tasks text[];
+  capable_tasks text[];
+  paused_sources text[];
+  paused_projects text[];
+  paused_agents text[];
+  paused_tasks text[];
+  is_stopped boolean;
+begin
+  select b.* into open_keys, probes, served_agents, served_tasks, capable_tasks, paused_sources, paused_projects, paused_agents,
+    paused_tasks, is_stopped from queue_blocks() b;
+  if is_stopped then
+    return;
+  end if;
+  return query
+    -- A range and this order, not equality: so there is one index only that the planner can walk.
+    with recursive lanes as (
+      (select need_of(x) as need, x.source, coalesce(x.project_id, 0) as project_id, coalesce(x.agent_id, '') as agent_id, x.task_id
+        from task_executions x where x.state = 'queued' order by 1, 2, 3, 4, 5 limit 1)
+      union all
+      select n.* from lanes l cross join lateral (
+        select need_of(x) as need, x.source, coalesce(x.project_id, 0) as project_id, coalesce(x.agent_id, '') as agent_id, x.task_id
+          from task_executions x
+        where x.state = 'queued' and (need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id)
+          > (l.need, l.source, l.project_id, l.agent_id, l.task_id)
+        order by 1, 2, 3, 4, 5 limit 1) n
+    ), free as (
+      select l.* from lanes l
+      where (l.need <> all(open_keys) or (l.need = 'model' and served_agents <> '{}'))
+        and l.source <> all(paused_sources) and l.project_id::text <> all(paused_projects)
+        and not case l.agent_id when '' then l.task_id = any(paused_tasks) else l.agent_id = any(paused_agents) end
+    ), found as (
+      select c.* from free l cross join lateral (
+        select x.id, x.created_at, x.source, x.project, x.author from task_executions x
+        where x.state = 'queued' and (need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id)
+          >= (l.need, l.source, l.project_id, l.agent_id, l.task_id)
+          and (need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id)
+          <= (l.need, l.source, l.project_id, l.agent_id, l.task_id)
+          and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+          and not is_kept_back(x, open_keys, probes, served_agents, served_tasks, capable_tasks,
+            paused_sources, paused_projects, paused_agents, paused_tasks)
+          and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
+          and not exists (
+            select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
+              and not is_kept_back(o, open_keys, probes, served_agents, served_tasks, capable_tasks,
+                paused_sources, paused_projects, paused_agents, paused_tasks)
+              and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+        order by need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id, x.created_at, x.id limit most) c
+      union
+      select x.id, x.created_at, x.source, x.project, x.author from task_executions x
+      where x.id = any(probes) and x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+        and not is_kept_back(x, open_keys, probes, served_agents, served_tasks, capable_tasks,
+          paused_sources, paused_projects, paused_agents, paused_tasks)
+        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
+        and not exists (
+          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
+            and not is_kept_back(o, open_keys, probes, served_agents, served_tasks, capable_tasks,
+              paused_sources, paused_projects, paused_agents, paused_tasks)
+            and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+    )
+    select f.id, f.created_at::timestamptz, f.source, f.project, f.author from found f order by f.created_at, f.id limit most;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION claimed_with(execution uuid, event uuid, task text, agent text)
  RETURNS TABLE(place json, origin json, task_version text, agent_version text, probes text)
  LANGUAGE plpgsql
@@ -92,6 +253,43 @@ begin
     from (select) one left join webhook_events w on w.id = event;
 end
 $function$
+;
+
+CREATE OR REPLACE FUNCTION count_hops(subjects text[], window_seconds double precision, longest_write_seconds double precision)
+ RETURNS TABLE(subject text, hops integer, answers uuid)
+ LANGUAGE plpgsql
+ ROWS 10
+AS $function$
+#variable_conflict use_column
+declare
+  recent timestamptz := now() - make_interval(secs => window_seconds);
+  first_write timestamptz := recent - make_interval(secs => longest_write_seconds);
+begin
+  if not exists (select from own_writes o where o.subject = any(subjects) and o.kind <> 'sign' and o.at > first_write)
+    and not exists (select from subject_hops k where k.subject = any(subjects)) then
+    return;
+  end if;
+  return query
+    with touched as (
+      select x.subject, w.at as written_at, w.execution_id, coalesce(greatest(w.at, w.done_at) > recent, false) as answers
+      from (select distinct unnest(subjects) as subject) x left join lateral (
+        select o.at, o.done_at, o.execution_id from own_writes o
+        where o.subject = x.subject and o.kind <> 'sign' and o.at > first_write
+        order by o.at desc limit 1
+      ) w on true
+    ), counted as (
+      insert into subject_hops as h (subject, hops, event_at)
+      select t.subject, case when t.answers then 1 else 0 end, now() from touched t
+      where t.answers or exists (select 1 from subject_hops k where k.subject = t.subject)
+      order by t.subject
+      on conflict (subject) do update set event_at = now(), hops = case
+        when exists (select 1 from touched t where t.subject = h.subject and t.answers and t.written_at > h.event_at) then h.hops + 1
+        when h.event_at < recent and not exists (select 1 from touched t where t.subject = h.subject and t.answers) then 0
+        else h.hops end
+      returning subject, hops
+    )
+    select c.subject, c.hops, case when t.answers then t.execution_id end from counted c join touched t using (subject);
+end $function$
 ;
 
 CREATE OR REPLACE FUNCTION is_used_up(of_scope text, policy jsonb)
@@ -132,6 +330,72 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION next_execution_due()
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  open_keys text[];
+  probes uuid[];
+  served_agents text[];
+  served_tasks text[];
+  capable_tasks text[];
+  paused_sources text[];
+  paused_projects text[];
+  paused_agents text[];
+  paused_tasks text[];
+  is_stopped boolean;
+begin
+  select b.* into open_keys, probes, served_agents, served_tasks, capable_tasks, paused_sources, paused_projects, paused_agents,
+    paused_tasks, is_stopped from queue_blocks() b;
+  if open_keys = '{}' and not is_stopped and paused_sources || paused_projects || paused_agents = '{}' then
+    return least(
+      (select x.run_after from task_executions x
+        where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+        order by x.created_at, x.id limit 1),
+      (select min(x.run_after) from task_executions x where x.state = 'queued' and x.run_after > x.created_at and x.run_after > now()),
+      (select min(x.offered_until) from task_executions x where x.state = 'queued' and x.offered_to is not null and x.offered_until > now()));
+  end if;
+  if is_stopped then
+    return null;
+  end if;
+  return (
+    with recursive lanes as (
+      (select need_of(x) as need, x.source, coalesce(x.project_id, 0) as project_id, coalesce(x.agent_id, '') as agent_id, x.task_id
+        from task_executions x where x.state = 'queued' order by 1, 2, 3, 4, 5 limit 1)
+      union all
+      select n.* from lanes l cross join lateral (
+        select need_of(x) as need, x.source, coalesce(x.project_id, 0) as project_id, coalesce(x.agent_id, '') as agent_id, x.task_id
+          from task_executions x
+        where x.state = 'queued' and (need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id)
+          > (l.need, l.source, l.project_id, l.agent_id, l.task_id)
+        order by 1, 2, 3, 4, 5 limit 1) n
+    ), free as (
+      select l.* from lanes l
+      where (l.need <> all(open_keys) or (l.need = 'model' and served_agents <> '{}'))
+        and l.source <> all(paused_sources) and l.project_id::text <> all(paused_projects)
+        and not case l.agent_id when '' then l.task_id = any(paused_tasks) else l.agent_id = any(paused_agents) end
+    )
+    select least(
+      (select min(c.due) from free l cross join lateral (
+        select greatest(x.run_after, x.offered_until) as due from task_executions x
+        where x.state = 'queued' and (need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id)
+          >= (l.need, l.source, l.project_id, l.agent_id, l.task_id)
+          and (need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id)
+          <= (l.need, l.source, l.project_id, l.agent_id, l.task_id)
+          and not is_kept_back(x, open_keys, probes, served_agents, served_tasks, capable_tasks,
+            paused_sources, paused_projects, paused_agents, paused_tasks)
+        order by need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id, x.created_at, x.id offset 0) c),
+      (select min(greatest(x.run_after, x.offered_until)) from task_executions x
+        where x.id = any(probes) and x.state = 'queued' and not is_kept_back(x, open_keys, probes, served_agents, served_tasks, capable_tasks,
+          paused_sources, paused_projects, paused_agents, paused_tasks))));
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION order_snapshots()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -147,6 +411,31 @@ begin
     new.reason := 'it tells of an older state of the issue than an event that came before it';
   end if;
   return new;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION queue_blocks(OUT open_keys text[], OUT probes uuid[], OUT served_agents text[], OUT served_tasks text[], OUT capable_tasks text[], OUT paused_sources text[], OUT paused_projects text[], OUT paused_agents text[], OUT paused_tasks text[], OUT is_stopped boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  select coalesce(array_agg(b.key order by b.key), '{}'), coalesce(array_agg(b.probe order by b.key), '{}') into open_keys, probes from breakers b;
+  served_agents := array(select distinct s.agent_id from agent_streams s where s.expires_at > now());
+  served_tasks := '{}';
+  capable_tasks := '{}';
+  if served_agents <> '{}' then
+    served_tasks := array(select t.id from tasks t where t.actor_id = any(served_agents));
+    capable_tasks := array(select t.id from tasks t where t.required_capabilities <> '{}');
+  end if;
+  paused_sources := array(select p.id from pauses p where p.scope = 'source');
+  paused_projects := array(select p.id from pauses p where p.scope = 'project');
+  paused_agents := array(select p.id from pauses p where p.scope = 'agent');
+  paused_tasks := '{}';
+  if paused_agents <> '{}' then
+    paused_tasks := array(select t.id from tasks t where t.actor_id = any(paused_agents));
+  end if;
+  is_stopped := exists (select from pauses p where p.scope = 'all');
 end $function$
 ;
 
@@ -349,6 +638,7 @@ create table api_keys (
   revoked_at timestamp(3) with time zone,
   expires_at timestamp(3) with time zone,
   agent_ids text[],
+  projects bigint[],
   constraint api_keys_pkey PRIMARY KEY (id),
   constraint api_keys_key_hash_key UNIQUE (key_hash)
 );
@@ -387,6 +677,7 @@ create table breakers (
   opened_at timestamp(3) with time zone default now() not null,
   next_probe_at timestamp(3) with time zone not null,
   probe uuid,
+  reported_at timestamp(3) with time zone default now() not null,
   constraint breakers_pkey PRIMARY KEY (key)
 );
 
@@ -909,20 +1200,29 @@ create table task_executions (
   blocked_by text,
   dry_run boolean default false not null,
   overrides jsonb,
+  memories text[],
   constraint task_executions_pkey PRIMARY KEY (id),
   constraint task_executions_event_id_task_id_key UNIQUE (event_id, task_id)
 );
 CREATE INDEX task_executions_agent ON task_executions USING btree (agent_id, id);
+CREATE INDEX task_executions_due ON task_executions USING btree (run_after) WHERE ((state = 'queued'::text) AND (run_after > created_at));
 CREATE INDEX task_executions_error ON task_executions USING btree (id) WHERE (COALESCE(error, held_reason) IS NOT NULL);
 CREATE INDEX task_executions_failed ON task_executions USING btree (finished_at) WHERE (state = 'failed'::text);
 CREATE INDEX task_executions_failed_subject ON task_executions USING btree (subject, finished_at) WHERE (state = 'failed'::text);
 CREATE INDEX task_executions_finished ON task_executions USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX task_executions_held ON task_executions USING btree (held_until) WHERE (state = 'held'::text);
+CREATE INDEX task_executions_held_by_outage ON task_executions USING btree (blocked_by) WHERE ((state = 'held'::text) AND (blocked_by IS NOT NULL));
 CREATE INDEX task_executions_lease ON task_executions USING btree (lease_expires_at) WHERE (state = 'running'::text);
+CREATE INDEX task_executions_memories ON task_executions USING gin (memories) WHERE (memories IS NOT NULL);
 CREATE INDEX task_executions_offered ON task_executions USING btree (offered_to, created_at) WHERE ((state = 'queued'::text) AND (offered_to IS NOT NULL));
 CREATE INDEX task_executions_paused_subject ON task_executions USING btree (subject, created_at) WHERE (state = ANY (ARRAY['held'::text, 'waiting'::text]));
 CREATE INDEX task_executions_project ON task_executions USING btree (project_id, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX task_executions_queue ON task_executions USING btree (created_at, id) WHERE (state = 'queued'::text);
+CREATE INDEX task_executions_queued_lane ON task_executions USING btree (COALESCE(blocked_by,
+CASE
+    WHEN (started_at IS NULL) THEN 'model'::text
+    ELSE ''::text
+END), source, COALESCE(project_id, 0), COALESCE(agent_id, ''::text), task_id, created_at, id) WHERE (state = 'queued'::text);
 CREATE INDEX task_executions_queued_subject ON task_executions USING btree (subject, created_at, id) WHERE (state = 'queued'::text);
 CREATE UNIQUE INDEX task_executions_running_subject ON task_executions USING btree (subject) WHERE (state = 'running'::text);
 CREATE INDEX task_executions_state ON task_executions USING btree (state, id) WHERE (state <> 'succeeded'::text);
@@ -1118,10 +1418,13 @@ CREATE OR REPLACE FUNCTION claim_executions(worker text, most integer, lease_sec
  SET enable_seqscan TO 'off'
  SET enable_sort TO 'off'
  SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   ids uuid[];
+  candidate uuid;
   strangers text[];
+  is_clear boolean := not exists (select from breakers) and not exists (select from pauses);
   this_hour timestamptz := date_trunc('hour', now(), 'UTC');
   this_day timestamptz := date_trunc('day', now(), 'UTC');
   this_month timestamptz := date_trunc('month', now(), 'UTC');
@@ -1132,14 +1435,26 @@ begin
   if current_setting('fsync')::boolean then
     perform set_config('synchronous_commit', 'off', true);
   end if;
-  select array_agg(d.id) into ids from (
-    select x.id from task_executions x
-    where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (not exists (select from breakers) or not is_blocked(x)) and (x.offered_to is null or x.offered_until <= now())
-      and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
-      and not exists (
-        select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null) and (not exists (select from breakers) or not is_blocked(o))
-          and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
-    order by x.created_at, x.id limit most for update skip locked) d;
+  -- What follows sees all that is stored by those whose lock it waits for.
+  lock table task_executions in row share mode;
+  -- While nothing is kept back, the queue is walked in its order.
+  if is_clear then
+    ids := claim_candidates(2 * most + 8, 64 + 4 * most);
+    select array_agg(d.id) into ids from (
+      select x.id from unnest(ids) with ordinality u (id, n) join task_executions x on x.id = u.id
+      where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
+      order by u.n limit most for update of x skip locked) d;
+  else
+    -- One by one, until there are enough: a join reads the whole queue where the planner knows nothing of it.
+    for candidate in select c.id from claimable_executions(most * 4 + 100) c order by c.created_at, c.id loop
+      exit when cardinality(ids) = most;
+      perform 1 from task_executions x where x.id = candidate and x.state = 'queued' and x.run_after <= now()
+        and (x.offered_to is null or x.offered_until <= now()) for update skip locked;
+      if found then
+        ids := array_append(ids, candidate);
+      end if;
+    end loop;
+  end if;
   if ids is null then
     return;
   end if;
@@ -1161,16 +1476,14 @@ begin
             case when q.author is not null then row_number() over (partition by q.author order by q.created_at, q.id)
               + (select count(*) from unnest(busy_authors) b where b = q.author) else 0 end as of_author
           from (
-            select x.id, x.created_at, x.source, x.project, x.author from task_executions x
-            where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (not exists (select from breakers) or not is_blocked(x)) and (x.offered_to is null or x.offered_until <= now())
-              and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
-              and not exists (
-                select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now() and (not exists (select from pauses) or pause_of(o) is null) and (not exists (select from breakers) or not is_blocked(o))
-                  and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
-            order by x.created_at, x.id limit 1000) q
+              select x.id, x.created_at, x.source, x.project, x.author
+              from unnest(case when is_clear then claim_candidates(1000, 1500) end) c (id)
+              cross join lateral (select e.* from task_executions e where e.id = c.id offset 0) x
+              union all
+              select c.id, c.created_at, c.source, c.project, c.author from claimable_executions(1000) c where not is_clear) q
         ) w order by (w.of_project > share or w.of_author > share), w.n limit most
       ) chosen on chosen.id = x.id
-      where x.state = 'queued' and x.run_after <= now() and (not exists (select from pauses) or pause_of(x) is null) and (not exists (select from breakers) or not is_blocked(x)) order by chosen.is_late, chosen.n for update of x skip locked) d;
+      where x.state = 'queued' and x.run_after <= now() order by chosen.is_late, chosen.n for update of x skip locked) d;
     if ids is null then
       return;
     end if;
@@ -1263,6 +1576,28 @@ CREATE OR REPLACE FUNCTION is_blocked(x task_executions)
  STABLE
 AS $function$
   select exists (select from breakers b where b.key = blocking_key(x) and b.probe is distinct from x.id)
+$function$
+;
+
+CREATE OR REPLACE FUNCTION is_kept_back(x task_executions, open_keys text[], probes uuid[], served_agents text[], served_tasks text[], capable_tasks text[], paused_sources text[], paused_projects text[], paused_agents text[], paused_tasks text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(need_of(x) = any(open_keys) and probes[array_position(open_keys, need_of(x))] is distinct from x.id
+      and not (x.blocked_by is null and x.started_at is null
+        and (x.task_id = any(capable_tasks) or coalesce(x.agent_id = any(served_agents), x.task_id = any(served_tasks)))), false)
+    or x.source = any(paused_sources) or coalesce(x.project_id::text = any(paused_projects), false)
+    or coalesce(x.agent_id = any(paused_agents), x.task_id = any(paused_tasks))
+$function$
+;
+
+CREATE OR REPLACE FUNCTION need_of(x task_executions)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(x.blocked_by, case when x.started_at is null then 'model' else '' end)
 $function$
 ;
 

@@ -1,8 +1,10 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
 import type { Reaction } from "@signalbox/sdk";
 import type { Outbox } from "../../outbox/open.ts";
+import { endSign, recordSign } from "../../own-writes/queries.ts";
 import type { Bus } from "../../platform/bus.ts";
 import type { Sql } from "../../platform/database/client.ts";
+import { newId } from "../../platform/ids.ts";
 import { startLeasedWork, type Worker } from "../../platform/leases.ts";
 import type { Log } from "../../platform/log.ts";
 import { toFailure } from "../../platform/reconcile.ts";
@@ -103,13 +105,21 @@ async function show(sign: Sign, connection: Connection, ended: AbortSignal, opti
   if (presence === "off") return null;
   const signal = AbortSignal.any([ended, AbortSignal.timeout(callMs)]);
   if (isLiving(presence, connection)) return showLiving(sign, connection, signal, options);
-  await react(sign, connection, signal);
+  await react(sign, connection, signal, options);
   return null;
 }
 
-async function react(sign: Sign, { source: { source }, settings }: Connection, signal: AbortSignal): Promise<void> {
-  const { project, issue, place } = sign;
-  if (!source.react || project === null || issue === null) return;
+async function react(
+  sign: Sign,
+  { source: { source }, settings }: Connection,
+  signal: AbortSignal,
+  { sql }: Pick<PresenceOptions, "sql">,
+): Promise<void> {
+  const { execution_id, subject, project, issue, place } = sign;
+  if (!source.react || project === null || issue === null || subject === null) return;
+  const id = newId();
+  await recordSign(sql, { id, execution_id, subject });
   const call = { signal, connection: settings, key: `${sign.execution_id}.sign.${sign.version}` };
   await source.react({ subject: { project, issue }, comment: place?.comment ?? null }, sign.sign as Reaction | null, call);
+  await endSign(sql, id);
 }

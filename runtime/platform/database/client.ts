@@ -12,7 +12,7 @@ export interface Database {
   /** For statements that may take long: migrations, building an index. The same as `sql` where there is one session only. */
   readonly longRunning: Sql;
   readonly kind: "postgres" | "embedded";
-  /** At most so many further sessions with settings of their own, closed with the rest; where there is one session only, absent. */
+  /** At most so many further sessions with settings of their own, closed with the rest; where no session has its own, absent. */
   readonly sessions?: (max: number, settings: Readonly<Record<string, string>>) => Sql;
   /** Hears what other sessions send to a channel. `reconnected`: anything may have been missed. Where there is one session only, absent. */
   readonly listen?: (channel: string, hear: (payload: string) => void, reconnected: () => void) => Promise<Listening>;
@@ -33,24 +33,39 @@ const firstOf = (statementTimeout: number, idleInTransaction: number) =>
    set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set tcp_user_timeout = 20000`;
 const first = firstOf(statementMs, 15_000);
 
+interface PostgresOptions {
+  readonly max: number;
+  /**
+   * The same database without the pooler at `url`, which gives a server's session to a transaction only: sessions there have no
+   * settings, prepared statements, locks and notifications of their own.
+   */
+  readonly direct?: string | undefined;
+}
+
 /** A pool on a PostgreSQL server. A statement is answered within its deadline or fails as unavailable; it may be tried again. */
-export function connectPostgres(url: string, options: { max: number }): Database {
+export function connectPostgres(url: string, { max, direct }: PostgresOptions): Database {
   const pools: ConnectionPool[] = [];
   const open = (max: number, settings: Readonly<Record<string, string>>, more = {}) => {
     const pool = new ConnectionPool({ url, max, settings, first, deadlineMs, ...more });
     pools.push(pool);
     return pool.sql;
   };
-  const sql = open(options.max, {});
-  const unlimited = { first: firstOf(0, 0), deadlineMs: longRunningMs, idleMs: 10_000, probe: () => ping(sql) };
+  const sql = open(max, {}, direct === undefined ? {} : { first: null, prepare: false });
+  const unlimited = {
+    url: direct ?? url,
+    first: firstOf(0, 0),
+    deadlineMs: longRunningMs,
+    idleMs: 10_000,
+    probe: () => ping(sql),
+  };
   const listening: Listening[] = [];
   return {
     sql,
     longRunning: open(2, {}, unlimited),
     kind: "postgres",
-    sessions: open,
+    ...(direct === undefined && { sessions: open }),
     listen: async (channel, hear, reconnected) => {
-      const one = await listen({ url, settings: {}, first, channel, hear, reconnected });
+      const one = await listen({ url: direct ?? url, settings: {}, first, channel, hear, reconnected });
       listening.push(one);
       return one;
     },

@@ -9,6 +9,8 @@ export interface ConnectionOptions {
   readonly settings: Readonly<Record<string, string>>;
   /** Statements that a new session begins with. */
   readonly first: string | null;
+  /** Whether the session keeps prepared statements. Default: `true`. */
+  readonly prepare?: boolean | undefined;
   /** Makes the stream to the server; a TCP connection where absent. */
   readonly stream?: () => Duplex;
   /** Milliseconds that go on only while this process does. */
@@ -44,6 +46,7 @@ export class Connection {
     this.#driver = openDriver({
       ...(options.url !== undefined && { url: options.url }),
       settings: options.settings,
+      prepare: options.prepare,
       socket: (address) => this.#connect(address),
       closed: () => this.#lost(),
       ...(options.notified && { notified: options.notified }),

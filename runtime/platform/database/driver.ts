@@ -14,6 +14,8 @@ export interface DriverOptions {
   readonly url?: string;
   /** Settings of the session, sent with its start. */
   readonly settings: Readonly<Record<string, string>>;
+  /** Whether the session keeps prepared statements. Default: `true`. */
+  readonly prepare?: boolean | undefined;
   /** Makes the stream to the server. Called again when the driver wants to connect anew. */
   readonly socket: (address: Address) => Duplex;
   /** The connection was closed. */
@@ -63,9 +65,9 @@ const types = {
  * The driver for one connection. It keeps no pool and makes no second connection: what it does about lost connections loses
  * queries (porsager/postgres #1186, #1193), so `Connection` does that.
  */
-export const openDriver = ({ url, settings, socket, closed, notified }: DriverOptions): Sql => {
+export const openDriver = ({ url, settings, prepare = true, socket, closed, notified }: DriverOptions): Sql => {
   const options = {
-    ...{ types, socket, max: 1, fetch_types: false, no_subscribe: true },
+    ...{ types, socket, prepare, max: 1, fetch_types: false, no_subscribe: true },
     ...{ onnotice: () => {}, onclose: closed, onnotify: (_: string, payload: string) => notified?.(payload) },
     // Deadlines and the age of connections are looked after by `Connection` and `Pool`.
     ...{ connect_timeout: 0, idle_timeout: 0, max_lifetime: null },

@@ -33,7 +33,7 @@ export interface History {
 /** A count ends here: counting on would cost more than the list itself. */
 const maxCounted = 10_000;
 /** Rows that one page of a search reads at most. */
-const maxSearched = 30_000;
+const maxSearched = 10_000;
 /** The clock of the replica that made an id, and that of the database, differ by less. */
 const clockSkewMs = 10 * 60_000;
 

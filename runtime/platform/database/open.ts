@@ -4,11 +4,15 @@ import { connectEmbedded, connectPostgres, type Database } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
 
 /** The PostgreSQL that `DATABASE_URL` names, else the embedded one in `DATA_DIR`. */
-export async function openDatabase(config: Pick<Config, "DATABASE_URL" | "DATA_DIR">, log: Log): Promise<Database> {
+export async function openDatabase(
+  config: Pick<Config, "DATABASE_URL" | "DIRECT_DATABASE_URL" | "DATA_DIR">,
+  log: Log,
+): Promise<Database> {
   if (config.DATABASE_URL) {
-    const database = connectPostgres(config.DATABASE_URL, { max: 20 });
+    const database = connectPostgres(config.DATABASE_URL, { max: 20, direct: config.DIRECT_DATABASE_URL });
     try {
-      await database.sql`select 1`;
+      if (!config.DIRECT_DATABASE_URL && (await isPooled(database)))
+        log.warn("DATABASE_URL leads to a pooler. If it pools by transaction, set DIRECT_DATABASE_URL to the database itself.");
     } catch (error) {
       await database.close();
       throw new StartError(`DATABASE_URL: the database does not answer: ${error instanceof Error ? error.message : error}`, {
@@ -21,4 +25,11 @@ export async function openDatabase(config: Pick<Config, "DATABASE_URL" | "DATA_D
     folder: config.DATA_DIR,
   });
   return connectEmbedded(await openEmbedded(config.DATA_DIR));
+}
+
+/** Whether the session that answers is another than the one that was opened: a pooler announces a number of its own. */
+async function isPooled({ sql }: Database): Promise<boolean> {
+  const rows = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
+  const { state } = rows as unknown as { readonly state?: { readonly pid?: number } };
+  return state?.pid !== undefined && state.pid !== rows[0].pid;
 }

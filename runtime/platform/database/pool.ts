@@ -4,7 +4,7 @@ import { type Run, sqlOver } from "./statement.ts";
 import { type Held, inTransaction } from "./transaction.ts";
 import { DatabaseUnavailable, isUnavailable } from "./unavailable.ts";
 
-export interface PoolOptions extends Pick<ConnectionOptions, "url" | "settings" | "first" | "stream" | "deadlineMs"> {
+export interface PoolOptions extends Pick<ConnectionOptions, "url" | "settings" | "first" | "prepare" | "stream" | "deadlineMs"> {
   readonly max: number;
   /** An unused connection is closed after so long. */
   readonly idleMs?: number;

@@ -14,7 +14,11 @@ const unavailable = new Set([
 
 /** Whether a query failed because the server could not be reached or did not answer in time: it may be tried again later. */
 export const isUnavailable = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && unavailable.has(String(error.code));
+  typeof error === "object" && error !== null && "code" in error && (unavailable.has(String(error.code)) || isOfPooler(error));
+
+/** Of a pooler, not of the server, which names its routine: no session came free in time, or the one in use was lost. */
+const isOfPooler = (error: { code?: unknown; routine?: unknown }): boolean =>
+  error.code === "08P01" && error.routine === undefined;
 
 /** Codes of connections that were not made, or are lost: the system's, and the driver's. */
 const networkCodes = new Set([

@@ -21,7 +21,7 @@ describe("clientAddress", () => {
     [undefined, "198.51.100.1", null],
   ])("%s with %s is %s", (remote, forwarded, expected) => expect(clientAddress(remote, forwarded, trusted)).toBe(expected));
 
-  it("believes nobody who is not trusted, whatever is written", () => {
+  it("believes no one who is not trusted, whatever is written", () => {
     fc.assert(
       fc.property(fc.string(), (forwarded) => void expect(clientAddress("192.0.2.1", forwarded, trusted)).toBe("192.0.2.1")),
     );

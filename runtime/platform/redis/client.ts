@@ -59,6 +59,48 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   return { ...access(client, prefix, address), close };
 }
 
+/** A connection of its own that hears what is published to one channel, made anew whenever it is lost. */
+export interface Subscription {
+  publish(message: string): Promise<void>;
+  /** How many connections hear it. */
+  count(): Promise<number>;
+  close(): void;
+}
+
+export async function subscribe(
+  url: string | undefined,
+  channel: string,
+  hear: (message: string) => void,
+  reconnected: () => void,
+): Promise<Subscription> {
+  const sender = connect(url ?? local);
+  const receiver = connect(url ?? local);
+  let heard = false;
+  receiver.on("message", (_, message: string) => hear(message));
+  for (const client of [sender, receiver]) client.on("error", () => {});
+  receiver.on("ready", () => {
+    receiver.subscribe(channel).then(
+      () => {
+        if (heard) reconnected();
+        heard = true;
+      },
+      () => receiver.disconnect(true),
+    );
+  });
+  // A connection that only hears would not notice that it leads nowhere.
+  const beat = setInterval(() => receiver.ping().catch(() => receiver.disconnect(true)), silentMs / 2);
+  beat.unref();
+  await Promise.all([sender, receiver].map((client) => client.connect().catch(() => {})));
+  return {
+    publish: async (message) => void (await sender.publish(channel, message)),
+    count: async () => Number(((await sender.call("PUBSUB", "NUMSUB", channel)) as unknown[])[1]),
+    close: () => {
+      clearInterval(beat);
+      for (const client of [sender, receiver]) client.disconnect();
+    },
+  };
+}
+
 const connect = (url: string): Client =>
   new Client(url, {
     lazyConnect: true,

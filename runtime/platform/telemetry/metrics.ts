@@ -132,5 +132,6 @@ export const counted =
 
 function hostOf(input: string | URL | Request): string {
   const address = input instanceof Request ? input.url : String(input);
-  return URL.canParse(address) ? new URL(address).host : "unknown";
+  // Parsing an address costs as much as counting it ten times over.
+  return /^https?:\/\/([^/?#@\\]+)(?:[/?#]|$)/.exec(address)?.[1] ?? (URL.canParse(address) ? new URL(address).host : "unknown");
 }

@@ -70,7 +70,7 @@ describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
     expect(await replicas[1].reserve(own, 0)).toBeGreaterThan(30_000);
   });
 
-  test("without an interval nobody waits", async () => {
+  test("without an interval no one waits", async () => {
     const own = key();
     for (const one of [...replicas, ...replicas]) expect(await one.reserve(own, 0)).toBe(0);
   });

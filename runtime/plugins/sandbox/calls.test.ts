@@ -60,7 +60,7 @@ test("more calls than the host takes at the same time wait, and all are answered
   expect(await call("many")).toEqual(Array.from({ length: 200 }, (_, i) => `s${i}`));
   expect(asked.most).toBe(limits.requests);
 });
-test("a call given up while it waits is never sent, and holds nobody up", async () => {
+test("a call given up while it waits is never sent, and delays no other", async () => {
   expect(await call("given_up")).toEqual(["AbortError", "after"]);
   expect(asked.methods).not.toContain("fetch");
 });

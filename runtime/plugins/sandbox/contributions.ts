@@ -1,6 +1,7 @@
 import {
   type CallContext,
   type Contributions,
+  type ForwardingQueue,
   type KnowledgeConnector,
   type MemoryStore,
   PluginError,
@@ -49,9 +50,11 @@ export function contributionsOf(described: DeclaredContributions, call: Caller, 
       functions<MemoryStore>({ kind: "memories", name }, about, shapes.memoryAnswers, call),
     ),
     knowledge: each(described.knowledge, (name, one) => knowledge(name, one, call, mask)),
-    queues: each(described.queues, (name, { about }) =>
-      functions<Queue>({ kind: "queues", name }, about, shapes.queueAnswers, call),
-    ),
+    queues: each(described.queues, (name, { about, forwards }) => {
+      const of = { kind: "queues", name } as const;
+      if (!forwards) return functions<Queue>(of, about, shapes.queueAnswers, call);
+      return functions<ForwardingQueue>(of, about, { publish: shapes.queueAnswers.publish }, call);
+    }),
     useCases: each(described.useCases, (name, { about }) => useCase(name, about, call)),
     routes: each(described.routes, (name, one) => route(name, one, call)),
   };
@@ -103,7 +106,7 @@ function source(name: string, described: DeclaredContributions["sources"][string
     verify: withSignature(signature, asVerdict),
     parse: (request) => ask(call, target("parse"), shapes.sourceEvent, [request]),
     account: own("account", shapes.account),
-    check: own("check", shapes.nothing),
+    check: own("check", shapes.accountReport),
     deliver: asked("deliver", shapes.posted),
     find: asked("find", shapes.posted.nullable()),
     ...(has.includes("findAll") && { findAll: asked("findAll", shapes.posted.array().max(1_000)) }),
@@ -152,7 +155,7 @@ export function withSignature(
   };
 }
 
-/** By what the source declared, so that the process need not run. */
+/** By what the source declared, so that the process does not have to run. */
 function checkSignature(
   { type, header, prefix = "", secret }: NonNullable<DeclaredContributions["sources"][string]["signature"]>,
   request: WebhookRequest,
@@ -199,13 +202,13 @@ function knowledge(
 }
 
 /** The process checks the input, by the plugin's own schema. */
-const route = (name: string, { about, method, scope }: DeclaredContributions["routes"][string], call: Caller): Route => ({
-  ...{ about, method, scope },
-  run: ({ query, headers, body }, { signal, caller }) =>
-    ask(call, { kind: "routes", name, method: "run" }, shapes.routeAnswer, [{ query, headers, body }], {
-      signal,
-      call: { caller },
-    }) as Promise<RouteResponse>,
+const route = (name: string, { about, method, scope, raw }: DeclaredContributions["routes"][string], call: Caller): Route => ({
+  ...{ about, method, scope, raw },
+  run: ({ query, headers, body, bytes }, { signal, caller }) => {
+    const request = { query, headers, body, ...(bytes && { bytes: Buffer.from(bytes).toString("base64") }) };
+    const options = { signal, call: { caller } };
+    return ask(call, { kind: "routes", name, method: "run" }, shapes.routeAnswer, [request], options) as Promise<RouteResponse>;
+  },
 });
 
 function functions<T>(

@@ -6,10 +6,10 @@ const microtasks = async (count: number) => {
   for (let n = 0; n < count; n++) await null;
 };
 
-test("never more at a time than allowed, and nobody is forgotten, whoever comes, fails or gives up when", async () => {
+test("never more at a time than allowed, and no one is forgotten, whoever comes, fails or is aborted when", async () => {
   const caller = fc.record({
     fails: fc.boolean(),
-    /** Steps of the event loop until it gives up. */
+    /** Steps of the event loop until it is aborted. */
     patience: fc.option(fc.nat(8)),
     /** Steps of the event loop, from the end of its work, until another one comes. */
     newcomers: fc.array(fc.nat(8), { maxLength: 2 }),

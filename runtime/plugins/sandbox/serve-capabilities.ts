@@ -16,7 +16,13 @@ type Allowed = Pick<Manifest, "needs" | "permissions">;
 
 const named = z.object({ name: z.string().max(100) });
 const texts = z.object({ texts: z.array(z.string().max(100_000)).max(256) });
-const operation = z.object({ id: z.string().max(100) });
+const operation = z.object({
+  id: z.string().max(100),
+  on_behalf_of: z
+    .string()
+    .regex(/^[\w.@:+-]{1,100}$/, "must be an id of letters, digits and ._@:+-")
+    .optional(),
+});
 /** Any JSON: it was parsed from a line. */
 const input = z.object({ input: z.record(z.string(), z.custom<Json>()).default({}) });
 const key = z.string().min(1).max(200);
@@ -44,11 +50,13 @@ export function serveCapabilities(name: string, allowed: Allowed, capabilities: 
     secret: (params) => capabilities.secret?.(read(named, params).name),
     embed: (params) => capabilities.embed?.(read(texts, params).texts),
     operations: (params) => {
-      const { id } = read(operation, params);
+      const { id, on_behalf_of } = read(operation, params);
       if (!allowed.permissions.operations.some((one) => one.id === id))
         throw new PluginError("failed", `The plugin ${name} may not call ${id}: its manifest does not name it.`);
       if (!isGrantable(id)) throw new PluginError("failed", `The plugin ${name} may not call ${id}: no plugin may.`);
-      return capabilities.operations?.call(id, read(input, params).input);
+      // The host names the plugin, so no plugin can speak for another, or for a key.
+      const caller = on_behalf_of === undefined ? name : `${name}:${on_behalf_of}`;
+      return capabilities.operations?.call(id, read(input, params).input, { on_behalf_of: caller });
     },
     "trackers.createIssue": (params, signal) => {
       const { source, issue, key } = read(newIssue, params);

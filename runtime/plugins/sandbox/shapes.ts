@@ -33,6 +33,16 @@ export const sourceEvent = z.object({
   incomplete: z.boolean().optional(),
 });
 export const account = z.string().max(500).nullable();
+/** A check that tells nothing answers nothing. */
+export const accountReport = z
+  .object({
+    may_write: z.boolean().nullish(),
+    rate_limit: z
+      .object({ remaining: z.int().min(0), limit: z.int().min(0).nullable(), resets_at: z.iso.datetime().nullable() })
+      .nullish(),
+  })
+  .nullish()
+  .transform((report) => report ?? undefined);
 export const posted = z.object({ id: short, url: short });
 const webhookPayload = z.object({ headers: z.record(z.string(), short), payload: json });
 export const polled = z.object({ events: z.array(webhookPayload).max(10_000), cursor: z.string().max(100_000) });

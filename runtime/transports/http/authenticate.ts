@@ -46,6 +46,12 @@ export function createAuthenticate(keys: Keys, sessions?: FindSession): Authenti
   };
 }
 
+/** The same caller, if its key holds for all projects: what it calls knows none. */
+export function unrestricted(actor: Actor): Actor {
+  if (!actor.projects) return actor;
+  throw problem("forbidden", `The API key "${actor.name}" is restricted to projects; this is not about one project.`);
+}
+
 function permitted(actor: Actor, scope: Exclude<Scope, "open">): Actor {
   if (scope === "agent" || actor.scopes.includes(scope)) return actor;
   throw problem("forbidden", `The API key "${actor.name}" has the scopes ${actor.scopes.join(", ")}; this needs ${scope}.`);

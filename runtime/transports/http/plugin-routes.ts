@@ -1,14 +1,15 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { type ProblemCode, problem } from "@signalbox/schema/problem";
-import { callRoute, type Json, type PluginErrorShape, type RouteResponse, routeResponseError } from "@signalbox/sdk";
+import { callRoute, type Json, type PluginErrorShape, type Route, type RouteResponse, routeResponseError } from "@signalbox/sdk";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { abortable } from "../../platform/abortable.ts";
 import type { Log } from "../../platform/log.ts";
 import type { RouteEntry } from "../../plugins/host.ts";
 import { type HttpOptions, methodNotAllowed } from "./app.ts";
-import type { BodyLimits } from "./body.ts";
-import { readJson } from "./request.ts";
+import { unrestricted } from "./authenticate.ts";
+import { type BodyLimits, readBody } from "./body.ts";
+import { isJson, parseJson, readJson } from "./request.ts";
 
 /** Longest that a route may take, milliseconds; a sandboxed plugin's own limit may be shorter. */
 const longestMs = 30_000;
@@ -29,8 +30,8 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
     const { plugin, name } = c.req.param();
     const entry = routes.get(`${plugin}/${name}`);
     const proof = { authorization: c.req.header("authorization") };
-    // Whoever may read nothing is not told which plugins there are.
-    const caller = await options.authenticate(proof, entry?.route.scope ?? "read");
+    // A caller without permission to read does not learn which plugins there are.
+    const caller = unrestricted(await options.authenticate(proof, entry?.route.scope ?? "read"));
     if (!entry) throw problem("not_found", `There is no route ${name.slice(0, 100)} of a plugin ${plugin.slice(0, 100)} here.`);
     const { route } = entry;
     const method = c.req.method === "HEAD" ? "GET" : c.req.method;
@@ -42,7 +43,7 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
       });
     underWay.set(plugin, running + 1);
     try {
-      const request = await requestOf(c, method, { maxBytes: Math.min(options.maxBodyBytes, mostBytes), budget: options.budget });
+      const request = await requestOf(c, route, { maxBytes: Math.min(options.maxBodyBytes, mostBytes), budget: options.budget });
       return send(c, await answerOf(entry, request, { caller: caller.name, signal: c.req.raw.signal }, options.log));
     } finally {
       const left = (underWay.get(plugin) ?? 1) - 1;
@@ -54,18 +55,26 @@ export function mountPluginRoutes(app: OpenAPIHono, routes: ReadonlyMap<string, 
 
 type Request = Parameters<typeof callRoute>[1];
 
-async function requestOf(c: Context, method: string, limits: BodyLimits): Promise<Request> {
+async function requestOf(c: Context, { method, raw }: Route, limits: BodyLimits): Promise<Request> {
   const query = Object.entries(c.req.queries()).map(([name, values]): [string, string] => {
     if (values.length > 1)
       throw problem("bad_request", `${name}: is given ${values.length} times in the query; give it once`, { field: name });
     return [name, values[0] ?? ""];
   });
-  const body = method === "POST" ? await readJson(c, limits) : undefined;
+  const bytes = raw && method === "POST" ? await readBody(c, limits) : undefined;
+  const body = bytes ? jsonIn(c, bytes) : method === "POST" ? await readJson(c, limits) : undefined;
   return {
     query: Object.fromEntries(query),
     headers: Object.fromEntries([...c.req.raw.headers].filter(([header]) => !credentials.test(header))),
     body: (body ?? null) as Json,
+    ...(bytes && { bytes }),
   };
+}
+
+/** What a route with `raw` is sent may be anything; `undefined` where it is no JSON. */
+function jsonIn(c: Context, bytes: Uint8Array): unknown {
+  if (!isJson(c.req.header("content-type") ?? "")) return undefined;
+  return parseJson(bytes, { "content-encoding": c.req.header("content-encoding") });
 }
 
 /** Calls the plugin within its time, and believes its answer only where it keeps the contract. Throws a `Problem`. */
@@ -99,7 +108,7 @@ async function answerOf(
   return answer;
 }
 
-/** What a plugin's error means to the caller. The text of all others, which nobody wrote for callers, stays in the log. */
+/** What a plugin's error means to the caller. The text of all others was not written for callers and stays in the log. */
 const meanings: Readonly<Record<string, ProblemCode>> = {
   invalid_input: "bad_request",
   not_found: "not_found",

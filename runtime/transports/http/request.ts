@@ -69,7 +69,7 @@ export async function readJson(c: HonoContext, limits: BodyLimits): Promise<unkn
   const bytes = await readBody(c, limits);
   if (bytes.byteLength === 0) return undefined;
   const type = c.req.header("content-type") ?? "";
-  if (!json.test(type)) {
+  if (!isJson(type)) {
     const was = type ? `it is ${JSON.stringify(type.slice(0, 100))}` : "there is none";
     throw problem("unsupported_media_type", `Content-Type must be application/json; ${was}.`);
   }
@@ -92,6 +92,7 @@ async function readObject(c: HonoContext, places: Places, limits: BodyLimits): P
 }
 
 const json = /^application\/([\w.+-]+\+)?json\s*(;|$)/i;
+export const isJson = (type: string): boolean => json.test(type);
 
 type Headers = Readonly<Record<string, string | undefined>>;
 

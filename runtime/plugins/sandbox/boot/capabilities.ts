@@ -21,7 +21,10 @@ export function proxies(needs: readonly string[], facts: Facts, offloaded: Offlo
     fetch: hostFetch,
     secret: (name: string) => ask("secret", { name }),
     embed: (texts: readonly string[]) => ask("embed", { texts }),
-    operations: { call: (id: string, input: unknown) => ask("operations", { id, input }) },
+    operations: {
+      call: (id: string, input: unknown, options?: { on_behalf_of?: string }) =>
+        ask("operations", { id, input, on_behalf_of: options?.on_behalf_of }),
+    },
     vectors: facts.vectors,
     // This process is not the host's event loop, and the host can end it: the functions run here.
     offload: async (name: string, ...input: unknown[]) => {

@@ -103,10 +103,11 @@ export class Contract1 {
       sources: each("sources", describeSource),
       tools: each("tools", describeTool),
       knowledge: each("knowledge", ({ about, config, secrets }) => ({ about, secrets, config: schemaOf(config as Schema) })),
-      routes: each("routes", ({ about, method, scope, input }) => ({
-        ...{ about, method, scope, ...(input !== undefined && { input: schemaOf(input as Schema) }) },
+      routes: each("routes", ({ about, method, scope, input, raw }) => ({
+        ...{ about, method, scope, ...(input !== undefined && { input: schemaOf(input as Schema) }), raw: raw === true },
       })),
-      ...Object.fromEntries(["memories", "queues", "useCases"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))])),
+      queues: each("queues", ({ about, take }) => ({ about, forwards: typeof take !== "function" })),
+      ...Object.fromEntries(["memories", "useCases"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))])),
     };
     return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config), contributes };
   }
@@ -144,8 +145,9 @@ const withBytes = (request: unknown) => {
 };
 
 const withInput = ({ input, method }: Target, request: unknown) => {
-  const { query, body } = request as { query: unknown; body: unknown };
-  return { ...(request as object), input: input ? parse(input as Schema, method === "GET" ? query : body) : {} };
+  const { query, body, bytes } = request as { query: unknown; body: unknown; bytes?: string };
+  const sent = bytes === undefined ? {} : { bytes: fromBase64(bytes) };
+  return { ...(request as object), ...sent, input: input ? parse(input as Schema, method === "GET" ? query : body) : {} };
 };
 
 function parse(schema: Schema, input: unknown): unknown {

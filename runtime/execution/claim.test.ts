@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Database } from "../platform/database/client.ts";
+import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
+import { newId } from "../platform/ids.ts";
+import { claimExecutions, nextDue } from "./queries.ts";
+
+let own: TestDatabase | null = null;
+beforeAll(async () => {
+  if (testServer) own = await testDatabase(testServer, { replicas: 1, max: 4 });
+}, 60_000);
+afterAll(() => own?.drop());
+beforeEach(async () => {
+  if (own) await database().sql`truncate task_executions, pauses cascade`;
+});
+const database = () => (own as TestDatabase).pools[0] as Database;
+
+/** Queues executions on subjects, one a second, the first of them an hour ago. */
+async function queue(subjects: readonly (string | null)[], secondsAgo = 3_600): Promise<string[]> {
+  const { sql } = database();
+  const rows = subjects.map((subject, n) => ({ id: newId(), subject, at: `${n - secondsAgo} seconds` }));
+  await sql`
+    insert into task_executions (id, task_id, canonical_trigger, source, slug, subject, content, created_at, run_after)
+    select x.id, 't', 'x', 'alpha', 'alpha', x.subject, '', now() + x.at, now() + x.at
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as x (id uuid, subject text, at interval)`;
+  return rows.map(({ id }) => id);
+}
+const claim = async (most: number) => {
+  const request = { worker: newId(), most, leaseSeconds: 60, limits: {}, share: null, busy: [] };
+  return (await claimExecutions(database().sql, request)).map(({ id }) => id);
+};
+const finish = (ids: readonly string[]) =>
+  database()
+    .sql`update task_executions set state = 'succeeded', lease = null, finished_at = now() where id = any(${ids}::uuid[])`;
+const many = (count: number, subject: (n: number) => string | null) => Array.from({ length: count }, (_, n) => subject(n));
+
+test("the oldest of each issue is claimed, in the order in which they came", { tags: ["postgres"] }, async () => {
+  const [a1, b1, a2, none1, none2] = await queue(["a", "b", "a", null, null]);
+  expect(await claim(2)).toEqual([a1, b1]);
+  expect((await claim(9)).sort()).toEqual([none1, none2].sort());
+  expect(await claim(9)).toEqual([]);
+  await finish([a1 as string]);
+  expect(await claim(9)).toEqual([a2]);
+});
+
+test("what waits behind a long backlog of one issue is claimed with it", { tags: ["postgres"] }, async () => {
+  const [first] = await queue(many(2_000, () => "long"));
+  const behind = await queue(["b", "c", null, "d"], 1_000);
+  expect((await claim(9)).sort()).toEqual([first, ...behind].sort());
+  expect(await claim(9)).toEqual([]);
+});
+
+test("one that may run is found behind any number that may not", { tags: ["postgres"] }, async () => {
+  const { sql } = database();
+  await sql`insert into pauses (scope, id, reason, paused_by) values ('agent', 'x', 'a rest', 'ops')`;
+  const paused = await queue(many(1_500, (n) => `paused ${n}`));
+  await sql`update task_executions set agent_id = 'x' where id = any(${paused}::uuid[])`;
+  const [last] = await queue(["m"], 100);
+  expect(await claim(9)).toEqual([last]);
+  expect(await claim(9)).toEqual([]);
+});
+
+test("a claim reads what it takes, not what waits", { tags: ["postgres"], timeout: 60_000 }, async () => {
+  const { sql } = database();
+  const backlogs = { "three issues": (n: number) => `${n % 3}`, "an issue each": (n: number) => `${n}` };
+  for (const [name, subject] of Object.entries(backlogs)) {
+    await sql`truncate task_executions cascade`;
+    await queue(many(30_000, subject), 90_000);
+    await sql`vacuum analyze task_executions`;
+    for (let round = 0; round < 4; round++) {
+      const plan = await sql.unsafe<
+        { "QUERY PLAN": [{ Plan: { "Shared Hit Blocks": number; "Shared Read Blocks": number } }] }[]
+      >(`explain (analyze, buffers, format json) select * from claim_executions('w', 16, 60, '{}', null, '{}', '{}')`);
+      const { "Shared Hit Blocks": hit, "Shared Read Blocks": read } = (plan[0] as (typeof plan)[number])["QUERY PLAN"][0].Plan;
+      // All of them are read from 90,000 blocks and more.
+      expect(hit + read, `${name}, claim ${round}`).toBeLessThan(8_000);
+    }
+  }
+});
+
+test("the next look is when one is due that was put off", { tags: ["postgres"] }, async () => {
+  const { sql } = database();
+  expect(await nextDue(sql)).toBeNull();
+  const [first, second] = await queue(["a", "a"]);
+  expect(await claim(9)).toEqual([first]);
+  expect(await nextDue(sql)).toBeLessThan(0);
+  await sql`update task_executions set run_after = now() + interval '1 minute' where id = ${second as string}`;
+  const wait = await nextDue(sql);
+  expect(wait).toBeGreaterThan(50_000);
+  expect(wait).toBeLessThanOrEqual(60_000);
+});

@@ -1,0 +1,19 @@
+import { totalmem } from "node:os";
+import { getHeapStatistics } from "node:v8";
+
+/** Memory of a run that waits for its model, with its prompt and its answers so far: many times what most take. */
+const bytesOfRun = 4 * 1_048_576;
+const [least, most, mostEmbedded] = [16, 512, 64];
+
+/**
+ * How many executions a replica runs at a time. Almost all of its time a run waits for the model and costs nothing but memory, so
+ * that is what the default comes from. Connections to the database do not bound it: runs write together.
+ */
+export function concurrentRuns(given: number, isEmbedded: boolean, memory = memoryOfProcess()): number {
+  if (given > 0) return given;
+  return Math.min(isEmbedded ? mostEmbedded : most, Math.max(least, Math.floor(memory / bytesOfRun)));
+}
+
+/** What this process may use: the machine, its container, and V8 each have a limit. */
+const memoryOfProcess = (): number =>
+  Math.min(totalmem(), process.constrainedMemory?.() || Number.POSITIVE_INFINITY, getHeapStatistics().heap_size_limit);

@@ -1,0 +1,82 @@
+import { problem } from "@signalbox/schema/problem";
+import type { Queryable } from "../platform/database/client.ts";
+import type { Bound, Context } from "../platform/operation.ts";
+import { projectOfExecution } from "./queries.ts";
+
+type Allowed = ReadonlySet<number>;
+/** Checks an input and returns it, narrowed to the projects where the caller named none. */
+type Bounds = (input: Record<string, unknown>, allowed: Allowed, context: Context) => Promise<unknown>;
+
+/** By its member `project_id`. A key for one project does not have to name it. */
+const byMember: Bounds = async (input, allowed, { actor }) => {
+  const { project_id } = input;
+  if (typeof project_id === "number") {
+    if (allowed.has(project_id)) return input;
+    throw problem("forbidden", `project_id: ${restriction(actor.name, allowed)}`, { field: "project_id" });
+  }
+  const [only, ...others] = allowed;
+  if (only === undefined || others.length > 0)
+    throw problem("forbidden", `project_id: ${restriction(actor.name, allowed)}; name one of them`, { field: "project_id" });
+  return { ...input, project_id: only };
+};
+
+/** An execution of another project does not exist for the caller. */
+const byExecution: Bounds = async (input, allowed, { sql }) => {
+  const id = String(input.id);
+  if (await isWithin(sql, id, allowed)) return input;
+  throw problem("not_found", `There is no task execution ${id}.`);
+};
+
+const byProject: Bounds = async (input, allowed, { actor }) => {
+  if (allowed.has(Number(input.id))) return input;
+  throw problem("forbidden", restriction(actor.name, allowed));
+};
+
+/** The operations of a key that is restricted to projects. Every other one is refused. */
+const bounds: Readonly<Record<string, Bounds>> = {
+  "task-executions.list": byMember,
+  "policy.get": byMember,
+  "task-executions.get": byExecution,
+  "task-executions.events": byExecution,
+  "task-executions.cancel": byExecution,
+  "task-executions.approve": byExecution,
+  "task-executions.reject": byExecution,
+  "task-executions.release": byExecution,
+  "tasks.restart": byExecution,
+  "projects.get": byProject,
+  "projects.workflow-context": byProject,
+};
+
+/** The same operations, held to the projects of the key that calls them. */
+export const withinProjects = (bound: readonly Bound[]): Bound[] =>
+  bound.map((one) => {
+    const { op } = one;
+    if (op.scope === "open") return one;
+    const check = async (input: unknown, context: Context): Promise<unknown> => {
+      const { projects, name } = context.actor;
+      if (!projects) return input;
+      const allowed = new Set(projects);
+      const within = bounds[op.id];
+      if (!within) throw problem("forbidden", `${restriction(name, allowed)}; ${op.id} is not about one project`);
+      return within(input as Record<string, unknown>, allowed, context);
+    };
+    return {
+      op,
+      run: op.streaming ? streamed(one, check) : async (input, context) => one.run(await check(input, context), context),
+    };
+  });
+
+const streamed = (one: Bound, check: (input: unknown, context: Context) => Promise<unknown>): Bound["run"] =>
+  async function* (input, context) {
+    yield* one.run(await check(input, context), context) as AsyncIterable<unknown>;
+  };
+
+/** What the answer says about the key. */
+export const restriction = (name: string, projects: Iterable<number>): string =>
+  `the API key "${name}" is restricted to the projects ${[...projects].join(", ")}`;
+
+async function isWithin(sql: Queryable, id: string, allowed: Allowed): Promise<boolean> {
+  if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) return false;
+  const project = await projectOfExecution(sql, id);
+  return project !== null && allowed.has(project);
+}

@@ -1,0 +1,41 @@
+import type { Database } from "./database/client.ts";
+import { countListeners } from "./database/listeners.ts";
+
+/** Carries what replicas tell each other. */
+export interface Channel {
+  send(message: string): Promise<unknown>;
+  /** How many replicas listen, this one included. */
+  members(): Promise<number>;
+  close(): void;
+}
+
+export interface ChannelEvents {
+  /** Takes a message of any replica, of this one too. */
+  readonly hear: (message: string) => void;
+  /** The connection is there again: anything may have been missed. */
+  readonly reconnected: () => void;
+  /** Reads everything cached anew. */
+  readonly refresh: () => void;
+}
+export type OpenChannel = (events: ChannelEvents) => Promise<Channel>;
+
+const name = "signalbox";
+const pollMs = 2_000;
+
+export const overPostgres =
+  (database: Database): OpenChannel =>
+  async ({ hear, reconnected }) => {
+    const subscription = await database.listen?.(name, hear, reconnected);
+    return {
+      send: (message) => database.sql.notify(name, message) as unknown as Promise<unknown>,
+      members: () => countListeners(database.sql, name),
+      close: () => subscription?.close(),
+    };
+  };
+
+/** Nothing is sent: each replica looks by itself. */
+export const byPolling: OpenChannel = async ({ refresh }) => {
+  const timer = setInterval(refresh, pollMs);
+  timer.unref();
+  return { send: async () => {}, members: async () => 1, close: () => clearInterval(timer) };
+};

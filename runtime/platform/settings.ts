@@ -1,0 +1,73 @@
+import type { z } from "zod";
+import { isSecret } from "./environment.ts";
+
+/** A variable with its value in effect, as an operator may see it. */
+export interface Setting {
+  readonly name: string;
+  readonly value: string | null;
+  readonly default: string | null;
+  readonly source: "environment" | "file" | "default";
+  readonly secret: boolean;
+  readonly about: string;
+}
+
+/** Shown in the place of a secret. */
+export const mask = "********";
+
+export interface Given {
+  /** Names of the variables of the environment that are not empty. */
+  readonly environment: ReadonlySet<string>;
+  /** Environment and `.env` together. */
+  readonly merged: Readonly<Record<string, string>>;
+}
+
+/** Every variable in the order of its declaration, then the settings of plugins. */
+export function settingsOf(
+  variables: Readonly<Record<string, z.ZodType>>,
+  parsed: Readonly<Record<string, unknown>>,
+  given: Given,
+): Setting[] {
+  const known = Object.entries(variables).map(([name, schema]): Setting => {
+    const value = textOf(parsed[name]);
+    const about = schema.description ?? "";
+    return { name, ...shown(name, value), default: textOf(defaultOf(schema)), source: sourceOf(name, given), about };
+  });
+  const ofPlugins = Object.keys(given.merged).filter((name) => /^PLUGIN_.*__/.test(name));
+  // What a plugin calls its setting does not tell whether it is secret.
+  const hidden = ofPlugins.sort().map((name): Setting => {
+    return { name, value: mask, default: null, source: sourceOf(name, given), secret: true, about: "Setting of a plugin." };
+  });
+  return [...known, ...hidden];
+}
+
+/** The default of a variable; `undefined` if it has none. */
+export function defaultOf(schema: z.ZodType): unknown {
+  const empty = schema.safeParse(undefined);
+  return empty.success ? empty.data : undefined;
+}
+
+const sourceOf = (name: string, { environment, merged }: Given): Setting["source"] =>
+  environment.has(name) ? "environment" : name in merged ? "file" : "default";
+
+/** URLs of databases are shown without their credentials, so that an operator sees which one it is. */
+function shown(name: string, value: string | null): Pick<Setting, "value" | "secret"> {
+  const isUrl = value !== null && /^[a-z][a-z+]*:\/\//i.test(value);
+  if (isUrl) return { value: withoutCredentials(value), secret: false };
+  // A number of tokens is no token.
+  const secret = isSecret(name.replaceAll("_TOKENS", ""));
+  return { value: secret && value !== null ? mask : value, secret };
+}
+
+function withoutCredentials(address: string): string {
+  if (!URL.canParse(address)) return mask;
+  const url = new URL(address);
+  if (url.username || url.password) [url.username, url.password] = [mask, ""];
+  for (const name of new Set(url.searchParams.keys())) if (isSecret(name.toUpperCase())) url.searchParams.set(name, mask);
+  return url.href;
+}
+
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  if (Array.isArray(value)) return value.length === 0 ? null : value.map(String).join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
