@@ -8,6 +8,7 @@ import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, dollarText, durationText } from "../parts/time.tsx";
 import { query } from "../route/location.ts";
+import { Budgets } from "./budgets.tsx";
 
 const periods = [
   ["7", "the last 7 days"],
@@ -57,6 +58,7 @@ export function CostPage() {
           )
         }
       </Shown>
+      <Budgets />
     </Page>
   );
 }

@@ -5,6 +5,7 @@ import { may } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 import { Choice, Filters, Word } from "../parts/filters.tsx";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { MemoryUses } from "../parts/memory-uses.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { Block, Text } from "../parts/text.tsx";
 import { Time } from "../parts/time.tsx";
@@ -83,6 +84,7 @@ function Item({ memory, reload }: { memory: Found; reload: () => Promise<void> }
         <Time at={memory.created_at} />
       </span>
       {open && <Edit memory={memory} reload={reload} />}
+      {open && <MemoryUses name={memory.key} />}
     </li>
   );
 }

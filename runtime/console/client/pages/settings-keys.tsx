@@ -1,4 +1,5 @@
-import { useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { logIn, type Scope, session } from "../api/session.ts";
@@ -75,19 +76,38 @@ const scopes = [
   ["agent", "agent: connect agents over gRPC"],
 ] as const;
 
-function NewKey({ reload }: { reload: () => Promise<void> }) {
-  const [made, setMade] = useState<string | null>(null);
-  const create = async (values: FormData) => {
-    const days = textOf(values, "days");
-    const expires_at = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
+/** The key that was made last, until the page is left. Outlives the form: a refused request may show the log-in in between. */
+const made = signal<string | null>(null);
+const isCreating = signal(false);
+
+async function createKey(values: FormData): Promise<void> {
+  const wasOpen = session.value?.state === "open";
+  const days = textOf(values, "days");
+  const expires_at = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
+  isCreating.value = true;
+  try {
     const { key } = await call("keys.create", {
       name: textOf(values, "name"),
       scopes: [textOf(values, "scope") as Scope],
       expires_at,
     });
-    setMade(key);
+    made.value = key;
     // The first key closes the API: this page goes on with it.
-    if (session.value?.state === "open") await logIn(key);
+    if (wasOpen) await logIn(key);
+  } finally {
+    isCreating.value = false;
+  }
+}
+
+function NewKey({ reload }: { reload: () => Promise<void> }) {
+  useEffect(
+    () => () => {
+      if (!isCreating.value) made.value = null;
+    },
+    [],
+  );
+  const create = async (values: FormData) => {
+    await createKey(values);
     await reload().catch(() => {});
   };
   return (
@@ -100,10 +120,10 @@ function NewKey({ reload }: { reload: () => Promise<void> }) {
         <Pick name="scope" label="May" options={session.value?.state === "open" ? [...scopes].reverse().slice(1) : scopes} />
         <Field name="days" label="Expires after days" type="number" placeholder="never" />
       </Form>
-      {made && (
+      {made.value && (
         <div class="card new-key" role="status">
           <p>This is shown only once:</p>
-          <code>{made}</code> <Copy text={made} />
+          <code>{made.value}</code> <Copy text={made.value} />
         </div>
       )}
     </Section>

@@ -3,6 +3,7 @@ import { useQuery } from "../api/query.ts";
 import { Section, Shown } from "../parts/page.tsx";
 import { ScrollBox } from "../parts/scroll-box.tsx";
 import { countText } from "../parts/time.tsx";
+import { EraseData } from "./erase.tsx";
 
 export function StorageSettings() {
   const storage = useQuery("storage", (signal) => call("storage.get", {}, signal));
@@ -36,6 +37,7 @@ export function StorageSettings() {
               </table>
             </ScrollBox>
           </Section>
+          <EraseData />
           <Section title={`Tables, ${sizeText(bytes)} in all`}>
             <ScrollBox label="Tables">
               <table>

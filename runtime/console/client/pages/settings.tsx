@@ -3,6 +3,7 @@ import { may } from "../api/session.ts";
 import { Empty, Page } from "../parts/page.tsx";
 import { Link } from "../route/link.tsx";
 import { AuditSettings } from "./settings-audit.tsx";
+import { ConfigurationSettings } from "./settings-configuration.tsx";
 import { KeySettings } from "./settings-keys.tsx";
 import { StorageSettings } from "./settings-storage.tsx";
 
@@ -16,6 +17,7 @@ interface Tab {
 const tabs: readonly Tab[] = [
   { id: "keys", title: "API keys", admin: true, Content: KeySettings },
   { id: "storage", title: "Storage and retention", admin: false, Content: StorageSettings },
+  { id: "configuration", title: "Configuration", admin: true, Content: ConfigurationSettings },
   { id: "audit", title: "Audit log", admin: true, Content: AuditSettings },
 ];
 

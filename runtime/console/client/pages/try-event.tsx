@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Explanation, Resolution } from "../../../../schema/gen/client.ts";
-import { call } from "../api/call.ts";
+import { CallError, call } from "../api/call.ts";
 import { State } from "../parts/badge.tsx";
 import { Field, Form, textOf } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
@@ -14,7 +14,7 @@ export function TryPayload() {
   const [found, setFound] = useState<Explanation | null>(null);
   const explain = async (values: FormData) => {
     const event = textOf(values, "event");
-    const payload = JSON.parse(textOf(values, "payload")) as Record<string, unknown>;
+    const payload = payloadOf(textOf(values, "payload"));
     setFound(
       await call("tasks.explain", {
         source: textOf(values, "payload-source"),
@@ -62,6 +62,17 @@ export function TryPayload() {
       </div>
     </Section>
   );
+}
+
+function payloadOf(text: string): Record<string, unknown> {
+  let payload: unknown;
+  try {
+    payload = JSON.parse(text);
+  } catch (error) {
+    throw new CallError(400, `The payload is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  if (typeof payload === "object" && payload !== null && !Array.isArray(payload)) return payload as Record<string, unknown>;
+  throw new CallError(400, "The payload must be a JSON object, as the tracker sends it.");
 }
 
 /** Which trigger an event fires and what that starts. Nothing is stored. */

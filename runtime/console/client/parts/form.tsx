@@ -74,12 +74,14 @@ interface FieldProps {
 export function Field({ name, label, value, hint, type = "text", required = false, lines, placeholder }: FieldProps) {
   const id = useId();
   const given = String(value ?? "");
+  // The hint describes the field; it is no part of its name.
+  const named = { id, "aria-labelledby": `${id}-name`, ...(hint && { "aria-describedby": `${id}-hint` }) };
   return (
     <label for={id}>
-      <span>{label}</span>
+      <span id={`${id}-name`}>{label}</span>
       {lines ? (
         <textarea
-          id={id}
+          {...named}
           name={name}
           rows={lines}
           defaultValue={given}
@@ -89,7 +91,7 @@ export function Field({ name, label, value, hint, type = "text", required = fals
         />
       ) : (
         <input
-          id={id}
+          {...named}
           name={name}
           type={type as "text"}
           defaultValue={given}
@@ -99,7 +101,11 @@ export function Field({ name, label, value, hint, type = "text", required = fals
           step="any"
         />
       )}
-      {hint && <small class="hint">{hint}</small>}
+      {hint && (
+        <small id={`${id}-hint`} class="hint">
+          {hint}
+        </small>
+      )}
     </label>
   );
 }

@@ -1,0 +1,82 @@
+import { call } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { Section, Shown } from "../parts/page.tsx";
+import { countText, dollarText } from "../parts/time.tsx";
+
+interface Budget {
+  readonly name: string;
+  readonly setting: string;
+  readonly used: number;
+  readonly limit: number;
+  readonly text: (value: number) => string;
+  /** Tokens whose cost is not known. */
+  readonly unpriced?: number | undefined;
+}
+
+/** The budgets of the service against what has been used of them. */
+export function Budgets() {
+  const now = new Date();
+  const day = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate())).toISOString();
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
+  const budgets = useQuery(`budgets ${day}`, async (signal) => {
+    const [{ policy }, today, thisMonth] = await Promise.all([
+      call("policy.get", {}, signal),
+      call("usage.get", { from: day }, signal),
+      call("usage.get", { from: month }, signal),
+    ]);
+    const dollars = (value: number) => dollarText(value);
+    return [
+      {
+        ...{ name: "Tokens today", setting: "BUDGET_DAY_TOKENS", text: countText },
+        ...{ used: today.tokens.total, limit: policy.day_tokens.value },
+      },
+      {
+        ...{ name: "Cost today", setting: "BUDGET_DAY_USD", text: dollars },
+        ...{ used: today.cost_usd ?? 0, limit: policy.day_usd.value, unpriced: today.unpriced_tokens },
+      },
+      {
+        ...{ name: "Cost this month", setting: "BUDGET_MONTH_USD", text: dollars },
+        ...{ used: thisMonth.cost_usd ?? 0, limit: policy.month_usd.value, unpriced: thisMonth.unpriced_tokens },
+      },
+    ] satisfies Budget[];
+  });
+  return (
+    <Section title="Budgets">
+      <Shown query={budgets} lines={3}>
+        {(all) => (
+          <ul class="budgets">
+            {all.map((budget) => (
+              <li key={budget.name}>
+                <Gauge {...budget} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Shown>
+      <p class="hint">Days and months are those of UTC. Projects and agents may have narrower budgets in their policy.</p>
+    </Section>
+  );
+}
+
+function Gauge({ name, setting, used, limit, text, unpriced = 0 }: Budget) {
+  const share = limit > 0 ? used / limit : 0;
+  const tone = share >= 1 ? "bad" : share >= 0.8 ? "wait" : "good";
+  return (
+    <>
+      <span class="budget-name">{name}</span>
+      <span class="budget-text">
+        {used === 0 && unpriced > 0 ? "–" : text(used)} {limit > 0 ? `of ${text(limit)}` : "used, no limit"}
+        {unpriced > 0 && `, and ${countText(unpriced)} tokens without a price`}
+      </span>
+      {limit > 0 ? (
+        <meter class={tone} min={0} max={limit} value={Math.min(used, limit)} aria-label={name}>
+          {Math.round(share * 100)} %
+        </meter>
+      ) : (
+        <span class="hint">
+          Set <code>{setting}</code> to limit it.
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+import { useState } from "preact/hooks";
+import { call, type InputOf, type OutputOf } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Field, Form, Pick, textOf } from "../parts/form.tsx";
+import { Section } from "../parts/page.tsx";
+import { Text } from "../parts/text.tsx";
+import { countText } from "../parts/time.tsx";
+
+const targets = [
+  ["subject", "an issue"],
+  ["actor", "a person"],
+  ["project_id", "a project"],
+] as const;
+type Target = InputOf<"data.erase">;
+interface Preview {
+  readonly target: Target;
+  readonly name: string;
+  readonly counts: OutputOf<"data.erase">;
+}
+
+/** Removes what is stored about an issue, a person or a project: first the counts, then the confirmation. */
+export function EraseData() {
+  const [preview, setPreview] = useState<Preview | null>(null);
+  const [done, setDone] = useState<string | null>(null);
+  const count = async (values: FormData) => {
+    const given = textOf(values, "of");
+    const kind = textOf(values, "kind") as (typeof targets)[number][0];
+    const target = kind === "project_id" ? { project_id: Number(given) } : { [kind]: given };
+    setDone(null);
+    setPreview(null);
+    setPreview({ target, name: given, counts: await call("data.erase", { ...target, dry_run: true }) });
+  };
+  const erase = async () => {
+    if (!preview) return;
+    const counts = await call("data.erase", preview.target);
+    setPreview(null);
+    setDone(`Erased: ${sentence(counts)}.`);
+  };
+  return (
+    <Section title="Erase what is stored about someone or something">
+      <p class="hint lead">
+        Payloads, transcripts, results, tool calls and the memories made from them are removed. Ids, states and times stay, so
+        that a webhook that is delivered again is recognised.
+      </p>
+      <Form label="Count what would be erased" run={count} done="" disabled={!may.value.admin}>
+        <Pick name="kind" label="What about" options={targets} />
+        <Field
+          name="of"
+          label="Which"
+          required
+          placeholder="acme/webshop#42"
+          hint="The issue as lists show it, the login of the person, or the number of the project."
+        />
+      </Form>
+      {preview && (
+        <div class="card verdict">
+          <p>
+            <Text>{preview.name}</Text>: {sentence(preview.counts)}.
+          </p>
+          <ActionButton
+            label="Erase"
+            kind="danger"
+            disabled={isEmpty(preview.counts)}
+            why="Nothing is stored about it."
+            confirm={
+              <p>
+                This removes {sentence(preview.counts)} about “<Text>{preview.name}</Text>”. It cannot be undone.
+              </p>
+            }
+            run={erase}
+          />
+        </div>
+      )}
+      <p role="status">{done}</p>
+    </Section>
+  );
+}
+
+const isEmpty = ({ events, executions, memories }: Preview["counts"]): boolean => events + executions + memories === 0;
+
+function sentence({ events, executions, steps, memories, cancelled }: Preview["counts"]): string {
+  const some = (count: number, one: string) => `${countText(count)} ${one}${count === 1 ? "" : "s"}`;
+  const ended = cancelled > 0 ? ` (${countText(cancelled)} of them cancelled)` : "";
+  const rest = [some(steps, "step"), memories === 1 ? "1 memory" : `${countText(memories)} memories`];
+  return [some(events, "delivery").replace("deliverys", "deliveries"), `${some(executions, "run")}${ended}`, ...rest].join(", ");
+}

@@ -1,0 +1,74 @@
+import type { Setting } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { Choice, Filters, Word } from "../parts/filters.tsx";
+import { Empty, Shown } from "../parts/page.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Text } from "../parts/text.tsx";
+import { query } from "../route/location.ts";
+
+const origins = [
+  ["environment", "the environment"],
+  ["file", "the file .env"],
+  ["default", "the default"],
+] as const;
+const originText = (source: Setting["source"]): string => origins.find(([id]) => id === source)?.[1] ?? source;
+
+/** Every setting with its value in effect, and where it comes from. */
+export function ConfigurationSettings() {
+  const configuration = useQuery("configuration", (signal) => call("configuration.get", {}, signal), { live: false });
+  const word = (query.value.get("q") ?? "").toLowerCase();
+  const from = query.value.get("from");
+  const isAsked = ({ name, about, source }: Setting) =>
+    (from === null || source === from) && `${name} ${about}`.toLowerCase().includes(word);
+  return (
+    <>
+      <Filters>
+        <Word name="q" label="Setting" placeholder="RETENTION" />
+        <Choice name="from" label="Set by" options={origins} />
+      </Filters>
+      <p class="hint lead">
+        The service reads settings when it starts. Change the environment or the file .env, then restart it.
+      </p>
+      <Shown query={configuration} lines={12}>
+        {({ settings }) => {
+          const asked = settings.filter(isAsked);
+          return asked.length === 0 ? <Empty title="No setting matches." /> : <Settings settings={asked} />;
+        }}
+      </Shown>
+    </>
+  );
+}
+
+function Settings({ settings }: { settings: readonly Setting[] }) {
+  return (
+    <ScrollBox label="Settings">
+      <table class="settings">
+        <thead>
+          <tr>
+            <th scope="col">Setting</th>
+            <th scope="col">Value</th>
+            <th scope="col">Set by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {settings.map(({ name, value, default: usual, source, about }) => (
+            <tr key={name}>
+              <th scope="row">
+                <code>{name}</code>
+                <span class="about">
+                  <Text>{about.replaceAll("`", "")}</Text>
+                </span>
+              </th>
+              <td class="value">
+                {value === null ? <span class="soft">not set</span> : <Text max={300}>{value}</Text>}
+                {source !== "default" && usual !== null && usual !== value && <span class="about">default: {usual}</span>}
+              </td>
+              <td>{originText(source)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollBox>
+  );
+}

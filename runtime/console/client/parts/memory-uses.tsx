@@ -1,0 +1,50 @@
+import { list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { Link } from "../route/link.tsx";
+import { Shown } from "./page.tsx";
+import { SubjectLink } from "./subject.tsx";
+import { Text } from "./text.tsx";
+import { countText, Time } from "./time.tsx";
+
+const shown = 10;
+
+/** The runs whose prompt contained a memory. */
+export function MemoryUses({ name }: { name: string }) {
+  const uses = useQuery(`memory uses ${name}`, (signal) => list("memory.uses", { key: name, limit: shown }, signal));
+  return (
+    <div class="wide">
+      <h2 class="minor">Where it is used</h2>
+      <Shown query={uses} lines={2}>
+        {({ items, total }) =>
+          items.length === 0 ? (
+            <p class="hint">No run has had it in its prompt. Runs find memories by the words and the meaning of their issue.</p>
+          ) : (
+            <>
+              <ul class="list">
+                {items.map(({ execution_id, task_id, subject, state, created_at }) => (
+                  <li key={execution_id}>
+                    <span class="main">
+                      <Link to={`run/${execution_id}`}>
+                        <Text>{task_id}</Text>
+                      </Link>{" "}
+                      {subject && <SubjectLink subject={subject} />}
+                    </span>
+                    <span class="side">{state}</span>
+                    <span class="side">
+                      <Time at={created_at} />
+                    </span>
+                  </li>
+                ))}
+              </ul>
+              {total > items.length && (
+                <p class="hint">
+                  The newest {shown} of {countText(total)} runs.
+                </p>
+              )}
+            </>
+          )
+        }
+      </Shown>
+    </div>
+  );
+}
