@@ -7,6 +7,7 @@ const good: Configured = {
   tasks: [{ id: "triage", actor_id: "pm_default", actor_fallback: null }],
   agents: [{ id: "pm_default" }],
   checks: [{ name: "database", state: "ok", message: "answers" }],
+  refused: [{ source: "unknown", reason: 'there is no webhook "x"' }],
 };
 
 test("doctor finds nothing wrong with what works", () => {
@@ -25,4 +26,15 @@ test("doctor names what keeps events from being answered", () => {
   expect(problemsOf({ ...good, tasks: [] })).toEqual([expect.stringContaining("the task triage, which does not exist")]);
   const fallback = [{ id: "triage", actor_id: "gone", actor_fallback: "You are an agent." }];
   expect(problemsOf({ ...good, tasks: fallback })).toEqual([]);
+});
+
+test("doctor names a source whose secret is missing at the platform, or differs", () => {
+  const refused = [
+    { source: "alpha", reason: "the signature does not match" },
+    { source: "alpha", reason: "the header x-hub-signature-256 is missing" },
+    { source: "beta", reason: "the body is not valid JSON" },
+  ];
+  expect(problemsOf({ ...good, refused: [...refused, ...good.refused] })).toEqual([
+    "2 webhooks of alpha were refused in the last day: the signature does not match. The webhook at the platform and ALPHA_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.",
+  ]);
 });

@@ -3,6 +3,7 @@ import * as mappings from "@signalbox/schema/mappings";
 import type { Operation, Output } from "@signalbox/schema/operation";
 import * as status from "@signalbox/schema/status";
 import * as tasks from "@signalbox/schema/tasks";
+import * as events from "@signalbox/schema/webhooks";
 import { request, type Service } from "./request.ts";
 
 /** What a running service is configured to do. */
@@ -14,6 +15,8 @@ export interface Configured {
   readonly triggers: readonly Pick<Output<typeof mappings.createTrigger>, "canonical_trigger" | "task_id">[];
   readonly tasks: readonly Pick<Output<typeof tasks.get>, "id" | "actor_id" | "actor_fallback">[];
   readonly agents: readonly Pick<Output<typeof agents.get>, "id">[];
+  /** Deliveries of the last day that were refused. */
+  readonly refused: readonly Pick<Output<typeof events.list>["items"][number], "source" | "reason">[];
   readonly checks: readonly Pick<Output<typeof status.get>["checks"][number], "name" | "state" | "message">[];
 }
 
@@ -39,11 +42,25 @@ export function problemsOf(found: Configured): string[] {
     ...found.tasks
       .filter(({ actor_id, actor_fallback }) => !known.agents.has(actor_id) && !actor_fallback?.trim())
       .map(({ id, actor_id }) => `The task ${id} names the agent ${actor_id}, which does not exist, and has no actor_fallback.`),
+    ...wrongSecrets(found.refused),
     ...found.checks
       .filter(({ state }) => state === "degraded" || state === "failed")
       .map(({ name, message }) => `${name}: ${message}`),
   ];
 }
+
+const aboutSecrets = /signature|token|secret|authentic|verif/i;
+
+/** A source whose deliveries bring no proof, or one made with another secret. */
+function wrongSecrets(refused: Configured["refused"]): string[] {
+  const found = refused.filter(({ reason }) => aboutSecrets.test(reason ?? ""));
+  return [...Map.groupBy(found, ({ source }) => source)].map(([source, [newest, ...others]]) => {
+    const count = others.length === 0 ? "A webhook" : `${others.length + 1} webhooks`;
+    return `${count} of ${source} ${others.length === 0 ? "was" : "were"} refused in the last day: ${newest?.reason}. The webhook at the platform and ${source.toUpperCase()}_WEBHOOK_SECRET (or webhook_secret of its integration) must have the same secret.`;
+  });
+}
+
+const dayMs = 86_400_000;
 
 /** Asks a running service for its configuration and prints what is wrong with it. Returns whether nothing is. */
 export async function runDoctor(service: Service, out: (text: string) => void): Promise<boolean> {
@@ -58,11 +75,13 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
       if (page.length < 1000) return rows;
     }
   };
+  const refusedSince = async (from: string) => ask<Configured["refused"]>(events.list, { outcome: "refused", from, limit: 1000 });
   const problems = problemsOf({
     sources: await all(mappings.listSources),
     triggers: await all(mappings.listTriggers),
     tasks: await all(tasks.list),
     agents: await all(agents.list),
+    refused: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
     checks: (await ask<Output<typeof status.get>>(status.get)).checks,
   });
   out(problems.length === 0 ? "No problems found.\n" : problems.map((problem) => `- ${problem}\n`).join(""));

@@ -68,7 +68,7 @@ function print(terminal: Terminal, { values }: Arguments, value: unknown, lines:
 
 async function status(args: Arguments, terminal: Terminal): Promise<number> {
   const answer = await ask<Output<typeof getStatus>>("status.get", {});
-  const { state, checks, queue, paused, replicas, version } = answer;
+  const { state, checks, queue, paused, replicas, agents, version } = answer;
   print(terminal, args, answer, () => {
     const bad = checks.filter((check) => check.state !== "ok");
     const counts = queue
@@ -78,6 +78,9 @@ async function status(args: Arguments, terminal: Terminal): Promise<number> {
       `Signalbox ${version}: ${state}`,
       `Queue: ${counts}`,
       `Replicas: ${replicas.map(({ host, role, running }) => `${host} (${role}, ${running} running)`).join(", ") || "none"}`,
+      ...(agents.length > 0
+        ? [`Connected agents: ${agents.map(({ agent_id, running }) => `${agent_id} (${running} running)`).join(", ")}`]
+        : []),
       ...paused.map(
         ({ scope, id, reason, paused_at }) => `Paused: ${[scope, id].filter(Boolean).join(" ")} since ${paused_at}: ${reason}`,
       ),

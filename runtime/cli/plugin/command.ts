@@ -32,11 +32,15 @@ export async function runPlugin([verb, ...args]: readonly string[], terminal: Te
 
 const author: Record<keyof typeof authorVerbs, Verb> = {
   new: async (args, terminal) => {
-    const { values, positionals } = parseArgs({ args: [...args], options: { kind: { type: "string" } }, allowPositionals: true });
+    const { ownershipFlags, ownershipOf, stillMissing } = await import("./ownership.ts");
+    const options = { kind: { type: "string" }, ...ownershipFlags } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const { scaffold } = await import("./scaffold.ts");
-    const made = scaffold({ folder: one(positionals, "new"), kind: values.kind ?? "tools" });
+    const folder = one(positionals, "new");
+    const ownership = await ownershipOf(values);
+    const made = scaffold({ folder, kind: values.kind ?? "tools", ...ownership });
     terminal.out(
-      `${made.folder}: ${made.files.length} files; src/ is yours to edit, README.md says what is where. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n`,
+      `${made.folder}: ${made.files.length} files; src/ is yours to edit, README.md says what is where. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n\n${stillMissing(ownership)}`,
     );
     return 0;
   },

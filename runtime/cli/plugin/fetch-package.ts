@@ -27,7 +27,7 @@ export interface Fetched {
 }
 
 /** `name`, `@scope/name`, each with a version, a range or a tag; nothing that npm would take for a path, an address or git. */
-const packageSpec = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~<>=* -]+)?$/i;
+export const packageSpec = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~<>=* -]+)?$/i;
 
 /** Reads a folder, a tarball, or a package of the registry that npm is configured for. Throws a `PackageFault`. */
 export async function fetchPackage(source: string): Promise<Fetched> {

@@ -13,7 +13,7 @@ import { scaffold } from "./scaffold.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** The plugins in examples/, and those that `plugin new` makes, as strangers: nothing installed, in the sandbox. */
+/** The plugins that are packages of their own, and those that `plugin new` makes, as strangers: nothing installed, in the sandbox. */
 let work: string;
 beforeAll(() => {
   work = mkdtempSync(join(tmpdir(), "signalbox-examples-"));
@@ -29,30 +29,36 @@ async function play(folder: string): Promise<Report> {
 }
 const failures = ({ cases }: Report) => cases.filter(({ ok }) => !ok).map(({ name, error }) => `${name}: ${error}`);
 
-const examples = readdirSync(join(root, "examples")).filter((name) => {
-  const file = join(root, "examples", name, "package.json");
-  return existsSync(file) && "signalbox" in JSON.parse(readFileSync(file, "utf8"));
-});
+/** Their cases run at a stand-in, whose address is a setting; none reaches the platform's own address. */
+const ofThePlatform = /^the permission (GET|POST) https:\/\/(api\.linear\.app|slack\.com) was not used by any case$/;
+
+/** Folders of the plugins that are packages of their own. */
+const packages = ["examples", "plugins"]
+  .flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`))
+  .filter((folder) => {
+    const file = join(root, folder, "package.json");
+    return existsSync(file) && "signalbox" in JSON.parse(readFileSync(file, "utf8"));
+  });
 
 // At the same time: most of what they take is waiting for faults to pass.
-describe.concurrent("examples", () => {
+describe.concurrent("packages", () => {
   test("there is one of each of four kinds", () => {
-    const kinds = examples.flatMap(
-      (name) => JSON.parse(readFileSync(join(root, "examples", name, "package.json"), "utf8")).signalbox.kinds,
+    const kinds = packages.flatMap(
+      (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")).signalbox.kinds,
     );
     expect([...new Set(kinds)]).toEqual(expect.arrayContaining(["tools", "sources", "memories", "useCases"]));
   });
-  test.each(examples)(
+  test.each(packages)(
     "%s passes",
-    async (name) => {
-      const folder = join(work, "examples", name);
-      cpSync(join(root, "examples", name), folder, {
+    async (path) => {
+      const folder = join(work, path);
+      cpSync(join(root, path), folder, {
         recursive: true,
         filter: (path) => !/[\\/](node_modules|dist)$/.test(path),
       });
       const report = await play(folder);
       expect(failures(report)).toEqual([]);
-      expect(report.warnings).toEqual([]);
+      expect(report.warnings.filter((warning) => !ofThePlatform.test(warning))).toEqual([]);
     },
     120_000,
   );

@@ -3,9 +3,10 @@ import { basename, dirname, join, resolve } from "node:path";
 import { version } from "../../platform/version.ts";
 import { UsageError } from "../arguments.ts";
 import { kinds, listOfKinds } from "./kinds.ts";
+import { licenseText, type Ownership } from "./ownership.ts";
 import { PackageError } from "./package-error.ts";
 
-/** Files that stand under another name among the templates: npm and git would act on them there. */
+/** Files that have another name among the templates: npm and git would act on them there. */
 const places: Readonly<Record<string, string>> = {
   gitignore: ".gitignore",
   "publish.yml": ".github/workflows/publish.yml",
@@ -14,7 +15,9 @@ const places: Readonly<Record<string, string>> = {
 const placeholder = "my-plugin";
 
 /** Makes a plugin of one kind in a new or empty folder, whose name becomes its id. */
-export function scaffold({ folder, kind }: { folder: string; kind: string }): { folder: string; files: string[] } {
+export function scaffold(given: { folder: string; kind: string } & Partial<Ownership>): { folder: string; files: string[] } {
+  const { folder, kind } = given;
+  const ownership = { license: given.license ?? "MIT", repository: given.repository ?? null };
   if (!Object.hasOwn(kinds, kind))
     throw new UsageError(`--kind: there is no kind ${JSON.stringify(kind)}; there are\n${listOfKinds().trimEnd()}`);
   const target = resolve(folder);
@@ -30,9 +33,11 @@ export function scaffold({ folder, kind }: { folder: string; kind: string }): { 
     const path = join(target, to);
     mkdirSync(dirname(path), { recursive: true });
     const texts = parts.map(([, text]) => text);
-    writeFileSync(path, named(to === "package.json" ? packageJson(texts) : texts.join("\n"), id));
+    writeFileSync(path, named(to === "package.json" ? packageJson(texts, ownership) : texts.join("\n"), id));
   }
-  return { folder: target, files: [...files.keys()].sort() };
+  const license = licenseText(ownership, id);
+  if (license !== null) writeFileSync(join(target, "LICENSE"), license);
+  return { folder: target, files: [...files.keys(), ...(license === null ? [] : ["LICENSE"])].sort() };
 }
 
 /** Names and texts of a template's files. In a package all templates are one file: npm and linters would act on theirs. */
@@ -53,7 +58,7 @@ const named = (text: string, id: string): string =>
   );
 
 /** The kind's own members and those of every plugin. What it is developed with has the version of this program. */
-function packageJson(texts: readonly string[]): string {
+function packageJson(texts: readonly string[], { license, repository }: Ownership): string {
   const [{ signalbox, ...own } = {}, every] = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
   const devDependencies = {
     "@signalbox/cli": `^${version}`,
@@ -63,5 +68,8 @@ function packageJson(texts: readonly string[]): string {
     typescript: "^5.9.0",
     zod: "^4.6.0",
   };
-  return `${JSON.stringify({ ...own, ...every, devDependencies, signalbox }, null, 2)}\n`;
+  return `${JSON.stringify({ ...own, ...every, license, ...(repository && { repository: asRepository(repository) }), devDependencies, signalbox }, null, 2)}\n`;
 }
+
+/** As npm writes it. */
+const asRepository = (url: string) => ({ type: "git", url: `git+${url.replace(/^git\+/, "").replace(/(\.git)?\/?$/, ".git")}` });

@@ -1,10 +1,17 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { SDK_VERSION } from "@signalbox/sdk";
 import { manifest } from "@signalbox/sdk/manifest";
 import semver from "semver";
 import { z } from "zod";
 import type { Terminal } from "../run.ts";
+import { sha256Of } from "./build.ts";
+import { packageSpec } from "./fetch-package.ts";
 import { singleLine } from "./messages.ts";
 import { npm } from "./npm.ts";
+import { unpack } from "./tarball.ts";
 
 /** Packages with this keyword are plugins. `plugin new` writes it. */
 const keyword = "signalbox-plugin";
@@ -13,13 +20,22 @@ const mostShown = 20;
 const hits = z.array(z.object({ name: z.string(), version: z.string(), description: z.string().optional() }));
 const seen = z.object({ signalbox: z.unknown().optional(), "dist.attestations": z.unknown().optional() });
 
-/** Plugins of the registry that npm is configured for, each with what it would ask for. Nothing is downloaded. */
+const tested = z.object({
+  plugin: z.object({ sha256: z.string() }),
+  ...{ suites: z.string(), passed: z.number(), failed: z.number() },
+});
+
+/** Plugins of the registry that npm is configured for, each with what it would ask for. Only `--reports` downloads them. */
 export async function search(words: readonly string[], { out }: Pick<Terminal, "out">): Promise<number> {
-  const args = ["search", "--json", `--searchlimit=${mostShown}`, "--", `keywords:${keyword}`, ...words];
+  const options = { reports: { type: "boolean", default: false } } as const;
+  const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+  const args = ["search", "--json", `--searchlimit=${mostShown}`, "--", `keywords:${keyword}`, ...positionals];
   const found = hits.parse(JSON.parse((await npm(args, "the registry's search")) || "[]"));
   for (const { name, version, description = "" } of found) {
     out(`${singleLine(`${name} ${version}  ${description}`).trimEnd()}\n`);
-    for (const line of await detailsOf(`${name}@${version}`)) out(`  ${singleLine(line)}\n`);
+    const spec = `${name}@${version}`;
+    const lines = [...(await detailsOf(spec)), ...(values.reports ? [await reportOf(spec)] : [])];
+    for (const line of lines) out(`  ${singleLine(line)}\n`);
   }
   out(found.length === 0 ? "No plugin was found.\n" : "\nTo install one: signalbox plugin install <name>\n");
   return found.length === 0 ? 1 : 0;
@@ -39,4 +55,25 @@ async function detailsOf(spec: string): Promise<string[]> {
     ...needs.map((need) => `capability: ${need}`),
     answer.data["dist.attestations"] ? "provenance: stated; install verifies it" : "provenance: none",
   ];
+}
+
+/** What the author's conformance suites said about exactly this bundle. Nothing of the package runs. */
+async function reportOf(spec: string): Promise<string> {
+  if (!packageSpec.test(spec)) return "conformance: unknown (its name is no name of a package)";
+  const work = mkdtempSync(join(tmpdir(), "signalbox-report-"));
+  try {
+    await npm(["pack", "--ignore-scripts", "--json", "--pack-destination", work, "--", spec], spec);
+    const [file = ""] = readdirSync(work);
+    const files = await unpack(readFileSync(join(work, file)));
+    const bundle = files.get("dist/plugin.js");
+    const report = tested.safeParse(JSON.parse(files.get("dist/conformance.json")?.toString("utf8") ?? "null"));
+    if (!bundle || !report.success || report.data.plugin.sha256 !== sha256Of(bundle))
+      return "conformance: no report on this bundle";
+    const { passed, failed, suites } = report.data;
+    return `conformance: ${passed} passed, ${failed} failed with the suites of sdk ${suites}, as its author reports`;
+  } catch (error) {
+    return `conformance: unknown (${error instanceof Error ? error.message : error})`;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
 }

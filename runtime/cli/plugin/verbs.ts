@@ -12,9 +12,9 @@ type Verbs = Readonly<Record<string, PluginVerb>>;
 /** Verbs of authors, in the plugin's folder. Default: the working folder. */
 export const authorVerbs = {
   new: {
-    takes: "<folder> [--kind <kind>]",
+    takes: "<folder> [--kind <kind>] [--license <id>] [--repository <url>]",
     about: "Create a plugin that passes its tests. Default kind: tools.",
-    more: `The folder's name becomes the plugin's id. Kinds:\n${listOfKinds()}`,
+    more: `The folder's name becomes the plugin's id. License (default: MIT) and repository are asked at a terminal. Kinds:\n${listOfKinds()}`,
   },
   dev: {
     takes: "[folder] [--url <address>] [--flags]",
@@ -45,9 +45,11 @@ Exit code: 0 if every case passes, otherwise 1. The report is also written to di
 /** Verbs of operators, with the service at SIGNALBOX_URL. */
 export const operatorVerbs = {
   search: {
-    takes: "[words]",
+    takes: "[words] [--reports]",
     about: "Find plugins in the registry that npm is configured for, with what each asks for.",
-    more: "Searches packages with the keyword signalbox-plugin. It downloads nothing and needs no service.\n",
+    more: `Searches packages with the keyword signalbox-plugin. It needs no service and runs nothing of a package.
+  --reports  download the packages and show their conformance reports, if they are about this bundle
+`,
   },
   install: {
     takes: "<package[@version] | tarball | folder> [--approve]",

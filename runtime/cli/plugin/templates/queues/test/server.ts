@@ -3,7 +3,7 @@ import { type FakeResponse, FakeServer, type RecordedRequest, type TestService }
 
 interface Kept {
   readonly message: CloudEvent;
-  /** End of its lease, milliseconds; 0: nobody took it. */
+  /** End of its lease, milliseconds; 0: not taken. */
   lease: number;
   done: boolean;
 }
@@ -38,7 +38,7 @@ class QueueServer extends FakeServer {
   }
   #ack(id: string): FakeResponse {
     const one = this.#kept.get(id);
-    if (!one || one.lease === 0) return { status: 404, body: { message: "nobody took it" } };
+    if (!one || one.lease === 0) return { status: 404, body: { message: "not taken" } };
     one.done = true;
     return { status: 200, body: {}, wrote: true };
   }

@@ -31,6 +31,12 @@ export const conformance: Conformance = {
       ],
       delivery_header: "x-delivery",
       comment_event: (body) => ({ headers: {}, payload: { ...commented.payload, comment: { body } } }),
+      // A delivery as the platform repeats it: with the same id, or the event would run twice.
+      repetitions: [{ first: commented, again: commented }],
+      // One webhook of each envelope that the platform has: each must name its actor.
+      envelopes: [commented],
+      // Each other place where a comment can be: a review, a diff, a commit.
+      comment_places: [(body) => ({ headers: {}, payload: { ...commented.payload, event: "review", comment: { body } } })],
       subject: { project: "octo/app", issue: "7" },
       tracker: () => new TestTracker().listen(),
     },
