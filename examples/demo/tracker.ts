@@ -26,6 +26,8 @@ export interface Tracker {
   /** Received requests, newest last. */
   readonly requests: Received[];
   delayMs: number;
+  /** Scopes of the token, as the platform tells them of classic tokens; `null`: it tells none. */
+  scopes: string | null;
   /** `repo` is `owner/name`. */
   createIssue(issue: NewIssue): Issue;
   issue(repo: string, number: number): Issue | null;
@@ -44,6 +46,7 @@ export async function startTracker(options: TrackerOptions = {}): Promise<Tracke
   const reactions = new Reactions();
   const login = options.login ?? "signalbox-bot";
   let server: LoopbackServer | null = null;
+  let tracker: LoopbackTracker | null = null;
   let served = 0;
   const routes = trackerRoutes({
     store,
@@ -56,7 +59,10 @@ export async function startTracker(options: TrackerOptions = {}): Promise<Tracke
   server = await startLoopback({
     ...(options.port === undefined ? {} : { port: options.port }),
     handler: (request) => routes.fetch(request),
-    headers: () => rateHeaders(++served),
+    headers: () => ({
+      ...rateHeaders(++served),
+      ...(tracker?.scopes == null ? {} : { "x-oauth-scopes": tracker.scopes }),
+    }),
     errorBody: (status, how) => ({
       message:
         how === "limit"
@@ -66,7 +72,7 @@ export async function startTracker(options: TrackerOptions = {}): Promise<Tracke
     }),
   });
   server.delayMs = options.delayMs ?? 0;
-  const tracker = new LoopbackTracker(server, store, reactions, login);
+  tracker = new LoopbackTracker(server, store, reactions, login);
   addControls(server, tracker);
   return tracker;
 }
@@ -88,6 +94,7 @@ class LoopbackTracker implements Tracker {
   readonly #store: TrackerStore;
   readonly #reactions: Reactions;
   readonly login: string;
+  scopes: string | null = null;
 
   constructor(server: LoopbackServer, store: TrackerStore, reactions: Reactions, login: string) {
     this.#server = server;

@@ -9,7 +9,7 @@ import { failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
-/** The public platform wants writes a second apart, and comments three: people are told of each. Milliseconds. */
+/** The public platform wants writes a second apart, and comments three: each notifies people. Milliseconds. */
 const publicInterval = 1_000;
 const commentInterval = 3_000;
 
@@ -18,6 +18,7 @@ export interface Answer<T> {
   readonly data: T;
   /** The `Link` header, `""` without one. */
   readonly link: string;
+  readonly headers: Headers;
 }
 type Request = <T>(route: string, parameters: Parameters, shape: z.ZodType<T>, signal: AbortSignal) => Promise<Answer<T>>;
 
@@ -130,7 +131,8 @@ async function send<T>(
   } catch (error) {
     throw failureOf(error, asked, secrets);
   }
-  return { data: read(shape, answer.data, asked), link: answer.headers.link ?? "" };
+  const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]));
+  return { data: read(shape, answer.data, asked), link: answer.headers.link ?? "", headers };
 }
 
 /** Octokit hands on text where an answer was cut off or was not JSON: a proxy's page, a connection that broke. */

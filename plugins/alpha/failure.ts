@@ -24,11 +24,10 @@ export function failureOf(error: unknown, asked: string, secrets: readonly strin
     return new PluginError("unavailable", `alpha could not be reached for ${asked}: ${said}`);
   }
   const message = `alpha answered ${status} to ${asked}: ${said}`;
-  if (status === 429 || (status === 403 && isLimit(headers, said))) {
-    const wait = waitOf(headers, said);
-    return new PluginError("rate_limited", message, wait === null ? { status } : { status, retry_after_ms: wait });
-  }
-  return new PluginError(status >= 500 ? "unavailable" : (codes[status] ?? "failed"), message, { status });
+  const isLimited = status === 429 || (status === 403 && isLimit(headers, said));
+  const wait = isLimited || status === 503 ? waitOf(headers, said) : null;
+  const code = isLimited ? "rate_limited" : status >= 500 ? "unavailable" : (codes[status] ?? "failed");
+  return new PluginError(code, message, wait === null ? { status } : { status, retry_after_ms: wait });
 }
 
 /** The host's `fetch` refuses with an error of its own, for example a host that was not granted; Octokit wraps it. */

@@ -4,7 +4,9 @@ import { z } from "zod";
 const id = z.union([z.number(), z.bigint()]);
 const user = z.object({ login: z.string() }).nullish();
 
-export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user });
+const times = { created_at: z.string().nullish(), updated_at: z.string().nullish() };
+
+export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user, ...times });
 export const comments = z.array(comment);
 export const reaction = z.object({ id, content: z.string(), user });
 export const reactions = z.array(reaction);
@@ -19,7 +21,7 @@ export const issue = z.object({
   comments: z.number().default(0),
   user,
   labels: z.array(z.union([z.string(), z.object({ name: z.string().nullish() })])).default([]),
-  updated_at: z.string().optional(),
+  ...times,
 });
 export const label = z.object({ name: z.string(), color: z.string(), description: z.string().nullish(), url: z.string() });
 export const labels = z.array(label);

@@ -82,14 +82,20 @@ const getIssue = (clientOf: ClientOf) =>
         labels: found.labels.flatMap((entry) => (typeof entry === "string" ? entry : (entry.name ?? []))),
         user: found.user?.login ?? null,
         url: found.html_url,
+        created_at: found.created_at ?? null,
+        updated_at: found.updated_at ?? null,
         comments: comments.map((entry) => ({
           author: entry.user?.login ?? null,
+          created_at: entry.created_at ?? null,
+          updated_at: entry.updated_at ?? null,
           body: sanitizeText(stripMarker(entry.body ?? "")),
         })),
       };
     },
   });
 const issueInput = z.object({ issue, project });
+/** By these the service tells the model what was written after the event of its run. */
+const times = { created_at: z.string().nullable(), updated_at: z.string().nullable() };
 const issueOutput = z.object({
   number: z.number(),
   title: z.string(),
@@ -98,7 +104,10 @@ const issueOutput = z.object({
   labels: z.array(z.string()),
   user: z.string().nullable(),
   url: z.string(),
-  comments: z.array(z.object({ author: z.string().nullable(), body: z.string() })).describe("The last 30, oldest first."),
+  ...times,
+  comments: z
+    .array(z.object({ author: z.string().nullable(), ...times, body: z.string() }))
+    .describe("The last 30, oldest first."),
 });
 
 const label = (clientOf: ClientOf) =>

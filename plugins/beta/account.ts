@@ -1,4 +1,4 @@
-import { type CallContext, type HttpClient, PluginError } from "@signalbox/sdk";
+import { type AccountReport, type CallContext, type HttpClient, PluginError, rateLimitOf } from "@signalbox/sdk";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 
@@ -6,8 +6,20 @@ export async function accountOf(client: HttpClient, signal: AbortSignal): Promis
   return (await client.read({ route: "GET /user", schema: shapes.account, signal })).data.username;
 }
 
-/** Reads the account, which needs a valid token. Throws a `PluginError`. */
-export async function check(client: HttpClient, { connection, signal }: CallContext<Settings>): Promise<void> {
+/** Reads the account, which needs a valid token, and the scopes of the token. Throws a `PluginError`. */
+export async function check(client: HttpClient, { connection, signal }: CallContext<Settings>): Promise<AccountReport> {
   if (!connection.token) throw new PluginError("not_configured", "missing BETA_TOKEN: set it, or set `token` in the credentials");
-  await accountOf(client, signal);
+  const { headers } = await client.read({ route: "GET /user", schema: shapes.account, signal });
+  return { may_write: await mayWrite(client, signal), rate_limit: rateLimitOf(headers) };
+}
+
+/** Only access tokens tell their scopes, and only newer servers. */
+async function mayWrite(client: HttpClient, signal: AbortSignal): Promise<boolean | null> {
+  try {
+    const { data } = await client.read({ route: "GET /personal_access_tokens/self", schema: shapes.accessToken, signal });
+    return data.scopes.includes("api");
+  } catch (error) {
+    if (error instanceof PluginError && ["not_found", "unauthorized", "invalid_input"].includes(error.code)) return null;
+    throw error;
+  }
 }

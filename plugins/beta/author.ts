@@ -5,7 +5,7 @@ const tokens = /^(?:project|group)_\d+_bot(?:\d*|_[0-9a-z]+)$/i;
 const services = /^service_account_(?:group_\d+_)?[0-9a-f]{8,}$/i;
 /** Accounts of the server's own features. `support-bot` is not among them: it writes in the name of people who send e-mails. */
 const builtIns = new Set(["alert-bot", "automation-bot", "duo-code-review-bot", "gitlab-bot", "gitlabduo", "security-bot"]);
-const nobody = new Set(["ghost", "support-bot"]);
+const unknownAccounts = new Set(["ghost", "support-bot"]);
 
 /** Hooks that name their user beside the payload instead of in `user`. In others, such names are of the person they are about. */
 const pushes = new Set(["Push Hook", "Tag Push Hook"]);
@@ -15,7 +15,7 @@ export function actorOf(event: string, payload: unknown): string | null {
   return name ?? (pushes.has(event) ? stringAt(payload, ["user_username"], 200) : null);
 }
 
-/** The platform's payloads do not tell what somebody is in a project: see `standingOf`. */
+/** Payloads do not contain an author's standing in the project: see `standingOf`. */
 export function authorOf(event: string, payload: unknown): EventAuthor | null {
   const name = actorOf(event, payload);
   if (name === null) return null;
@@ -29,7 +29,7 @@ export function authorOf(event: string, payload: unknown): EventAuthor | null {
 }
 
 function kindOf(name: string, type: string | null): EventAuthor["kind"] {
-  if (nobody.has(name.toLowerCase())) return "unknown";
+  if (unknownAccounts.has(name.toLowerCase())) return "unknown";
   if (type !== null && type !== "human") return "bot";
   return tokens.test(name) || services.test(name) || builtIns.has(name.toLowerCase()) ? "bot" : "human";
 }

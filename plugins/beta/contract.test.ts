@@ -52,6 +52,8 @@ const contract: ApiContract = {
   paths: {
     /** https://docs.gitlab.com/api/users/#get-the-current-user */
     "/user": { get: {} },
+    /** https://docs.gitlab.com/api/personal_access_tokens/#self-inform */
+    "/personal_access_tokens/self": { get: {} },
     /** https://docs.gitlab.com/api/issues/#list-project-issues */
     "/projects/{id}/issues": {
       get: { parameters: [...path("id"), ...query(listed)] },
@@ -114,7 +116,13 @@ describe("every request matches the platform's documentation", () => {
     if (!source?.poll || !tools) throw new Error("beta has no source, no poll or no tools");
     const connection = source.connection.parse({ token: "test-token-1", url: tracker.url });
     await source.account(callContext(connection));
-    await source.check(callContext(connection));
+    tracker.limits = { "ratelimit-limit": "2000", "ratelimit-remaining": "1999", "ratelimit-reset": "1767225600" };
+    const rate_limit = { remaining: 1999, limit: 2000, resets_at: "2026-01-01T00:00:00.000Z" };
+    expect(await source.check(callContext(connection))).toEqual({ may_write: true, rate_limit });
+    tracker.scopes = ["read_api"];
+    expect(await source.check(callContext(connection))).toMatchObject({ may_write: false });
+    tracker.scopes = null;
+    expect(await source.check(callContext(connection))).toMatchObject({ may_write: null });
     const project = "octo/team/app";
     for (const issue of ["12", "!7"]) {
       const subject = { project, issue };
@@ -136,6 +144,7 @@ describe("every request matches the platform's documentation", () => {
     expect([...asked].sort()).toEqual([
       "DELETE /issues/12/notes/ID/award_emoji/ID",
       "DELETE /merge_requests/7/notes/ID/award_emoji/ID",
+      "GET /api/v4/personal_access_tokens/self",
       "GET /api/v4/user",
       "GET /issues",
       "GET /issues/12",

@@ -31,8 +31,13 @@ export async function detailsOf(reading: Reading, kind: Kind, item: Item, since:
   for (const change of labelChanges(await labelEvents(reading, kind, item), item, since)) {
     found.push(labelsEvent(reading, kind, item, change));
   }
-  if (Number(valueAt(item, "user_notes_count")) > 0) found.push(...(await newNotes(reading, kind, item, since)));
-  const isExplained = isKnown || found.some(({ when }) => isClose(when, item.updated_at));
+  const notes = Number(valueAt(item, "user_notes_count")) > 0 ? await notesOf(reading, kind, item) : [];
+  found.push(...newNotes(reading, kind, item, notes, since));
+  // An edited note moves the time of its item, too.
+  const isExplained =
+    isKnown ||
+    found.some(({ when }) => isClose(when, item.updated_at)) ||
+    notes.some(({ system, updated_at }) => !system && updated_at && isClose(updated_at, item.updated_at));
   if (!isExplained && Date.parse(item.updated_at) >= since)
     found.push(polledEvent(reading, kind, item, "update", null, item.updated_at));
   return found;
@@ -54,14 +59,19 @@ function milestones(reading: Reading, kind: Kind, item: Item, since: number): Po
   return found;
 }
 
-async function newNotes(reading: Reading, kind: Kind, item: Item, since: number): Promise<PolledEvent[]> {
+type Notes = z.output<typeof shapes.notes>;
+
+async function notesOf(reading: Reading, kind: Kind, item: Item): Promise<Notes> {
   const request = {
     route: "GET /projects/{project}/{kind}/{iid}/notes",
     path: { project: reading.project, kind, iid: item.iid },
   };
   const query = { per_page: 100, sort: "desc", order_by: "created_at" };
-  const { data } = await reading.client.read({ ...request, query, schema: shapes.notes, signal: reading.signal });
-  const fresh = data.filter((note) => !note.system && Date.parse(note.created_at ?? "") >= since);
+  return (await reading.client.read({ ...request, query, schema: shapes.notes, signal: reading.signal })).data;
+}
+
+function newNotes(reading: Reading, kind: Kind, item: Item, notes: Notes, since: number): PolledEvent[] {
+  const fresh = notes.filter((note) => !note.system && Date.parse(note.created_at ?? "") >= since);
   return fresh.map((note) => {
     const { body, author, ...attributes } = note;
     const member = kind === "issues" ? "issue" : "merge_request";

@@ -7,7 +7,8 @@ export const note = z.object({
   id: z.number(),
   body: z.string(),
   author: user,
-  created_at: z.string().optional(),
+  created_at: z.string().nullish(),
+  updated_at: z.string().nullish(),
   system: z.boolean().optional(),
   /** Visible to members only; older servers call it `confidential`. */
   internal: z.boolean().nullish(),
@@ -16,13 +17,15 @@ export const note = z.object({
 export const notes = z.array(note);
 export const awards = z.array(z.object({ id: z.number(), name: z.string(), user }));
 export const account = z.object({ username: z.string() });
+export const accessToken = z.object({ scopes: z.array(z.string()) });
 export const issue = z.object({
   iid: z.number(),
   title: z.string(),
   state: z.string(),
   description: z.string().nullish(),
   web_url: z.string(),
-  updated_at: z.string().optional(),
+  created_at: z.string().nullish(),
+  updated_at: z.string().nullish(),
   labels: z.array(z.string()).default([]),
   author: user,
 });

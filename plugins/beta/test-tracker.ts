@@ -19,6 +19,10 @@ export class BetaTracker extends FakeTracker {
   readonly hooks = new Hooks();
   /** Whether the account may write internal notes; otherwise they are public, without an error. */
   internal = true;
+  /** Scopes of the token; `null` for a server that does not tell them. */
+  scopes: readonly string[] | null = ["api"];
+  /** Headers about the rate limit. */
+  limits: Record<string, string> = {};
   /** Access levels of members of any project, by id. */
   readonly members: Record<string, number> = {};
   readonly labelEvents: (Row & { readonly of: string })[] = [];
@@ -87,15 +91,17 @@ export class BetaTracker extends FakeTracker {
     const [, person] = /^Bearer test-token-(?:user-)?(\w+)$/.exec(headers.authorization ?? "") ?? [];
     if (person === undefined) return { status: 401, body: { message: "401 Unauthorized" } };
     const username = headers.authorization?.includes("-user-") ? person : "signalbox-bot";
-    if (path === "/api/v4/user") return { status: 200, body: { id: 6, username } };
+    if (path === "/api/v4/user") return { status: 200, body: { id: 6, username }, headers: this.limits };
+    if (path === "/api/v4/personal_access_tokens/self")
+      return this.scopes ? { status: 200, body: { id: 9, name: "bot", scopes: this.scopes } } : notFound;
     const awards =
       /^\/api\/v4\/projects\/[^/]+\/(?:issues|merge_requests)\/(?:\d+\/notes\/(\d+)|(\d+))\/award_emoji(?:\/(\d+))?$/;
     const reacted = this.reacted(request, awards, "name", { username });
-    if (reacted) return reacted;
+    if (reacted) return this.#touched(request, reacted);
     const elsewhere = this.#elsewhere(request);
     if (elsewhere) return elsewhere;
     const edited = this.editComment(request, /\/notes\/(\d+)$/, this.notes);
-    if (edited) return edited;
+    if (edited) return this.#touched(request, edited);
     const deleted = this.deleteComment(request, /\/notes\/(\d+)$/, this.notes);
     if (deleted) return deleted;
     const match =
@@ -128,6 +134,14 @@ export class BetaTracker extends FakeTracker {
       );
     if (method === "PUT") this.#change(item, body as Record<string, unknown>);
     return { status: 200, body: item, wrote: method === "PUT" };
+  }
+
+  /** The platform moves `updated_at` of an issue for each award emoji and each edit of a note there. */
+  #touched({ path }: RecordedRequest, answer: FakeResponse): FakeResponse {
+    const of = /\/((?:issues|merge_requests)\/\d+)\//.exec(path)?.[1];
+    const item = this.items.find((one) => one.of === of);
+    if (answer.wrote && item) item.updated_at = new Date().toISOString();
+    return answer;
   }
 
   /** Everything that is not about an issue or merge request of this tracker. */

@@ -107,11 +107,20 @@ const getIssue = (clientOf: ClientOf) =>
         labels: data.labels,
         author: data.author?.username ?? null,
         url: data.web_url,
-        comments: notes.map((note) => ({ author: note.author?.username ?? null, body: sanitizeText(stripMarker(note.body)) })),
+        created_at: data.created_at ?? null,
+        updated_at: data.updated_at ?? null,
+        comments: notes.map((note) => ({
+          author: note.author?.username ?? null,
+          created_at: note.created_at ?? null,
+          updated_at: note.updated_at ?? null,
+          body: sanitizeText(stripMarker(note.body)),
+        })),
       };
     },
   });
 const issueInput = z.object({ issue, project });
+/** By these the service tells the model what was written after the event of its run. */
+const times = { created_at: z.string().nullable(), updated_at: z.string().nullable() };
 const issueOutput = z.object({
   issue: z.string(),
   title: z.string(),
@@ -120,5 +129,8 @@ const issueOutput = z.object({
   labels: z.array(z.string()),
   author: z.string().nullable(),
   url: z.string(),
-  comments: z.array(z.object({ author: z.string().nullable(), body: z.string() })).describe("The last 30, oldest first."),
+  ...times,
+  comments: z
+    .array(z.object({ author: z.string().nullable(), ...times, body: z.string() }))
+    .describe("The last 30, oldest first."),
 });

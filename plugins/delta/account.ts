@@ -1,4 +1,4 @@
-import { type CallContext, PluginError } from "@signalbox/sdk";
+import { type AccountReport, type CallContext, PluginError, rateLimitOf } from "@signalbox/sdk";
 import type { Client } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -17,10 +17,13 @@ export async function accountOf(client: Client, signal: AbortSignal): Promise<st
 export async function check(
   clientOf: (connection: Settings) => Client,
   { connection, signal }: CallContext<Settings>,
-): Promise<void> {
+): Promise<AccountReport> {
   if (!connection.api_key)
     throw new PluginError("not_configured", "missing DELTA_API_KEY: set it, or set `api_key` in the credentials");
   const client = clientOf(connection);
   const path = { slug: client.slug };
-  await client.read({ route: "GET /workspaces/{slug}/projects/", path, schema: shapes.listOf(shapes.project), signal });
+  const route = "GET /workspaces/{slug}/projects/";
+  const { headers } = await client.read({ route, path, schema: shapes.listOf(shapes.project), signal });
+  // The platform does not tell what a key may do.
+  return { may_write: null, rate_limit: rateLimitOf(headers) };
 }

@@ -131,3 +131,16 @@ export const goldenV2: readonly GoldenWebhook[] = [
 
 /** A comment of ours as the second envelope has it: text without tags, and the account as the actor. */
 export const ownCommentV2 = sent("workitem.comment.created", { id: issue, comment: { ...comment, actor_id: people.bot } });
+
+/** A repetition has a delivery id of its own, and the event id of the first. */
+export const repetitions = [
+  {
+    first: { headers: {}, payload: sent("workitem.created", item) },
+    again: { headers: {}, payload: sent("workitem.created", item, { delivery_id: "d-2" }) },
+  },
+];
+export const envelopesV2 = [
+  { headers: {}, payload: sent("workitem.created", item) },
+  { headers: {}, payload: sent("workitem.comment.created", { id: issue, comment }) },
+];
+export const privateV2 = { headers: {}, payload: sent("workitem.comment.created", { id: issue, comment }) };

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { readMarker, stripMarker } from "@signalbox/sdk";
 import type { GoldenWebhook, SourceFixtures, ToolFixtures } from "@signalbox/sdk/testing";
 import { withMarker } from "./bodies.ts";
-import { goldenV2 } from "./envelope-fixtures.ts";
+import { envelopesV2, goldenV2, privateV2, repetitions } from "./envelope-fixtures.ts";
 import { markdownToHtml } from "./html.ts";
 import { issue, people, project, startTracker, states, workspace } from "./test-tracker.ts";
 
@@ -216,6 +216,20 @@ export const sourceFixtures: SourceFixtures = {
       activity: { ...activity, actor: { id: people.bot, display_name: "signalbox" } },
     },
   },
+  repetitions,
+  envelopes: [{ headers: {}, payload: { event: "issue", action: "updated", data, activity } }, ...envelopesV2],
+  comment_places: [
+    (body) => ({
+      headers: {},
+      payload: {
+        event: "issue_comment",
+        action: "created",
+        data: { id: "c", comment_html: toldHtml(body), issue, project },
+        activity,
+      },
+    }),
+  ],
+  private_event: privateV2,
   subject,
   tracker,
 };

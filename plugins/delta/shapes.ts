@@ -17,6 +17,8 @@ export const comment = z.object({
   external_source: z.string().nullish(),
   actor: z.string().nullish(),
   created_at: z.string().nullish(),
+  updated_at: z.string().nullish(),
+  edited_at: z.string().nullish(),
 });
 export const account = z.object({ id, display_name: z.string().nullish() });
 export const project = z.object({ id, name: z.string().nullish(), identifier: z.string().nullish() });
@@ -30,6 +32,8 @@ export const issue = z.object({
   priority: z.string().nullish(),
   state: named.nullish(),
   labels: z.array(named).nullish(),
+  created_at: z.string().nullish(),
+  updated_at: z.string().nullish(),
 });
 /** The same with its author. */
 export const described = issue.extend({ created_by: z.string().nullish() });

@@ -87,9 +87,13 @@ const getIssue = (accountFor: AccountFor) =>
         priority: found.priority ?? null,
         description: await markdownOf(account.convert, found.description_html ?? ""),
         url: urlOf(account, at),
+        created_at: found.created_at ?? null,
+        updated_at: found.updated_at ?? null,
         comments: await Promise.all(
           comments.map(async (one) => ({
             author: one.actor ?? null,
+            created_at: one.created_at ?? null,
+            updated_at: one.edited_at ?? one.updated_at ?? null,
             body: await markdownOf(account.convert, one.comment_html ?? ""),
           })),
         ),
@@ -97,6 +101,8 @@ const getIssue = (accountFor: AccountFor) =>
     },
   });
 const issueInput = z.object({ issue, project });
+/** By these the service tells the model what was written after the event of its run. */
+const times = { created_at: z.string().nullable(), updated_at: z.string().nullable() };
 const issueOutput = z.object({
   issue: z.string(),
   number: z.number().nullable(),
@@ -105,7 +111,10 @@ const issueOutput = z.object({
   priority: z.string().nullable(),
   description: z.string(),
   url: z.string(),
-  comments: z.array(z.object({ author: z.string().nullable(), body: z.string() })).describe("The last 30, oldest first."),
+  ...times,
+  comments: z
+    .array(z.object({ author: z.string().nullable(), ...times, body: z.string() }))
+    .describe("The last 30, oldest first."),
 });
 
 const urlOf = ({ client, connection }: Account, { project, issue }: { project: string; issue: string }): string =>

@@ -17,6 +17,10 @@ const searchByToken = {
       .concat({ name: "maxResults", in: "query", schema: { type: "integer" } }),
   },
 };
+/** https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-permissions/#api-rest-api-3-mypermissions-get */
+const ownPermissions = {
+  get: { parameters: [{ name: "permissions", in: "query", schema: { type: "string" } as object }] },
+};
 
 describe("every request matches the platform's contract", { tags: ["contracts"] }, () => {
   let tracker: GammaTracker;
@@ -24,7 +28,8 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   const faultsOf = (request: RecordedRequest) => contractViolations(contract, request);
   beforeAll(async () => {
     const read = JSON.parse(readFileSync(file, "utf8")) as ApiContract;
-    contract = { ...read, paths: { ...read.paths, "/rest/api/3/search/jql": searchByToken } };
+    const documented = { "/rest/api/3/search/jql": searchByToken, "/rest/api/3/mypermissions": ownPermissions };
+    contract = { ...read, paths: { ...read.paths, ...documented } };
     tracker = await startTracker();
     tracker.addIssue("APP-12", new Date().toISOString());
     for (let count = 0; count < 120; count++) tracker.comment("APP-12", { type: "doc", version: 1, content: [] });
@@ -38,7 +43,9 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
     const connection = source.connection.parse({ url: tracker.url, email: "a@example.com", api_token: "t", is_cloud: "true" });
     const subject = { project: "APP", issue: "APP-12" };
     await source.account(callContext(connection));
-    await source.check(callContext(connection));
+    expect(await source.check(callContext(connection))).toEqual({ may_write: true, rate_limit: null });
+    tracker.mayComment = false;
+    expect(await source.check(callContext(connection))).toMatchObject({ may_write: false });
     const posted = await source.deliver({ subject, body: "# Hello\n\n- a\n\n|a|b|\n|-|-|\n|1|2|" }, callContext(connection));
     await source.update?.({ subject, body: "Hello again" }, posted, callContext(connection));
     await source.find({ subject, body: "Hello" }, callContext(connection));
@@ -62,6 +69,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
       "GET /rest/api/3/issue/APP-13",
       "GET /rest/api/3/issue/APP-13/comment",
       "GET /rest/api/3/issue/APP-13/transitions",
+      "GET /rest/api/3/mypermissions",
       "GET /rest/api/3/myself",
       "GET /rest/api/3/project/APP",
       "GET /rest/api/3/search",

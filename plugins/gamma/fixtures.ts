@@ -182,6 +182,12 @@ const ownEvent = (user: Record<string, string>) => ({
   payload: { webhookEvent: "jira:issue_updated", user, issue },
 });
 
+const commentBy = (author: Record<string, string>, body: string) => ({
+  webhookEvent: "comment_created",
+  comment: { id: "5", author, body: toldBody(body) },
+  issue,
+});
+
 export const sourceFixtures: SourceFixtures = {
   connection,
   signature: {
@@ -191,11 +197,39 @@ export const sourceFixtures: SourceFixtures = {
   },
   golden,
   delivery_header: "x-gamma-webhook-identifier",
-  comment_event: (body) => ({
-    headers: {},
-    payload: { webhookEvent: "comment_created", comment: { id: "5", author: ann, body: toldBody(body) }, issue },
-  }),
+  comment_event: (body) => ({ headers: {}, payload: commentBy(ann, body) }),
   own_event: ownEvent({ accountId: "5b10-bot", displayName: "Signalbox" }),
+  // A retry has the identifier of the first delivery, and a header that counts.
+  repetitions: [
+    {
+      first: { headers: { "x-atlassian-webhook-identifier": "d-7" }, payload: commentBy(ann, "Me too.") },
+      again: {
+        headers: { "x-atlassian-webhook-identifier": "d-7", "x-atlassian-webhook-retry": "1" },
+        payload: commentBy(ann, "Me too."),
+      },
+    },
+  ],
+  envelopes: [
+    { headers: {}, payload: { webhookEvent: "jira:issue_created", user: ann, issue } },
+    { headers: {}, payload: { webhookEvent: "jira:issue_updated", user: ann, issue } },
+    { headers: {}, payload: commentBy(ann, "Me too.") },
+  ],
+  // Server reports comments as updates of their issue.
+  comment_places: [
+    (body) => ({
+      headers: {},
+      payload: {
+        ...commentBy(ann, body),
+        webhookEvent: "jira:issue_updated",
+        issue_event_type_name: "issue_commented",
+        user: ann,
+      },
+    }),
+  ],
+  private_event: {
+    headers: {},
+    payload: { ...commentBy(ann, "For the team."), comment: { ...commentBy(ann, "x").comment, jsdPublic: false } },
+  },
   subject: { project: "APP", issue: "APP-12" },
   tracker: trackerOf(3),
 };

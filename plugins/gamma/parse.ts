@@ -24,6 +24,7 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
   const event_name = eventName(payload);
   const delivery = firstHeader(headers, "x-gamma-webhook-identifier", "x-atlassian-webhook-identifier");
   const subject = subjectOf(payload);
+  const sameAs = reportOf(event_name, payload);
   return {
     delivery_id: delivery === null || delivery.length > 200 ? null : sanitizeText(delivery),
     event_name,
@@ -36,7 +37,8 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     missing_field: event_name === "" ? "webhookEvent" : lacking(event_name, payload, subject),
     change_key: changeKey(event_name, payload),
     author: authorOf(event_name, payload),
-    hook_id: hookOf(payload),
+    hook_id: hookOf(payload) ?? (sameAs === null ? null : stringAt(payload, ["webhookEvent"], 200)),
+    same_as: sameAs,
     snapshot: event_name === "gamma:issue_updated" && !hasComment(payload),
     private: isPrivate(payload),
     changes: changesOf(event_name, payload),
@@ -70,6 +72,14 @@ function hookOf(payload: unknown): string | null {
   const matched = valueAt(payload, "matchedWebhookIds");
   const ids = Array.isArray(matched) ? matched.slice(0, 10).filter((id) => ["number", "string"].includes(typeof id)) : [];
   return ids.length > 0 ? sanitizeText(ids.join(",").slice(0, 200)).trim() || null : null;
+}
+
+/** Server reports one comment by an event of its own and as an update of its issue, if both are ticked. */
+function reportOf(event: string, payload: unknown): string | null {
+  const id = isComment(event) ? idOf(payload, "comment", "id") : null;
+  if (id === null) return null;
+  const when = timestampAt(payload, "comment", "updated") ?? timestampAt(payload, "comment", "created") ?? "";
+  return `comment/${id}/${event}@${when}`;
 }
 
 function occurredAt(event: string, payload: unknown): string | null {

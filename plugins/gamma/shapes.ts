@@ -9,13 +9,15 @@ const user = z.looseObject({
 });
 
 export const account = user;
+export const permissions = z.object({ permissions: z.record(z.string(), z.object({ havePermission: z.boolean() })) });
 export const properties = z.array(z.object({ key: z.string(), value: z.unknown() }));
 /** Kept whole, with its people: the poll passes comments to `parse`. */
 export const comment = z.looseObject({
   id: z.string(),
   body: z.unknown(),
   author: user.nullish(),
-  created: z.string().optional(),
+  created: z.string().nullish(),
+  updated: z.string().nullish(),
   properties: properties.optional(),
 });
 export const comments = z.object({ comments: z.array(comment), total: z.number().default(0), startAt: z.number().default(0) });
@@ -32,6 +34,8 @@ export const issue = z.object({
     labels: z.array(z.string()).nullish(),
     assignee: user.nullish(),
     reporter: user.nullish(),
+    created: z.string().nullish(),
+    updated: z.string().nullish(),
   }),
 });
 export const transitions = z.object({

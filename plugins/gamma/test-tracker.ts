@@ -35,6 +35,8 @@ export class GammaTracker extends FakeTracker {
   readonly hooks = new Hooks();
   /** Older servers have only GET /search, Cloud only GET /search/jql. */
   searchPath = "/search/jql";
+  /** Whether the account may comment in any project. */
+  mayComment = true;
   /** Some servers do not expand properties. */
   expands = true;
   #ids = 10_000;
@@ -116,6 +118,8 @@ export class GammaTracker extends FakeTracker {
     const deleted = this.deleteComment(request, /\/comment\/(\d+)$/, this.notes);
     if (deleted) return deleted;
     if (rest === "/myself") return { status: 200, body: writer };
+    if (rest === "/mypermissions")
+      return { status: 200, body: { permissions: { ADD_COMMENTS: { key: "ADD_COMMENTS", havePermission: this.mayComment } } } };
     if (rest === "/project/APP") return { status: 200, body: { id: "1", key: "APP", name: "App", issueTypes: types } };
     if (rest === "/issue" && method === "POST") return this.#make((body as { fields: Row }).fields, writer);
     if (rest === this.searchPath) return this.#search(query);

@@ -96,7 +96,7 @@ const getIssue = (clientOf: ClientOf, convert: Convert) =>
     run: async (input, { connection, signal }) => {
       const key = keyOf(input.issue, input.project);
       const client = clientOf(connection);
-      const fields = "summary,description,status,issuetype,priority,labels,assignee,reporter";
+      const fields = "summary,description,status,issuetype,priority,labels,assignee,reporter,created,updated";
       const asked = { route: "GET /issue/{key}", path: { key }, query: { fields }, schema: shapes.issue, signal };
       const { data } = await client.read(asked);
       const query = { startAt: 0, maxResults: 30, orderBy: "-created" };
@@ -114,9 +114,13 @@ const getIssue = (clientOf: ClientOf, convert: Convert) =>
         assignee: found.assignee?.displayName ?? null,
         author: found.reporter?.displayName ?? null,
         url: `${webOf(connection)}/browse/${data.key}`,
+        created_at: found.created ?? null,
+        updated_at: found.updated ?? null,
         comments: await Promise.all(
           comments.reverse().map(async (one) => ({
             author: one.author?.displayName ?? null,
+            created_at: one.created ?? null,
+            updated_at: one.updated ?? null,
             body: await markdownOf(convert, one.body),
           })),
         ),
@@ -124,6 +128,8 @@ const getIssue = (clientOf: ClientOf, convert: Convert) =>
     },
   });
 const issueInput = z.object({ issue, project });
+/** By these the service tells the model what was written after the event of its run. */
+const times = { created_at: z.string().nullable(), updated_at: z.string().nullable() };
 const issueOutput = z.object({
   issue: z.string(),
   title: z.string(),
@@ -135,5 +141,8 @@ const issueOutput = z.object({
   assignee: z.string().nullable(),
   author: z.string().nullable(),
   url: z.string(),
-  comments: z.array(z.object({ author: z.string().nullable(), body: z.string() })).describe("The last 30, oldest first."),
+  ...times,
+  comments: z
+    .array(z.object({ author: z.string().nullable(), ...times, body: z.string() }))
+    .describe("The last 30, oldest first."),
 });

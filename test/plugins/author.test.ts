@@ -37,7 +37,7 @@ async function signalbox(args: readonly string[], cwd = folder) {
   return { code, text: child.logs() };
 }
 const readme = readFileSync(join(root, "README.md"), "utf8");
-/** A command as it stands in the README. */
+/** A command of the README. */
 const written = (command: string, cwd?: string): Promise<string> => {
   expect(readme).toContain(`signalbox ${command}`);
   return good(command.split(" "), cwd);
@@ -173,7 +173,7 @@ describe("versions", () => {
         "It was installed before, and 0.1.1 serves. To change to it: signalbox plugin approve word-count 0.2.0\n",
       );
       expect(await version()).toBe("0.1.1");
-      // A package of that name may be somebody else\'s.
+      // A package of that name may be someone else\'s.
       await bad(["plugin", "upgrade", id], /^NO_PACKAGE: word-count came from .*\.tgz, not from a registry/);
       expect(await good(["plugin", "disable", id])).toBe(`${id} is stopped; it keeps its approval.\n`);
       expect(await good(["plugin", "enable", id])).toMatch(/^word-count is (enabled|stopped|starting|ready|degraded)\.\n$/);
@@ -264,6 +264,8 @@ describe("from a registry", () => {
         `${name} 0.2.0  Tools for Signalbox.\n  tools; sdk ^0.1.0\n  http: GET, POST https://status.example.com`,
       );
       expect(text).toContain("  capability: fetch\n  provenance: stated; install verifies it\n");
+      // Version 0.2.0 was packed without a test of this bundle.
+      expect(await good(["plugin", "search", "word", "--reports"])).toContain("\n  conformance: no report on this bundle\n");
       expect(await signalbox(["plugin", "search", "nothing-of-the-kind"])).toEqual({ code: 1, text: "No plugin was found.\n" });
     },
     limit,

@@ -183,7 +183,7 @@ test(
 );
 
 test(
-  "one that nobody reads is shown while it waits, and after its time is an event that says why and can be replayed",
+  "one that is not read is shown while it waits, and after its time is an event that says why and can be replayed",
   async () => {
     const service = await start("embedded", { UNREAD_WEBHOOK_TTL: "8", WATCHDOG_ENABLED: "true" });
     killProcesses();

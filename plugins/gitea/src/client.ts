@@ -1,0 +1,27 @@
+import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
+import type { Settings } from "./settings.ts";
+
+export type ClientOf = (connection: Settings) => HttpClient;
+
+/** One client per account, so that a wait that the server asks for applies to all calls. */
+export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): ClientOf {
+  const kept = new Map<string, HttpClient>();
+  return ({ url, token, webhook_secret }) => {
+    // All that the client depends on: with another secret, another text is taken out of its errors.
+    const key = JSON.stringify([url, token, webhook_secret]);
+    const known = kept.get(key);
+    if (known) return known;
+    const client = httpClient({
+      platform: "gitea",
+      base: `${url.replace(/\/+$/, "")}/api/v1`,
+      headers: token === undefined ? {} : { authorization: `token ${token}` },
+      fetch,
+      throttle,
+      secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
+    });
+    // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
+    if (kept.size >= 100) kept.clear();
+    kept.set(key, client);
+    return client;
+  };
+}

@@ -1,0 +1,61 @@
+import { addMarker, type CallContext, PluginError, type PostedComment, readMarker, sanitizeText } from "@signalbox/sdk";
+import { z } from "zod";
+import type { Place } from "./address.ts";
+import type { ClientOf } from "./client.ts";
+import type { Settings } from "./settings.ts";
+import * as shapes from "./shapes.ts";
+
+export type GiteaCall = Pick<CallContext<Settings>, "connection" | "signal" | "key">;
+
+const comments = "/repos/{owner}/{repo}/issues/{issue}/comments";
+const single = "/repos/{owner}/{repo}/issues/comments/{id}";
+
+export async function login(client: ClientOf, { connection, signal }: GiteaCall): Promise<string> {
+  return (await client(connection).read({ route: "GET /user", schema: shapes.user, signal })).data.login;
+}
+
+export async function postComment(client: ClientOf, path: Place, body: string, call: GiteaCall): Promise<PostedComment> {
+  const { connection, signal, key } = call;
+  const sent = { body: addMarker(sanitizeText(body), key) };
+  const request = { route: `POST ${comments}`, path: { ...path }, body: sent, schema: shapes.comment, signal };
+  return postedOf((await client(connection).write(request)).data);
+}
+
+export async function updateComment(
+  client: ClientOf,
+  { owner, repo, id }: Place & { readonly id: string },
+  body: string,
+  { connection, signal, key }: GiteaCall,
+): Promise<PostedComment> {
+  const sent = { body: addMarker(sanitizeText(body), key) };
+  const request = { route: `PATCH ${single}`, path: { owner, repo, id }, body: sent, schema: shapes.comment, signal };
+  return postedOf((await client(connection).write(request)).data);
+}
+
+/** Succeeds where the comment no longer exists. */
+export async function deleteComment(
+  client: ClientOf,
+  { owner, repo, id }: Place & { readonly id: string },
+  { connection, signal }: GiteaCall,
+): Promise<void> {
+  try {
+    await client(connection).write({ route: `DELETE ${single}`, path: { owner, repo, id }, schema: shapes.nothing, signal });
+  } catch (error) {
+    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
+  }
+}
+
+/** The comments that carry the key of the call, oldest first. The API returns all comments of an issue at once. */
+export async function findComments(client: ClientOf, path: Place, call: GiteaCall): Promise<PostedComment[]> {
+  const all = await readComments(client, path, call);
+  const own = all.filter(({ body }) => readMarker(body) === call.key);
+  return own.toSorted((a, b) => a.id - b.id).map(postedOf);
+}
+
+export async function readComments(client: ClientOf, path: Place, call: GiteaCall): Promise<shapes.Comment[]> {
+  const { connection, signal } = call;
+  const request = { route: `GET ${comments}`, path: { ...path }, schema: z.array(shapes.comment), signal };
+  return (await client(connection).read(request)).data;
+}
+
+const postedOf = ({ id, html_url }: shapes.Comment): PostedComment => ({ id: String(id), url: html_url });

@@ -1,0 +1,115 @@
+import { type Json, type PollBatch, valueAt, type WebhookPayload } from "@signalbox/sdk";
+import { z } from "zod";
+import { repositoryOf } from "./address.ts";
+import type { ClientOf } from "./client.ts";
+import type { GiteaCall } from "./comments.ts";
+import { eventOf } from "./issues.ts";
+import * as shapes from "./shapes.ts";
+
+/** Pages of 50, the most that servers return by default. */
+const pageSize = 50;
+const mostPages = 20;
+/** Changes this recent are read again; those already reported are recognised by their key. Milliseconds. */
+const overlap = 60_000;
+
+/** `from`: older changes have been reported. `page`: where a list that was cut short goes on. `head`: the newest change of such a sweep. */
+const position = z.object({ from: z.string(), head: z.string().nullable(), page: z.int().positive() });
+type Position = z.output<typeof position>;
+const cursorShape = z.object({ v: z.literal(1), issues: position, comments: position });
+type Polled = WebhookPayload & { readonly when: string };
+
+/** Reads what was opened, closed and commented as the events that webhooks would have sent. The API tells nothing about other changes. */
+export async function poll(
+  client: ClientOf,
+  from: { project: string; since: string; cursor: string | null },
+  call: GiteaCall,
+): Promise<PollBatch> {
+  const path = repositoryOf(from.project);
+  const cursor = cursorOf(from.cursor, from.since);
+  const list = <T extends z.ZodType<{ updated_at?: string | null | undefined }>>(where: string, schema: T, start: Position) =>
+    sweep(start, async (page) => {
+      const query = { since: start.from, state: "all", limit: pageSize, page };
+      const request = {
+        route: `GET /repos/{owner}/{repo}/issues${where}`,
+        path,
+        query,
+        schema: z.array(schema),
+        signal: call.signal,
+      };
+      return (await client(call.connection).read(request)).data;
+    });
+  const issues = await list("", shapes.issue, cursor.issues);
+  const comments = await list("/comments", shapes.comment, cursor.comments);
+  const found = [
+    ...issues.items.flatMap((item) => issueEvents(item, from.project, cursor.issues.from)),
+    ...comments.items.flatMap((item) => commentEvents(item, from.project, cursor.comments.from)),
+  ].toSorted((a, b) => Date.parse(a.when) - Date.parse(b.when));
+  const events = [...new Map(found.map((event) => [event.headers["x-gitea-delivery"], event])).values()];
+  const end = { v: 1, issues: issues.end, comments: comments.end };
+  return { events: events.map(({ headers, payload }) => ({ headers, payload })), cursor: JSON.stringify(end) };
+}
+
+function cursorOf(text: string | null, since: string): z.output<typeof cursorShape> {
+  try {
+    return cursorShape.parse(JSON.parse(text ?? ""));
+  } catch {
+    const start: Position = { from: new Date(since).toISOString(), head: null, page: 1 };
+    return { v: 1, issues: start, comments: start };
+  }
+}
+
+async function sweep<T extends { updated_at?: string | null | undefined }>(
+  start: Position,
+  read: (page: number) => Promise<T[]>,
+) {
+  const items: T[] = [];
+  let { head, page } = start;
+  for (let count = 0; count < mostPages; count++, page++) {
+    const found = await read(page);
+    items.push(...found);
+    for (const { updated_at } of found)
+      if (updated_at && (head === null || Date.parse(updated_at) > Date.parse(head))) head = updated_at;
+    if (found.length > 0) continue;
+    const next = head === null ? Date.parse(start.from) : Math.max(Date.parse(head) - overlap, Date.parse(start.from));
+    return { items, end: { from: new Date(next).toISOString(), head: null, page: 1 } };
+  }
+  return { items, end: { ...start, head, page } };
+}
+
+const since = (when: string | null | undefined, from: string): when is string =>
+  typeof when === "string" && Date.parse(when) >= Date.parse(from);
+
+function issueEvents(item: shapes.Issue, project: string, from: string): Polled[] {
+  const at = `${project}#${item.number}`;
+  const events: Polled[] = [];
+  const add = (action: string, key: string, when: string, shown: shapes.Issue) => {
+    const event = eventOf(action, shown, project);
+    events.push({ ...event, headers: { ...event.headers, "x-gitea-delivery": `poll:${key}` }, when });
+  };
+  if (since(item.created_at, from)) add("opened", `opened/${at}`, item.created_at, item);
+  // The API does not say who closed it.
+  if (since(item.closed_at, from)) {
+    const shown = { ...item, user: null };
+    add("closed", `closed/${at}@${item.closed_at}`, item.closed_at, shown);
+  }
+  return events;
+}
+
+function commentEvents(comment: shapes.Comment, project: string, from: string): Polled[] {
+  const number = /\/(?:issues|pulls)\/(\d+)$/.exec(
+    String(valueAt(comment, "issue_url") || valueAt(comment, "pull_request_url") || ""),
+  )?.[1];
+  if (!number || !since(comment.created_at, from)) return [];
+  const isPull = Boolean(valueAt(comment, "pull_request_url"));
+  const issue = { number: Number(number) };
+  const payload = {
+    action: "created",
+    issue,
+    comment,
+    repository: { full_name: project },
+    sender: comment.user,
+    is_pull: isPull,
+  };
+  const headers = { "x-gitea-event": "issue_comment", "x-gitea-delivery": `poll:comment/${project}#${number}/${comment.id}` };
+  return [{ headers, payload: JSON.parse(JSON.stringify(payload)) as Json, when: comment.created_at }];
+}

@@ -1,0 +1,36 @@
+import { z } from "zod";
+
+export const user = z.looseObject({ id: z.int(), login: z.string() });
+export const label = z.looseObject({ id: z.int(), name: z.string() });
+export const issue = z.looseObject({
+  number: z.int(),
+  title: z.string(),
+  body: z.string().nullish(),
+  state: z.string(),
+  html_url: z.string(),
+  user: user.nullish(),
+  labels: z.array(label).nullish(),
+  created_at: z.string().nullish(),
+  updated_at: z.string().nullish(),
+  closed_at: z.string().nullish(),
+  /** Present for a pull request. */
+  pull_request: z.looseObject({ merged: z.boolean().nullish() }).nullish(),
+});
+export type Issue = z.output<typeof issue>;
+export const comment = z.looseObject({
+  id: z.int(),
+  body: z.string(),
+  html_url: z.string(),
+  user: user.nullish(),
+  created_at: z.string().nullish(),
+  updated_at: z.string().nullish(),
+});
+export type Comment = z.output<typeof comment>;
+export const hook = z.looseObject({
+  id: z.int(),
+  active: z.boolean(),
+  events: z.array(z.string()),
+  config: z.looseObject({ url: z.string().nullish() }),
+});
+export const repository = z.looseObject({ full_name: z.string(), private: z.boolean() });
+export const nothing = z.unknown();

@@ -1,0 +1,87 @@
+import { PluginError, type WantedWebhook, type WebhookReport } from "@signalbox/sdk";
+import { z } from "zod";
+import { repositoryOf } from "./address.ts";
+import type { ClientOf } from "./client.ts";
+import type { GiteaCall } from "./comments.ts";
+import * as shapes from "./shapes.ts";
+
+type Hook = z.output<typeof shapes.hook>;
+
+/** What a webhook must be configured for, so that the platform delivers an event by this name. */
+const switches: Readonly<Record<string, readonly string[]>> = {
+  issues: ["issues", "issue_assign", "issue_label", "issue_milestone"],
+  issue_comment: ["issue_comment", "pull_request_comment"],
+  pull_request: ["pull_request", "pull_request_assign", "pull_request_label", "pull_request_milestone", "pull_request_sync"],
+  pull_request_comment: ["pull_request_review"],
+  pull_request_approved: ["pull_request_review"],
+  pull_request_rejected: ["pull_request_review"],
+  push: ["push"],
+  create: ["create"],
+  delete: ["delete"],
+  release: ["release"],
+};
+
+/** Compares the webhook of a repository with what mappings need; see `Source.checkWebhook`. */
+export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call: GiteaCall): Promise<WebhookReport> {
+  if (wanted.project === null)
+    throw new PluginError("invalid_input", "project: name a repository as owner/repo; webhooks are of repositories");
+  const path = repositoryOf(wanted.project);
+  const names = [...new Set(wanted.events.map(({ event_name }) => event_name))].sort();
+  const unknown = names.filter((name) => !Object.hasOwn(switches, name));
+  const needed = [...new Set(names.flatMap((name) => (Object.hasOwn(switches, name) ? (switches[name] ?? []) : [])))];
+  const hook = (await hooksOf(client, path, call)).find(({ config }) => isSame(config.url ?? "", wanted.url));
+  const missing = needed.filter((name) => !hook?.events.includes(name));
+  if (!wanted.apply || (hook && missing.length === 0))
+    return { ...(hook ? reportOf(hook) : absent), missing, unknown, changed: null };
+  const made = await write(client, path, hook, { url: wanted.url, events: [...(hook?.events ?? []), ...missing] }, call);
+  const left = needed.filter((name) => !made.events.includes(name));
+  return { ...reportOf(made), missing: left, unknown, changed: hook ? "updated" : "created" };
+}
+
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository leads to this URL."] };
+const reportOf = ({ id, active, events }: Hook) => ({
+  ...{ id: String(id), active, configured: [...events] },
+  notes: active ? [] : ["The webhook is switched off."],
+});
+const isSame = (one: string, other: string): boolean =>
+  URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
+
+type Path = { readonly owner: string; readonly repo: string };
+
+async function hooksOf(client: ClientOf, path: Path, { connection, signal }: GiteaCall): Promise<readonly Hook[]> {
+  const request = { route: "GET /repos/{owner}/{repo}/hooks", path, query: { limit: 50 }, schema: z.array(shapes.hook), signal };
+  try {
+    return (await client(connection).read(request)).data;
+  } catch (error) {
+    if (!(error instanceof PluginError) || (error.code !== "unauthorized" && error.code !== "not_found")) throw error;
+    throw new PluginError(
+      "unauthorized",
+      `the token may not read the webhooks of the repository: its account must be an administrator of it (${error.message})`,
+    );
+  }
+}
+
+/** The server never shows a secret and keeps it in an update. Both platforms take hooks of the type gitea. */
+async function write(
+  client: ClientOf,
+  path: Path,
+  hook: Hook | undefined,
+  { url, events }: { url: string; events: readonly string[] },
+  { connection, signal }: GiteaCall,
+): Promise<Hook> {
+  const api = client(connection);
+  if (hook) {
+    const request = {
+      route: "PATCH /repos/{owner}/{repo}/hooks/{id}",
+      path: { ...path, id: hook.id },
+      schema: shapes.hook,
+      signal,
+    };
+    return (await api.write({ ...request, body: { events, active: true } })).data;
+  }
+  if (connection.webhook_secret === undefined)
+    throw new PluginError("not_configured", "set webhook_secret first: webhooks are refused without it");
+  const config = { url, content_type: "json", secret: connection.webhook_secret };
+  const body = { type: "gitea", active: true, config, events };
+  return (await api.write({ route: "POST /repos/{owner}/{repo}/hooks", path, body, schema: shapes.hook, signal })).data;
+}

@@ -1,0 +1,60 @@
+import { type Capabilities, type HttpClient, httpClient } from "@signalbox/sdk";
+import { z } from "zod";
+import { withStatuses } from "./errors.ts";
+import type { Settings } from "./settings.ts";
+
+/** One GraphQL document. `operationName` is the name in it, which Linear shows in its logs of an application. */
+export interface Document<T> {
+  readonly document: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+  /** Schema of `data`. */
+  readonly data: z.ZodType<T>;
+}
+
+/** A GraphQL client for one account. It throws a `PluginError` for every failure. */
+export interface Client {
+  query<T>(document: Document<T>, signal: AbortSignal): Promise<T>;
+  /** Never repeated, because a mutation without a response may have succeeded. */
+  mutate<T>(document: Document<T>, signal: AbortSignal): Promise<T>;
+}
+export type ClientOf = (connection: Settings) => Client;
+
+/** One client per account, so that a wait that Linear asks for applies to all calls. */
+export function clients({ fetch, throttle }: Pick<Capabilities, "fetch" | "throttle">): ClientOf {
+  const kept = new Map<string, Client>();
+  return ({ url, token, webhook_secret }) => {
+    // All that the client depends on: with another secret, another text is taken out of its errors.
+    const key = JSON.stringify([url, token, webhook_secret]);
+    const known = kept.get(key);
+    if (known) return known;
+    const http = httpClient({
+      platform: "linear",
+      base: url.replace(/\/+$/, ""),
+      headers: token === undefined ? {} : { authorization: authorization(token) },
+      fetch: withStatuses(fetch),
+      throttle,
+      sharedLimit: true,
+      secrets: [token, webhook_secret].filter((secret) => secret !== undefined),
+    });
+    // Bounded, because tokens are rotated and a long-lived process would otherwise keep every old one.
+    if (kept.size >= 100) kept.clear();
+    const made = clientOn(http);
+    kept.set(key, made);
+    return made;
+  };
+}
+
+/** API keys are sent as they are, OAuth tokens as bearers. */
+const authorization = (token: string): string => (token.startsWith("lin_api_") ? token : `Bearer ${token}`);
+
+function clientOn(http: HttpClient): Client {
+  const sender =
+    (send: HttpClient["read"]): Client["query"] =>
+    async ({ document, variables = {}, data }, signal) => {
+      const operationName = /^\s*(?:query|mutation)\s+(\w+)/.exec(document)?.[1];
+      const body = { query: document, variables, operationName };
+      const schema = z.object({ data });
+      return (await send({ route: "POST /graphql", body, schema, signal })).data.data;
+    };
+  return { query: sender(http.read), mutate: sender(http.write) };
+}

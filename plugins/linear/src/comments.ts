@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import {
+  hasInvisibleMarker,
+  invisibleMarker,
+  PluginError,
+  type PostedComment,
+  sanitizeText,
+  stripInvisibleMarker,
+} from "@signalbox/sdk";
+import { z } from "zod";
+import type { Client } from "./client.ts";
+import * as shapes from "./shapes.ts";
+
+export interface Account {
+  readonly client: Client;
+  readonly signal: AbortSignal;
+}
+/** Pages of 100 that are searched for a comment that was edited. */
+const mostPages = 20;
+
+/**
+ * Linear takes the id of what it creates from its client, so a write with one key cannot be there twice: the id is made from the
+ * key, in the form of a UUID of version 4.
+ */
+export function idOf(key: string): string {
+  const bytes = createHash("sha256").update(`signalbox:${key}`).digest().subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** Linear shows HTML comments as text, so the marker is invisible characters. */
+const marked = (body: string, key: string): string => invisibleMarker(key) + stripInvisibleMarker(sanitizeText(body));
+
+export interface Answer {
+  readonly issue: string;
+  readonly body: string;
+  readonly key: string;
+  /** Id of the first comment of a thread. */
+  readonly thread?: string | null | undefined;
+}
+
+/** Posts into the thread, or on the issue itself where the thread was deleted meanwhile. */
+export async function postComment(account: Account, { issue, body, key, thread }: Answer): Promise<PostedComment> {
+  const { client, signal } = account;
+  const input = { id: idOf(key), issueId: issue, body: marked(body, key), ...(thread && { parentId: thread }) };
+  const document = `mutation AddComment($input: CommentCreateInput!) {
+    commentCreate(input: $input) { success comment { ${shapes.commentFields} } }
+  }`;
+  const data = z.object({ commentCreate: shapes.done.extend({ comment: shapes.comment }) });
+  try {
+    return postedOf((await client.mutate({ document, variables: { input }, data }, signal)).commentCreate.comment);
+  } catch (error) {
+    if (!(error instanceof PluginError) || !["conflict", "invalid_input", "not_found"].includes(error.code)) throw error;
+    // The id is taken: an earlier request with this key succeeded.
+    const there = await commentById(account, idOf(key));
+    if (there) return postedOf(there);
+    if (!thread) throw error;
+    return postComment(account, { issue, body, key });
+  }
+}
+
+/** Replaces the text of a comment; the marker is then that of `key`. */
+export async function updateComment(
+  { client, signal }: Account,
+  { id }: PostedComment,
+  { body, key }: Pick<Answer, "body" | "key">,
+): Promise<PostedComment> {
+  const document = `mutation EditComment($id: String!, $input: CommentUpdateInput!) {
+    commentUpdate(id: $id, input: $input) { success comment { ${shapes.commentFields} } }
+  }`;
+  const data = z.object({ commentUpdate: shapes.done.extend({ comment: shapes.comment }) });
+  const variables = { id, input: { body: marked(body, key) } };
+  return postedOf((await client.mutate({ document, variables, data }, signal)).commentUpdate.comment);
+}
+
+/** The comment that was posted with `key`, or edited with it. */
+export async function findComment(account: Account, issue: string, key: string): Promise<PostedComment | null> {
+  const posted = await commentById(account, idOf(key));
+  if (posted) return postedOf(posted);
+  for await (const page of commentPages(account, issue)) {
+    const edited = page.find(({ body }) => hasInvisibleMarker(body, key));
+    if (edited) return postedOf(edited);
+  }
+  return null;
+}
+
+/** Succeeds where the comment no longer exists. */
+export async function deleteComment({ client, signal }: Account, id: string): Promise<void> {
+  const document = "mutation RemoveComment($id: String!) { commentDelete(id: $id) { success } }";
+  try {
+    await client.mutate({ document, variables: { id }, data: z.object({ commentDelete: shapes.done }) }, signal);
+  } catch (error) {
+    if (!(error instanceof PluginError) || error.code !== "not_found") throw error;
+  }
+}
+
+/** By a filter, because a look-up by id answers with an error where there is none. */
+async function commentById({ client, signal }: Account, id: string): Promise<shapes.Comment | null> {
+  const document = `query CommentById($id: ID!) {
+    comments(first: 1, filter: { id: { eq: $id } }) { nodes { ${shapes.commentFields} } }
+  }`;
+  const data = z.object({ comments: shapes.comments });
+  return (await client.query({ document, variables: { id }, data }, signal)).comments.nodes[0] ?? null;
+}
+
+/** The comments of an issue, newest first, in pages. */
+async function* commentPages({ client, signal }: Account, issue: string): AsyncGenerator<readonly shapes.Comment[]> {
+  const document = `query CommentsOfIssue($issue: String!, $before: String) {
+    issue(id: $issue) {
+      comments(last: 100, before: $before) {
+        nodes { ${shapes.commentFields} } pageInfo { hasPreviousPage startCursor }
+      }
+    }
+  }`;
+  const info = z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() });
+  const data = z.object({ issue: z.object({ comments: shapes.comments.extend({ pageInfo: info }) }) });
+  let before: string | null = null;
+  for (let count = 0; count < mostPages; count++) {
+    const found: z.output<typeof data> = await client.query({ document, variables: { issue, before }, data }, signal);
+    yield found.issue.comments.nodes;
+    const { hasPreviousPage, startCursor } = found.issue.comments.pageInfo;
+    if (!hasPreviousPage || !startCursor) return;
+    before = startCursor;
+  }
+}
+
+/** The last comments of an issue, oldest first. */
+export async function lastComments(account: Account, issue: string): Promise<readonly shapes.Comment[]> {
+  for await (const page of commentPages(account, issue))
+    return page.toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+  return [];
+}
+
+const postedOf = ({ id, url }: shapes.Comment): PostedComment => ({ id, url });

@@ -1,0 +1,58 @@
+import { type EventAuthor, PluginError, type StandingQuery, stringAt, valueAt } from "@signalbox/sdk";
+import { z } from "zod";
+import type { Account } from "./comments.ts";
+import * as shapes from "./shapes.ts";
+
+/** Who caused an event: its actor; in older payloads and in comments that are synchronised from elsewhere, its author. */
+export function authorOf(payload: unknown): EventAuthor | null {
+  const data = valueAt(payload, "data");
+  const external = stringAt(data, ["externalUserId"], 100) ?? stringAt(data, ["externalUser", "id"], 100);
+  // Customers and people of other services, for example of a Slack channel: no account at Linear.
+  if (external !== null && stringAt(data, ["userId"], 100) === null)
+    return { id: external, name: stringAt(data, ["externalUser", "name"], 200), kind: "human", standing: "none" };
+  const actor = valueAt(payload, "actor");
+  const id = stringAt(actor, ["id"], 100) ?? stringAt(data, ["userId"], 100) ?? stringAt(data, ["user", "id"], 100);
+  const name = stringAt(actor, ["name"], 200) ?? stringAt(data, ["user", "name"], 200);
+  const isBot = valueAt(data, "botActor") !== undefined && valueAt(data, "botActor") !== null;
+  if (id === null && name === null && !isBot) return null;
+  const kind = isBot ? "bot" : kindOf(stringAt(actor, ["type"], 100));
+  return { id, name: name ?? stringAt(data, ["botActor", "name"], 200), kind, standing: "unknown" };
+}
+
+/** `user`, or what acts on its own: an OAuth client, an integration, Linear itself. */
+function kindOf(type: string | null): EventAuthor["kind"] {
+  if (type === null || type.toLowerCase() === "user") return "human";
+  return "app";
+}
+
+const user = z.object({
+  id: z.string(),
+  active: z.boolean(),
+  admin: z.boolean(),
+  guest: z.boolean(),
+  app: z.boolean().nullish(),
+});
+
+/** What an account is in the workspace. A guest sees single teams only and is no member; an app user has no say of its own. */
+export async function standingOf({ client, signal }: Account, { author }: StandingQuery): Promise<EventAuthor["standing"]> {
+  if (author.id === null || !/^[\w-]{1,100}$/.test(author.id)) return "unknown";
+  const document = `query StandingOfUser($id: ID!) {
+    users(first: 1, filter: { id: { eq: $id } }, includeDisabled: true) { nodes { id active admin guest app } }
+  }`;
+  try {
+    const data = z.object({ users: z.object({ nodes: z.array(user) }) });
+    const found = (await client.query({ document, variables: { id: author.id }, data }, signal)).users.nodes[0];
+    if (!found?.active) return "none";
+    if (found.app || found.guest) return "contributor";
+    return found.admin ? "owner" : "member";
+  } catch (error) {
+    if (error instanceof PluginError && error.code === "unauthorized") return "unknown";
+    throw error;
+  }
+}
+
+/** Id of the account that the token belongs to; it is the `actor` of its events. */
+export async function accountOf({ client, signal }: Account): Promise<string> {
+  const document = "query Account { viewer { id name displayName } }";
+  return (await client.query({ document, data: z.object({ viewer: shapes.person }) }, signal)).viewer.id;
+}

@@ -1,0 +1,147 @@
+import { type CallContext, issueParameters, postedComment, sanitizeText, stripInvisibleMarker, tool } from "@signalbox/sdk";
+import { z } from "zod";
+import { issueOf, teamOf } from "./address.ts";
+import type { ClientOf } from "./client.ts";
+import { type Account, findComment, lastComments, postComment } from "./comments.ts";
+import { createIssue, findIssue, labelIds, moveIssue, readIssue, searchIssues, stateNamed, updateIssue } from "./issues.ts";
+import type { Settings } from "./settings.ts";
+import type * as shapes from "./shapes.ts";
+
+const category = "issue_tracker";
+const { issue, project, body, description } = issueParameters({
+  issue: 'Identifier of the issue: "ENG-42", or 42 with a project.',
+  project: 'Key of the team, for example "ENG".',
+});
+const title = z.string().trim().min(1).max(255).describe("Title, one line.");
+const name = z.string().trim().min(1).max(100);
+
+const issueInput = z.object({ issue, project });
+const issueOutput = z.object({
+  ...{ issue: z.string(), title: z.string(), state: z.string(), description: z.string(), url: z.string() },
+  ...{ author: z.string().nullable(), assignee: z.string().nullable(), labels: z.array(z.string()) },
+});
+const shown = (found: shapes.Issue): z.output<typeof issueOutput> => ({
+  ...{ issue: found.identifier, title: sanitizeText(found.title), state: found.state.name, url: found.url },
+  description: sanitizeText(found.description ?? ""),
+  author: found.creator?.displayName ?? found.creator?.name ?? null,
+  assignee: found.assignee?.displayName ?? found.assignee?.name ?? null,
+  labels: found.labels.nodes.map((label) => label.name),
+});
+const changedIssue = z.object({ issue: z.string(), state: z.string(), labels: z.array(z.string()), url: z.string() });
+const changed = (found: shapes.Issue): z.output<typeof changedIssue> => ({
+  ...{ issue: found.identifier, state: found.state.name, url: found.url },
+  labels: found.labels.nodes.map((label) => label.name),
+});
+const made = z.object({ issue: z.string(), url: z.string() });
+const comments = z.object({
+  comments: z.array(z.object({ author: z.string().nullable(), body: z.string(), created_at: z.string() })),
+});
+const found = z.object({
+  issues: z.array(z.object({ issue: z.string(), title: z.string(), state: z.string(), url: z.string() })),
+});
+
+type On = (call: CallContext<Settings>) => Account;
+
+export function tools(clientOf: ClientOf) {
+  const on: On = ({ connection, signal }) => ({ client: clientOf(connection), signal });
+  return { ...reading(on), ...commenting(on), ...creating(on), ...changing(on) };
+}
+
+const reading = (on: On) => ({
+  get_issue: tool<typeof issueInput, typeof issueOutput, Settings>({
+    about: "Read an issue: title, state, description, labels, author and assignee.",
+    ...{ category, effect: "read", input: issueInput, output: issueOutput },
+    run: async (given, call) => shown(await readIssue(on(call), issueOf(given.issue, given.project))),
+  }),
+  list_comments: tool<typeof issueInput, typeof comments, Settings>({
+    about: "Read the last 100 comments of an issue, oldest first.",
+    ...{ category, effect: "read", input: issueInput, output: comments },
+    run: async (given, call) => {
+      const all = await lastComments(on(call), issueOf(given.issue, given.project));
+      return {
+        comments: all.map(({ user, body, createdAt }) => ({
+          author: user?.displayName ?? user?.name ?? null,
+          body: sanitizeText(stripInvisibleMarker(body)),
+          created_at: createdAt,
+        })),
+      };
+    },
+  }),
+  search_issues: tool<typeof searchInput, typeof found, Settings>({
+    about: "Search the issues of a team by words in their title, description and comments.",
+    ...{ category, effect: "read", input: searchInput, output: found },
+    run: async (given, call) => {
+      const asked = { term: given.query, team: teamOf(given.project), limit: given.limit };
+      const all = await searchIssues(on(call), asked);
+      return { issues: all.map(shown).map(({ issue, title, state, url }) => ({ issue, title, state, url })) };
+    },
+  }),
+});
+const searchInput = z.object({
+  query: z.string().trim().min(1).max(500).describe("Words to search for."),
+  project,
+  limit: z.int().min(1).max(50).default(20).describe("Largest number of issues. Default: 20."),
+});
+
+const commenting = (on: On) => ({
+  add_comment: tool<typeof commentInput, typeof postedComment, Settings>({
+    about: "Add a comment to an issue.",
+    ...{ category, effect: "write", input: commentInput, output: postedComment },
+    run: async (given, call) =>
+      postComment(on(call), { issue: issueOf(given.issue, given.project), body: given.body, key: call.key }),
+    find: async (given, call) => findComment(on(call), issueOf(given.issue, given.project), call.key),
+  }),
+});
+const commentInput = z.object({ issue, project, body });
+
+const creating = (on: On) => ({
+  create_issue: tool<typeof newIssue, typeof made, Settings>({
+    about: "Create an issue in a team.",
+    ...{ category, effect: "write", input: newIssue, output: made },
+    run: async (given, call) => {
+      const asked = { project: teamOf(given.project), title: given.title, body: given.description };
+      const { identifier, url } = await createIssue(on(call), asked, call.key);
+      return { issue: identifier, url };
+    },
+    find: async (_, call) => {
+      const there = await findIssue(on(call), call.key);
+      return there && { issue: there.identifier, url: there.url };
+    },
+  }),
+});
+const newIssue = z.object({ project, title, description: z.string().default("").describe("Description, in Markdown.") });
+
+const changing = (on: On) => ({
+  update_description: tool<typeof descriptionInput, typeof made, Settings>({
+    about: "Replace the description of an issue. The old text is lost: read it first and keep what is still valid.",
+    ...{ category, effect: "write", idempotent: true, input: descriptionInput, output: made },
+    run: async (given, call) => {
+      const input = { description: sanitizeText(given.description) };
+      const { identifier, url } = await updateIssue(on(call), issueOf(given.issue, given.project), input);
+      return { issue: identifier, url };
+    },
+  }),
+  update_state: tool<typeof stateInput, typeof changedIssue, Settings>({
+    about: "Move an issue to another state of its team, for example to In Progress.",
+    ...{ category, effect: "write", idempotent: true, input: stateInput, output: changedIssue },
+    run: async (given, call) => changed(await moveIssue(on(call), issueOf(given.issue, given.project), stateNamed(given.state))),
+  }),
+  update_labels: tool<typeof labelInput, typeof changedIssue, Settings>({
+    about: "Add labels to an issue and remove labels from it, by their names.",
+    ...{ category, effect: "write", idempotent: true, input: labelInput, output: changedIssue },
+    run: async (given, call) => {
+      const id = issueOf(given.issue, given.project);
+      const ids = (names: readonly string[]) => labelIds(on(call), id.split("-")[0] as string, names);
+      const [addedLabelIds, removedLabelIds] = [await ids(given.add), await ids(given.remove)];
+      return changed(await updateIssue(on(call), id, { addedLabelIds, removedLabelIds }));
+    },
+  }),
+});
+const descriptionInput = z.object({ issue, project, description });
+const stateInput = z.object({ issue, project, state: name.describe("Name of the state, for example In Progress.") });
+const labelInput = z.object({
+  issue,
+  project,
+  add: z.array(name).max(20).default([]).describe("Names of labels to add."),
+  remove: z.array(name).max(20).default([]).describe("Names of labels to remove."),
+});

@@ -1,0 +1,137 @@
+import { PluginError } from "@signalbox/sdk";
+import { fakeCapabilities, setUpPlugin, testQueues, testRoutes } from "@signalbox/sdk/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import plugin from "./src/plugin.ts";
+import { refusalOf } from "./src/verify.ts";
+import { approver, button, channel, command, conformance, event, signed, signingSecret } from "./test/conformance.ts";
+import { SlackServer, token } from "./test/server.ts";
+
+const secret = async (name: string) => (name === "token" ? token : signingSecret);
+const given = conformance.queues?.slack;
+const { routes } = conformance;
+if (!given || !routes) throw new Error("the conformance of slack must hold a queue and routes");
+
+describe("slack is where messages are forwarded to", () => {
+  const start = async () => {
+    const started = await given.start?.();
+    return { ...started, capabilities: { secret }, close: async () => started?.close() };
+  };
+  for (const one of testQueues(plugin, { ...given, start })) test(one.name, one.run);
+});
+describe("slack's route", () => {
+  const fixtures = {
+    routes,
+    config: { channel, approvers: approver },
+    capabilities: { secret },
+    secrets: [token, signingSecret],
+  };
+  for (const one of testRoutes(plugin, fixtures)) test(one.name, one.run);
+});
+
+const id = "01a207ad-b073-7000-96ca-9a70840084ea";
+const proposal = "01a207ad-b073-7001-8000-000000000001";
+
+async function open(approvers = approver) {
+  const server = await new SlackServer().listen();
+  onTestFinished(() => server.close());
+  const calls: unknown[] = [];
+  const answers: { fails?: PluginError; proposals: unknown[] } = { proposals: [] };
+  const operations = {
+    call: async (operation: string, input: object, options?: object) => {
+      calls.push([operation, input, options]);
+      if (answers.fails) throw answers.fails;
+      return { proposals: answers.proposals } as never;
+    },
+  };
+  const capabilities = fakeCapabilities({ secret, operations });
+  const { queues, routes } = await setUpPlugin(plugin, { config: { url: server.url, channel, approvers }, capabilities });
+  const [queue, route] = [queues?.slack, routes?.actions];
+  if (!queue || !route) throw new Error("slack has no queue or no route");
+  const send = async (body: string) => {
+    const { headers } = signed(body);
+    const bytes = new TextEncoder().encode(body);
+    const call = { signal: AbortSignal.timeout(5_000), caller: "anonymous" };
+    return route.run({ query: {}, headers, body: null, bytes, input: {} }, call);
+  };
+  return { server, queue, send, calls, answers };
+}
+
+test("a request of Slack is believed for five minutes, with the signature of its bytes and time", () => {
+  // The example of Slack's documentation has this form; its secret and digest are computed here.
+  const now = Date.now();
+  const { body, headers } = signed("token=x&team_id=T1", now);
+  const bytes = new TextEncoder().encode(body);
+  expect(refusalOf(headers, bytes, signingSecret, now)).toBeNull();
+  expect(refusalOf(headers, bytes, signingSecret, now + 299_000)).toBeNull();
+  expect(refusalOf(headers, bytes, signingSecret, now + 302_000)).toContain("from now");
+  expect(refusalOf(headers, bytes, "another", now)).toContain("does not match");
+  expect(refusalOf({ ...headers, "x-slack-request-timestamp": "1" }, bytes, signingSecret, now)).toContain("does not match");
+  expect(refusalOf({}, bytes, signingSecret, now)).toContain("missing header");
+});
+
+test("a waiting execution is posted with what it would write, as text, and with buttons for exactly that", async () => {
+  const { server, queue, answers } = await open();
+  answers.proposals = [
+    {
+      id: proposal,
+      tool: "alpha.add_comment",
+      target: "alpha:octo/app#7",
+      parameters: { body: "<!channel> hi" },
+      state: "proposed",
+      decided_at: null,
+    },
+    { id: "another", tool: "alpha.close", state: "applied" },
+  ];
+  await queue.publish([event("waiting", 7)]);
+  const [message] = server.messages;
+  expect(message).toMatchObject({ channel, metadata: { event_payload: { ids: `${id}.7.waiting` } } });
+  const [line, text, buttons] = (message?.blocks ?? []) as unknown as [
+    object,
+    { text: object },
+    { elements: { action_id: string; value: string }[] },
+  ];
+  expect(line).toMatchObject({ text: { type: "mrkdwn", text: expect.stringContaining("waits for approval") } });
+  expect(text).toMatchObject({ text: { type: "plain_text", text: expect.stringContaining("<!channel> hi") } });
+  expect(buttons.elements.map(({ action_id }) => action_id)).toEqual(["signalbox_approve", "signalbox_reject"]);
+  expect(JSON.parse(buttons.elements[0]?.value ?? "")).toEqual({ execution: id, proposals: [proposal] });
+});
+
+test("what ended well is posted together; a message whose answer was lost is not posted again", async () => {
+  const { server, queue } = await open();
+  const many = Array.from({ length: 45 }, (_, at) => event("succeeded", at + 1));
+  server.fault({ kind: "drop", after: true, writes: true, times: 1 });
+  await expect(queue.publish(many)).rejects.toMatchObject({ code: "unavailable", retryable: true });
+  expect(server.messages).toHaveLength(1);
+  const later = await open();
+  later.server.messages.push(...server.messages);
+  await later.queue.publish(many);
+  expect(later.server.messages).toHaveLength(3);
+});
+
+test("a person who is named decides; what came of it replaces the buttons", async () => {
+  const { server, send, calls } = await open();
+  server.messages.push({ ts: "1769850000.000100", text: "waits", blocks: [] });
+  await send(button("approve", { execution: id, proposals: [proposal] }));
+  expect(calls).toEqual([["task-executions.approve", { id, proposals: [proposal] }, { on_behalf_of: approver }]]);
+  expect(server.messages[0]?.blocks.map(({ type }) => type)).toEqual(["section", "context"]);
+  expect(server.messages[0]?.text).toBe(`Approved by <@${approver}>`);
+  expect(await send(command(`stop ${id}`))).toMatchObject({ body: { text: `Stopped by <@${approver}>` } });
+  expect(calls.at(-1)).toEqual(["task-executions.cancel", { id }, { on_behalf_of: approver }]);
+});
+
+test("no one may decide by default, and no one else where some are named", async () => {
+  for (const approvers of ["", "U0000000"]) {
+    const { server, send, calls } = await open(approvers);
+    await send(button("approve", { execution: id }));
+    expect(await send(command(`stop ${id}`))).toMatchObject({ body: { text: expect.stringContaining("may not decide") } });
+    expect([calls, server.ephemeral.length]).toEqual([[], 1]);
+  }
+});
+
+test("a decision that comes too late is answered with the reason", async () => {
+  const { server, send, answers } = await open();
+  answers.fails = new PluginError("conflict", "The execution does not wait.");
+  await send(button("approve", { execution: id }));
+  expect(server.ephemeral).toMatchObject([{ user: approver, text: "The execution does not wait." }]);
+  expect(await send(command(`approve ${id}`))).toMatchObject({ body: { text: "The execution does not wait." } });
+});

@@ -1,0 +1,106 @@
+import { type Capabilities, type CloudEvent, type ForwardingQueue, PluginError, valueAt } from "@signalbox/sdk";
+import { z } from "zod";
+import type { Slack } from "./client.ts";
+import type { Config } from "./config.ts";
+import { digestOf, executionOf, type Kind, kindOf, lineOf, type Message, messageOf, proposalsIn } from "./messages.ts";
+
+/** A name that other applications do not use: only messages with it are read back. */
+const eventType = "signalbox_executions";
+/** Longest that one call may post; the host comes back with the rest. Milliseconds. */
+const longest = 20_000;
+const perDigest = 20;
+const mostKnown = 10_000;
+const posted = z.looseObject({ ts: z.string() });
+const history = z.looseObject({
+  messages: z.array(z.looseObject({ ts: z.string(), metadata: z.unknown() })),
+  has_more: z.boolean().nullish(),
+  response_metadata: z.looseObject({ next_cursor: z.string().nullish() }).nullish(),
+});
+
+interface Post {
+  readonly ids: readonly string[];
+  readonly message: () => Promise<Message>;
+}
+type Needs = Pick<Capabilities, "operations" | "log">;
+
+/**
+ * The channel as the end of a queue. Slack has no keys of writes: each message carries the ids of what it tells in its metadata, and
+ * before posting, the history since the oldest of them is read for ids that are there already.
+ */
+export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }: Needs, config: Config): ForwardingQueue {
+  const known = new Set<string>();
+  const remember = (ids: readonly string[]) => {
+    if (known.size > mostKnown) known.clear();
+    for (const id of ids) known.add(id);
+  };
+  return {
+    about: "Posts executions that wait, are held or ended into a Slack channel.",
+    publish: async (messages) => {
+      if (config.channel === "") return;
+      const wanted = messages.filter((message) => isWanted(message, config) && !known.has(message.id));
+      if (wanted.length === 0) return;
+      const until = Date.now() + longest;
+      const signal = AbortSignal.timeout(longest + 5_000);
+      const slack = await slackOf();
+      remember(await idsSince(slack, config.channel, oldestOf(wanted), signal));
+      const left = wanted.filter(({ id }) => !known.has(id));
+      for (const { ids, message } of postsOf(left, config, (id) => operations.call("task-executions.get", { id }))) {
+        if (Date.now() > until) throw new PluginError("unavailable", "Slack takes one message a second; the rest is posted next");
+        const metadata = { event_type: eventType, event_payload: { ids: ids.join(",") } };
+        const body = { channel: config.channel, ...(await message()), metadata, unfurl_links: false, unfurl_media: false };
+        await slack.write("chat.postMessage", body, posted, signal);
+        remember(ids);
+      }
+      log("posted to the channel", { executions: left.length });
+    },
+  };
+}
+
+const isWanted = (message: CloudEvent, { notify }: Config): boolean => {
+  const kind = kindOf(message);
+  return kind !== null && notify.includes(kind);
+};
+
+/** Seconds since 1970, a minute before the oldest message: clocks differ. What is older than the relay keeps is not looked for. */
+function oldestOf(messages: readonly CloudEvent[]): number {
+  const times = messages.map(({ time }) => Date.parse(time)).filter((time) => !Number.isNaN(time));
+  return Math.floor(Math.min(Date.now(), ...times) / 1000) - 60;
+}
+
+async function idsSince(slack: Slack, channel: string, oldest: number, signal: AbortSignal): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor = "";
+  do {
+    const query = { channel, oldest, limit: 200, include_all_metadata: "true", ...(cursor && { cursor }) };
+    const page = await slack.read("conversations.history", query, history, signal);
+    for (const { metadata } of page.messages) {
+      const told = valueAt(metadata, "event_payload", "ids");
+      if (valueAt(metadata, "event_type") === eventType && typeof told === "string") ids.push(...told.split(","));
+    }
+    cursor = page.response_metadata?.next_cursor ?? "";
+  } while (cursor !== "");
+  return ids;
+}
+
+/** What ended well is posted together, so that a busy hour is not an hour of messages. */
+function* postsOf(messages: readonly CloudEvent[], config: Config, read: (id: string) => Promise<unknown>): Generator<Post> {
+  const quiet: [CloudEvent, Kind][] = [];
+  for (const event of messages) {
+    const kind = kindOf(event);
+    if (kind === null) continue;
+    if (kind === "succeeded" || kind === "cancelled") {
+      quiet.push([event, kind]);
+      continue;
+    }
+    const message = async () => {
+      const execution = kind === "waiting" ? executionOf(event) : null;
+      return messageOf(event, kind, config, execution === null ? [] : proposalsIn(await read(execution)));
+    };
+    yield { ids: [event.id], message };
+  }
+  for (let at = 0; at < quiet.length; at += perDigest) {
+    const part = quiet.slice(at, at + perDigest);
+    const message = async () => digestOf(part.map(([event, kind]) => lineOf(event, kind, config)));
+    yield { ids: part.map(([{ id }]) => id), message };
+  }
+}

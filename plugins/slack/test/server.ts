@@ -1,0 +1,45 @@
+import { type FakeResponse, FakeServer, type RecordedRequest } from "@signalbox/sdk/testing";
+
+export const token = "slack-test-token";
+type Data = Record<string, unknown>;
+interface Posted extends Data {
+  readonly ts: string;
+  text: string;
+  blocks: readonly Data[];
+}
+
+/** The part of Slack's Web API that the plugin uses, with one channel. */
+export class SlackServer extends FakeServer {
+  readonly messages: Posted[] = [];
+  readonly ephemeral: Data[] = [];
+
+  protected override readsOnly({ path }: RecordedRequest): boolean {
+    return path.endsWith("conversations.history");
+  }
+  protected route({ path, headers, body, query }: RecordedRequest): FakeResponse {
+    if (headers.authorization !== `Bearer ${token}`) return { status: 200, body: { ok: false, error: "invalid_auth" } };
+    const given = (body ?? {}) as Posted;
+    switch (path) {
+      case "/api/conversations.history": {
+        const oldest = Number(query.get("oldest"));
+        return { status: 200, body: { ok: true, messages: this.messages.filter(({ ts }) => Number(ts) >= oldest).reverse() } };
+      }
+      case "/api/chat.postMessage": {
+        const ts = `${(Date.now() / 1000).toFixed(3)}${String(this.messages.length).padStart(3, "0")}`;
+        this.messages.push({ ...given, ts });
+        return { status: 200, body: { ok: true, channel: given.channel, ts }, wrote: true };
+      }
+      case "/api/chat.update": {
+        const found = this.messages.find(({ ts }) => ts === given.ts);
+        if (!found) return { status: 200, body: { ok: false, error: "message_not_found" } };
+        Object.assign(found, { text: given.text, blocks: given.blocks });
+        return { status: 200, body: { ok: true, ts: given.ts }, wrote: true };
+      }
+      case "/api/chat.postEphemeral":
+        this.ephemeral.push(given);
+        return { status: 200, body: { ok: true }, wrote: true };
+      default:
+        return { status: 200, body: { ok: false, error: "unknown_method" } };
+    }
+  }
+}

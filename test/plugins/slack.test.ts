@@ -1,0 +1,102 @@
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { approver, button, channel, signed, signingSecret } from "../../plugins/slack/test/conformance.ts";
+import { SlackServer, token } from "../../plugins/slack/test/server.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { eventually } from "../harness/wait.ts";
+import { startWorld, textsOf, type World } from "../harness/world.ts";
+import { buildPlugin, disturb, inParallel } from "./connector-faults.ts";
+
+/** Executions with faults. More with `CONNECTOR_EVENTS=1000`. */
+const events = Number(process.env.CONNECTOR_EVENTS ?? 30);
+const limit = 60_000 + events * 400;
+const repo = "octo/app";
+
+let folder: string;
+let slack: SlackServer;
+let world: World;
+beforeAll(async () => {
+  folder = await buildPlugin("slack");
+  slack = await new SlackServer().listen();
+  const settings = {
+    ...{ PLUGIN_SLACK__URL: slack.url, PLUGIN_SLACK__CHANNEL: channel, PLUGIN_SLACK__APPROVERS: approver },
+    ...{ PLUGIN_SLACK__TOKEN: token, PLUGIN_SLACK__SIGNING_SECRET: signingSecret },
+  };
+  world = await startWorld({ tasks: ["summarize"], env: { SIGNALBOX_PLUGINS: folder, ...settings } });
+}, 120_000);
+afterAll(async () => {
+  await slack?.close();
+  await world?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const press = (body: string, { headers } = signed(body)) =>
+  fetch(`${world.service.url}/plugins/slack/actions`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+    body,
+  });
+const stage = async (staged: boolean) =>
+  expect((await world.service.put("/api/agents/pm_default", { policy: { staged } })).status).toBe(200);
+/** Ids of all that the channel tells, with their repetitions. */
+const told = () =>
+  slack.messages.flatMap(({ metadata }) => (metadata as { event_payload: { ids: string } }).event_payload.ids.split(","));
+interface Button {
+  readonly action_id: string;
+  readonly value: string;
+}
+
+test("what waits is posted with buttons; the one who is named approves it, and it is written", { timeout: 60_000 }, async () => {
+  await stage(true);
+  await world.service.webhook(issueOpened({ repo, number: 1 }));
+  const message = await eventually(() => slack.messages.find(({ text }) => text.includes("waits for approval")), {
+    timeout: 30_000,
+  });
+  const elements = message?.blocks.flatMap((block) => (block.elements ?? []) as Button[]) ?? [];
+  const value = JSON.parse(elements.find(({ action_id }) => action_id === "signalbox_approve")?.value ?? "null");
+  expect(textsOf(world.tracker, repo, 1)).toEqual([]);
+  // Whoever cannot sign, or is not named, decides nothing.
+  const body = button("approve", value, { ts: String(message?.ts) });
+  expect(
+    (await press(body, { ...signed(body), headers: { ...signed(body).headers, "x-slack-signature": "v0=00" } })).status,
+  ).toBe(401);
+  expect((await press(button("approve", value, { user: "U0000000" }))).status).toBe(200);
+  expect(slack.ephemeral).toMatchObject([{ user: "U0000000", text: expect.stringContaining("may not decide") }]);
+  expect((await press(body)).status).toBe(200);
+  await eventually(() => textsOf(world.tracker, repo, 1).length === 1, { timeout: 30_000 });
+  expect(message?.text).toBe(`Approved by <@${approver}>`);
+  const { body: execution } = await world.service.get<{ proposals: unknown[] }>(`/api/task-executions/${value.execution}`);
+  expect(execution.proposals).toMatchObject([{ state: "applied", decided_by: `slack:${approver}` }]);
+  // Pressed again, in a window that still shows it: it says why not.
+  await press(body);
+  expect(slack.ephemeral).toHaveLength(2);
+});
+
+test(`${events} executions with faults of Slack and kills of the service: each is posted once`, { timeout: limit }, async () => {
+  await stage(false);
+  const before = new Set(told());
+  const calm = disturb(slack);
+  const all = Array.from({ length: events }, (_, at) => at + 2);
+  const send = async (number: number) => {
+    const arrived = () =>
+      world.service.webhook(issueOpened({ repo, number })).then(
+        ({ status }) => status < 300,
+        () => false,
+      );
+    await eventually(arrived, { timeout: 60_000, interval: 200 });
+  };
+  const half = Math.ceil(all.length / 2);
+  await inParallel(all.slice(0, half), send);
+  await world.service.kill();
+  const restarted = world.service.restart();
+  await inParallel(all.slice(half), send);
+  await restarted;
+  await world.service.kill();
+  await world.service.restart();
+  await calm();
+  const fresh = () => told().filter((id) => !before.has(id));
+  // The first execution ended after it was approved, which is posted too.
+  await eventually(() => new Set(fresh().filter((id) => id.endsWith("succeeded"))).size >= events, { timeout: limit - 10_000 });
+  await eventually(async () => all.every((issue) => textsOf(world.tracker, repo, issue).length === 1), { timeout: 30_000 });
+  expect(fresh().filter((id, at, ids) => ids.indexOf(id) !== at)).toEqual([]);
+});
