@@ -1,0 +1,146 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { renderChart } from "../harness/helm.ts";
+import { root } from "../harness/process.ts";
+
+interface ComposeService {
+  readonly environment?: Record<string, string>;
+  readonly ports?: readonly string[];
+  readonly networks?: readonly string[];
+  readonly healthcheck?: object;
+  readonly [member: string]: unknown;
+}
+interface Compose {
+  readonly services: Record<string, ComposeService>;
+  readonly networks: Record<string, { internal?: boolean } | null>;
+}
+
+/** As Compose does it: `${NAME}`, `${NAME:-other}`, `${NAME:?message}`, nested. Throws the message of what is missing. */
+function interpolate(text: string, given: Readonly<Record<string, string>>): string {
+  const inner = /\$\{(\w+)(?::([-?])([^${}]*))?\}/;
+  for (let match = inner.exec(text); match; match = inner.exec(text)) {
+    const [all, name = "", sign, rest = ""] = match;
+    if (!given[name] && sign === "?") throw new Error(`${name}: ${rest}`);
+    text = text.replace(all, () => given[name] || (sign === "-" ? rest : ""));
+  }
+  return text;
+}
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const composed = (given: Record<string, string>) =>
+  JSON.parse(JSON.stringify(parse(read("compose.yaml"), { merge: true })), (_, value) =>
+    typeof value === "string" ? interpolate(value, given) : value,
+  ) as Compose;
+
+describe("compose.yaml", () => {
+  const key = "5".repeat(64);
+
+  test("needs one key, and says which", () => {
+    expect(() => composed({})).toThrow("INSTALLATION_KEY: set it in .env to the output of openssl rand -hex 32");
+  });
+  test("with that key the API is closed, credentials are encrypted, and the database has a password", () => {
+    const { services } = composed({ INSTALLATION_KEY: key });
+    expect(services.signalbox?.environment).toMatchObject({
+      API_KEYS: key,
+      ENCRYPTION_KEY: key,
+      DATABASE_URL: `postgres://signalbox:${key}@postgres:5432/signalbox`,
+    });
+    expect(services.postgres?.environment?.POSTGRES_PASSWORD).toBe(key);
+  });
+  test("each of the three can have a key of its own", () => {
+    const own = { POSTGRES_PASSWORD: "p".repeat(32), API_KEYS: "a".repeat(32), ENCRYPTION_KEY: "7".repeat(64) };
+    const { services } = composed({ INSTALLATION_KEY: key, ...own });
+    expect(JSON.stringify(services)).not.toContain(key);
+    expect(services.signalbox?.environment).toMatchObject({ API_KEYS: own.API_KEYS, ENCRYPTION_KEY: own.ENCRYPTION_KEY });
+  });
+  test("every container has no capabilities but those that it names, a read-only disk, and limits", () => {
+    for (const service of Object.values(composed({ INSTALLATION_KEY: key }).services))
+      expect(service).toMatchObject({
+        ...{ cap_drop: ["ALL"], read_only: true, security_opt: ["no-new-privileges:true"] },
+        ...{ mem_limit: expect.any(String), pids_limit: expect.any(Number), cpus: expect.any(Number) },
+      });
+  });
+  test("only the service is published, on this machine; the databases reach nothing outside", () => {
+    const { services, networks } = composed({ INSTALLATION_KEY: key });
+    for (const [name, { ports = [], networks: joined = [] }] of Object.entries(services)) {
+      if (name !== "signalbox") expect([name, ports, joined]).toEqual([name, [], ["data"]]);
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    }
+    expect(networks.data).toEqual({ internal: true });
+  });
+});
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  // biome-ignore lint/suspicious/noExplicitAny: manifests of any kind
+  readonly spec: any;
+}
+const rendered = (values: object = {}) => renderChart(join(root, "examples/deploy/helm"), values) as unknown as Manifest[];
+const kinds = (manifests: readonly Manifest[]) => manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort();
+
+describe("the Helm chart", () => {
+  const split = { split: true, worker: { autoscaling: { enabled: true } }, ingress: { enabled: true, tlsSecret: "tls" } };
+
+  test("by default: replicas that do everything, reached by the service, with a budget and a network policy", () => {
+    const names = [
+      "Deployment signalbox-all",
+      "NetworkPolicy signalbox",
+      "PodDisruptionBudget signalbox-all",
+      "Service signalbox",
+    ];
+    expect(kinds(rendered())).toEqual(names);
+  });
+  test("split: requests and executions apart, workers scaled by queued executions", () => {
+    const manifests = rendered(split);
+    expect(kinds(manifests)).toEqual([
+      ...["Deployment signalbox-api", "Deployment signalbox-worker", "HorizontalPodAutoscaler signalbox-worker"],
+      ...["Ingress signalbox", "NetworkPolicy signalbox"],
+      ...["PodDisruptionBudget signalbox-api", "PodDisruptionBudget signalbox-worker", "Service signalbox"],
+    ]);
+    const of = (kind: string, name: string) => manifests.find((one) => one.kind === kind && one.metadata.name === name)?.spec;
+    expect(of("Deployment", "signalbox-worker").replicas).toBeUndefined();
+    expect(of("Deployment", "signalbox-api").replicas).toBe(2);
+    const metric = { name: "signalbox_executions", selector: { matchLabels: { state: "queued" } } };
+    expect(of("HorizontalPodAutoscaler", "signalbox-worker").metrics[0].external).toEqual({
+      metric,
+      target: { type: "AverageValue", averageValue: "20" },
+    });
+    expect(of("Service", "signalbox").selector["app.kubernetes.io/component"]).toBe("api");
+  });
+  test("the metric of the autoscaler is one that the service has", () => {
+    expect(read("examples/deploy/dashboard.json")).toContain("signalbox_executions");
+  });
+  test.each([{}, split])("selectors meet the pods, probes meet the ports, nothing may gain rights (%j)", (values) => {
+    const manifests = rendered(values);
+    const deployments = manifests.filter(({ kind }) => kind === "Deployment");
+    for (const { spec } of deployments) {
+      expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
+      const [container] = spec.template.spec.containers;
+      const ports = container.ports.map(({ name }: { name: string }) => name);
+      for (const probe of [container.startupProbe, container.readinessProbe, container.livenessProbe])
+        expect(ports).toContain((probe.httpGet ?? probe.tcpSocket).port);
+      expect(spec.template.spec).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } });
+      expect(container.securityContext).toEqual({
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+      });
+      expect(container.envFrom).toEqual([{ secretRef: { name: "signalbox" } }]);
+      // A stop lets executions end.
+      expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
+    }
+    for (const { spec } of manifests.filter(({ kind }) => kind === "PodDisruptionBudget"))
+      expect(deployments.filter((one) => contains(one.spec.template.metadata.labels, spec.selector.matchLabels)).length).toBe(1);
+  });
+  test("its settings are settings of the service, and none is a secret", () => {
+    const known = read("schema/gen/configuration.md");
+    for (const { spec } of rendered({ env: { LLM_BASE_URL: "http://llm/v1" } }).filter(({ kind }) => kind === "Deployment"))
+      for (const { name } of spec.template.spec.containers[0].env as { name: string }[]) {
+        expect(known).toContain(`\`${name}\``);
+        expect(name).not.toMatch(/KEY|TOKEN|SECRET|DATABASE_URL/);
+      }
+  });
+});
+
+const contains = (labels: Record<string, string>, wanted: Record<string, string>): boolean =>
+  Object.entries(wanted).every(([name, value]) => labels[name] === value);

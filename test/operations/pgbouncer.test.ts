@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Model, startModel } from "../../examples/demo/model.ts";
+import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { freshDatabase } from "../harness/databases.ts";
+import { listeningSessions, startPooler } from "../harness/pgbouncer.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
+import { login, plainScript, surroundings, textsOf, token, webhookSecret } from "../harness/world.ts";
+
+const repo = "octo/app";
+const webhooks = 60;
+const limit = 180_000;
+let tracker: Tracker;
+let model: Model;
+
+beforeAll(async () => {
+  tracker = await startTracker({ token, login, autoCreate: true });
+  model = await startModel({ script: plainScript, delayMs: 20 });
+});
+afterAll(async () => void (await Promise.all([tracker.close(), model.close()])));
+
+/** Two replicas behind a pooler, whose migrations go to the database itself. */
+async function replicasBehind(pooled: string, direct: string, more: Record<string, string> = {}): Promise<[Service, Service]> {
+  const env = { ...surroundings(tracker, model), DIRECT_DATABASE_URL: direct, ...more };
+  const options = { databaseUrl: pooled, webhookSecret, env };
+  return Promise.all([startService({ ...options, seed: true }), startService(options)]);
+}
+const resolved = "/api/tasks/resolve?source=alpha&event=issues&action=opened";
+const knowsTasks = async (service: Service) => (await service.get<{ tasks: unknown[] }>(resolved)).body.tasks.length === 2;
+
+describe("PgBouncer that pools by transaction", { tags: ["postgres", "pgbouncer"] }, () => {
+  test("two replicas, one of them killed midway: every comment is posted, once", { timeout: limit }, async () => {
+    await using database = await freshDatabase();
+    await using pooler = await startPooler(database.url);
+    const [first, second] = await replicasBehind(pooler.url, database.url);
+    try {
+      await eventually(() => knowsTasks(second));
+      const send = async (number: number) => {
+        const wanted = number % 2 ? first : second;
+        const [payload, delivery] = [issueOpened({ repo, number }), { delivery: `d-${number}` }];
+        const { status } = await wanted.webhook(payload, delivery).catch(() => second.webhook(payload, delivery));
+        expect(status).toBeOneOf([200, 202]);
+      };
+      for (let number = 1; number <= webhooks; number += 6) {
+        await Promise.all([0, 1, 2, 3, 4, 5].map((more) => send(number + more)));
+        if (number === 25) await first.kill();
+      }
+      const total = async (query: string) =>
+        Number((await second.get(`/api/task-executions?limit=1${query}`)).headers.get("x-total-count"));
+      await eventually(async () => (await total("&state=succeeded")) === 2 * webhooks, { timeout: 90_000, interval: 250 });
+      const texts = ["Answer of Technical discovery", "Answer of Triage: initial intent"];
+      for (let number = 1; number <= webhooks; number++) expect(textsOf(tracker, repo, number)).toEqual(texts);
+      expect(second.logs()).not.toContain('"level":"error"');
+    } finally {
+      await Promise.all([first.close(), second.close()]);
+    }
+  });
+
+  test("memories are found, and a run is cancelled by the other replica", { timeout: limit }, async () => {
+    await using database = await freshDatabase();
+    await using pooler = await startPooler(database.url);
+    await using slow = await slowModel();
+    const [first, second] = await replicasBehind(pooler.url, database.url, { LLM_BASE_URL: slow.url });
+    try {
+      const memory = { key: "deploy-day", scope: "organizational", content: "We deploy on Tuesdays, never on Fridays." };
+      expect((await first.post("/api/memory", memory)).status).toBe(201);
+      const search = { query: "When do we deploy?", mode: "hybrid" };
+      expect((await second.post("/api/memory/search", search)).body).toMatchObject([{ key: "deploy-day" }]);
+      await eventually(() => knowsTasks(second));
+      await first.webhook(issueOpened({ repo, number: 900 }), { delivery: "d-900" });
+      const states = async () => {
+        const { body } = await second.get<{ id: string; state: string }[]>("/api/task-executions");
+        return body.map(({ id, state }) => ({ id, state }));
+      };
+      await eventually(async () => (await states()).some(({ state }) => state === "running"));
+      // The one that waits first: it would begin when the other has ended.
+      const all = (await states()).sort(({ state }) => (state === "running" ? 1 : -1));
+      expect(all.length).toBe(2);
+      for (const { id } of all) expect((await second.post(`/api/task-executions/${id}/cancel`)).status).toBe(200);
+      await eventually(async () => (await states()).every(({ state }) => state === "cancelled"));
+    } finally {
+      // A stop would wait for the model.
+      await Promise.all([first.kill(), second.kill()]);
+      await Promise.all([first.close(), second.close()]);
+    }
+  });
+
+  test("without the address of the database itself, the start says what to set", { timeout: limit }, async () => {
+    await using database = await freshDatabase();
+    await using pooler = await startPooler(database.url);
+    const service = await startService({ databaseUrl: pooler.url }).catch((error: Error) => error);
+    const said = service instanceof Error ? service.message : service.logs();
+    if (!(service instanceof Error)) await service.close();
+    expect(said).toContain("set DIRECT_DATABASE_URL to the database itself");
+  });
+});
+
+describe.each([
+  { bus: "polling", tags: ["postgres" as const] },
+  { bus: "redis", tags: ["postgres" as const, "redis" as const] },
+])("a PostgreSQL without LISTEN, replicas by $bus", ({ bus, tags }) => {
+  test("a change at one replica is known to the other", { timeout: limit, tags }, async () => {
+    await using database = await freshDatabase();
+    const env = { REPLICA_BUS: bus, ...(bus === "redis" && { REDIS_URL: process.env.TEST_REDIS_URL as string }) };
+    const options = { databaseUrl: database.url, env };
+    const [first, second] = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
+    try {
+      await eventually(() => knowsTasks(second));
+      expect(await listeningSessions(database)).toBe(0);
+      const mapping = { source: "alpha", event_name: "issues", action: "pinned", canonical_trigger: "issue.pinned" };
+      await first.post("/api/tasks/sources", mapping);
+      const known = async () => (await second.get<{ trigger: string | null }>(resolved.replace("opened", "pinned"))).body;
+      if (bus === "redis") expect(JSON.stringify(await known())).toContain("issue.pinned");
+      else await eventually(async () => JSON.stringify(await known()).includes("issue.pinned"));
+    } finally {
+      await Promise.all([first.close(), second.close()]);
+    }
+  });
+});
+
+/** A model that answers after ten minutes. */
+async function slowModel(): Promise<{ url: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const slow = await startModel({ script: plainScript, delayMs: 600_000 });
+  return { url: `${slow.url}`, [Symbol.asyncDispose]: () => slow.close() };
+}
