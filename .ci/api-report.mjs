@@ -9,7 +9,7 @@ const report = "sdk/api-report.md";
 const folder = mkdtempSync(join(tmpdir(), "signalbox-api-"));
 try {
   const flags = ["-p", "tsconfig.types.json", "--outDir", folder, "--removeComments"];
-  const { status, stdout } = spawnSync("tsc", flags, { encoding: "utf8" });
+  const { status, stdout } = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", ...flags], { encoding: "utf8" });
   if (status !== 0) {
     process.stderr.write(stdout);
     process.exit(1);

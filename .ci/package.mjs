@@ -1,20 +1,24 @@
 // Makes packages of what tsup bundled into dist/: a package.json, types, migrations, license. `npm run build`.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { z } from "zod";
+import { build as buildPlugin } from "../runtime/cli/plugin/build.ts";
 import { buildConsole } from "../runtime/console/build.ts";
 import { manifest } from "../sdk/manifest.ts";
 import { withAbsoluteLinks } from "./package-readme.mjs";
 
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
 const root = read("package.json");
-const workspaces = ["sdk", "schema", ...readdirSync("plugins").map((name) => `plugins/${name}`)].map((folder) =>
-  read(`${folder}/package.json`),
-);
+const pluginFolders = readdirSync("plugins", { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => `plugins/${name}`);
+const workspaces = ["sdk", "schema", ...pluginFolders].map((folder) => read(`${folder}/package.json`));
 const ranges = Object.assign({}, ...[...workspaces, root].map(({ dependencies }) => dependencies));
 
-const { status } = spawnSync("tsc", ["-p", "tsconfig.types.json"], { stdio: "inherit" });
+const { status } = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json"], {
+  stdio: "inherit",
+});
 if (status !== 0) process.exit(1);
 for (const name of ["sdk", "schema"]) {
   for (const file of declarations(`dist/types/${name}`)) {
@@ -79,17 +83,32 @@ write("schema", {
   dependencies: used("schema"),
 });
 
-function write(name, described) {
+// Connectors that come as packages of their own: each one bundle, its manifest, and nothing to install with it.
+for (const folder of pluginFolders) {
+  const own = read(`${folder}/package.json`);
+  if (own.signalbox === undefined) continue;
+  const { manifest } = await buildPlugin(resolve(folder));
+  const name = `plugin-${manifest.id}`;
+  mkdirSync(`dist/${name}/dist`, { recursive: true });
+  for (const file of ["plugin.js", "plugin.json"]) cpSync(`${folder}/dist/${file}`, `dist/${name}/dist/${file}`);
+  // As the author of any other plugin would publish it.
+  const { exports, signalbox } = read(`${folder}/package.json`);
+  write(name, { ...described(own, folder), exports, signalbox }, folder);
+}
+
+function write(name, described, source) {
   const folder = `dist/${name}`;
-  rmSync(join(folder, "metafile-esm.json"));
+  rmSync(join(folder, "metafile-esm.json"), { force: true });
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(described, null, 2)}\n`);
   for (const file of ["LICENSE", "CHANGELOG.md"]) cpSync(file, join(folder, file));
-  const from = { signalbox: ".", cli: "runtime/cli/plugin", "create-signalbox-plugin": "runtime/cli/plugin" }[name] ?? name;
+  const from =
+    source ?? { signalbox: ".", cli: "runtime/cli/plugin", "create-signalbox-plugin": "runtime/cli/plugin" }[name] ?? name;
   writeFileSync(join(folder, "README.md"), withAbsoluteLinks(join(from, "README.md"), root));
 }
 
-function described({ name, version, description, keywords, license }) {
-  const directory = /^@signalbox\/(sdk|schema)$/.test(name) ? { directory: name.slice("@signalbox/".length) } : {};
+function described({ name, version, description, keywords, license }, folder) {
+  const own = folder ?? (/^@signalbox\/(sdk|schema)$/.test(name) ? name.slice("@signalbox/".length) : undefined);
+  const directory = own === undefined ? {} : { directory: own };
   return {
     ...{ name, version, description, keywords, license, type: "module", engines: root.engines },
     ...{ homepage: root.homepage, bugs: root.bugs, repository: { ...root.repository, ...directory } },

@@ -1,7 +1,7 @@
 // `npm run release` publishes what the checked out tag says: packages, JSR, release notes. With --dry-run it does all but the
 // upload: the packages go to a registry on loopback, and are installed from there into an empty folder and tried.
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
@@ -9,6 +9,7 @@ import { startRegistry } from "../test/harness/package-registry.ts";
 import { findingsOf } from "./check-packages.mjs";
 import { publishToJsr } from "./jsr.mjs";
 import { notesOf } from "./release-notes.mjs";
+import { pathsFrom } from "./try-paths.mjs";
 
 const { "dry-run": isDry = false } = parseArgs({ options: { "dry-run": { type: "boolean" } } }).values;
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -78,67 +79,14 @@ async function startLoopback() {
   return startRegistry([], { upstream });
 }
 
-/** As users would: an empty folder, and the packages from the registry. */
+/** As users would: empty folders, and the packages from the registry. */
 async function tryOut({ url }) {
   const empty = mkdtempSync(join(tmpdir(), "signalbox-release-"));
   try {
-    await tryService(url, join(empty, "service"));
-    await tryAuthor(url, empty);
+    await pathsFrom({ url, empty, packed, version, run, fail }).tryAll();
   } finally {
     rmSync(empty, { recursive: true, force: true });
   }
-}
-
-async function tryService(url, folder) {
-  mkdirSync(folder);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const own = packed.filter(({ name }) => /(^signalbox|\/sdk|\/schema)$/.test(name));
-  await install(
-    url,
-    folder,
-    own.map(({ id }) => id),
-  );
-  const said = (await run("npx", ["--no-install", "signalbox", "--version"], { cwd: folder })).trim();
-  if (said !== version) fail(`signalbox --version says ${said} instead of ${version}.`);
-  for (const { name } of own.filter(({ name }) => name !== "signalbox")) {
-    const exported = Object.keys(JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json"), "utf8")).exports);
-    const modules = exported.filter((path) => !path.endsWith(".json"));
-    const code = modules.map((path) => `await import(${JSON.stringify(join(name, path))});`).join("");
-    for (const command of [
-      ["node", "--input-type=module", "-e", code],
-      ["deno", "eval", code],
-    ])
-      await run(command[0], command.slice(1), { cwd: folder });
-    console.log(`${name}: ${modules.length} modules load on Node and Deno`);
-  }
-}
-
-/** An author has no service: a new plugin, its types, its tests, and the sizes that its author notices. */
-async function tryAuthor(url, folder) {
-  const from = [`--registry=${url}/`, "--prefer-offline", ...quiet];
-  await run("npm", ["exec", "--yes", ...from, "--", "create-signalbox-plugin", "hello"], { cwd: folder });
-  const plugin = join(folder, "hello");
-  const { deno, all } = await install(url, plugin, []);
-  if (all - deno > 60) fail(`The author's packages take ${all - deno} MB without Deno; expected at most 60.`);
-  for (const script of ["check", "test"]) await run("npm", ["run", "--silent", script], { cwd: plugin });
-  await run("npx", ["--no-install", "signalbox", "plugin", "pack"], { cwd: plugin });
-  const bytes = statSync(join(plugin, "dist/plugin.js")).size;
-  console.log(`a new plugin: types and tests pass, its bundle has ${Math.round(bytes / 1024)} KiB`);
-  if (bytes > 150 * 1024) fail("Expected a bundle of at most 150 KiB.");
-}
-
-/** What an installation takes in seconds, and in megabytes with Deno and of Deno alone. */
-async function install(url, folder, what) {
-  const began = performance.now();
-  await run("npm", ["install", ...what, `--registry=${url}/`, "--prefer-offline", ...quiet], { cwd: folder });
-  const seconds = Math.round((performance.now() - began) / 100) / 10;
-  const megabytes = async (paths) => {
-    const listed = (await run("du", ["-smc", ...paths.map((path) => join(folder, "node_modules", path))], { may: /./ })).trim();
-    return Number(/(\d+)\s+total$/.exec(listed)?.[1] ?? 0);
-  };
-  const [all, deno] = [await megabytes(["."]), await megabytes(["deno", "@deno"])];
-  console.log(`${what.join(" ") || "a new plugin"}: installed in ${seconds} s, ${all} MB, ${all - deno} MB without Deno`);
-  return { all, deno };
 }
 
 function files() {
@@ -147,9 +95,10 @@ function files() {
     .map((file) => join(folder, file));
 }
 
-async function run(command, args, { cwd, may } = {}) {
+async function run(command, args, { cwd, may, path = process.env.PATH } = {}) {
   try {
-    return (await promisify(execFile)(command, args, { cwd, encoding: "utf8", maxBuffer: 1 << 28 })).stdout;
+    const env = { ...process.env, PATH: path };
+    return (await promisify(execFile)(command, args, { cwd, env, encoding: "utf8", maxBuffer: 1 << 28 })).stdout;
   } catch ({ stdout = "", stderr = "", message }) {
     if (may?.test(stderr)) return "";
     return fail(`${command} ${args.join(" ")} failed:\n${stdout}${stderr || message}`);
