@@ -7,6 +7,9 @@ import { type ServiceOptions, startService } from "../harness/service.ts";
 export interface Contender {
   readonly name: string;
   readonly port: number;
+  readonly pid: number;
+  /** Address of its database, where it has one of its own. */
+  readonly database: string | null;
   close(): Promise<void>;
 }
 
@@ -29,7 +32,7 @@ export async function program(name: string, file: string, ...args: string[]): Pr
       child.once("exit", () => done());
       child.kill("SIGKILL");
     });
-  return { name, port, close };
+  return { name, port, pid: child.pid ?? 0, database: null, close };
 }
 
 /** Starts Signalbox. */
@@ -41,6 +44,8 @@ export async function signalbox(
   return {
     name,
     port: Number(new URL(service.url).port),
+    pid: service.pid,
+    database: service.databaseUrl,
     close: () => service.close(),
     post: (path, body) => service.post(path, body),
   };

@@ -1,73 +1,74 @@
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { type Contender, limit, signalbox } from "./contender.ts";
+import { freshDatabase } from "../harness/databases.ts";
+import { type Contender, limit } from "./contender.ts";
 import { at, load } from "./load.ts";
-import { median, report } from "./report.ts";
+import { costOf } from "./meter.ts";
+import { median, report, spread } from "./report.ts";
+import { openSide, type Side, signalboxBefore } from "./side.ts";
 
 const secret = "bench-secret";
-const rounds = 3;
-const task = { id: "bench_task", name: "Bench", description: "Comment on the issue.", actor_id: "pm_default" };
+const delays = [200, 0];
 
-interface Side extends Contender {
-  count(): Promise<number>;
+interface Readings {
+  readonly overhead: number[];
+  readonly rate: number[];
+  /** Of the program and its sessions at the database, for each event: microseconds, transactions, bytes of the log. */
+  readonly cpu: number[];
+  readonly transactions: number[];
+  readonly wal: number[];
 }
 
-/** The whole way from webhook to comment, against the same work with nothing stored. */
-export async function run(): Promise<void> {
-  const rows: (readonly [string, ...number[]])[] = [];
-  const results = { none: [] as number[], ours: [] as number[] };
-  for (const delay of [200, 0]) {
-    for (const name of ["none", "ours"] as const) {
-      const side = await startSide(delay);
-      const contender =
-        name === "none"
-          ? await limit("in-process dispatch, nothing stored", "in-process", secret, `http://127.0.0.1:${side.port}`)
-          : await ours(side);
-      await throughput(contender, side, 500, 64);
-      if (delay === 200) results[name].push(await overhead(contender, side, delay));
-      const rates: number[] = [];
-      for (let round = 0; round < rounds; round++) rates.push(await throughput(contender, side, delay === 0 ? 3000 : 2000, 128));
-      results[name].push(median(rates));
-      await contender.close();
-      await side.close();
-    }
+/** The whole way from webhook to comment, against the same work with nothing stored, and with events and outcomes stored. */
+export async function run(args: readonly string[]): Promise<void> {
+  const rounds = args.includes("--quick") ? 1 : 3;
+  const many = args.includes("--quick") ? 500 : 3_000;
+  await using database = await freshDatabase();
+  for (const delay of delays) {
+    const side = await openSide(delay);
+    const contenders: Contender[] = [
+      await limit("in-process dispatch, nothing stored", "in-process", secret, side.url),
+      {
+        ...(await limit("grouped INSERT, in-process dispatch", "stored-dispatch", secret, database.url, side.url)),
+        database: database.url,
+      },
+      await signalboxBefore(side, secret, { WORKER_CONCURRENCY: "128" }),
+    ];
+    const readings = contenders.map((): Readings => ({ overhead: [], rate: [], cpu: [], transactions: [], wal: [] }));
+    for (const contender of contenders) await throughput(contender, side, 500, 64);
+    for (let round = 0; round < rounds; round++)
+      for (const [i, contender] of contenders.entries()) await measure(contender, side, delay, many, readings[i] as Readings);
+    for (const contender of contenders) await contender.close();
+    await side.close();
+    show(delay, rounds, contenders, readings);
   }
-  const [o, o200, o0] = results.ours as [number, number, number];
-  const [n, n200, n0] = results.none as [number, number, number];
-  rows.push(
-    ["in-process dispatch, nothing stored", n, n200, n0],
-    ["Signalbox, PostgreSQL", o, o200, o0],
-    ["ratio", o / n, o200 / n200, o0 / n0],
-  );
+}
+
+async function measure(contender: Contender, side: Side, delay: number, many: number, into: Readings): Promise<void> {
+  into.overhead.push(await overhead(contender, side, delay));
+  const { result, cost } = await costOf(contender, () => throughput(contender, side, many, 128));
+  into.rate.push(result);
+  into.cpu.push(((cost.program + cost.database) * 1000) / many);
+  into.transactions.push(cost.transactions / many);
+  into.wal.push(cost.wal / many);
+}
+
+function show(delay: number, rounds: number, contenders: readonly Contender[], readings: readonly Readings[]): void {
+  const [direct, stored, ours] = readings as [Readings, Readings, Readings];
+  const ratio = (limit: Readings, what: keyof Readings) => spread(ours[what].map((one, i) => one / (limit[what][i] ?? 1)));
   report({
-    name: "e2e",
-    about: "webhook → model → comment, one task per event, each on an issue of its own",
-    columns: ["", "overhead p50 ms (200 ms model)", "events/s at 200 ms, 128 in flight", "events/s at 0 ms"],
-    rows,
-    findings: ["aims: overhead ≤ 1.7 ×, events/s ≥ 0.9 × at 200 ms and ≥ 0.75 × at 0 ms"],
+    name: `e2e-${delay}`,
+    about: `webhook → model (${delay} ms) → comment, one task for each event, an issue each; medians of ${rounds} interleaved rounds`,
+    columns: ["", "overhead p50 ms", "events/s, 128 in flight", "CPU µs/event", "transactions/event", "log bytes/event"],
+    rows: contenders.map(({ name }, i) => {
+      const { overhead, rate, cpu, transactions, wal } = readings[i] as Readings;
+      return [name, ...[overhead, rate, cpu, transactions, wal].map(median)];
+    }),
+    findings: [
+      `events/s ÷ nothing stored: ${ratio(direct, "rate")}, ÷ grouped INSERT: ${ratio(stored, "rate")}; CPU × ${ratio(stored, "cpu")}`,
+      `overhead ÷ nothing stored: ${ratio(direct, "overhead")}`,
+      delay === 0 ? "aim: ≥ 0.85 × grouped INSERT, overhead ≤ 1.7 ×" : "aim: ≥ 0.9 × nothing stored, overhead ≤ 1.7 ×",
+    ],
   });
-}
-
-async function startSide(delay: number): Promise<Side> {
-  const side = await limit("other side", "other-side", String(delay));
-  const count = async () =>
-    ((await (await fetch(`http://127.0.0.1:${side.port}/count`)).json()) as { comments: number }).comments;
-  return { ...side, count };
-}
-
-async function ours(side: Side): Promise<Contender> {
-  const url = `http://127.0.0.1:${side.port}`;
-  const env = { ALPHA_TOKEN: "t", ALPHA_API_URL: url, LLM_BASE_URL: `${url}/v1`, LLM_API_KEY: "k", WORKER_CONCURRENCY: "128" };
-  const service = await signalbox("Signalbox, PostgreSQL", { database: "postgres", webhookSecret: secret, env });
-  await service.post("/api/agents/seed");
-  await service.post("/api/tasks", task);
-  await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: task.id });
-  await service.post("/api/tasks/sources", {
-    source: "alpha",
-    event_name: "issues",
-    action: "opened",
-    canonical_trigger: "issue.created",
-  });
-  return service;
 }
 
 let issue = 0;
@@ -75,11 +76,11 @@ const payload = () => issueOpened({ repo: "bench/app", number: ++issue });
 
 /** Events per second from the first webhook to the last comment. */
 async function throughput({ port }: Contender, side: Side, requests: number, connections: number): Promise<number> {
-  const before = await side.count();
+  const before = (await side.counts()).comments;
   const bodies = Array.from({ length: requests }, payload);
   const began = performance.now();
   await load({ port, secret, connections, requests, payload: (n) => bodies[n] as object });
-  while ((await side.count()) < before + requests) await new Promise((done) => setTimeout(done, 5));
+  while ((await side.counts()).comments < before + requests) await new Promise((done) => setTimeout(done, 5));
   return requests / ((performance.now() - began) / 1000);
 }
 
@@ -87,11 +88,11 @@ async function throughput({ port }: Contender, side: Side, requests: number, con
 async function overhead({ port }: Contender, side: Side, delay: number): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < 40; i++) {
-    const before = await side.count();
+    const before = (await side.counts()).comments;
     const began = performance.now();
     await load({ port, secret, connections: 1, requests: 1, payload });
     await new Promise((done) => setTimeout(done, delay - 20));
-    while ((await side.count()) === before) await new Promise((done) => setImmediate(done));
+    while ((await side.counts()).comments === before) await new Promise((done) => setImmediate(done));
     times.push(performance.now() - began - delay);
   }
   return at(

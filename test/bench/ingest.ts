@@ -1,25 +1,29 @@
 import { freshDatabase } from "../harness/databases.ts";
 import { type Contender, limit, signalbox } from "./contender.ts";
 import { load } from "./load.ts";
-import { median, report } from "./report.ts";
+import { costOf } from "./meter.ts";
+import { median, report, spread } from "./report.ts";
 
 const secret = "bench-secret";
-const rounds = 3;
-const levels = [
+const all = [
   { connections: 1, requests: 1500 },
   { connections: 16, requests: 6000 },
   { connections: 64, requests: 8000 },
 ];
+type Levels = typeof all;
 
 /** Ingest of a signed webhook, durably stored, against the least that could do it. */
-export async function run(): Promise<void> {
+export async function run(args: readonly string[]): Promise<void> {
+  const isQuick = args.includes("--quick");
+  const rounds = isQuick ? 1 : 3;
+  const levels = isQuick ? all.map((level) => ({ ...level, requests: level.requests / 4 })) : all;
   await using database = await freshDatabase();
   if (!database) throw new Error("The benchmark needs TEST_DATABASE_URL.");
   const env = { SIGNALBOX_ROLE: "api" };
   const contenders: Contender[] = [
     await limit("node:http + HMAC, nothing stored", "nothing-stored", secret),
-    await limit("Hono, one INSERT per request, lz4", "single-insert", secret, database.url),
-    await limit("Hono, grouped INSERT, lz4", "grouped-insert", secret, database.url),
+    { ...(await limit("Hono, one INSERT per request, lz4", "single-insert", secret, database.url)), database: database.url },
+    { ...(await limit("Hono, grouped INSERT, lz4", "grouped-insert", secret, database.url)), database: database.url },
     await signalbox("Signalbox, PostgreSQL, event only", { database: "postgres", webhookSecret: secret, env }),
     await signalbox("Signalbox, PostgreSQL, event + 2 executions", {
       database: "postgres",
@@ -27,39 +31,50 @@ export async function run(): Promise<void> {
       env,
       seed: true,
     }),
-    await signalbox("Signalbox, embedded, event only", { webhookSecret: secret, env }),
+    ...(isQuick ? [] : [await signalbox("Signalbox, embedded, event only", { webhookSecret: secret, env })]),
   ];
-  const rates = await measure(contenders);
+  const { rates, costs } = await measure(contenders, levels, rounds);
   for (const contender of contenders) await contender.close();
 
-  const grouped = rates.get(contenders[2]?.name ?? "") ?? [];
-  const single = rates.get(contenders[1]?.name ?? "") ?? [];
-  const ours = rates.get(contenders[3]?.name ?? "") ?? [];
-  const ratio = (i: number, limits: number[]) => (ours[i] ?? 0) / (limits[i] ?? 1);
+  const [, single = "", grouped = "", ours = ""] = contenders.map(({ name }) => name);
+  const ratio = (level: number, limit: string) =>
+    spread((rates.get(ours)?.[level] ?? []).map((one, round) => one / (rates.get(limit)?.[level]?.[round] ?? 1)));
+  const cpu = (name: string, level: number) => median(costs.get(name)?.[level] ?? []);
+  const cpuRatio = (level: number, limit: string) => (cpu(ours, level) / cpu(limit, level)).toFixed(2);
   report({
     name: "ingest",
-    about: `signed 11 KB webhook, durably stored; requests/s, median of ${rounds} interleaved rounds`,
-    columns: ["", ...levels.map(({ connections }) => `${connections} connection${connections > 1 ? "s" : ""}`)],
-    rows: contenders.map(({ name }) => [name, ...(rates.get(name) ?? [])]),
+    about: `signed 11 KB webhook, durably stored; requests/s, median of ${rounds} interleaved rounds; CPU of program and database per event, µs`,
+    columns: ["", ...levels.flatMap(({ connections }) => [`${connections} conn.`, "CPU"])],
+    rows: contenders.map(({ name }) => [name, ...levels.flatMap((_, i) => [median(rates.get(name)?.[i] ?? []), cpu(name, i)])]),
     findings: [
-      `event only ÷ single INSERT at 1 connection: ${ratio(0, single).toFixed(2)} (aim: p50 ≤ 1.3 ×, that is ≥ 0.77)`,
-      `event only ÷ grouped INSERT at 16: ${ratio(1, grouped).toFixed(2)}, at 64: ${ratio(2, grouped).toFixed(2)} (aim: ≥ 0.8)`,
+      `event only ÷ single INSERT at 1 connection: ${ratio(0, single)} (aim: ≥ 0.8), CPU × ${cpuRatio(0, single)}`,
+      `event only ÷ grouped INSERT at 16: ${ratio(1, grouped)}, at 64: ${ratio(2, grouped)} (aim: ≥ 0.85), CPU × ${cpuRatio(1, grouped)} and × ${cpuRatio(2, grouped)}`,
     ],
   });
 }
 
-async function measure(contenders: readonly Contender[]): Promise<Map<string, number[]>> {
-  const all = new Map(contenders.map(({ name }) => [name, levels.map((): number[] => [])]));
+type Readings = Map<string, number[][]>;
+
+/** Requests per second, and microseconds of CPU for each, of every contender at every level, by rounds. */
+async function measure(
+  contenders: readonly Contender[],
+  levels: Levels,
+  rounds: number,
+): Promise<{ rates: Readings; costs: Readings }> {
+  const empty = () => new Map(contenders.map(({ name }) => [name, levels.map((): number[] => [])]));
+  const [rates, costs] = [empty(), empty()];
   for (const { port } of contenders) await load({ port, secret, connections: 16, requests: 1000 });
   for (let round = 0; round < rounds; round++) {
-    for (const { name, port } of contenders) {
+    for (const contender of contenders) {
+      const { name, port } = contender;
       for (const [i, level] of levels.entries()) {
-        const { perSecond, statuses } = await load({ port, secret, ...level });
-        const bad = Object.keys(statuses).filter((status) => !status.startsWith("2"));
-        if (bad.length > 0) throw new Error(`${name} answered ${JSON.stringify(statuses)}`);
-        all.get(name)?.[i]?.push(perSecond);
+        const { result, cost } = await costOf(contender, () => load({ port, secret, ...level }));
+        const bad = Object.keys(result.statuses).filter((status) => !status.startsWith("2"));
+        if (bad.length > 0) throw new Error(`${name} answered ${JSON.stringify(result.statuses)}`);
+        rates.get(name)?.[i]?.push(result.perSecond);
+        costs.get(name)?.[i]?.push(((cost.program + cost.database) * 1000) / level.requests);
       }
     }
   }
-  return new Map([...all].map(([name, perLevel]) => [name, perLevel.map(median)]));
+  return { rates, costs };
 }

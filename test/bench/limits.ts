@@ -1,12 +1,12 @@
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { createServer } from "node:http";
+import { Agent, createServer, request } from "node:http";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import postgres from "postgres";
 
 /**
  * The limits that benchmarks compare with, each the least that could do the job: started as
- * `node test/bench/limits.ts <kind> <secret> [database | model and tracker]`, prints its port.
+ * `node test/bench/limits.ts <kind> <secret> [database] [model and tracker]`, prints its port.
  */
 const [kind = "", secret = "", address = ""] = process.argv.slice(2);
 
@@ -77,19 +77,11 @@ function dispatchInProcess(): void {
   const work = async (text: string) => {
     const { issue, repository } = JSON.parse(text);
     const messages = [{ role: "user", content: `${issue.title}\n${issue.body}` }];
-    const answer = await fetch(`${address}/v1/chat/completions`, {
-      method: "POST",
-      headers: json,
-      body: JSON.stringify({ model: "m", messages }),
+    const answer = await send(`${address}/v1/chat/completions`, { model: "m", messages });
+    const { choices } = JSON.parse(answer) as { choices: { message: { content: string } }[] };
+    await send(`${address}/repos/${repository.full_name}/issues/${issue.number}/comments`, {
+      body: choices[0]?.message.content,
     });
-    const { choices } = (await answer.json()) as { choices: { message: { content: string } }[] };
-    const comment = JSON.stringify({ body: choices[0]?.message.content });
-    const posted = await fetch(`${address}/repos/${repository.full_name}/issues/${issue.number}/comments`, {
-      method: "POST",
-      headers: json,
-      body: comment,
-    });
-    await posted.arrayBuffer();
   };
   const waiting: string[] = [];
   let running = 0;
@@ -110,10 +102,102 @@ function dispatchInProcess(): void {
   server.listen(0, "127.0.0.1", () => ready((server.address() as { port: number }).port));
 }
 
+/**
+ * Verifies, stores grouped, answers, runs in this process and stores the outcome grouped: what a service with the same promises
+ * about stored events costs at least. No leases, no order, no transcript.
+ */
+async function dispatchStored(): Promise<void> {
+  const [, , , database = "", other = ""] = process.argv.slice(1);
+  const sql = postgres(database, { max: 10, onnotice: () => {} });
+  await sql`create table if not exists bench_jobs (id uuid primary key, delivery text unique, body bytea, state text, result text)`;
+  await sql`alter table bench_jobs alter column body set compression lz4`;
+  type Job = { id: string; delivery: string; body: Buffer; state: string };
+  type Done = { id: string; result: string };
+  const store = inGroups((rows: Job[]) => sql`insert into bench_jobs ${sql(rows)} on conflict do nothing`);
+  const finish = inGroups(
+    (rows: Done[]) => sql`
+      update bench_jobs set state = 'succeeded', result = x.result
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as x (id uuid, result text) where bench_jobs.id = x.id`,
+  );
+  const run = pool(async ({ id, body }: Job) => {
+    const { issue, repository } = JSON.parse(body.toString("utf8"));
+    const messages = [{ role: "user", content: `${issue.title}\n${issue.body}` }];
+    const answer = await send(`${other}/v1/chat/completions`, { model: "m", messages });
+    const content = (JSON.parse(answer) as { choices: { message: { content: string } }[] }).choices[0]?.message.content ?? "";
+    await send(`${other}/repos/${repository.full_name}/issues/${issue.number}/comments`, { body: content });
+    await finish({ id, result: content });
+  });
+  const server = createServer(async (request, response) => {
+    const body = await read(request);
+    const json = { "content-type": "application/json" };
+    if (!verify(body, request.headers["x-hub-signature-256"] as string)) return response.writeHead(401, json).end("{}");
+    const job = { id: randomUUID(), delivery: String(request.headers["x-alpha-delivery"]), body, state: "running" };
+    await store(job);
+    response.writeHead(202, json).end('{"status":"accepted"}');
+    return run(job);
+  });
+  server.listen(0, "127.0.0.1", () => ready((server.address() as { port: number }).port));
+}
+
+/** Hands over one at a time, and what came meanwhile in the next call. */
+function inGroups<T>(write: (items: T[]) => PromiseLike<unknown>): (item: T) => Promise<void> {
+  const waiting: { item: T; done: () => void }[] = [];
+  let busy = 0;
+  const flush = () => {
+    while (waiting.length > 0 && busy < 4) {
+      const group = waiting.splice(0, 64);
+      busy++;
+      write(group.map(({ item }) => item)).then(() => {
+        busy--;
+        for (const { done } of group) done();
+        flush();
+      });
+    }
+  };
+  return (item) =>
+    new Promise((done) => {
+      waiting.push({ item, done });
+      queueMicrotask(flush);
+    });
+}
+
+/** Runs at most `inFlight` at a time, in the order in which they came. */
+function pool<T>(work: (item: T) => Promise<void>): (item: T) => void {
+  const waiting: T[] = [];
+  let running = 0;
+  const next = () => {
+    while (waiting.length > 0 && running < inFlight) {
+      running++;
+      work(waiting.shift() as T).finally(() => {
+        running--;
+        next();
+      });
+    }
+  };
+  return (item) => {
+    waiting.push(item);
+    next();
+  };
+}
+
+const keptOpen = new Agent({ keepAlive: true, maxSockets: 256 });
+
+/** Sends JSON over kept connections: a fraction of what fetch costs, which a limit must not pay. */
+const send = (url: string, body: object): Promise<string> =>
+  new Promise((done, fail) => {
+    const headers = { "content-type": "application/json" };
+    const sent = request(url, { method: "POST", agent: keptOpen, headers }, (response) => {
+      read(response).then((answer) => done(answer.toString()), fail);
+    });
+    sent.on("error", fail);
+    sent.end(JSON.stringify(body));
+  });
+
 /** The other side of the whole way: a model that answers after `secret` milliseconds, and a tracker that counts comments. */
 function otherSide(): void {
   const delay = Number(secret);
   let comments = 0;
+  let asked = 0;
   const answer = JSON.stringify({
     id: "x",
     object: "chat.completion",
@@ -125,9 +209,11 @@ function otherSide(): void {
   const server = createServer(async (request, response) => {
     const json = { "content-type": "application/json" };
     await read(request);
-    if (request.url === "/count") return response.writeHead(200, json).end(JSON.stringify({ comments, at: Date.now() }));
+    if (request.url === "/count") return response.writeHead(200, json).end(JSON.stringify({ comments, asked }));
     if (request.url?.endsWith("/chat/completions")) {
+      asked++;
       if (delay > 0) await new Promise((done) => setTimeout(done, delay));
+      asked--;
       return response.writeHead(200, json).end(answer);
     }
     if (request.url === "/user") return response.writeHead(200, json).end('{"login":"signalbox-bot"}');
@@ -147,6 +233,7 @@ const kinds: Record<string, () => unknown> = {
   "single-insert": () => stored(false),
   "grouped-insert": () => stored(true),
   "in-process": dispatchInProcess,
+  "stored-dispatch": dispatchStored,
   "other-side": otherSide,
 };
 if (!kinds[kind]) throw new Error(`kind: one of ${Object.keys(kinds).join(", ")}`);

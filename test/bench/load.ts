@@ -16,6 +16,8 @@ export interface LoadOptions {
   readonly secret: string;
   /** Makes the n-th request's payload; the same one each time where absent. */
   readonly payload?: (n: number) => object;
+  /** Name of the event; `issues` where absent. */
+  readonly event?: string;
 }
 
 const path = "/webhook/alpha";
@@ -54,13 +56,13 @@ export async function load(options: LoadOptions): Promise<Load> {
 export const at = (sorted: readonly number[], part: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
 
-function requestMaker({ secret, payload }: LoadOptions): (n: number) => Buffer {
+function requestMaker({ secret, payload, event = "issues" }: LoadOptions): (n: number) => Buffer {
   const fixed = payload ? null : body(issueOpened({ repo: "bench/app", number: 1 }), secret);
   return (n) => {
     const { bytes, signature } = fixed ?? body(payload?.(n) ?? {}, secret);
     const head =
       `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${bytes.length}\r\n` +
-      `X-Alpha-Event: issues\r\nX-Alpha-Delivery: ${randomUUID()}\r\nX-Hub-Signature-256: ${signature}\r\n\r\n`;
+      `X-Alpha-Event: ${event}\r\nX-Alpha-Delivery: ${randomUUID()}\r\nX-Hub-Signature-256: ${signature}\r\n\r\n`;
     return Buffer.concat([Buffer.from(head), bytes]);
   };
 }

@@ -1,12 +1,18 @@
-/** `npm run bench -- <name>`: each benchmark measures its own limit in the same run. Options follow: `-- operate --rows=50000`. */
+/**
+ * `npm run bench -- <name>`: each benchmark measures its own limit in the same run, and writes JSON to `results/`. Options follow:
+ * `-- operate --rows=50000`. `-- --quick`: the door and the whole way, one round of each, within five minutes.
+ */
 const benches: Record<string, () => Promise<{ run: (args: readonly string[]) => Promise<void> }>> = {
   ingest: () => import("./ingest.ts"),
   e2e: () => import("./e2e.ts"),
+  waiting: () => import("./waiting.ts"),
   memory: () => import("./memory.ts"),
   gateway: () => import("./gateway.ts"),
   plugins: () => import("./plugins.ts"),
   text: () => import("./text.ts"),
   operate: () => import("./operate.ts"),
+  rows: () => import("./rows.ts"),
+  trust: () => import("./trust.ts"),
 };
 const names = process.argv.slice(2).filter((one) => !one.startsWith("--"));
 const args = process.argv.slice(2).filter((one) => one.startsWith("--"));
@@ -15,4 +21,5 @@ if (unknown.length > 0) {
   process.stderr.write(`There is no benchmark ${unknown.join(", ")}; there are: ${Object.keys(benches).join(", ")}\n`);
   process.exit(2);
 }
-for (const name of names.length > 0 ? names : Object.keys(benches)) await (await benches[name]?.())?.run(args);
+const all = args.includes("--quick") ? ["ingest", "e2e"] : Object.keys(benches);
+for (const name of names.length > 0 ? names : all) await (await benches[name]?.())?.run(args);

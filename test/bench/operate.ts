@@ -1,5 +1,6 @@
 import { freshDatabase } from "../harness/databases.ts";
 import { startService } from "../harness/service.ts";
+import { retentionRows } from "./operate-retention.ts";
 import { fillHistory } from "./operate-rows.ts";
 import { report } from "./report.ts";
 
@@ -45,15 +46,17 @@ export async function run(args: readonly string[]): Promise<void> {
   const migrated = await startService(options);
   await migrated.close();
   await fillHistory(database.url, count);
-  await using service = await startService({ ...options, seed: false });
   const rows: (readonly [string, number, number])[] = [];
-  for (const [name, path] of questions) rows.push([name, ...(await timesOf(service.url + path))]);
+  {
+    await using service = await startService({ ...options, seed: false });
+    for (const [name, path] of questions) rows.push([name, ...(await timesOf(service.url + path))]);
+  }
   const slow = rows.filter(([, p50]) => p50 > aimMs).map(([name]) => name);
   report({
     name: "operate",
     about: `${count} executions, ${count * 2} events, ${count * 3} steps; milliseconds of ${rounds} calls, one after the other`,
     columns: ["", "p50", "p99"],
-    rows,
+    rows: [...rows, ...(await retentionRows({ databaseUrl: database.url }))],
     findings: [slow.length === 0 ? `all within ${aimMs} ms at the median` : `slower than ${aimMs} ms: ${slow.join(", ")}`],
   });
 }

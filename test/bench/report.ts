@@ -28,3 +28,9 @@ const show = (cell: Cell): string =>
 
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** Lowest and highest of some ratios, with the middle one: `0.61 (0.58 to 0.66)`. */
+export function spread(values: readonly number[]): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  return `${median(values).toFixed(2)} (${(sorted[0] ?? 0).toFixed(2)} to ${(sorted.at(-1) ?? 0).toFixed(2)})`;
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import postgres from "postgres";
+
+/** What some work has cost, whatever else the machine did meanwhile: wall times are not among it. */
+export interface Cost {
+  /** CPU of the program, milliseconds. */
+  readonly program: number;
+  /** CPU of its sessions at the database, milliseconds. */
+  readonly database: number;
+  /** Transactions: a statement outside of one is one. */
+  readonly transactions: number;
+  /** Bytes that the database wrote to its log. */
+  readonly wal: number;
+}
+
+/** A program that is measured; `database` where it has one. */
+export interface Measured {
+  readonly pid: number;
+  readonly database?: string | null;
+}
+
+/** Clock ticks of /proc are hundredths of a second on every Linux. */
+const msPerTick = 10;
+
+/** CPU milliseconds of a process and its threads; 0 once it has ended. */
+function cpuOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * msPerTick;
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * Runs work and tells what it cost. The log of the server counts whoever writes to it, so no other program may. The database must be on
+ * this machine.
+ */
+export async function costOf<T>({ pid, database }: Measured, work: () => Promise<T>): Promise<{ result: T; cost: Cost }> {
+  const sql = database ? postgres(database, { max: 1, onnotice: () => {}, connection: { application_name: "meter" } }) : null;
+  try {
+    const before = await reading(pid, sql);
+    const result = await work();
+    // Sessions report what they did once a second at most.
+    if (sql) await new Promise((done) => setTimeout(done, 1_200));
+    const after = await reading(pid, sql);
+    const sessions = [...after.sessions].map(([one, ms]) => ms - (before.sessions.get(one) ?? 0));
+    const cost = {
+      program: after.program - before.program,
+      database: sessions.reduce((sum, ms) => sum + ms, 0),
+      transactions: after.transactions - before.transactions,
+      wal: after.wal - before.wal,
+    };
+    return { result, cost };
+  } finally {
+    await sql?.end();
+  }
+}
+
+interface Reading {
+  readonly program: number;
+  readonly sessions: ReadonlyMap<number, number>;
+  readonly transactions: number;
+  readonly wal: number;
+}
+
+async function reading(pid: number, sql: postgres.Sql | null): Promise<Reading> {
+  if (!sql) return { program: cpuOf(pid), sessions: new Map(), transactions: 0, wal: 0 };
+  const [row] = await sql<{ pids: number[]; transactions: string; wal: string }[]>`
+    select (select array_agg(pid) from pg_stat_activity where datname = current_database() and application_name <> 'meter') as pids,
+      (select xact_commit from pg_stat_database where datname = current_database()) as transactions,
+      pg_current_wal_lsn() - '0/0'::pg_lsn as wal`;
+  const sessions = new Map((row?.pids ?? []).map((one) => [one, cpuOf(one)]));
+  return { program: cpuOf(pid), sessions, transactions: Number(row?.transactions), wal: Number(row?.wal) };
+}

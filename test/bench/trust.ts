@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { type Contender, limit } from "./contender.ts";
+import { load } from "./load.ts";
+import { median, report } from "./report.ts";
+import { withoutPolicy } from "./without-policy.ts";
+
+const secret = "bench-secret";
+const task = { id: "bench_task", name: "Bench", description: "Comment on the issue.", actor_id: "pm_default" };
+/** Clock ticks of /proc are hundredths of a second everywhere that Node runs on Linux. */
+const tickMs = 10;
+
+interface Side extends AsyncDisposable {
+  readonly service: Service;
+  readonly database: FreshDatabase;
+  readonly tracker: Contender;
+}
+interface Figures {
+  /** Events per second. */
+  readonly rate: number;
+  /** CPU time of the service, and of its sessions at PostgreSQL; milliseconds for each event. */
+  readonly serviceMs: number;
+  readonly databaseMs: number;
+  readonly transactions: number;
+}
+
+/**
+ * What the gate, loops, budgets and the ledger of own writes cost: the service as it is, against the same one on a database
+ * whose functions for them do nothing, with the settings that turn them off. Pairs in turns, so that the load of the machine does
+ * not decide; the CPU time says more than the rate. `--rounds=N`, `--events=N`.
+ */
+export async function run(args: readonly string[]): Promise<void> {
+  const given = (name: string, fallback: number) =>
+    Number(args.find((one) => one.startsWith(`--${name}=`))?.split("=")[1] ?? fallback);
+  const [rounds, events] = [given("rounds", 7), given("events", 1500)];
+  await using sides = new AsyncDisposableStack();
+  const kinds: Record<Kind, [Figures[], Figures[]]> = { ingest: [[], []], "webhook to comment": [[], []] };
+  const pairs = {} as Record<Kind, readonly [Side, Side]>;
+  for (const kind of Object.keys(kinds) as Kind[]) {
+    pairs[kind] = [sides.use(await start(kind, {})), sides.use(await start(kind, turnedOff))];
+    for (const statement of withoutPolicy) await pairs[kind][1].database.query(statement);
+    for (const side of pairs[kind]) await measure(side, kind, 500);
+  }
+  for (let round = 0; round < rounds; round++)
+    // Each goes first as often as the other.
+    for (const kind of Object.keys(kinds) as Kind[])
+      for (const n of round % 2 ? ([1, 0] as const) : ([0, 1] as const))
+        kinds[kind][n].push(await measure(pairs[kind][n], kind, events));
+  const rows = (Object.keys(kinds) as Kind[]).flatMap((kind) =>
+    kinds[kind].map((all, n) => [
+      `${kind}, ${n === 0 ? "with" : "without"}`,
+      ...members.map((member) => median(all.map((one) => one[member]))),
+    ]),
+  ) as [string, number, number, number, number][];
+  const findings = (Object.keys(kinds) as Kind[]).map((kind) => {
+    const [with_, without] = kinds[kind];
+    const cost = (of: (one: Figures) => number) =>
+      `${((median(with_.map((one, i) => of(one) / of(without[i] as Figures))) - 1) * 100).toFixed(1)} %`;
+    return `${kind}: the policy costs ${cost((one) => one.serviceMs + one.databaseMs)} of CPU time, ${cost((one) => 1 / one.rate)} of wall time (median of ${rounds} pairs; aim: ≤ 5 %)`;
+  });
+  report({
+    name: "trust",
+    about: `gate, loops, budgets and the ledger of own writes, with and without; ${events} events in each of ${rounds} rounds`,
+    columns: ["", "events/s", "service CPU ms/event", "PostgreSQL CPU ms/event", "transactions/event"],
+    rows,
+    findings,
+  });
+}
+
+type Kind = "ingest" | "webhook to comment";
+const turnedOff = { LOOP_MAX_HOPS: "0", LOOP_WINDOW_SECONDS: "0", UPDATE_DEBOUNCE_SECONDS: "0" };
+const members = ["rate", "serviceMs", "databaseMs", "transactions"] as const;
+
+async function start(kind: Kind, env: Record<string, string>): Promise<Side> {
+  const database = await freshDatabase();
+  const tracker = await limit("other side", "other-side", "0");
+  const url = `http://127.0.0.1:${tracker.port}`;
+  const service = await startService({
+    ...{ databaseUrl: database.url, webhookSecret: secret },
+    env: {
+      ALPHA_TOKEN: "t",
+      ALPHA_API_URL: url,
+      LLM_BASE_URL: `${url}/v1`,
+      LLM_API_KEY: "k",
+      WORKER_CONCURRENCY: "128",
+      ...env,
+      ...(kind === "ingest" && { SIGNALBOX_ROLE: "api" }),
+    },
+  });
+  await service.post("/api/agents/seed");
+  await service.post("/api/tasks", task);
+  await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: task.id });
+  const mapping = { source: "alpha", event_name: "issues", canonical_trigger: "issue.created" };
+  await service.post("/api/tasks/sources", { ...mapping, action: "opened" });
+  const close = async () => {
+    await service.close();
+    await tracker.close();
+    await database.drop();
+  };
+  return { service, database, tracker, [Symbol.asyncDispose]: close };
+}
+
+let issue = 0;
+
+async function measure(side: Side, kind: Kind, events: number): Promise<Figures> {
+  const bodies = Array.from({ length: events }, () => issueOpened({ repo: "bench/app", number: ++issue }));
+  const comments = await count(side);
+  const before = await used(side);
+  const began = performance.now();
+  const port = Number(new URL(side.service.url).port);
+  await load({ port, secret, connections: 64, requests: events, payload: (n) => bodies[n] as object });
+  if (kind !== "ingest") while ((await count(side)) < comments + events) await new Promise((done) => setTimeout(done, 5));
+  const seconds = (performance.now() - began) / 1000;
+  // Its last writes, and its statistics, which PostgreSQL tells with a delay.
+  await new Promise((done) => setTimeout(done, 1_200));
+  const after = await used(side);
+  const each = (member: keyof typeof after) => (after[member] - before[member]) / events;
+  return { rate: events / seconds, serviceMs: each("service"), databaseMs: each("database"), transactions: each("transactions") };
+}
+
+const count = async ({ tracker }: Side) =>
+  ((await (await fetch(`http://127.0.0.1:${tracker.port}/count`)).json()) as { comments: number }).comments;
+
+async function used({ service, database }: Side): Promise<{ service: number; database: number; transactions: number }> {
+  const sessions = await database.query(
+    "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+  );
+  const [row] = await database.query("select xact_commit::int as n from pg_stat_database where datname = current_database()");
+  const cpu = sessions.map(({ pid }) => cpuOf(Number(pid)));
+  return { service: cpuOf(service.pid), database: cpu.reduce((sum, one) => sum + one, 0), transactions: Number(row?.n) };
+}
+
+/** CPU time of a process so far, milliseconds. */
+function cpuOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
