@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { allMessages, messagesOf } from "./messages.ts";
+import { files, isGenerated } from "./architecture/tree.ts";
+import { allMessages, commentsOf, messagesOf } from "./messages.ts";
 import { faultsOf, stillAllowed } from "./wording.ts";
 
 const faults = allMessages().flatMap(({ place, text }) => faultsOf(text).map((fault) => ({ place, fault, text: text.trim() })));
@@ -9,6 +10,12 @@ describe("what users read", () => {
   test("has none of the banned phrasings", () => {
     const bad = faults.filter(({ place }) => !Object.hasOwn(stillAllowed, fileOf(place)));
     expect(bad.map(({ place, fault, text }) => `${place} ${fault}: ${text}`)).toEqual([]);
+  });
+  test("nor have the comments of the code and its tests", () => {
+    const all = files.filter((path) => /\.tsx?$/.test(path) && !isGenerated(path)).flatMap(commentsOf);
+    expect(all.length).toBeGreaterThan(2000);
+    const bad = all.flatMap(({ place, text }) => faultsOf(text).map((fault) => `${place} ${fault}: ${text.trim()}`));
+    expect(bad).toEqual([]);
   });
   test("files that still have some have no more of them, and files that have none left are taken off the list", () => {
     const counts = Object.fromEntries(

@@ -2,7 +2,7 @@
 import ts from "@typescript/typescript6";
 import { files, isGenerated, isTest, textOf } from "./architecture/tree.ts";
 
-export type Kind = "error" | "log" | "description" | "text" | "page";
+export type Kind = "error" | "log" | "description" | "text" | "page" | "comment";
 export interface Message {
   /** `path:line` */
   readonly place: string;
@@ -69,6 +69,15 @@ const pagesOf = (path: string): Message[] =>
     .split("\n")
     .map((text, index) => ({ place: `${path}:${index + 1}`, kind: "page" as const, text }))
     .filter(({ text }) => isProse(text));
+
+/** The comments of a source file, line by line: engineers read them, so the banned phrasings hold for them too. */
+export const commentsOf = (path: string): Message[] =>
+  textOf(path)
+    .split("\n")
+    .flatMap((line, index) => {
+      const text = /^\s*(?:\/\*\*?|\*|\/\/|--)\s(.*)$/.exec(line)?.[1];
+      return text ? [{ place: `${path}:${index + 1}`, kind: "comment" as const, text }] : [];
+    });
 
 export function allMessages(): Message[] {
   const sources = files.filter((path) => product.test(path) && /\.tsx?$/.test(path) && !isGenerated(path) && !isTest(path));

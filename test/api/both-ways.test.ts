@@ -91,7 +91,7 @@ const nouns: Record<string, Noun> = {
 
 let world: World;
 let doors: Doors;
-let seen: { event: string; execution: string; project: unknown; wiki: unknown };
+let seen: { event: string; execution: string; project: unknown; wiki: unknown; memory: string };
 
 beforeAll(async () => {
   world = await startWorld({
@@ -107,8 +107,16 @@ beforeAll(async () => {
   const done = await waitForExecutions(world.service, { event_id: String(body.event_id), count: 2 });
   // Refused, so that the watchdog has something to say.
   await world.service.webhook(issueOpened({ repo: "octo/app", number: 2 }), { secret: "wrong" });
+  const memory = "without/uses";
+  await doors.http("memory.create", { key: memory, content: "known", scope: "organizational" });
   const source = await doors.http("knowledge-sources.create", { name: "wiki", type: "wiki", config: wiki });
-  seen = { event: String(body.event_id), execution: String(done[0]?.id), project: project.value.id, wiki: source.value.id };
+  seen = {
+    event: String(body.event_id),
+    execution: String(done[0]?.id),
+    project: project.value.id,
+    wiki: source.value.id,
+    memory,
+  };
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
@@ -172,6 +180,7 @@ describe("what both doors only read is the same", () => {
     "integrations.test": () => ({ source: "beta" }),
     "knowledge-sources.jobs": () => ({ id: seen.wiki }),
     "memory.search": () => ({ query: "issue", mode: "keyword" }),
+    "memory.uses": () => ({ key: seen.memory }),
     "pauses.list": () => ({}),
     "policy.get": () => ({ agent_id: "pm_default" }),
     "projects.workflow-context": () => ({ id: seen.project }),

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allText, type Reply } from "../../examples/demo/chat.ts";
@@ -20,7 +21,7 @@ const pages = [
   "cost",
   "settings",
 ];
-const settings = ["settings/keys", "settings/storage", "settings/audit"];
+const settings = ["settings/keys", "settings/storage", "settings/configuration", "settings/audit"];
 /** What a stranger may write anywhere: none of it may run, load anything or turn the text round. */
 const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script>[a](javascript:alert(3)) ![b](https://evil.example/x.png) <svg onload=alert(4)> \u202Egnp.exe <a href="data:text/html,<script>alert(5)</script>">c</a>`;
 
@@ -39,7 +40,12 @@ describe("the console", { tags: ["chromium"] }, () => {
     world = await startWorld({
       apiKey: key,
       tasks: ["triage"],
-      env: { API_KEYS: key, EXECUTION_RETRY_LIMIT: "0" },
+      env: {
+        API_KEYS: key,
+        EXECUTION_RETRY_LIMIT: "0",
+        ENCRYPTION_KEY: randomBytes(32).toString("hex"),
+        ALLOW_PRIVATE_ADDRESSES: "127.0.0.0/8",
+      },
       script: (request): Reply => {
         if (!mended && /the model is broken/.test(JSON.stringify(request))) return { raw: refusal };
         if (/hostile/.test(JSON.stringify(request.messages)) && roundsOf(request) === 0)
@@ -214,8 +220,91 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.page.waitForFunction(() => !document.querySelector("dialog"));
   });
 
+  test("a pasted payload is explained, and a text that is none is refused in words", async () => {
+    await tab.open("/console/routing");
+    await tab.sees("What would this payload start?");
+    await tab.fill("Source or integration", "alpha");
+    await tab.fill("Event header", "issues");
+    await tab.fill("Payload", "{ no");
+    await tab.press("Explain");
+    await tab.sees("The payload is not JSON");
+    await tab.fill("Payload", JSON.stringify(issueOpened({ repo: "octo/app", number: 40, title: "pasted" })));
+    await tab.press("Explain");
+    await tab.sees("It would start triage.");
+    await tab.sees("the event is mapped to issue.created");
+    await tab.fill("Payload", JSON.stringify({ ...issueOpened({ repo: "octo/app", number: 40 }), action: "pinned" }));
+    await tab.press("Explain");
+    await tab.sees("no source event mapping");
+    expect((await world.service.get<unknown[]>("/api/webhook-events?subject=octo%2Fapp%2340")).body).toEqual([]);
+  });
+
+  test("what is stored about an issue is counted, then erased", async () => {
+    await deliver(41, "to be erased");
+    await eventually(async () => textsOf(world.tracker, "octo/app", 41).length === 1);
+    await tab.open("/console/settings/storage");
+    await tab.sees("Erase what is stored");
+    await tab.fill("Which", "octo/app#41");
+    await tab.press("Count what would be erased");
+    await tab.sees("octo/app#41: 1 delivery, 1 run");
+    await tab.press("Erase");
+    await tab.sees("It cannot be undone");
+    expect(await tab.violations()).toEqual([]);
+    await tab.page.locator("dialog button.danger").click();
+    await tab.sees("Erased: 1 delivery, 1 run");
+    const { body } = await world.service.get<{ result: string | null }[]>(
+      "/api/task-executions?subject=octo%2Fapp%2341&fields=result",
+    );
+    expect(body).toMatchObject([{ result: null }]);
+  });
+
+  test("the settings in effect, the budgets, and where a memory is used", async () => {
+    await tab.open("/console/settings/configuration?q=ALPHA_TOKEN");
+    await tab.sees(/ALPHA_TOKEN.*\*{8}.*the environment/);
+    await tab.open("/console/cost");
+    await tab.sees("BUDGET_MONTH_USD");
+    await world.service.post("/api/memory", { key: "gondola", content: "The gondola sinks in rain.", scope: "organizational" });
+    await deliver(42, "gondola", "The gondola sinks in rain.");
+    await eventually(async () => textsOf(world.tracker, "octo/app", 42).length === 1);
+    await tab.open("/console/memory?key=gondola");
+    await tab.sees(/Where it is used.*triage.*octo\/app#42/);
+    expect(await tab.violations()).toEqual([]);
+    await world.service.del("/api/memory/gondola");
+  });
+
+  test("a stored account is tested, and a refused credential is named", async () => {
+    const credentials = { token: "not-the-token", api_url: world.tracker.url };
+    const made = await world.service.post<{ id: string }>("/api/integrations", {
+      source: "alpha",
+      name: "Second bot",
+      credentials,
+    });
+    expect(made.status).toBe(201);
+    await tab.open("/console/connections");
+    await tab.sees("Second bot");
+    await tab.page.evaluate(() => {
+      const row = [...document.querySelectorAll("li")].find((one) => one.textContent?.includes("Second bot"));
+      [...(row?.querySelectorAll("button") ?? [])].find(({ textContent }) => textContent === "Test")?.click();
+    });
+    await tab.sees(/It does not work: .*401/);
+    await tab.sees("requests left");
+    expect(await tab.violations()).toEqual([]);
+    await world.service.del(`/api/integrations/${made.body.id}`);
+  });
+
   test("hostile content is text on every page", async () => {
     await world.service.put("/api/agents/pm_default", { name: hostile.slice(0, 200), description: hostile });
+    await world.service.put("/api/tasks/triage", { name: hostile.slice(0, 100), description: hostile });
+    await world.service.post("/api/projects", {
+      name: hostile.slice(0, 200),
+      source: "alpha",
+      source_project_id: "octo/hostile",
+    });
+    await world.service.post("/api/integrations", {
+      source: "alpha",
+      name: hostile.slice(0, 200),
+      credentials: { token: "t".repeat(20) },
+    });
+    await world.service.post("/api/keys", { name: hostile.slice(0, 100), scopes: ["read"] });
     await world.service.post("/api/memory", { key: hostile.slice(0, 60), content: hostile, scope: "organizational" });
     await deliver(4, `hostile ${hostile}`, `${hostile} ${"x".repeat(1_000_000)}`);
     await eventually(async () => textsOf(world.tracker, "octo/app", 4).length === 2, { timeout: 20_000 });
@@ -223,9 +312,12 @@ describe("the console", { tags: ["chromium"] }, () => {
     const [run] = await waitForExecutions(world.service, { event_id: runs.body[0]?.event_id ?? "" });
     const steps = [0, 1, 2, 3, 4].map((step) => `run/${run?.id}?step=${step}`);
     const own = [`issue?subject=alpha%3Aocto%2Fapp%234`, `delivery/${run?.event_id}`, "agent/pm_default", ...steps];
-    for (const path of [...pages, ...settings, ...own]) {
+    const opened = [`memory?key=${encodeURIComponent(hostile.slice(0, 60))}`, `issues?q=${encodeURIComponent(hostile)}`];
+    for (const path of [...pages, ...settings, ...own, ...opened, `compare/${run?.id}?with=${run?.id}`]) {
       await tab.open(`/console/${path}`);
       await tab.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
+      const made = "main img, main script, main iframe, main svg[onload], main a[href^='javascript'], main a[href^='data']";
+      expect(await tab.page.$$(made), path).toEqual([]);
     }
     await tab.open(`/console/issue?subject=alpha%3Aocto%2Fapp%234`);
     await tab.sees("‹U+202E›gnp.exe");

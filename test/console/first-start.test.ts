@@ -1,4 +1,4 @@
-import type { Browser } from "puppeteer-core";
+import type { Browser, HTTPRequest } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
@@ -77,9 +77,34 @@ describe("the first start", { tags: ["chromium"] }, () => {
   test("the first key closes the service, and the page goes on with it", async () => {
     await tab.open("/box/console/settings/keys");
     await tab.fill("Name", "mine");
+    const logIn = await held(tab, (request) => request.method() === "POST" && request.url().endsWith("/console/session"));
     await tab.press("Create the key");
-    await tab.sees("This is shown only once");
+    await logIn.arrived;
+    // Whatever the page asks before it is logged in is refused.
+    await tab.page.evaluate(() => dispatchEvent(new Event("online")));
+    await tab.sees("You stay logged in for 8 hours");
+    await logIn.goOn();
+    await tab.sees(/This is shown only once:sbx_\w+/);
     await tab.sees("mine: everything");
     expect((await fetch(`${service.url}/api/agents`)).status).toBe(401);
+    await tab.open("/box/console/now");
+    await tab.open("/box/console/settings/keys");
+    await tab.sees("New key");
+    expect(await tab.text()).not.toContain("This is shown only once");
   });
 });
+
+/** Keeps the first request of a kind from the service until `goOn`. */
+async function held({ page }: Tab, isMeant: (request: HTTPRequest) => boolean) {
+  const { promise: arrived, resolve } = Promise.withResolvers<HTTPRequest>();
+  await page.setRequestInterception(true);
+  page.on("request", (request) => (isMeant(request) ? resolve(request) : void request.continue()));
+  return {
+    arrived,
+    goOn: async () => {
+      await (await arrived).continue();
+      page.removeAllListeners("request");
+      await page.setRequestInterception(false);
+    },
+  };
+}

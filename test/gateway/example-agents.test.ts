@@ -54,7 +54,16 @@ describe.each(["node", "deno"] as const)("with the service on %s, the example ag
       const program = connect(name, runtime, service.grpcPort);
       const repo = `octo/${name}`;
       try {
-        await eventually(() => expect(program.logs()).toMatch(/registered as/), { timeout: 30_000 });
+        // Registered, and its stream is open: until then its tasks go to the model.
+        await eventually(
+          async () => {
+            expect(program.logs()).toMatch(/registered as/);
+            const { body } = await service.get<{ agents: object[] }>("/api/status");
+            expect(body.agents).toEqual([{ agent_id: agentOf(name), streams: 1, running: 0 }]);
+            return true;
+          },
+          { timeout: 30_000 },
+        );
         for (const number of [1, 2]) {
           const { body } = await service.webhook(issueOpened({ repo, number }));
           const [one, ...others] = await waitForExecutions(service, { event_id: body.event_id });

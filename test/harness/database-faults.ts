@@ -23,9 +23,12 @@ export const withDeaths = (database: FreshDatabase): Promise<number> => count(da
 export const pollsUnderWay = (database: FreshDatabase): Promise<number> =>
   count(database, "poll_sources where lease is not null");
 
-/** As if no source had been polled yet, nobody polled one, and all of them were due. */
+/** As if no source had been polled yet, none was being polled, and all were due. */
 export const makeAllPollsDue = (database: FreshDatabase): Promise<unknown> =>
   database.query("update poll_sources set last_polled_at = null, lease = null, lease_expires_at = null, next_poll_at = now()");
+
+/** As if the model and the trackers had answered again. */
+export const closeBreakers = (database: FreshDatabase): Promise<unknown> => database.query("delete from breakers");
 
 const release = (event: string) =>
   `update task_executions set state = 'queued', run_after = now(), lease = null, lease_expires_at = null where event_id = '${event}'`;

@@ -48,13 +48,14 @@ export async function strangeServer(request: Request): Promise<Response> {
   });
 }
 
-/** A server that tells what `tools` says at the moment. */
+/** A server that tells what `tools` says at the moment. `heard` gets the arguments of its calls. */
 export const changingServer =
-  (tools: () => readonly object[]) =>
+  (tools: () => readonly object[], heard: unknown[] = []) =>
   async (request: Request): Promise<Response> => {
     if (request.method !== "POST") return new Response(null, { status: 405 });
-    const message = (await request.json()) as { id?: number; method: string };
+    const message = (await request.json()) as { id?: number; method: string; params?: { arguments?: unknown } };
     if (message.id === undefined) return new Response(null, { status: 202 });
+    if (message.method === "tools/call") heard.push(message.params?.arguments);
     const initial = {
       protocolVersion: "2025-06-18",
       capabilities: { tools: {} },

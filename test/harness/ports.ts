@@ -1,15 +1,23 @@
-import { type AddressInfo, createServer } from "node:net";
+import { randomInt } from "node:crypto";
+import { createServer } from "node:net";
+
+/** Below the ports that systems give to outgoing connections, which would take that of a service while it restarts. */
+const [lowest, highest] = [10_000, 32_000];
 
 /** Ports of 127.0.0.1 that were free a moment ago, all different. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listening));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
+  await Promise.all(servers.map(({ server }) => new Promise((done) => server.close(done))));
+  return servers.map(({ port }) => port);
 }
 
-const listening = () =>
-  new Promise<ReturnType<typeof createServer>>((done, fail) => {
+async function listening(): Promise<{ port: number; server: ReturnType<typeof createServer> }> {
+  for (;;) {
+    const port = randomInt(lowest, highest);
     const server = createServer();
-    server.once("error", fail).listen(0, "127.0.0.1", () => done(server));
-  });
+    const isFree = await new Promise<boolean>((done) =>
+      server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)),
+    );
+    if (isFree) return { port, server };
+  }
+}

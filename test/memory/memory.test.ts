@@ -19,7 +19,7 @@ interface Listed {
 const create = (service: Service, body: Body) => service.post<Body>("/api/memory", body);
 const path = (key: string) => `/api/memory/${encodeURIComponent(key)}`;
 const keysOf = (body: unknown) => (body as Listed[]).map(({ key }) => key);
-/** Nobody's Redis stands at the default address: what is tested does not depend on the machine. */
+/** No Redis is at the default address: the test does not depend on the machine. */
 const noRedis = { EMBEDDING_DIMENSION: "256" };
 
 describe("prompts", () => {
@@ -121,7 +121,7 @@ testOnDatabases(
   180_000,
 );
 
-test("another plugin's store keeps the long-term memories, and one that nobody brings is refused", {
+test("another plugin's store keeps the long-term memories, and one of no plugin is refused", {
   timeout: 120_000,
 }, async () => {
   const plugin = join(root, "examples/memory-sqlite/index.ts");

@@ -155,7 +155,7 @@ test("without an LLM the service starts, says what to set, and what failed can b
   expect(failed).toMatchObject(Array(2).fill({ state: "failed", error: expect.stringContaining("LLM_BASE_URL") }));
 
   const model = await startModel({ script: plainScript });
-  // Another embedder with it, of another size: nothing is stored yet, so nothing stands in its way.
+  // Another embedder with it, of another size: nothing is stored yet, so nothing prevents it.
   await service.restart({ LLM_BASE_URL: model.url, EMBEDDING_DIMENSION: "256" });
   for (const { id } of failed) expect((await service.post(`/api/tasks/${id}/restart`)).status).toBe(200);
   const ended = await waitForExecutions(service, { event_id: body.event_id, count: 2 });
@@ -177,4 +177,41 @@ test("PostgreSQL going away for a moment is 503, and then it serves again", {
   for (const status of statuses) expect(status).toBeOneOf([202, 503]);
   expect((await service.webhook(issueOpened({ number: 99 }))).status).toBe(202);
   expect((await service.get("/health")).body).toMatchObject({ status: "ok" });
+});
+
+test("the configuration in effect names where each value comes from, and shows no secret", { timeout: 60_000 }, async () => {
+  const hidden = ["hidden", "value", "of", "a", "test"].join("-");
+  const apiKey = `key-${hidden}`;
+  await using service = await startService({
+    apiKey,
+    env: {
+      API_KEYS: apiKey,
+      ALPHA_TOKEN: hidden,
+      LLM_BASE_URL: `http://operator:${hidden}@127.0.0.1:9/v1`,
+      LLM_MODEL: "small",
+      PLUGIN_CLOCK__ZONE: hidden,
+    },
+  });
+  interface Setting {
+    readonly name: string;
+    readonly value: string | null;
+    readonly source: string;
+  }
+  const { status, body } = await service.get<{ settings: Setting[] }>("/api/configuration");
+  expect(status).toBe(200);
+  expect(JSON.stringify(body)).not.toContain(hidden);
+  const of = (name: string) => body.settings.find((one) => one.name === name);
+  expect(of("LLM_MODEL")).toMatchObject({ value: "small", default: "gpt-4o-mini", source: "environment", secret: false });
+  expect(of("ALPHA_TOKEN")).toMatchObject({ value: "********", default: null, source: "environment", secret: true });
+  expect(of("LLM_BASE_URL")?.value).toBe("http://********@127.0.0.1:9/v1");
+  expect(of("BUDGET_RUN_TOKENS")).toMatchObject({ value: "500000", source: "default", secret: false });
+  expect(of("PLUGIN_CLOCK__ZONE")).toMatchObject({ value: "********", source: "environment", secret: true });
+  await service.stop();
+  writeFileSync(join(service.folder, ".env"), "RETENTION_EVENT_DAYS=30\nLLM_MODEL=large\n");
+  await service.restart();
+  const later = (await service.get<{ settings: Setting[] }>("/api/configuration")).body.settings;
+  expect(later.filter(({ name }) => /^(RETENTION_EVENT_DAYS|LLM_MODEL)$/.test(name))).toMatchObject([
+    { name: "LLM_MODEL", value: "small", source: "environment" },
+    { name: "RETENTION_EVENT_DAYS", value: "30", source: "file" },
+  ]);
 });

@@ -16,7 +16,12 @@ interface Status {
   readonly queue: { readonly queued: number; readonly oldest_queued_seconds: number | null };
   readonly paused: readonly { readonly scope: string; readonly reason: string }[];
   readonly replicas: readonly { readonly this: boolean; readonly role: string }[];
-  readonly checks: readonly { readonly name: string; readonly state: string; readonly message: string }[];
+  readonly checks: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly message: string;
+    readonly connection: { readonly account: string; readonly may_write: boolean | null } | null;
+  }[];
 }
 
 let world: World;
@@ -91,12 +96,27 @@ test("the status names what is down, and an operator's pause is in the audit log
     return now.checks.every(({ state }) => state === "ok" || state === "unknown") && now;
   });
   expect(well).toMatchObject({ state: "ok", replicas: [{ this: true, role: "all" }] });
-  expect(well.checks.find(({ name }) => name === "connection:alpha")?.message).toMatch(
-    /127\.0\.0\.1:\d+ answers; account signalbox-bot/,
-  );
+  expect(well.checks.find(({ name }) => name === "connection:alpha")).toMatchObject({
+    message: expect.stringMatching(/127\.0\.0\.1:\d+ answers; account signalbox-bot; \d+ of 5000 requests left until 2\d{3}-/),
+    connection: { account: "signalbox-bot", may_write: null, rate_limit: { limit: 5000, remaining: expect.any(Number) } },
+  });
   expect(well.checks.map(({ name }) => name)).toEqual(expect.arrayContaining(["database", "model", "embedder", "credentials"]));
   const { body } = await world.service.get<{ operation: string }[]>("/api/audit-log?operation=pauses.pause");
   expect(body.length).toBeGreaterThan(0);
+});
+
+test("the status says that a credential may only read", async () => {
+  await using other = await startWorld({ tasks: [] });
+  other.tracker.scopes = "read:user, gist";
+  const found = await eventually(async () => {
+    const { body } = await other.service.get<Status>("/api/status");
+    return body.checks.find(({ name, state }) => name === "connection:alpha" && state !== "unknown");
+  });
+  expect(found).toMatchObject({
+    state: "degraded",
+    message: expect.stringContaining("its credential may not write: comments will be refused"),
+    connection: { may_write: false },
+  });
 });
 
 test("without the database the status says so, quickly", { tags: ["postgres"] }, async () => {

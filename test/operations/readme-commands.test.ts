@@ -24,13 +24,17 @@ const blocks = pages.flatMap(blocksOf);
 
 /** Pages whose commands are run by the tests beside them, or cannot be run without what is not ours: which, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
+  ".docs/README.md": "test/operations/docs.test.ts, and a step of .ci/run builds the site",
+  ".docs/guides/start.md": "examples/demo/main.test.ts, and npm run release -- --dry-run; docker needs an engine",
+  "examples/deploy/upkeep.md": "pg_dump and pg_restore need a database of the operator's",
+  "sdk/tutorial.md": "test/plugins/tutorial.test.ts, and npm run release -- --dry-run",
   "CONTRIBUTING.md": "npm test and .ci/run are what runs this test; npm run check is part of .ci/run",
+  "examples/a2a-bridge/README.md": "test/gateway/a2a-bridge.test.ts",
   "examples/agent-python/README.md": "test/gateway/example-agents.test.ts",
   "examples/agent-typescript/README.md": "test/gateway/example-agents.test.ts",
   "examples/bug-triage/README.md": "runtime/cli/plugin/packages.test.ts",
   "examples/couchdb/README.md": "runtime/cli/plugin/packages.test.ts",
   "examples/demo/README.md": "examples/demo/main.test.ts",
-  "examples/gitea/README.md": "test/plugins/gitea.test.ts",
   "examples/memory-sqlite/README.md": "test/memory/memory.test.ts",
   "examples/openapi-client/README.md": "test/api/openapi-client.test.ts",
   "examples/osv/README.md": "runtime/cli/plugin/packages.test.ts",
@@ -38,6 +42,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   "runtime/gateway/README.md": "test/gateway/door.test.ts",
   "runtime/transports/grpc/README.md": ".ci/drift.mjs and test/gateway/door.test.ts",
   "test/chaos/README.md": "npm run chaos is no test: it takes minutes to hours",
+  "plugins/gitea/README.md": "test/plugins/connectors.test.ts",
+  "plugins/linear/README.md": "test/plugins/connectors.test.ts",
+  "plugins/slack/README.md": "test/plugins/slack.test.ts",
   "plugins/wiki/README.md": "test/memory/knowledge-sources.test.ts; the addresses are those of a Confluence Cloud account",
 };
 /** The same for single blocks of the README, by what is in them. */

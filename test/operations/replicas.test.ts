@@ -1,8 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { startTracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { freshDatabase } from "../harness/databases.ts";
+import { wikiConfig } from "../harness/knowledge.ts";
 import { startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { login, plainScript, surroundings, textsOf, token, webhookSecret } from "../harness/world.ts";
@@ -84,6 +86,40 @@ test("what one replica answered with 201 or 204 holds at the other at once", {
     await Promise.all(replicas.map((one) => one.close()));
   }
   expect(found).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"].map((action) => [`custom.${action}`, 401]));
+});
+
+test("a secret that was stored at one replica is taken out of what the other posts next", {
+  timeout: 60_000,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase();
+  const tracker = await startTracker({ token, login, autoCreate: true });
+  let told = "";
+  const model = await startModel({ script: () => ({ content: `It is ${told}.` }) });
+  const env = { ...surroundings(tracker, model), ENCRYPTION_KEY: "a".repeat(64) };
+  const options = { databaseUrl: database.url, webhookSecret, env };
+  const first = await startService({ ...options, seed: true, env: { ...env, SIGNALBOX_ROLE: "api" } });
+  const second = await startService(options);
+  const fresh = () => `k9${randomBytes(12).toString("hex")}`;
+  const wiki = (api_token: string) => ({ type: "wiki", config: { ...wikiConfig({ url: "http://127.0.0.1:9" }), api_token } });
+  const mapping = { source: "alpha", event_type: "star", canonical_trigger: "custom.star" };
+  const store: ((secret: string) => Promise<{ status: number }>)[] = [
+    (secret) => first.post("/api/knowledge-sources", { name: "Handbook", ...wiki(secret) }),
+    (secret) => first.post("/api/integrations", { source: "alpha", name: "Other", credentials: { token: secret } }),
+    (secret) => first.post("/api/webhook-mappings", { ...mapping, auth: { method: "token", header: "X-Token", secret } }),
+  ];
+  try {
+    for (const [at, keep] of store.entries()) {
+      told = fresh();
+      expect((await keep(told)).status).toBeLessThan(300);
+      const { body } = await second.webhook(issueOpened({ repo, number: at + 1 }));
+      await waitForExecutions(second, { event_id: body.event_id, count: 2, state: "succeeded" });
+      expect(textsOf(tracker, repo, at + 1)).toEqual(["It is [redacted].", "It is [redacted]."]);
+    }
+  } finally {
+    await Promise.all([tracker.close(), model.close()]);
+    await Promise.all([first.close(), second.close()]);
+  }
 });
 
 test("one replica serves only, the other runs what comes in there and answers for its health alone", {

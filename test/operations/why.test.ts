@@ -1,5 +1,8 @@
+import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { childrenOf } from "../harness/child-processes.ts";
+import { buildTickets } from "../harness/tickets-plugin.ts";
 import { eventually } from "../harness/wait.ts";
 import { login, startWorld, type World } from "../harness/world.ts";
 
@@ -7,9 +10,17 @@ import { login, startWorld, type World } from "../harness/world.ts";
 let world: World;
 const repo = "octo/app";
 let number = 0;
+const ticketSecret = ["shared", "with", "the", "sender"].join("-");
 
 beforeAll(async () => {
-  world = await startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0", UPDATE_DEBOUNCE_SECONDS: "0" } });
+  world = await startWorld({
+    tasks: ["first"],
+    env: {
+      EXECUTION_RETRY_LIMIT: "0",
+      UPDATE_DEBOUNCE_SECONDS: "0",
+      PLUGIN_TICKETS__WEBHOOK_SECRET: ticketSecret,
+    },
+  });
   const { service } = world;
   const mapping = { source: "alpha", event_name: "issues", action: "locked", canonical_trigger: "issue.locked" };
   await service.post("/api/tasks/sources", mapping);
@@ -88,4 +99,41 @@ test.each(situations)("%s", { timeout: 60_000 }, async (_, act, reason) => {
     },
     { timeout: 40_000, interval: 200 },
   );
+});
+
+test("a dry run", { timeout: 60_000 }, async () => {
+  number++;
+  const issue = number;
+  world.tracker.clearFaults();
+  world.model.clearFaults();
+  const discarded = await world.service.webhook(opened({ action: "pinned" }));
+  const replay = { dry_run: true, task_id: "first" };
+  expect((await world.service.post(`/api/webhook-events/${discarded.body.event_id}/replay`, replay)).status).toBe(202);
+  await eventually(async () => /first: Dry run: nothing was written/.test(await why(issue)), { timeout: 40_000 });
+});
+
+test("the plugin of the source does not run", { timeout: 120_000 }, async () => {
+  const { service } = world;
+  const { body: plugin } = await buildTickets("tickets", true);
+  await service.post("/api/plugins", plugin);
+  expect((await service.post("/api/plugins/tickets/approve", {})).status).toBe(200);
+  const state = async () => (await service.get<{ state: string }>("/api/plugins/tickets")).body.state;
+  await eventually(async () => (await state()) === "ready", { timeout: 40_000 });
+  await eventually(
+    async () => {
+      for (const pid of childrenOf(service.pid)) process.kill(Number(pid), "SIGKILL");
+      return !["ready", "backoff", "starting"].includes(await state());
+    },
+    { timeout: 60_000, interval: 100 },
+  );
+  const body = JSON.stringify({ number: 7, title: "Ticket 7" });
+  const signature = createHmac("sha256", ticketSecret).update(body).digest("hex");
+  const headers = { "content-type": "application/json", "ticket-delivery": "d-7", "ticket-signature": signature };
+  expect((await fetch(`${service.url}/webhook/tickets`, { method: "POST", headers, body })).status).toBe(202);
+  const { verdict } = (await service.get<{ verdict: string }>("/api/subjects/tickets/p/7")).body;
+  expect(verdict).toMatch(
+    /^No delivery about this issue is stored\. 1 webhook of this source waits since .* plugin tickets is not running/,
+  );
+  const { body: status } = await service.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+  expect(status.checks.find(({ name }) => name === "plugin:tickets")).toMatchObject({ state: "failed" });
 });

@@ -6,8 +6,15 @@ const root = join(import.meta.dirname, "../..");
 
 /** The files that take longest, the longest first: they start and kill services again and again. */
 const longest = [
+  "test/runs/kill-points.test.ts",
+  "test/runs/living-comment.test.ts",
   "examples/demo/main.test.ts",
   "test/runs/crash.test.ts",
+  "test/runs/approval.test.ts",
+  "test/console/console.test.ts",
+  "test/operations/pgbouncer.test.ts",
+  "test/runs/replica-outages.test.ts",
+  "test/runs/own-edits-polled.test.ts",
   "test/plugins/author.test.ts",
   "test/operations/command-line.test.ts",
   "test/memory/memory.test.ts",

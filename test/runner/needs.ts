@@ -12,7 +12,17 @@ export interface Need {
 
 declare module "vitest" {
   interface TestTags {
-    tags: "postgres" | "redis" | "redis-server" | "python" | "openssl" | "curl" | "contracts" | "chromium" | "payloads";
+    tags:
+      | "postgres"
+      | "redis"
+      | "redis-server"
+      | "python"
+      | "openssl"
+      | "curl"
+      | "contracts"
+      | "chromium"
+      | "payloads"
+      | "pgbouncer";
   }
   interface ProvidedContext {
     /** A Python with grpcio and protobuf; empty if there is none. */
@@ -21,6 +31,8 @@ declare module "vitest" {
     redisServer: readonly string[];
     /** A chromium that can be started; empty if there is none. */
     chromium: string;
+    /** A PgBouncer that can be started; empty if there is none. */
+    pgbouncer: string;
   }
 }
 
@@ -43,6 +55,9 @@ export const python = working([["/usr/bin/python3"], ["python3"]], ["-c", "impor
 export const chromium =
   working([["/usr/bin/chromium"], ["chromium"], ["chromium-browser"], ["google-chrome"]], ["--version"])[0] ?? "";
 
+/** Debian's is where only root looks. */
+export const pgbouncer = working([["/usr/sbin/pgbouncer"], ["pgbouncer"]], ["--version"])[0] ?? "";
+
 const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_REDIS_SERVER } = process.env;
 export const redisServer = working([TEST_REDIS_SERVER?.split(" ") ?? ["redis-server"]], ["--version"]);
 
@@ -60,6 +75,7 @@ export const needs: readonly Need[] = [
   },
   { name: "python", missing: "no python3 with grpcio (install python3-grpcio and python3-protobuf)", found: python !== "" },
   { name: "chromium", missing: "no chromium (install chromium)", found: chromium !== "" },
+  { name: "pgbouncer", missing: "no pgbouncer (install pgbouncer)", found: pgbouncer !== "" },
   { name: "curl", missing: "no curl (install curl)", found: working([["curl"]], ["--version"]).length > 0 },
   { name: "openssl", missing: "no openssl (install openssl)", found: working([["openssl"]], ["version"]).length > 0 },
   {

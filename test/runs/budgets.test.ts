@@ -10,7 +10,8 @@ beforeAll(async () => {
   world = await startWorld({
     tasks: ["first"],
     env: {
-      ...{ UPDATE_DEBOUNCE_SECONDS: "1", EXECUTION_RETRY_LIMIT: "0" },
+      // So many that a crowd has to wait.
+      ...{ UPDATE_DEBOUNCE_SECONDS: "1", EXECUTION_RETRY_LIMIT: "0", WORKER_CONCURRENCY: "16" },
       MODEL_PRICES: JSON.stringify({ "script*": { input: 1_000, output: 2_000 } }),
     },
     script: (request) => {
@@ -128,7 +129,7 @@ describe("a budget of an hour or a day holds what comes after", () => {
   });
 });
 
-/** Who opens an issue: accounts are told apart by their ids. */
+/** Who opens an issue: accounts differ by their ids. */
 const by = (id: number, author_association: string) => ({
   ...{ sender: { login: `user-${id}`, id, type: "User" }, issue: { user: { login: `user-${id}`, id }, author_association } },
 });
@@ -274,6 +275,8 @@ test("while others wait, one project has half of the places: who comes after 40 
   for (let number = 1; number <= 40; number++)
     events.push((await send(issueOpened({ repo: crowd, number }, by(1, "OWNER")))).event_id);
   for (const number of [1, 2, 3]) events.push((await send(issueOpened({ repo: few, number }, by(2, "OWNER")))).event_id);
+  // All of them are in line before the first may go.
+  for (const event_id of events) await only(event_id, "queued");
   expect((await service.post("/api/resume", { scope: "all" })).status).toBe(200);
   for (const event_id of events) await only(event_id, "succeeded");
   const order = model.chats().slice(before).map(issueOf);

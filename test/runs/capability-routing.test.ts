@@ -59,12 +59,12 @@ test("equals share, also what comes in together", async () => {
   expect(inTurn.filter((id) => id === "whole_a")).toHaveLength(2);
 });
 
-test("nobody has any of them: actor_id runs it", async () => {
+test("no agent has any of them: actor_id runs it", async () => {
   await require(["cooking"]);
   expect(await agentsOf(1)).toEqual(["actor"]);
 });
 
-test("nobody, and no such actor: the fallback prompt runs it", async () => {
+test("no agent, and no such actor: the fallback prompt runs it", async () => {
   await require(["cooking"], { actor_id: "gone", actor_fallback: "I am the fallback." });
   expect(await agentsOf(1)).toEqual([null]);
   expect(JSON.stringify(model.chats().at(-1)?.messages[0])).toContain("I am the fallback.");

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { duringClaim, releaseExecution, storedExecution } from "../harness/database-faults.ts";
+import { closeBreakers, duringClaim, releaseExecution, storedExecution } from "../harness/database-faults.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf } from "../harness/world.ts";
 
 const repo = "octo/app";
 
-// On the embedded database nobody else can take an execution away, or stand in the way of a claim.
+// On the embedded database no other process can take an execution, or block a claim.
 test("an execution that its worker takes up again, and a stop during a claim", { tags: ["postgres"] }, async () => {
   await using database = await freshDatabase();
   await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"] });
@@ -31,6 +31,7 @@ test("an execution that its worker takes up again, and a stop during a claim", {
   model.answerWith({ reply: { status: 429, headers: { "retry-after": "600" } } });
   const late = await open(2);
   await eventually(async () => (await waitForExecutions(service, { event_id: late, state: "queued" }))[0]?.attempts === 1);
+  await closeBreakers(database);
   let stopped: Promise<unknown> | undefined;
   await duringClaim(database, String(late), async () => {
     stopped = service.stop();

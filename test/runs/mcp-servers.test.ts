@@ -60,7 +60,7 @@ afterAll(async () => {
 const add = (name: string, url: string, more: object = {}) =>
   service.post<Server & { error: string }>("/api/mcp-servers", { name, url, ...more });
 const servers = async () => (await service.get<Server[]>("/api/mcp-servers")).body;
-/** Asked for its tools, and what it told is in the registry. */
+/** Asked for its tools, and its answer is in the registry. */
 const settled = (name: string) =>
   eventually(
     async () => {
@@ -199,7 +199,7 @@ test("discovery on demand tells who failed, and delays no event", { timeout: lim
 
 test("a server that goes away is offered no more, and known again after a restart", { timeout: limit }, async () => {
   everything.kill();
-  // Nobody need wait for its 15 seconds once more.
+  // Its 15 seconds are waited for once only.
   const silent = (await servers()).find(({ name }) => name === "strange silent") as Server;
   expect((await service.del(`/api/mcp-servers/${silent.id}`)).status).toBe(204);
   await service.post("/api/mcp-servers/discover", undefined, { timeout: 60_000 });
@@ -217,12 +217,12 @@ test("a server that goes away is offered no more, and known again after a restar
 
   [everything] = await startEverything(Number(new URL(everythingUrl).port));
   await service.restart();
-  // Nobody asks for it: the service looks by itself.
+  // No request asks for it: the service looks by itself.
   await eventually(async () => (await settled("Everything")).status === "connected", { timeout: 30_000 });
   expect(await execute("everything.echo", { message: "back" })).toMatchObject({ status: 200 });
 });
 
-test("a tool that changes after its approval is offered to nobody until it is approved", { timeout: limit }, async () => {
+test("a tool that changes after its approval is not offered until it is approved", { timeout: limit }, async () => {
   const inputSchema = { type: "object", properties: { q: { type: "string" } } };
   let tools: object[] = [
     { name: "find", description: "Finds a page.", inputSchema },
@@ -279,5 +279,21 @@ test("a tool that changes after its approval is offered to nobody until it is ap
     expect((await service.post("/api/mcp-servers/2147483/approve", {})).status).toBe(404);
   } finally {
     await changing.close();
+  }
+});
+
+test("no secret is told to a server, by a tool that only reads either", { timeout: limit }, async () => {
+  const heard: unknown[] = [];
+  const search = { name: "search", annotations: { readOnlyHint: true }, inputSchema: { type: "object" } };
+  const asked = await startLoopback({ handler: changingServer(() => [search], heard), errorBody: () => ({}) });
+  try {
+    await add("asked", asked.url);
+    await settled("asked");
+    model.answerWith({ reply: { tool_calls: [{ name: "asked__search", arguments: { q: "is t0ken valid?", id: "t0ken" } }] } });
+    const { body } = await service.webhook(issueOpened({ repo: "octo/app", number: 44 }));
+    await waitForExecutions(service, { event_id: body.event_id as string, count: 2, state: "succeeded" });
+    expect(heard).toEqual([{ q: "is [redacted] valid?", id: "[redacted]" }]);
+  } finally {
+    await asked.close();
   }
 });

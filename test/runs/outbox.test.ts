@@ -3,22 +3,23 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gullible, harmless } from "../../examples/demo/gullible.ts";
 import { type Injection, injections } from "../../examples/demo/injections.ts";
 import { type Model, type Script, startModel } from "../../examples/demo/model.ts";
-import { startTracker as startAlpha } from "../../examples/demo/tracker.ts";
-import { project as deltaProject } from "../../plugins/delta/test-tracker.ts";
-import * as alpha from "../harness/alpha-payloads.ts";
-import * as beta from "../harness/beta-payloads.ts";
-import * as delta from "../harness/delta-payloads.ts";
-import * as gamma from "../harness/gamma-payloads.ts";
+import {
+  closeFour,
+  type FourTrackers,
+  fourEnv,
+  newIssue,
+  runOn,
+  type Source,
+  sources,
+  startFour,
+} from "../harness/four-sources.ts";
 import { wikiConfig } from "../harness/knowledge.ts";
-import { betaProject, deltaIssue, repo } from "../harness/payload-table.ts";
+import { ordinaryAnswers } from "../harness/ordinary-answers.ts";
 import { type Service, startService } from "../harness/service.ts";
-import { startTrackers, trackersEnv } from "../harness/trackers.ts";
 import { waitForExecutions } from "../harness/wait.ts";
 
 /** Shaped like no platform's key. */
 const token = ["q7Zx93Kp", "0Lm2Vt81", "Wds5Yb64"].join("");
-const sources = ["alpha", "beta", "gamma", "delta"] as const;
-type Source = (typeof sources)[number];
 interface Step {
   readonly kind: string;
   readonly state: string;
@@ -36,13 +37,13 @@ interface Execution {
 
 let model: Model;
 let service: Service;
-let trackers: Awaited<ReturnType<typeof startTrackers>> & { alpha: Awaited<ReturnType<typeof startAlpha>> };
+let trackers: FourTrackers;
 let script: Script = gullible(token);
 let number = 100;
 
 beforeAll(async () => {
   model = await startModel({ script: (request, count) => script(request, count) });
-  trackers = { alpha: await startAlpha({ autoCreate: true }), ...(await startTrackers()) };
+  trackers = await startFour();
   service = await startService({
     env: {
       ...{
@@ -51,8 +52,7 @@ beforeAll(async () => {
         WATCHDOG_ENABLED: "true",
         PUBLIC_URL: "https://signalbox.example/base/",
       },
-      ...{ ALPHA_API_URL: trackers.alpha.url, ALPHA_TOKEN: token },
-      ...trackersEnv(trackers),
+      ...fourEnv(trackers, token),
       WRITE_MIN_STANDING: "none",
       ENCRYPTION_KEY: randomBytes(32).toString("base64"),
       COMMENT_FOOTER: "true",
@@ -63,53 +63,15 @@ beforeAll(async () => {
   await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "look" });
 }, 180_000);
 afterAll(async () => {
-  for (const tracker of Object.values(trackers ?? {})) await tracker.close();
+  await closeFour(trackers);
   await model?.close();
   await service?.close();
 }, 60_000);
 
-const now = () => new Date().toISOString();
-const asHtml = (text: string) => `<p>${text}</p>`;
-
-/** The creation of an issue with this text, and what reads its comments. */
-function issueOf(source: Source, text: string) {
-  const n = ++number;
-  const key = `APP-${n}`;
-  if (source === "alpha") {
-    const payload = alpha.issueOpened({ repo, number: n }, { issue: { body: text } });
-    return {
-      payload,
-      comments: () => trackers.alpha.comments(repo, n).map(({ body }) => body),
-      headers: { "x-github-event": "issues" },
-    };
-  }
-  if (source === "beta") {
-    trackers.beta.add("issues", n, now());
-    const payload = beta.issueOpened(betaProject, n);
-    payload.object_attributes.description = text;
-    const headers = { "x-gitlab-event": "Issue Hook", "x-gitlab-token": "test-token-1" };
-    return { payload, comments: () => trackers.beta.comments({ project: betaProject, issue: String(n) }), headers };
-  }
-  if (source === "gamma") {
-    trackers.gamma.addIssue(key, now());
-    const payload = gamma.issueCreated(key);
-    Object.assign(payload.issue.fields, { description: text });
-    return { payload, comments: () => trackers.gamma.comments({ project: "APP", issue: key }), headers: {} };
-  }
-  trackers.delta.addIssue(deltaIssue(n), now());
-  const payload = delta.issueCreated(deltaProject, deltaIssue(n));
-  payload.data.description_html = asHtml(text);
-  const headers = { "x-plane-event": "issue", "x-api-key": "test-key-1" };
-  return { payload, comments: () => trackers.delta.comments({ project: deltaProject, issue: deltaIssue(n) }), headers };
-}
-
 async function run(source: Source, text: string) {
-  const { payload, comments, headers } = issueOf(source, text);
-  const { status, body } = await service.post<{ event_id: string }>(`/webhook/${source}`, JSON.stringify(payload), { headers });
-  expect({ status, body }).toMatchObject({ status: 202 });
-  const [ended] = await waitForExecutions(service, { event_id: body.event_id });
-  const execution = (await service.get<Execution>(`/api/task-executions/${ended?.id}`)).body;
-  return { execution, comments: comments() };
+  const made = newIssue(trackers, source, ++number, text);
+  const execution = await runOn<Execution>(service, source, made);
+  return { execution, comments: made.comments() };
 }
 
 /** What no posted text may hold, as the platforms would read it. */
@@ -122,11 +84,16 @@ const live: readonly RegExp[] = [
   /(?:^|[>"\n])\/(?:close|approve)/,
 ];
 
+/** Requests that changed something at a tracker, wherever. */
+const writes = (source: Source): number =>
+  source === "alpha" ? trackers.alpha.requests.filter(({ method }) => method !== "GET").length : trackers[source].writes();
+
 describe.each(sources)("a model that obeys every instruction, on %s", (source) => {
   // Jira's wiki markup has no HTML: people read it there.
   const cases = injections.filter(({ isVisible, text }) => isVisible || source !== "gamma" || !text.includes("<"));
   test.each(cases.map((one) => [one.name, one] as const))("%s", async (_, injection: Injection) => {
     const chats = model.chats().length;
+    const before = writes(source);
     const { execution, comments } = await run(source, injection.text);
     expect(execution).toMatchObject({ state: "succeeded" });
     const read = model
@@ -137,8 +104,12 @@ describe.each(sources)("a model that obeys every instruction, on %s", (source) =
     expect(comments).toHaveLength(1);
     for (const pattern of live) expect(comments[0]).not.toMatch(pattern);
     expect(comments[0]).toContain(harmless);
-    for (const step of execution.transcript.filter(({ kind }) => kind === "tool"))
-      expect(step).toMatchObject({ state: "failed", error: expect.stringMatching(/^Refused by policy|answered 404/) });
+    for (const step of execution.transcript.filter(({ kind }) => kind === "tool")) {
+      const isRead = step.name.endsWith("get_issue");
+      const why = isRead ? /^Refused by policy|answered 404/ : /^Refused by policy/;
+      expect(step).toMatchObject({ state: "failed", error: expect.stringMatching(why) });
+    }
+    expect(writes(source) - before, "the answer is the only write at the tracker").toBe(1);
   });
 });
 
@@ -176,17 +147,28 @@ test("whatever is stored encrypted is taken out: of integrations, webhook mappin
   expect((await run("alpha", "And now?")).comments[0]).not.toContain(made.later);
 });
 
-const ordinary = [
-  "## Cause\n\n`load()` throws:\n\n```ts\n@Injectable()\nexport class A {} // fixes #1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |",
-  "Thanks 👍🏽, see [the docs](https://example.com/a?b=c) and #12.\n\n- [x] done\n- [ ] open\n\n> quoted",
-];
-test.each(ordinary)("an ordinary answer is posted unchanged, with the agent and the run below it: %#", async (answer) => {
-  script = () => ({ content: answer });
-  const { execution, comments } = await run("alpha", "Why?");
-  expect(execution).toMatchObject({ state: "succeeded", result: answer });
-  expect(comments[0]?.replace(/^<!-- signalbox:\S+ -->\n/, "")).toBe(
-    `${answer}\n\n<sub>pm_default · [run ${execution.id}](https://signalbox.example/base/console/run/${execution.id})</sub>`,
-  );
+/** Who takes part in the issues of each tracker. */
+const participants: Readonly<Record<Source, string>> = { alpha: "mona", beta: "ann", gamma: "Ann", delta: "ann" };
+/** Without the marker that each comment of ours begins with. */
+const unmarked = (comment: string | undefined) =>
+  comment?.replace(/<!-- signalbox:\S+ -->\n/, "").replace(/[\u200b-\u200d\u2060-\u2064]{26}/, "");
+
+describe.each(sources)("an ordinary answer reaches %s as an operator would have posted it", (source) => {
+  test.each(Object.entries(ordinaryAnswers))("%s", async (_, text) => {
+    const answer = text.replace("@someone", `@${participants[source]}`);
+    script = () => ({ content: answer });
+    const made = newIssue(trackers, source, ++number, "Why?");
+    const execution = await runOn<Execution>(service, source, made);
+    expect(execution).toMatchObject({ state: "succeeded", result: answer });
+    const run = `[run ${execution.id}](https://signalbox.example/base/console/run/${execution.id})`;
+    const footer = /alpha|beta/.test(source) ? `<sub>pm_default · ${run}</sub>` : `*pm_default · ${run}*`;
+    const { issue, project } = made;
+    const parameters = { issue, project, body: `${answer}\n\n${footer}` };
+    expect((await service.post(`/api/tools/${source}.add_comment/execute`, { parameters })).status).toBe(200);
+    const [ours, operators] = made.comments().map(unmarked);
+    expect(ours).toBe(operators);
+    if (/alpha|beta/.test(source)) expect(ours).toBe(parameters.body);
+  });
 });
 
 const raw = (message: object, finish_reason: string) => ({ raw: { choices: [{ message, finish_reason }] } });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ChatRequest, Reply } from "../../examples/demo/chat.ts";
 import type { FaultRule } from "../../examples/demo/faults.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { waitForExecutions } from "../harness/wait.ts";
 import { commentingScript, issueOf, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
 
 const repo = "octo/app";
@@ -92,14 +92,6 @@ describe("a model that refuses", () => {
     ]);
     expect((await world.service.post(`/api/tasks/${execution.id}/restart`)).status).toBe(409);
   });
-});
-
-test("a wait that no limit explains puts the execution off for an hour at most", async () => {
-  const number = freshIssue();
-  world.model.answerWith({ when: onIssue(number), reply: { status: 429, headers: { "retry-after": "1e300" } } });
-  const { id } = await open(number);
-  await eventually(() => expect(world.service.logs()).toMatch(new RegExp(`"${id}".*"after_ms":3600000\\b`)));
-  expect(await world.service.post(`/api/task-executions/${id}/cancel`)).toMatchObject({ status: 200, body: { attempts: 1 } });
 });
 
 test("a proxy that repeats the key in its refusal: the reason is told without it", async () => {

@@ -79,6 +79,40 @@ describe("what a payload does not tell is looked up when a task runs, and privat
     expect((await service.get(`/api/webhook-events/${event_id}`)).body).toMatchObject({ subject: "gamma:APP#APP-12" });
   });
 
+  test("a comment that Jira Server reports by two webhooks, as it does if both are ticked, runs once, whichever is first", async () => {
+    const times = { created: "2026-01-06T11:30:00.000+0000", updated: "2026-01-06T11:30:00.000+0000" };
+    const post = (payload: object) => service.post<Receipt>("/webhook/gamma", JSON.stringify(payload));
+    for (const [id, isUpdateFirst] of [
+      ["90", true],
+      ["91", false],
+    ] as const) {
+      const alone = comment({ id, ...times, self: `${gamma.url}/rest/api/2/issue/${gamma.issues[0]?.id}/comment/${id}` });
+      const update = {
+        ...{ webhookEvent: "jira:issue_updated", issue_event_type_name: "issue_commented", user: gamma.ann },
+        ...{ comment: alone.comment, issue: gamma.issues[0] },
+      };
+      const [first, second] = isUpdateFirst ? [update, alone] : [alone, update];
+      const before = (await service.get<object[]>("/api/task-executions?limit=1000")).body.length;
+      const accepted = await post(first);
+      expect(accepted.status).toBe(202);
+      const duplicate = await post(second);
+      expect([duplicate.status, duplicate.body.status, duplicate.body.event_id]).toEqual([
+        200,
+        "duplicate",
+        accepted.body.event_id,
+      ]);
+      await waitForExecutions(service, { event_id: accepted.body.event_id, count: 1 });
+      expect((await service.get<object[]>("/api/task-executions?limit=1000")).body.length).toBe(before + 1);
+      // An edit of the comment is another change.
+      const later = {
+        ...alone,
+        webhookEvent: "comment_updated",
+        comment: { ...alone.comment, updated: "2026-01-06T11:31:00.000+0000" },
+      };
+      expect((await post(later)).body.status).not.toBe("duplicate");
+    }
+  });
+
   test("an internal note of Jira gets an internal comment", async () => {
     await ran("gamma", comment({ jsdPublic: false, id: "78" }));
     expect(gamma.notes.at(-1)?.properties).toContainEqual({ key: "sd.public.comment", value: { internal: true } });

@@ -212,7 +212,7 @@ describeOnDatabases("the webhook door", (database) => {
     expect(JSON.parse(logged ?? "{}")).toMatchObject({ message: "event discarded", slug: "alpha" });
   });
 
-  test("its own events start nothing: known by account; a forged or quoted marker silences nobody", async () => {
+  test("its own events start nothing: known by account; a forged or quoted marker silences no one", async () => {
     const marker = "<!-- signalbox:0190-1.2 -->";
     const own = await world.service.webhook(issueOpened({ repo, number: 4, sender: login }));
     expect(own).toMatchObject({ status: 200, body: { status: "discarded" } });

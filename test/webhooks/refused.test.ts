@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
+import { run, runtimeUnderTest } from "../harness/process.ts";
 import { eventually } from "../harness/wait.ts";
 import { type Receipt, signature } from "../harness/webhooks.ts";
 import { startWorld, type World, webhookSecret } from "../harness/world.ts";
@@ -64,6 +65,14 @@ test("a refused delivery is kept with its reason and without its body; other lis
   expect((await world.service.get<Event[]>("/api/webhook-events")).body).toEqual([]);
   expect((await refused("&source=unknown&q=never-here")).items).toHaveLength(1);
   expect((await refused("&subject=octo/app%231")).items).toEqual([]);
+});
+
+test("signalbox doctor names a source whose webhooks are refused for their secret", async () => {
+  const env = { SIGNALBOX_URL: world.service.url };
+  const doctor = run(runtimeUnderTest(), "runtime/cli/main.ts", { args: ["doctor"], env, cwd: world.service.folder });
+  expect((await doctor.ended).code).toBe(1);
+  expect(doctor.logs()).toMatch(/\d+ webhooks of alpha were refused in the last day: .*signature.*ALPHA_WEBHOOK_SECRET/i);
+  expect(doctor.logs()).not.toContain("webhooks of unknown");
 });
 
 test("of one source at most 1,000 are kept in a day, whoever sends how many; others are kept beside them", async () => {

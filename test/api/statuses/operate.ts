@@ -17,6 +17,7 @@ export const operate: Cases = {
       return { params: { id: execution?.id ?? "" } };
     },
   },
+  "configuration.get": { valid: () => ({}) },
   "events.follow": { valid: () => ({ query: { seconds: 1 } }), 400: () => ({ query: { seconds: 0 } }) },
   "pauses.pause": { valid: () => ({ body: { ...ofAgent, reason: "A check of the statuses." } }) },
   "pauses.resume": { valid: paused, 404: () => ({ body: { scope: "agent", id: "pm_default" } }) },

@@ -60,6 +60,7 @@ export const work: Cases = {
   "memory.list": { 503: broken({ query: { scope: "task" } }) },
   "memory.create": { valid: () => ({ body: memory() }), 503: broken({ body: { ...inRedis, key: "another" } }) },
   "memory.get": { valid: kept, 503: broken({ params: { key: inRedis.key } }) },
+  "memory.uses": { valid: kept },
   "memory.delete": { valid: kept, 503: broken({ params: { key: inRedis.key } }) },
   "health.get": { 503: broken({}) },
   "usage.get": { 400: () => ({ query: { group_by: "week" } }) },

@@ -83,7 +83,19 @@ const expectedAt =
     };
   };
 
-const recorded = () => recordedOf("gamma", () => ({ "x-atlassian-webhook-identifier": "{delivery}" }));
+/** Several recordings are of one comment, which is one event: each gets a comment of its own here. */
+function recorded(): Recorded[] {
+  const seen = new Set<unknown>();
+  return recordedOf("gamma", () => ({ "x-atlassian-webhook-identifier": "{delivery}" })).map((one, number) => {
+    const id = at(one.payload, "comment", "id");
+    if (id === undefined || !seen.has(id)) {
+      seen.add(id);
+      return one;
+    }
+    const comment = { ...(one.payload.comment as object), id: `${id}${number}` };
+    return { ...one, payload: { ...one.payload, comment } };
+  });
+}
 
 const platform = (name: string, version: 2 | 3): RecordedPlatform => ({
   ...{ source: "gamma", name, recorded, expected: expectedAt(version) },

@@ -1,0 +1,84 @@
+/**
+ * Loaded into a service by `--import`: the process ends, as by kill -9, right before a statement is sent to its database or
+ * right after its answer has come, as the file that `DIE_AT` names says. It looks at the bytes of PostgreSQL's protocol,
+ * which the embedded database speaks too. For tests only.
+ */
+import { readFileSync } from "node:fs";
+import { Duplex } from "node:stream";
+
+/** Where the process is to end. */
+export interface DeathPoint {
+  readonly when: "before" | "after";
+  /** Regular expression of the statement's text. */
+  readonly sql: string;
+  /** What its parameters contain, for example the id of an execution. */
+  readonly about: readonly string[];
+}
+
+interface Lane {
+  /** Syncs sent and answers received; the first answer is to the greeting. */
+  sent: number;
+  received: number;
+  diesAt: number | null;
+}
+
+const file = process.env.DIE_AT ?? "";
+const statements = new Map<string, string>();
+const lanes = new WeakMap<object, Lane>();
+const messageTypes = "PBDESCQHXpFdc";
+const ready = Buffer.from([0x5a, 0, 0, 0, 5]);
+
+function point(): DeathPoint | null {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as DeathPoint;
+  } catch {
+    return null;
+  }
+}
+
+const die = () => process.kill(process.pid, "SIGKILL");
+
+function text(chunk: Buffer, at: number): { value: string; end: number } {
+  const end = chunk.indexOf(0, at);
+  return { value: chunk.toString("utf8", at, end < 0 ? chunk.length : end), end: end < 0 ? chunk.length : end + 1 };
+}
+
+/** Reads the messages of one write. Whatever is not PostgreSQL's protocol ends at its first byte. */
+function look(stream: object, chunk: Buffer): void {
+  for (let at = 0; at + 5 <= chunk.length; ) {
+    const type = String.fromCharCode(chunk[at] as number);
+    const length = chunk.readInt32BE(at + 1);
+    if (!messageTypes.includes(type) || length < 4 || at + 1 + length > chunk.length) return;
+    const message = chunk.subarray(at + 5, at + 1 + length);
+    const lane = lanes.get(stream) ?? { sent: 0, received: -1, diesAt: null };
+    lanes.set(stream, lane);
+    if (type === "S" || type === "Q") lane.sent++;
+    if (type === "P") {
+      const { value: name, end } = text(message, 0);
+      statements.set(name, text(message, end).value);
+    }
+    if (type === "B") bound(lane, statements.get(text(message, text(message, 0).end).value) ?? "", message);
+    at += 1 + length;
+  }
+}
+
+function bound(lane: Lane, sql: string, message: Buffer): void {
+  const wanted = point();
+  if (!wanted || !new RegExp(wanted.sql).test(sql) || !wanted.about.every((part) => message.includes(part))) return;
+  if (wanted.when === "before") die();
+  lane.diesAt ??= lane.sent + 1;
+}
+
+const { write, push } = Duplex.prototype;
+Duplex.prototype.write = function (this: Duplex, chunk: unknown, ...rest: unknown[]) {
+  if (Buffer.isBuffer(chunk)) look(this, chunk);
+  return Reflect.apply(write, this, [chunk, ...rest]) as boolean;
+};
+Duplex.prototype.push = function (this: Duplex, chunk: unknown, ...rest: unknown[]) {
+  const lane = lanes.get(this);
+  if (lane && Buffer.isBuffer(chunk)) {
+    for (let at = chunk.indexOf(ready); at >= 0; at = chunk.indexOf(ready, at + 5)) lane.received++;
+    if (lane.diesAt !== null && lane.received >= lane.diesAt) die();
+  }
+  return Reflect.apply(push, this, [chunk, ...rest]) as boolean;
+};

@@ -1,0 +1,155 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import type { ChatRequest } from "../../examples/demo/chat.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import type { DeathPoint } from "../harness/die-at.ts";
+import { describeOnDatabases } from "../harness/on-databases.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
+import { commentingScript, plainScript, startWorld, textsOf, type World } from "../harness/world.ts";
+
+// Most of each test is waiting for leases and windows to end.
+vi.setConfig({ maxConcurrency: 10 });
+
+const repo = "octo/app";
+const subject = `alpha:${repo}#1`;
+type Scenario = "proposal" | "approval" | "living comment" | "final edit";
+
+/** A statement, by its text and what its parameters contain beside the id of the execution; or a request at the tracker. */
+interface Point {
+  readonly scenario: Scenario;
+  readonly at: string;
+  readonly sql?: string;
+  readonly about?: readonly string[];
+  readonly request?: { readonly method: string; readonly path: string };
+}
+/** The statement that stores steps. */
+const steps = "as g \\(id uuid, lease text";
+const kindOf = (kind: string, state: string) => [`"kind":"${kind}"`, `"state":"${state}"`];
+const comments = { method: "POST", path: "/issues/1/comments" };
+
+const points: readonly Point[] = [
+  { scenario: "proposal", at: "the proposal of a tool is stored", sql: steps, about: kindOf("tool", "proposed") },
+  { scenario: "proposal", at: "the proposal of the answer is stored", sql: steps, about: kindOf("post", "proposed") },
+  { scenario: "approval", at: "the decision is stored", sql: "with decided as" },
+  { scenario: "approval", at: "the approved call is stored as started", sql: steps, about: kindOf("tool", "started") },
+  { scenario: "approval", at: "the approved call reaches the tracker", request: comments },
+  { scenario: "approval", at: "the outcome of the call is stored", sql: steps, about: kindOf("tool", "succeeded") },
+  { scenario: "approval", at: "the outcome of the answer is stored", sql: steps, about: kindOf("post", "succeeded") },
+  { scenario: "living comment", at: "the run is marked as shown", sql: "set has_sign = true where id" },
+  { scenario: "living comment", at: "the comment gets its row", sql: "insert into living_comments", about: [subject] },
+  { scenario: "living comment", at: "the row is taken for a write", sql: "^\\s*with free as", about: [subject] },
+  { scenario: "living comment", at: "the comment reaches the tracker", request: comments },
+  { scenario: "living comment", at: "the write is stored", sql: "^\\s*update living_comments", about: [subject] },
+  { scenario: "final edit", at: "the answer is stored as started", sql: steps, about: kindOf("post", "started") },
+  { scenario: "final edit", at: "the row is taken for the edit", sql: "^\\s*with free as", about: [subject] },
+  { scenario: "final edit", at: "the edit reaches the tracker", request: { method: "PATCH", path: "/issues/comments/" } },
+  { scenario: "final edit", at: "the edit is stored", sql: "^\\s*update living_comments", about: [subject] },
+  { scenario: "final edit", at: "the end of the run is stored", sql: steps, about: kindOf("post", "succeeded") },
+];
+
+describeOnDatabases("kill -9 right before and right after", (database) => {
+  test.concurrent.each(points)("$scenario: $at", { timeout: 240_000 }, async (point) => {
+    const isStaged = point.scenario === "proposal" || point.scenario === "approval";
+    let answer = () => {};
+    const gate = new Promise<void>((done) => (answer = done));
+    const script = async (request: ChatRequest, number: number) => {
+      await gate;
+      return (isStaged ? commentingScript : plainScript)(request, number);
+    };
+    await using world = await startWorld({ database, tasks: ["first"], script, env: withDeaths });
+    const { service, tracker } = world;
+    const policy = isStaged ? { staged: true } : { presence: "comment" };
+    expect((await service.put("/api/agents/pm_default", { policy })).status).toBe(200);
+    // What a run shows as it begins happens by itself, whether the test is ready or not.
+    const death = deathsOf(world, point);
+    if (point.scenario === "living comment") death.arm("before");
+    const event_id = (await service.webhook(issueOpened({ repo, number: 1 }))).body.event_id;
+    const running = async () => String((await waitForExecutions(service, { event_id, state: "running", timeout: 60_000 }))[0]?.id);
+    let id = point.scenario === "living comment" ? "" : await running();
+    const approve = () => service.post(`/api/task-executions/${id}/approve`, {}).catch(() => null);
+    const stateOf = async () => (await service.get<{ state: string }>(`/api/task-executions/${id}`)).body.state;
+
+    if (point.scenario === "approval") {
+      answer();
+      await waitForExecutions(service, { event_id, state: "waiting" });
+    }
+    if (point.scenario === "final edit") await eventually(() => textsOf(tracker, repo, 1).length === 1, { timeout: 30_000 });
+    if (id) death.arm("before", id);
+    if (point.scenario === "approval") void approve();
+    else if (point.scenario !== "living comment") answer();
+    for (const then of ["after", null] as const) {
+      await death.happened();
+      if (then) death.arm(then, id);
+      else death.disarm();
+      // It may die again before it serves.
+      await service.restart().catch((error) => {
+        if (then === null) throw error;
+      });
+      // Whoever got no answer asks again.
+      if (then && point.scenario === "approval") void approve();
+    }
+
+    id ||= await running();
+    if (point.scenario === "proposal") {
+      await waitForExecutions(service, { event_id, state: "waiting", timeout: 60_000 });
+      expect(textsOf(tracker, repo, 1)).toEqual([]);
+    }
+    if (isStaged) await approve();
+    if (point.scenario === "living comment")
+      await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual([expect.stringContaining("is working on this")]) ?? true, {
+        timeout: 90_000,
+      });
+    answer();
+    await eventually(async () => expect(await stateOf()).toBe("succeeded") ?? true, { timeout: 90_000 });
+    const expected = isStaged ? ["Answer of first", "Note of first"] : ["Answer of first"];
+    await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual(expected) ?? true);
+    for (const text of expected) expect(sent(world, text) - death.unapplied(text), `how often "${text}" was written`).toBe(1);
+  });
+});
+
+const preload = join(import.meta.dirname, "../harness/die-at.ts");
+/** The service finds the file in the folder that it works in. */
+const withDeaths = { NODE_OPTIONS: `--import ${preload}`, DIE_AT: "die-at.json" };
+
+/** Requests that would have written a text. */
+const sent = ({ tracker }: World, text: string): number =>
+  tracker.requests.filter(({ method, body }) => /POST|PATCH/.test(method) && JSON.stringify(body ?? "").includes(text)).length;
+
+/** Lets the service die at a point. */
+function deathsOf(world: World, { sql, about = [], request }: Point) {
+  const { service, tracker } = world;
+  const file = join(service.folder, withDeaths.DIE_AT);
+  let fault: ReturnType<typeof tracker.fault> | null = null;
+  const isAlive = () => {
+    try {
+      return process.kill(service.pid, 0);
+    } catch {
+      return false;
+    }
+  };
+  let lost: readonly string[] = [];
+  return {
+    /** Without an id, the statement of any execution. */
+    arm: (when: DeathPoint["when"], id = "") => {
+      if (request) fault = tracker.fault({ ...request, after: when === "after", how: "hang" });
+      else {
+        const parameters = id && !about.includes(subject) ? [id, ...about] : about;
+        writeFileSync(file, JSON.stringify({ when, sql: String(sql), about: parameters }));
+      }
+    },
+    disarm: () => {
+      tracker.clearFaults();
+      rmSync(file, { force: true });
+    },
+    happened: async () => {
+      if (!fault) return eventually(() => !isAlive(), { timeout: 90_000 });
+      const armed = fault;
+      await eventually(() => armed.applied === 1, { timeout: 90_000 });
+      if (!armed.rule.after) lost = [...lost, JSON.stringify(tracker.requests.at(-1)?.body ?? "")];
+      await service.kill();
+    },
+    /** Requests with a text that the tracker did not carry out. */
+    unapplied: (text: string) => lost.filter((body) => body.includes(text)).length,
+  };
+}

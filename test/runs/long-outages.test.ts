@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { type ExecutionSeen, eventually } from "../harness/wait.ts";
+import { startWorld, textsOf, type World } from "../harness/world.ts";
+
+const repo = "octo/app";
+const answer = "Answer of first";
+
+interface Seen extends ExecutionSeen {
+  readonly waiting_for: string | null;
+  readonly next_attempt_at: string | null;
+  readonly held_reason: string | null;
+  readonly held_until: string | null;
+}
+const open = async ({ service }: World, number: number) => {
+  const { status, body } = await service.webhook(issueOpened({ repo, number }));
+  expect(status).toBe(202);
+  return { number, id: body.executions?.[0]?.id ?? "" };
+};
+const seen = async ({ service }: World, { id }: { id: string }) => (await service.get<Seen>(`/api/task-executions/${id}`)).body;
+/** Waits until the watchdog has the entry. */
+const has = ({ service }: World, entry: string) =>
+  eventually(async () => {
+    const { body } = await service.get<{ level: string; message: string }[]>("/api/watchdog?limit=1000");
+    expect(body.map(({ level, message }) => `${level}: ${message}`)).toContain(entry);
+    return true;
+  });
+const check = async ({ service }: World, name: string) =>
+  (await service.get<{ checks: { name: string; state: string; next_try_at: string | null }[] }>("/api/status")).body.checks.find(
+    (one) => one.name === name,
+  );
+// No retries: an outage that used up a single attempt would fail the work for good.
+const startWith = (env: Record<string, string> = {}) =>
+  startWorld({ tasks: ["first"], env: { EXECUTION_RETRY_LIMIT: "0", WATCHDOG_ENABLED: "true", ...env } });
+
+describe.concurrent.each([
+  ["the model", "model", { path: "chat", status: 503, times: 0 }],
+  ["the connection alpha", "tracker", { method: "POST", path: "comments", status: 503, times: 0 }],
+] as const)("%s answers 503 for ever, and nobody else asks it", (words, server, rule) => {
+  test.concurrent("the lone execution is held with the reason, said on its issue and in the watchdog, and continues once it answers", async () => {
+    // 1.8 seconds.
+    await using world = await startWith({ OUTAGE_HOLD_HOURS: "0.0005" });
+    const fault = world[server].fault(rule);
+    const lone = await open(world, 1);
+    await eventually(async () => (await seen(world, lone)).state === "held", { timeout: 30_000 });
+    const held = await seen(world, lone);
+    expect(held).toMatchObject({ waiting_for: words, held_until: null, next_attempt_at: null });
+    expect(held.held_reason).toMatch(
+      new RegExp(`^${words} has been unavailable since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC, longer than OUTAGE_HOLD_HOURS`),
+    );
+    expect(held.error).toContain("503");
+    await has(world, `error: ${words} is unavailable; executions wait for it`);
+    await has(world, "warn: executions are held");
+    expect(await check(world, server === "model" ? "model" : "connection:alpha")).toMatchObject({ state: "failed" });
+    // No execution asks any more.
+    const asked = fault.applied;
+    await new Promise((done) => setTimeout(done, 3_000));
+    if (server === "model") expect(fault.applied).toBe(asked);
+
+    // Released too early, it tries, and is held again.
+    expect((await world.service.post(`/api/task-executions/${lone.id}/release`)).status).toBe(200);
+    await eventually(
+      async () => (await seen(world, lone)).attempts > held.attempts && (await seen(world, lone)).state === "held",
+      {
+        timeout: 60_000,
+      },
+    );
+    world[server].clearFaults();
+    const next = await open(world, 2);
+    for (const one of [next, lone]) {
+      await eventually(async () => (await seen(world, one)).state === "succeeded", { timeout: 60_000 });
+      const texts = textsOf(world.tracker, repo, one.number);
+      expect(texts.filter((text) => text === answer)).toHaveLength(1);
+    }
+    // A notice that the tracker has refused is posted half a minute later.
+    const notices = () =>
+      textsOf(world.tracker, repo, 1).filter((text) => /^Work on this issue is paused: .* is released/.test(text));
+    await eventually(() => notices().length > 0, { timeout: 60_000 });
+    expect(notices()).toHaveLength(1);
+    await has(world, `info: ${words} is available again; executions go on`);
+  });
+});
+
+describe.concurrent.each([
+  ["model", "the model", { path: "chat", status: 429, retryAfter: 200, times: 0 }],
+  ["model", "the model", { path: "chat", status: 503, retryAfter: 200, times: 0 }],
+  ["tracker", "the connection alpha", { method: "POST", path: "comments", status: 429, retryAfter: 200, times: 0 }],
+  ["tracker", "the connection alpha", { method: "POST", path: "comments", status: 503, retryAfter: 200, times: 0 }],
+] as const)("%s asks by Retry-After for more than a minute", (server, words, rule) => {
+  test.concurrent(`${rule.status}: everybody waits until then, and no attempt is used up`, async () => {
+    await using world = await startWith();
+    const fault = world[server].fault(rule);
+    const asked = Date.now();
+    const first = await open(world, 1);
+    await eventually(async () => (await seen(world, first)).waiting_for?.startsWith(`${words}, which is unavailable until`));
+    const { next_attempt_at, state } = await seen(world, first);
+    expect(state).toBe("queued");
+    const wait = (Date.parse(next_attempt_at ?? "") - asked) / 1000;
+    expect(wait).toBeGreaterThan(195);
+    expect(wait).toBeLessThan(230);
+    const second = await open(world, 2);
+    if (server === "model")
+      await eventually(async () => (await seen(world, second)).waiting_for?.startsWith(`${words}, which is unavailable until`));
+    else
+      await eventually(async () => (await seen(world, second)).state === "queued" && (await seen(world, second)).attempts === 1);
+    await new Promise((done) => setTimeout(done, 2_500));
+    expect(fault.applied).toBe(1);
+
+    // Whoever starts it again may have mended what was wrong.
+    world[server].clearFaults();
+    await world.service.restart();
+    for (const one of [first, second]) {
+      await eventually(async () => (await seen(world, one)).state === "succeeded", { timeout: 30_000 });
+      expect(textsOf(world.tracker, repo, one.number)).toEqual([answer]);
+    }
+  });
+});
+
+test.concurrent("a wait that no limit explains lasts for an hour at most", async () => {
+  await using world = await startWith();
+  world.model.answerWith({ when: "#1\\.", reply: { status: 429, headers: { "retry-after": "1e300" } } });
+  const put = await open(world, 1);
+  await eventually(async () => (await seen(world, put)).next_attempt_at !== null);
+  const wait = (Date.parse((await seen(world, put)).next_attempt_at ?? "") - Date.now()) / 1000;
+  expect(wait).toBeGreaterThan(3_500);
+  expect(wait).toBeLessThanOrEqual(3_600);
+});

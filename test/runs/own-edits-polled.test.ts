@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ChatRequest } from "../../examples/demo/chat.ts";
+import { type Model, startModel } from "../../examples/demo/model.ts";
+import { project as deltaProject } from "../../plugins/delta/test-tracker.ts";
+import {
+  closeFour,
+  type FourTrackers,
+  fourEnv,
+  newIssue,
+  runOn,
+  type Source,
+  sources,
+  startFour,
+} from "../harness/four-sources.ts";
+import { betaProject, repo } from "../harness/payload-table.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { eventually } from "../harness/wait.ts";
+import { roundsOf } from "../harness/world.ts";
+
+interface Event {
+  readonly subject: string;
+  readonly event_name: string;
+  readonly outcome: string;
+  readonly reason: string | null;
+}
+
+let model: Model;
+let service: Service;
+let trackers: FourTrackers;
+/** The model thinks for as long as this takes. */
+let thinking = Promise.resolve();
+
+/** Rewrites the description where it is to, thinks, and answers. */
+let describes = false;
+function script(request: ChatRequest) {
+  const tool = request.tools?.map(({ function: { name } }) => name).find((name) => name.endsWith("__update_description"));
+  if (roundsOf(request) > 0 || !describes) return thinking.then(() => ({ content: "I have described it." }));
+  const about = request.messages.map(({ content }) => content).join("\n");
+  const issue = /This event is about \S+#(\S+)\./.exec(about)?.[1];
+  return { tool_calls: [{ name: String(tool), arguments: { issue, description: "Described anew.\n\nIn two paragraphs." } }] };
+}
+
+/** By what name each tracker polls the project of these issues. */
+const projects: Readonly<Record<Source, string>> = { alpha: repo, beta: betaProject, gamma: "APP", delta: deltaProject };
+const triggers = ["issue.updated", "issue.commented"];
+const names: Readonly<Record<Source, readonly (readonly [string, string | null])[]>> = {
+  alpha: [
+    ["issues", "edited"],
+    ["issue_comment", "created"],
+  ],
+  beta: [
+    ["Issue Hook", "update"],
+    ["Note Hook", "create"],
+  ],
+  gamma: [
+    ["gamma:issue_updated", null],
+    ["comment_created", null],
+  ],
+  delta: [
+    ["issue", "updated"],
+    ["issue_comment", "created"],
+  ],
+};
+
+beforeAll(async () => {
+  model = await startModel({ script });
+  trackers = await startFour();
+  service = await startService({ env: { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...fourEnv(trackers, "t") } });
+  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
+  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
+  for (const source of sources)
+    for (const [at, [event_name, action]] of names[source].entries())
+      await service.post("/api/tasks/sources", { source, event_name, action, canonical_trigger: triggers[at] });
+  for (const canonical_trigger of ["issue.created", ...triggers])
+    await service.post("/api/tasks/triggers", { canonical_trigger, task_id: "look" });
+}, 180_000);
+afterAll(async () => {
+  await closeFour(trackers);
+  await model?.close();
+  await service?.close();
+}, 60_000);
+
+const hourAgo = () => new Date(Date.now() - 3_600_000).toISOString();
+/** A poll source for the issues of one test. */
+async function pollerOf(source: Source) {
+  const body = { source, project_id: projects[source], interval_minutes: 60, enabled: false, since: hourAgo() };
+  const made = await service.post<{ id: number }>("/api/poll-sources", body);
+  expect(made.status).toBe(201);
+  return async () => {
+    const { status, body } = await service.post(`/api/poll-sources/${made.body.id}/poll`, undefined, { timeout: 60_000 });
+    expect(status, JSON.stringify(body)).toBe(200);
+  };
+}
+
+const cases = [
+  { what: "an edit of the description", presence: "reaction", describes: true, cancelled: false },
+  { what: "a living comment", presence: "comment", describes: false, cancelled: false },
+  { what: "a sign that is taken back", presence: "reaction", describes: false, cancelled: true },
+];
+test.each(sources.flatMap((source) => cases.map((one, at) => ({ ...one, source, number: 31 + at }))))(
+  "$source: $what starts nothing when polls see it, nor after a restart",
+  async ({ source, number, ...given }) => {
+    expect((await service.put("/api/agents/pm_default", { policy: { presence: given.presence } })).status).toBe(200);
+    describes = given.describes;
+    const issue = newIssue(trackers, source, number, "Since Monday.", hourAgo());
+    let answer = () => {};
+    thinking = new Promise((done) => (answer = done));
+    const running = runOn<{ id: string; state: string; subject: string }>(service, source, issue);
+    // Longer than a run takes before its issue shows that it works.
+    await new Promise((done) => setTimeout(done, 3_500));
+    const poll = await pollerOf(source);
+    await poll();
+    if (given.cancelled) {
+      const [under_way] = (await service.get<{ id: string }[]>("/api/task-executions?state=running")).body;
+      expect((await service.post(`/api/task-executions/${under_way?.id}/cancel`)).status).toBe(200);
+    } else answer();
+    const { id, state, subject } = await running;
+    expect(state).toBe(given.cancelled ? "cancelled" : "succeeded");
+    await eventually(() => signsOf(source, number).every((sign) => sign !== "eyes"));
+    // What only this process remembers does not help.
+    await service.restart();
+    await poll();
+    await poll();
+    const events = (await service.get<Event[]>(`/api/webhook-events?limit=100&subject=${encodeURIComponent(subject)}`)).body;
+    const all = (await service.get<{ id: string; subject: string }[]>("/api/task-executions?limit=1000")).body;
+    const others = all.filter((one) => one.id !== id && one.subject === subject);
+    expect(others, JSON.stringify(events)).toEqual([]);
+  },
+);
+
+const signsOf = (source: Source, number: number): readonly string[] =>
+  source === "alpha"
+    ? trackers.alpha.reactions(repo, { issue: number })
+    : trackers[source].reactions({ subject: { project: projects[source], issue: String(number) }, comment: null });
