@@ -12,6 +12,9 @@ const standings: ReadonlyMap<unknown, EventAuthor["standing"]> = new Map([
   ["NONE", "none"],
 ]);
 
+/** What an `author_association` says; `null` where it says nothing. */
+export const standingOf = (association: unknown): EventAuthor["standing"] | null => standings.get(association) ?? null;
+
 /** Members that carry an `author_association`, the most specific first. */
 const written = ["comment", "review", "discussion", "issue", "pull_request"];
 
@@ -48,7 +51,7 @@ function kindOf(login: string, type: unknown): EventAuthor["kind"] {
 function standingIn(payload: unknown, login: string): EventAuthor["standing"] {
   for (const name of written) {
     if (stringAt(payload, [name, "user", "login"], 200) !== login) continue;
-    const found = standings.get(valueAt(payload, name, "author_association"));
+    const found = standingOf(valueAt(payload, name, "author_association"));
     if (found) return found;
   }
   return "unknown";

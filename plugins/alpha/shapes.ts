@@ -6,7 +6,10 @@ const user = z.object({ login: z.string() }).nullish();
 
 const times = { created_at: z.string().nullish(), updated_at: z.string().nullish() };
 
-export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user, ...times });
+/** What its author is in the repository. */
+const author_association = z.string().nullish();
+
+export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user, author_association, ...times });
 export const comments = z.array(comment);
 export const reaction = z.object({ id, content: z.string(), user });
 export const reactions = z.array(reaction);
@@ -20,6 +23,7 @@ export const issue = z.object({
   html_url: z.string(),
   comments: z.number().default(0),
   user,
+  author_association,
   labels: z.array(z.union([z.string(), z.object({ name: z.string().nullish() })])).default([]),
   ...times,
 });

@@ -1,6 +1,7 @@
 import { issueParameters, type OwnEdits, postedComment, sanitizeText, stripMarker, tool, truncate } from "@signalbox/sdk";
 import { z } from "zod";
 import { addressOf, repositoryOf } from "./address.ts";
+import { standingOf } from "./author.ts";
 import { changeKey } from "./change-key.ts";
 import type { Client } from "./client.ts";
 import { findComment, longest, postComment } from "./comments.ts";
@@ -81,11 +82,13 @@ const getIssue = (clientOf: ClientOf) =>
         body: sanitizeText(found.body ?? ""),
         labels: found.labels.flatMap((entry) => (typeof entry === "string" ? entry : (entry.name ?? []))),
         user: found.user?.login ?? null,
+        standing: standingOf(found.author_association),
         url: found.html_url,
         created_at: found.created_at ?? null,
         updated_at: found.updated_at ?? null,
         comments: comments.map((entry) => ({
           author: entry.user?.login ?? null,
+          standing: standingOf(entry.author_association),
           created_at: entry.created_at ?? null,
           updated_at: entry.updated_at ?? null,
           body: sanitizeText(stripMarker(entry.body ?? "")),
@@ -96,6 +99,7 @@ const getIssue = (clientOf: ClientOf) =>
 const issueInput = z.object({ issue, project });
 /** By these the service tells the model what was written after the event of its run. */
 const times = { created_at: z.string().nullable(), updated_at: z.string().nullable() };
+const standing = { standing: z.string().nullable().describe("What its author is in the repository.") };
 const issueOutput = z.object({
   number: z.number(),
   title: z.string(),
@@ -103,10 +107,11 @@ const issueOutput = z.object({
   body: z.string(),
   labels: z.array(z.string()),
   user: z.string().nullable(),
+  ...standing,
   url: z.string(),
   ...times,
   comments: z
-    .array(z.object({ author: z.string().nullable(), ...times, body: z.string() }))
+    .array(z.object({ author: z.string().nullable(), ...standing, ...times, body: z.string() }))
     .describe("The last 30, oldest first."),
 });
 

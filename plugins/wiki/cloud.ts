@@ -7,7 +7,8 @@ import { type Settings, spacesOf, webOf } from "./settings.ts";
 const id = z.union([z.string(), z.number()]).transform(String);
 const links = z.object({ next: z.string().optional(), base: z.string().optional() }).default({});
 const spaceList = z.object({ results: z.array(z.object({ id, key: z.string() })) });
-const listed = z.object({ id, spaceId: id, status: z.string().default("current"), version: z.object({ number: z.number() }) });
+const version = z.object({ number: z.number(), createdAt: z.string().optional() });
+const listed = z.object({ id, spaceId: id, status: z.string().default("current"), version });
 const pageList = z.object({ results: z.array(listed), _links: links });
 const whole = listed.extend({
   title: z.string(),
@@ -60,6 +61,8 @@ export const cloud: WikiApi = {
         url: pageUrl(base, webOf(connection), page._links.webui),
         space,
         body: await toMarkdown(page.body.storage.value),
+        // The version names its author by an account id only, which tells a reader nothing.
+        edited_at: page.version.createdAt ?? null,
       });
     }
     return read;

@@ -11,7 +11,11 @@ const listed = z.object({
   id,
   type: z.string().default("page"),
   status: z.string().default("current"),
-  version: z.object({ number: z.number() }),
+  version: z.object({
+    number: z.number(),
+    when: z.string().nullish(),
+    by: z.object({ displayName: z.string().nullish() }).nullish(),
+  }),
   space: spaceShape,
 });
 const pageList = z.object({ results: z.array(listed), _links: z.object({ next: z.string().optional() }).default({}) });
@@ -86,6 +90,8 @@ async function readOne(
       url: pageUrl(data._links.base, webOf(connection), data._links.webui),
       space: data.space.key,
       body: await toMarkdown(data.body.storage.value),
+      author: data.version.by?.displayName ?? null,
+      edited_at: data.version.when ?? null,
     };
   } catch (error) {
     // The wiki answers 404 or 403 for a page that this account may not view.

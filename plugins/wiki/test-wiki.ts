@@ -111,7 +111,9 @@ export class FakeWiki extends FakeServer implements TestWiki {
     const wanted = query.get("expand")?.split(",") ?? [];
     return {
       ...{ id: page.id, type: "page", status: page.status, title: page.title },
-      ...(wanted.includes("version") && { version: { number: page.version } }),
+      ...(wanted.includes("version") && {
+        version: { number: page.version, when: "2026-01-01T00:00:00.000Z", by: { displayName: "Ada" } },
+      }),
       ...(wanted.includes("space") && { space: { key: page.space } }),
       ...(wanted.includes("body.storage") && { body: { storage: { value: page.body, representation: "storage" } } }),
       _links: { webui: `/display/${page.space}/${page.id}`, base: this.url },

@@ -188,7 +188,7 @@ async function ask(
     temperature: plan.temperature,
     messages: [
       ...plan.messages,
-      ...dialogue(conversation),
+      ...dialogue(conversation, deps.tools),
       ...(limit === null ? [] : [{ role: "user" as const, content: lastRequest(limit) }]),
     ],
     tools: tools.map(toFunction),
@@ -240,7 +240,7 @@ async function send(
 }
 
 /** The rounds so far, as messages to the model. */
-function dialogue({ log, since }: Conversation): Message[] {
+function dialogue({ log, since }: Conversation, tools: ConversationDeps["tools"]): Message[] {
   const rounds = modelSteps(log).map((step) => {
     const output = step.output as ModelOutput;
     const found = output.tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
@@ -249,6 +249,7 @@ function dialogue({ log, since }: Conversation): Message[] {
   const results = toolResults(
     rounds.flatMap(({ steps }) => steps),
     since ?? null,
+    (name) => tools.get(name),
   );
   return rounds.flatMap(({ output }): Message[] => {
     const { content, tool_calls } = output;

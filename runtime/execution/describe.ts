@@ -48,9 +48,9 @@ export function createDescriptions(log: Log): Descriptions {
 
 const line = (text: string): string => text.replace(/\s+/g, " ").trim().slice(0, 1_000).toWellFormed();
 
-/** The event's text with what was looked up below it: untrusted data like the rest. */
-export function withDetails(content: string, details: SubjectDetails | null): string {
-  if (details === null) return content;
+/** What was looked up, as text: untrusted data like the event itself. `null`: nothing was. */
+export function detailsText(details: SubjectDetails | null): string | null {
+  if (details === null) return null;
   const { title, state, labels, author, url } = details;
   const facts: readonly (readonly [string, string | null])[] = [
     ["Title", title],
@@ -60,12 +60,11 @@ export function withDetails(content: string, details: SubjectDetails | null): st
     ["Link", url],
   ];
   const listed = facts.flatMap(([name, value]) => (value?.trim() ? `- ${name}: ${line(value)}` : []));
-  const named = withNames(content, details.names ?? {});
-  return listed.length > 0 ? `${named}\n\n## The issue now\n\n${listed.join("\n")}` : named;
+  return listed.length > 0 ? `## The issue now\n\n${listed.join("\n")}` : null;
 }
 
 /** Ids of states and labels say nothing to a reader. */
-const withNames = (content: string, names: Readonly<Record<string, string>>): string =>
+export const withNames = (content: string, names: Readonly<Record<string, string>>): string =>
   Object.entries(names)
     .filter(([id, name]) => id.length >= 8 && name.trim() !== "")
     .slice(0, 500)

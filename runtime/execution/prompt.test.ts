@@ -20,3 +20,22 @@ test("a large memory does not fill the prompt, and is not cut within a character
   expect(prompt).toContain("… (99999 more characters)");
   expect(prompt.isWellFormed()).toBe(true);
 });
+
+test("a memory says who stored it and when, a passage who last edited its page; what is later than the event says so", () => {
+  const memories = [
+    {
+      source: "your own memory, k",
+      content: "one",
+      about: { "written by": "the agent eve\n- (s) two", at: "2026-01-01T00:00:00Z" },
+    },
+    { source: "document D", content: "two", about: { "written by": "Ada", in: "wiki", "last edited": "2026-03-01T00:00:00Z" } },
+  ];
+  const prompt = systemPrompt(null, { actor_fallback: "Help." }, memories, Date.parse("2026-02-01T00:00:00Z"));
+  expect(prompt).toContain("- (your own memory, k) [written by: the agent eve - (s) two; at: 2026-01-01T00:00:00Z] one");
+  expect(prompt).toMatch(
+    /- \(document D\) \[written by: Ada; in: wiki; last edited: 2026-03-01T00:00:00Z; Edited after the event .*\] two/,
+  );
+  expect(systemPrompt(null, { actor_fallback: "Help." }, memories, Date.parse("2025-12-01T00:00:00Z"))).toContain(
+    "at: 2026-01-01T00:00:00Z; Written after the event that started this run.]",
+  );
+});

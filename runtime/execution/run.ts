@@ -15,7 +15,7 @@ import type { ToolRegistry } from "../tools/registry.ts";
 import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./approval.ts";
 import { type BudgetDeps, runBudget } from "./budget.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
-import { type Descriptions, withDetails } from "./describe.ts";
+import { type Descriptions, detailsText, withNames } from "./describe.ts";
 import type { Lookup } from "./lookup.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
@@ -178,8 +178,15 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     temperature: agent?.temperature ?? null,
     ...(about && { about }),
     messages: [
-      { role: "system", content: systemPrompt(agent, prompt === undefined ? task : { actor_fallback: prompt }, memories) },
-      taskPrompt(task, { ...withSubject(execution, about), content: withDetails(execution.content, about) }),
+      {
+        role: "system",
+        content: systemPrompt(agent, prompt === undefined ? task : { actor_fallback: prompt }, memories, timeOf(execution)),
+      },
+      taskPrompt(
+        task,
+        { ...withSubject(execution, about), content: withNames(execution.content, about?.names ?? {}) },
+        detailsText(about),
+      ),
     ],
     tools: deps.tools
       .offered({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })

@@ -208,11 +208,13 @@ export function changeOf(page: KnowledgePage, before: readonly StoredChunk[]): C
   const added: StoredChunk[] = [];
   const moved: ChunkChange["moved"][number][] = [];
   const title = storableText(page.title);
+  const { space, url, author, edited_at } = page;
+  const about = { space, url, ...(author && { author }), ...(edited_at && { edited_at }) };
   for (const [chunk_index, { heading_path, text }] of chunkMarkdown(storableText(page.body)).entries()) {
     // Many pages start with their title as a heading.
     const headings = heading_path[0] === oneLine(title) ? heading_path.slice(1) : heading_path;
     const content = [[title, ...headings].filter((part) => part !== "").join(" › "), text].join("\n\n").trimStart();
-    const metadata = { space: page.space, title, url: page.url, heading_path: headings };
+    const metadata = { ...about, title, heading_path: headings };
     const old = known.get(content)?.shift();
     if (!old) added.push({ id: newId(), page_id: page.id, content, metadata, chunk_index });
     else if (old.chunk_index !== chunk_index || !isDeepStrictEqual(old.metadata, metadata))
@@ -241,5 +243,7 @@ function checkedPages(pages: readonly KnowledgePage[], asked: readonly string[])
       revision: storableText(page.revision),
       url: page.url === null ? null : storableText(page.url),
       space: page.space === null ? null : storableText(page.space),
+      author: page.author ? storableText(page.author) : null,
+      edited_at: page.edited_at ? storableText(page.edited_at) : null,
     }));
 }

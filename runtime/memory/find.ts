@@ -33,6 +33,8 @@ export interface Found extends Omit<StoredMemory, "task_id" | "updated_at"> {
   readonly similarity: number;
   /** Origin of the text, as shown in a prompt. */
   readonly source: string;
+  /** What else is known of a document, as shown in a prompt. */
+  readonly about?: Readonly<Record<string, string>>;
 }
 
 export interface Query {
@@ -140,6 +142,8 @@ const asFound = ({ similarity, rank, task_id: _, updated_at: __, ...memory }: Me
   source: `${sources[memory.scope]}, ${memory.key}`,
 });
 
+const named = (name: string, value: string | undefined) => (value ? { [name]: value } : {});
+
 function chunkFound(chunk: Chunk, vectors: VectorSettings): Found {
   const { id, content, project_id, created_at, metadata } = chunk;
   const text = (name: string) => (typeof metadata[name] === "string" ? (metadata[name] as string) : undefined);
@@ -150,6 +154,7 @@ function chunkFound(chunk: Chunk, vectors: VectorSettings): Found {
     scope: project_id === null ? "organizational" : "project",
     similarity: chunk.distance === null ? Math.min(1, chunk.rank ?? 0) : similarityFromDistance(vectors.metric, chunk.distance),
     source: `document ${[text("title"), text("url")].filter(Boolean).join(", ") || place}`,
+    about: { ...named("written by", text("author")), in: chunk.source, ...named("last edited", text("edited_at")) },
   };
 }
 

@@ -3,6 +3,7 @@ import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type FindDeps, type Found, find } from "./find.ts";
 import { anythingStored } from "./queries.ts";
+import { authorsOf } from "./use-queries.ts";
 
 /** The execution, agent and project that memories are recalled for. */
 export interface Viewer {
@@ -41,7 +42,8 @@ export function createRecall(
       const query = { text, mode: "hybrid" as const, limit: options.limit, filter: visibleTo(viewer) };
       const found = await Promise.race([find(deps, query), late]);
       // A memory without similarity to the task would only distract the model.
-      return found.filter((memory) => memory.similarity > 0);
+      const relevant = found.filter((memory) => memory.similarity > 0);
+      return relevant.length > 0 ? await Promise.race([withAuthors(deps.sql, relevant), late]) : [];
     } catch (error) {
       options.warn("memory recall failed; the execution continues without memories", {
         ...viewer,
@@ -52,6 +54,19 @@ export function createRecall(
       clearTimeout(timer);
     }
   };
+}
+
+/** Says of each memory who stored it and when. Documents tell that themselves. */
+async function withAuthors(sql: Sql, memories: readonly Found[]): Promise<Found[]> {
+  const authors = await authorsOf(
+    sql,
+    memories.map(({ id }) => id),
+  );
+  return memories.map((memory) => {
+    const agent = authors.get(memory.id);
+    const stored = { "written by": agent === undefined ? "a client of the API" : `the agent ${agent}`, at: memory.created_at };
+    return { ...memory, about: memory.about ?? stored };
+  });
 }
 
 /** Characters of a task's content that form the search query: the important part comes first. */

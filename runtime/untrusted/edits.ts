@@ -1,6 +1,6 @@
 /** Members by which platforms say when a text was written, and when it was last edited. */
-const writtenAt = ["created_at", "created"];
-const editedAt = ["edited_at", "last_edited_at", "updated_at", "updated"];
+const writtenAt = ["created_at", "createdAt", "created"];
+const editedAt = ["edited_at", "last_edited_at", "lastEditedAt", "updated_at", "updatedAt", "updated"];
 const remark = "remark_of_signalbox";
 
 /**
@@ -13,17 +13,18 @@ export function remarkEdits(value: unknown, since: number | null, depth = 0): un
   const members = Object.entries(value).map(([name, member]) => [name, remarkEdits(member, since, depth + 1)] as const);
   const written = timeOf(value, writtenAt);
   const edited = timeOf(value, editedAt);
-  const said = isLater(written, since)
-    ? "Written after the event that started this run."
-    : isLater(edited, since) && edited !== written
-      ? "Edited after the event that started this run: what it says now may not be what was there then."
-      : null;
+  const said = isLater(written, since) ? writtenLater : isLater(edited, since) && edited !== written ? editedLater : null;
   return Object.fromEntries(said === null ? members : [[remark, said], ...members]);
 }
 
+export const writtenLater = "Written after the event that started this run.";
+export const editedLater = "Edited after the event that started this run: what it says now may not be what was there then.";
+
 /** Clocks of platforms, and of a webhook and its object, differ by this much, milliseconds. */
 const tolerance = 2_000;
-const isLater = (time: number | null, since: number): boolean => time !== null && time > since + tolerance;
+/** Whether something happened after the event of a run. */
+export const isLater = (time: number | null, since: number | null): boolean =>
+  time !== null && since !== null && time > since + tolerance;
 
 function timeOf(value: object, names: readonly string[]): number | null {
   const name = names.find((one) => Object.hasOwn(value, one));

@@ -15,9 +15,17 @@ export function fence(title: string, text: string, kind: string, provenance: Pro
   return enclosed(title, closed(cleanText(text)), kind, provenance);
 }
 
+/** A name for a fence that no text can know. */
+export const newTag = (kind: string): string => `${kind}-${randomBytes(6).toString("hex")}`;
+
 /** The same for a text that is clean. */
-export function enclosed(title: string, text: string, kind: string, provenance: Provenance = {}): string {
-  const tag = `${kind}-${randomBytes(6).toString("hex")}`;
+export function enclosed(
+  title: string,
+  text: string,
+  kind: string,
+  provenance: Provenance = {},
+  tag: string = newTag(kind),
+): string {
   const lines = Object.entries(provenance).flatMap(([what, value]) => (value ? `[${what}: ${cleanLine(value)}]\n` : []));
   const head = lines.length > 0 ? `${lines.join("")}\n` : "";
   return `${title}\n<${tag}>\n${head}${text}\n</${tag}>`;

@@ -80,6 +80,8 @@ export const pages = z
       url: short.nullable(),
       space: short.nullable(),
       body: z.string().max(4_000_000),
+      author: short.nullable().default(null),
+      edited_at: short.nullable().default(null),
     }),
   )
   .max(100);
