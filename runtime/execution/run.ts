@@ -15,7 +15,7 @@ import type { ToolRegistry } from "../tools/registry.ts";
 import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./approval.ts";
 import { type BudgetDeps, runBudget } from "./budget.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
-import { type Descriptions, detailsText, withNames } from "./describe.ts";
+import type { Descriptions } from "./describe.ts";
 import type { Lookup } from "./lookup.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
@@ -156,6 +156,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
   const chosen = overrides?.agent_id ?? matched ?? task.actor_id;
   const found = (named && named.id === chosen ? named : await find(chosen, null)) ?? null;
   const prompt = overrides?.prompt;
+  const fallback = prompt === undefined ? task : { actor_fallback: prompt };
   const agent = found && prompt !== undefined ? { ...found, prompt } : found;
   if (!agent && !task.actor_fallback?.trim()) {
     throw new Failure(`The agent "${chosen}" does not exist, and the task "${task.id}" has no actor_fallback.`, {
@@ -178,15 +179,8 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
     temperature: agent?.temperature ?? null,
     ...(about && { about }),
     messages: [
-      {
-        role: "system",
-        content: systemPrompt(agent, prompt === undefined ? task : { actor_fallback: prompt }, memories, timeOf(execution)),
-      },
-      taskPrompt(
-        task,
-        { ...withSubject(execution, about), content: withNames(execution.content, about?.names ?? {}) },
-        detailsText(about),
-      ),
+      { role: "system", content: systemPrompt(agent, fallback, memories, timeOf(execution)) },
+      taskPrompt(task, withSubject(execution, about), about),
     ],
     tools: deps.tools
       .offered({ source: execution.source, agentId: agent?.id ?? null, allowed: agent?.allowed_tools ?? null })
