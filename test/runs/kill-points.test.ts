@@ -65,7 +65,8 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
     const death = deathsOf(world, point);
     if (point.scenario === "living comment") death.arm("before");
     const event_id = (await service.webhook(issueOpened({ repo, number: 1 }))).body.event_id;
-    const running = async () => String((await waitForExecutions(service, { event_id, state: "running", timeout: 60_000 }))[0]?.id);
+    const running = async () =>
+      String((await waitForExecutions(service, { event_id, state: "running", timeout: 60_000 }))[0]?.id);
     let id = point.scenario === "living comment" ? "" : await running();
     const approve = () => service.post(`/api/task-executions/${id}/approve`, {}).catch(() => null);
     const stateOf = async () => (await service.get<{ state: string }>(`/api/task-executions/${id}`)).body.state;
