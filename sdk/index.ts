@@ -1,5 +1,6 @@
 export type * from "./account-report.ts";
 export type * from "./contract.ts";
+export { cutMarkdown, openFence } from "./cut-markdown.ts";
 export { PluginError, type PluginErrorCode, type PluginErrorShape, pluginErrorCodes } from "./errors.ts";
 export { fetchOnce } from "./fetch-once.ts";
 export { type HttpClient, type HttpClientOptions, type HttpRequest, type HttpResponse, httpClient } from "./http-client.ts";
@@ -46,3 +47,4 @@ export type * from "./tool.ts";
 export type * from "./use-case.ts";
 export { similarityFromDistance, vectorDistance } from "./vector.ts";
 export { type Scorer, type WordMatcher, wordMatcher } from "./word-match.ts";
+export { writeShorter } from "./write-shorter.ts";

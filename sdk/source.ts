@@ -124,7 +124,10 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
    * them until the plugin can parse them. Without it, the host responds with 503 while the plugin is unavailable.
    */
   readonly signature?: SignatureScheme;
-  /** Longest comment that the platform takes, in characters. The host cuts a longer answer at the end of a paragraph. */
+  /**
+   * Longest comment that the platform takes, in characters. The host cuts a longer answer at the end of a paragraph. Where the
+   * platform may refuse shorter ones too, `deliver` and `update` post them with `writeShorter`.
+   */
   readonly maxCommentLength?: number;
   /** Verifies the sender on the raw bytes, in constant time. */
   verify(request: WebhookRequest, connection: z.output<Settings>): MaybePromise<VerificationResult>;

@@ -1,4 +1,4 @@
-import { addMarker, type PostedComment, readMarker, sanitizeText, truncate } from "@signalbox/sdk";
+import { addMarker, type PostedComment, readMarker, sanitizeText, truncate, writeShorter } from "@signalbox/sdk";
 import type { Client, Parameters } from "./client.ts";
 import { findAllDiscussionComments, postDiscussionComment, updateDiscussionComment } from "./discussions.ts";
 import { pageOf } from "./paging.ts";
@@ -49,11 +49,13 @@ export async function postComment(
   key: string,
   signal: AbortSignal,
 ): Promise<PostedComment> {
-  const text = commentBody(body, key);
-  if (place.kind === "discussion") return postDiscussionComment(client, place, text, signal);
-  const { post, parameters, more } = routesOf(place);
-  const { data } = await client.write(`POST ${post}`, { ...parameters, ...more, body: text }, shapes.comment, signal);
-  return postedOf(data);
+  return writeShorter(body, async (shown) => {
+    const text = commentBody(shown, key);
+    if (place.kind === "discussion") return postDiscussionComment(client, place, text, signal);
+    const { post, parameters, more } = routesOf(place);
+    const { data } = await client.write(`POST ${post}`, { ...parameters, ...more, body: text }, shapes.comment, signal);
+    return postedOf(data);
+  });
 }
 
 /** The text replaces the whole comment, so the marker of `key` does too. */
@@ -64,12 +66,12 @@ export async function updateComment(
   { body, key }: { body: string; key: string },
   signal: AbortSignal,
 ): Promise<PostedComment> {
-  const text = commentBody(body, key);
-  if (place.kind === "discussion") return updateDiscussionComment(client, id, text, signal);
-  const { owner, repo } = place;
-  return postedOf(
-    (await client.write(`PATCH ${routesOf(place).one}`, { owner, repo, id, body: text }, shapes.comment, signal)).data,
-  );
+  return writeShorter(body, async (shown) => {
+    const text = commentBody(shown, key);
+    if (place.kind === "discussion") return updateDiscussionComment(client, id, text, signal);
+    const parameters = { owner: place.owner, repo: place.repo, id, body: text };
+    return postedOf((await client.write(`PATCH ${routesOf(place).one}`, parameters, shapes.comment, signal)).data);
+  });
 }
 
 /** The note comes first: after the text, an unclosed code fence would swallow it. */

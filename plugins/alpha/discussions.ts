@@ -83,5 +83,5 @@ export function dataOf(answer: unknown): unknown {
   if (type === "NOT_FOUND") throw new PluginError("not_found", said);
   if (type === "FORBIDDEN" || type === "INSUFFICIENT_SCOPES")
     throw new PluginError("unsupported", `the token may not take part in discussions (${message})`);
-  throw new PluginError("failed", said);
+  throw new PluginError(type === "UNPROCESSABLE" ? "invalid_input" : "failed", said);
 }

@@ -1,4 +1,4 @@
-import { addMarker, type HttpClient, type PostedComment, readMarker, sanitizeText, truncate } from "@signalbox/sdk";
+import { addMarker, type HttpClient, type PostedComment, readMarker, sanitizeText, truncate, writeShorter } from "@signalbox/sdk";
 import { notePath, urlOf } from "./note-path.ts";
 import type { Place } from "./place.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
@@ -22,8 +22,17 @@ export interface NoteText {
 
 /** Writes a note, or, in a thread, an answer in it. A commit has threads only. Throws `unsupported` where a private one cannot be. */
 export async function postComment(account: Account, place: Place, text: NoteText): Promise<PostedComment> {
-  const { client, connection, signal } = account;
   const base = await notePath(account, place);
+  return writeShorter(text.body, (body) => postNote(account, place, base, { ...text, body }));
+}
+
+async function postNote(
+  account: Account,
+  place: Place,
+  base: Awaited<ReturnType<typeof notePath>>,
+  text: NoteText,
+): Promise<PostedComment> {
+  const { client, connection, signal } = account;
   const body = { body: commentBody(text.body, text.key), ...(text.private && { internal: true }) };
   if (place.kind === "commits" && place.thread === null) {
     const route = `POST ${base.discussions}`;
@@ -47,8 +56,10 @@ export async function updateComment(
 ): Promise<PostedComment> {
   const { client, connection, signal } = account;
   const { route, path } = await noteAt(account, place, id);
-  const body = { body: commentBody(text.body, text.key) };
-  await client.write({ route: `PUT ${route}`, path, body, schema: shapes.note, signal });
+  await writeShorter(text.body, (shown) => {
+    const body = { body: commentBody(shown, text.key) };
+    return client.write({ route: `PUT ${route}`, path, body, schema: shapes.note, signal });
+  });
   return { id, url: urlOf(connection, place, id.split(":").at(-1) ?? id) };
 }
 

@@ -1,4 +1,5 @@
 import {
+  cutMarkdown,
   invisibleMarker,
   plainMarkdown,
   plainNote,
@@ -17,8 +18,7 @@ const longestHtml = 262_144;
 /** Converts Markdown to the platform's HTML; to plain text if that fails. */
 export async function htmlOf(convert: Convert, markdown: string): Promise<string> {
   const text = stripInvisibleMarker(sanitizeText(markdown));
-  const note = `> **Cut off.** This text has ${markdown.length} characters; ${longest} are shown. The end is missing.\n\n`;
-  const shown = text.length <= longest ? text : note + truncate(text, longest - note.length);
+  const shown = cutMarkdown(text, longest);
   return convert("markdownToHtml", shown).catch(() => plainHtml(shown));
 }
 

@@ -1,4 +1,4 @@
-import { PluginError, type PostedComment } from "@signalbox/sdk";
+import { PluginError, type PostedComment, writeShorter } from "@signalbox/sdk";
 import { type Address, anyProject } from "./address.ts";
 import { markedHtml } from "./bodies.ts";
 import type { Client } from "./client.ts";
@@ -29,11 +29,13 @@ export async function postComment(account: Account, address: Address, post: Answ
   const { client, convert, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue };
   const access = post.private ? { access: "INTERNAL" } : {};
-  const html = await markedHtml(convert, post.body, key);
-  const sent = { comment_html: html, external_source: externalSource, external_id: key, ...access };
   try {
-    const { data } = await client.write({ route: `POST ${route}`, path, body: sent, schema: shapes.comment, signal });
-    return postedOf(account, path, data.id);
+    return await writeShorter(post.body, async (shown) => {
+      const html = await markedHtml(convert, shown, key);
+      const sent = { comment_html: html, external_source: externalSource, external_id: key, ...access };
+      const { data } = await client.write({ route: `POST ${route}`, path, body: sent, schema: shapes.comment, signal });
+      return postedOf(account, path, data.id);
+    });
   } catch (error) {
     // External ids are unique: a second comment with one id is a conflict, and the first one is the result.
     const there =
@@ -54,9 +56,11 @@ export async function updateComment(
 ): Promise<PostedComment> {
   const { client, convert, signal } = account;
   const path = { slug: client.slug, project: await projectOf(account, address), issue: address.issue, id };
-  const sent = { comment_html: await markedHtml(convert, body, key), external_source: externalSource, external_id: key };
-  const { data } = await client.write({ route: `PATCH ${route}{id}/`, path, body: sent, schema: shapes.comment, signal });
-  return postedOf(account, path, data.id);
+  return writeShorter(body, async (shown) => {
+    const sent = { comment_html: await markedHtml(convert, shown, key), external_source: externalSource, external_id: key };
+    const { data } = await client.write({ route: `PATCH ${route}{id}/`, path, body: sent, schema: shapes.comment, signal });
+    return postedOf(account, path, data.id);
+  });
 }
 
 /** Finds the comment with `key` as its external id. */

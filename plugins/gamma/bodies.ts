@@ -1,4 +1,5 @@
 import {
+  cutMarkdown,
   hasInvisibleMarker,
   invisibleMarker,
   plainMarkdown,
@@ -13,10 +14,10 @@ import type { Convert } from "./conversions.ts";
 import { plainAdf, plainWiki, textOfAdf } from "./plain-text.ts";
 import type { Settings } from "./settings.ts";
 
-/** Longest text that the platform accepts, in characters. */
-const longest = 32_767;
-/** Escapes make a wiki text longer than its Markdown. */
-const longestMarkdown = { cloud: 32_000, server: 16_000 };
+/** The platform accepts 32,767 characters, unless its administrator set another limit. This leaves room for a marker. */
+const longest = 32_000;
+/** Markup makes a text longer than its Markdown: it is cut and converted again, so often at most. */
+const mostConversions = 6;
 /** Longest wiki markup that is read, in characters. */
 const longestWiki = 262_144;
 
@@ -26,12 +27,17 @@ export async function bodyOf(
   markdown: string,
   { is_cloud }: Pick<Settings, "is_cloud">,
 ): Promise<AdfDocument | string> {
-  const limit = is_cloud ? longestMarkdown.cloud : longestMarkdown.server;
   const text = stripInvisibleMarker(sanitizeText(markdown));
-  const note = `> **Cut off.** This text has ${markdown.length} characters; ${limit} are shown. The end is missing.\n\n`;
-  const shown = text.length <= limit ? text : note + truncate(text, limit - note.length);
+  const shown = cutMarkdown(text, longest);
   if (is_cloud) return convert("markdownToAdf", shown).catch(() => plainAdf(shown));
-  return truncate(await convert("markdownToWiki", shown).catch(() => plainWiki(shown)), longest);
+  let limit = shown.length;
+  for (let tries = 1; ; tries++) {
+    const cut = cutMarkdown(text, limit);
+    const wiki = await convert("markdownToWiki", cut).catch(() => plainWiki(cut));
+    if (wiki.length <= longest) return wiki;
+    if (tries === mostConversions) return truncate(wiki, longest);
+    limit = Math.floor(Math.min(limit * 0.95, limit * (longest / wiki.length)));
+  }
 }
 
 /** The same with the marker of `key` in front: webhooks contain the text of a comment, but not its properties. */

@@ -1,4 +1,4 @@
-import { type HttpClient, PluginError, type PostedComment, valueAt } from "@signalbox/sdk";
+import { type HttpClient, PluginError, type PostedComment, valueAt, writeShorter } from "@signalbox/sdk";
 import type { z } from "zod";
 import { isMarked, markedBody } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
@@ -30,9 +30,11 @@ type Post = { readonly body: string } & Visibility;
 /** Throws `unsupported` where the comment would be visible to more people than what it answers. */
 export async function postComment(account: Account, issue: string, post: Post, key: string): Promise<PostedComment> {
   const { client, connection, signal } = account;
-  const body = await bodyOfPost(account, post, key);
-  const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body, schema: shapes.comment, signal });
-  return postedOf(connection, issue, data.id);
+  return writeShorter(post.body, async (shown) => {
+    const body = await bodyOfPost(account, { ...post, body: shown }, key);
+    const { data } = await client.write({ route: `POST ${route}`, path: { issue }, body, schema: shapes.comment, signal });
+    return postedOf(connection, issue, data.id);
+  });
 }
 
 /** Replaces the text and the key of a comment. The restriction is sent again: without one an edit would remove it. */
@@ -43,9 +45,11 @@ export async function updateComment(
   { key, ...post }: Post & { readonly key: string },
 ): Promise<PostedComment> {
   const { client, connection, signal } = account;
-  const body = await bodyOfPost(account, post, key);
-  const one = { route: `PUT ${route}/{id}`, path: { issue, id }, body, schema: shapes.comment, signal };
-  return postedOf(connection, issue, (await client.write(one)).data.id);
+  return writeShorter(post.body, async (shown) => {
+    const body = await bodyOfPost(account, { ...post, body: shown }, key);
+    const one = { route: `PUT ${route}/{id}`, path: { issue, id }, body, schema: shapes.comment, signal };
+    return postedOf(connection, issue, (await client.write(one)).data.id);
+  });
 }
 
 async function bodyOfPost({ connection, convert }: Account, { body, thread, ...post }: Post, key: string) {

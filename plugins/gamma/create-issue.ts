@@ -7,6 +7,7 @@ import {
   timestampAt,
   truncate,
   valueAt,
+  writeShorter,
 } from "@signalbox/sdk";
 import { keyOf } from "./address.ts";
 import { bodyOf } from "./bodies.ts";
@@ -26,8 +27,10 @@ export async function createIssue({ client, connection, convert, signal }: Accou
   }
   const issuetype = await typeFor(client, project, signal);
   const summary = truncate(sanitizeText(issue.title).replace(/\s+/g, " "), longestTitle);
-  const fields = { project: { key: project }, issuetype, summary, description: await bodyOf(convert, issue.body, connection) };
-  const { key } = (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.made, signal })).data;
+  const { key } = await writeShorter(issue.body, async (shown) => {
+    const fields = { project: { key: project }, issuetype, summary, description: await bodyOf(convert, shown, connection) };
+    return (await client.write({ route: "POST /issue", body: { fields }, schema: shapes.made, signal })).data;
+  });
   const url = `${webOf(connection)}/browse/${key}`;
   const read = { route: "GET /issue/{key}", path: { key }, query: { fields: shown }, schema: shapes.issueFields, signal };
   const { data } = await client.read(read);

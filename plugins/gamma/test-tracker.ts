@@ -37,6 +37,8 @@ export class GammaTracker extends FakeTracker {
   searchPath = "/search/jql";
   /** Whether the account may comment in any project. */
   mayComment = true;
+  /** Longest text of a comment, as an administrator sets it: `jira.text.field.character.limit`. */
+  longest = 32_767;
   /** Some servers do not expand properties. */
   expands = true;
   #ids = 10_000;
@@ -113,6 +115,8 @@ export class GammaTracker extends FakeTracker {
     if (hook) return hook;
     const rest = path.startsWith(`/rest/api/${this.#version}`) ? path.slice(`/rest/api/${this.#version}`.length) : "";
     const writer = this.#writer(headers.authorization ?? "");
+    const refused = method === "PUT" ? this.#tooLong((body as Row).body) : null;
+    if (refused) return refused;
     const edited = this.editComment(request, /\/comment\/(\d+)$/, this.notes);
     if (edited) return edited;
     const deleted = this.deleteComment(request, /\/comment\/(\d+)$/, this.notes);
@@ -171,8 +175,19 @@ export class GammaTracker extends FakeTracker {
     if (this.#version === 3 && (body as Row | null)?.type !== "doc")
       return { status: 400, body: { errorMessages: [], errors: { comment: "INVALID_INPUT" } } };
     if (this.#version === 2 && typeof body !== "string") return { status: 400, body: { errorMessages: ["Can not deserialize"] } };
+    const tooLong = this.#tooLong(body);
+    if (tooLong) return tooLong;
     const made = this.comment(issue.key, body, writer, (properties ?? []) as Row[]);
     return { status: 201, body: made, wrote: true };
+  }
+
+  #tooLong(body: unknown): FakeResponse | null {
+    const texts = (json: string) => [...json.matchAll(/"text":"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text).join("");
+    const text = typeof body === "string" ? body : texts(JSON.stringify(body) ?? "");
+    if (text.length <= this.longest) return null;
+    const limit = this.longest.toLocaleString("en");
+    const comment = `The entered text is too long. It exceeds the allowed limit of ${limit} characters.`;
+    return { status: 400, body: { errorMessages: [], errors: { comment } } };
   }
 
   #comments(issue: Issue, query: URLSearchParams): FakeResponse {

@@ -1,4 +1,4 @@
-import { openFence } from "../platform/markdown/prose.ts";
+import { openFence } from "@signalbox/sdk";
 import { Failure } from "../platform/retry.ts";
 import { hasVisibleText } from "../untrusted/clean.ts";
 import type { ModelOutput, StepLog } from "./conversation.ts";

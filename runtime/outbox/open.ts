@@ -1,4 +1,5 @@
 import type { EffectivePolicy } from "@signalbox/schema/policy";
+import { cutMarkdown } from "@signalbox/sdk";
 import type { Sql } from "../platform/database/client.ts";
 import { Failure } from "../platform/retry.ts";
 import type { Connection } from "../plugins/connections.ts";
@@ -6,7 +7,6 @@ import { hostsIn } from "../plugins/settings-hosts.ts";
 import type { Policies } from "../policy/policies.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
 import { rewriteArguments } from "./arguments.ts";
-import { cutToFit } from "./cut.ts";
 import { defuse } from "./defuse.ts";
 import { type FooterOptions, footerOf } from "./footer.ts";
 import { participantsOf, projectNames } from "./queries.ts";
@@ -144,7 +144,7 @@ class RunOutbox implements WayOut {
 
   #fit(text: string, connection: Connection | null, footer: string): string {
     const most = connection?.source.source.maxCommentLength ?? Number.POSITIVE_INFINITY;
-    return cutToFit(text, most - footer.length - markerLength) + footer;
+    return cutMarkdown(text, most - footer.length - markerLength) + footer;
   }
 
   /** Asked for only where a text mentions anyone. */

@@ -1,6 +1,6 @@
+import { cutMarkdown } from "@signalbox/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutToFit } from "./cut.ts";
 import { defuse } from "./defuse.ts";
 import { isOwn } from "./images.ts";
 import { placeOf } from "./place.ts";
@@ -176,12 +176,15 @@ test("plain words pass unchanged", () => {
 
 test("a long text is cut at a paragraph, and says so", () => {
   const text = `${"word ".repeat(30).trim()}\n\n`.repeat(20);
-  const cut = cutToFit(text, 1_000);
+  const cut = cutMarkdown(text, 1_000);
   expect(cut.length).toBeLessThanOrEqual(1_000);
   expect(cut).toMatch(/word\n\n> \*\*Cut off\.\*\* This text has 3020 characters; a comment holds 1000\. The end is missing\.$/);
-  const code = cutToFit(`\`\`\`\n${"line\n".repeat(1_000)}\`\`\``, 500);
+  const code = cutMarkdown(`\`\`\`\n${"line\n".repeat(1_000)}\`\`\``, 500);
   expect(code).toMatch(/line\n```\n\n> \*\*Cut off/);
-  expect(cutToFit("short", 10)).toBe("short");
+  expect(cutMarkdown("short", 10)).toBe("short");
+  for (const signature of ["<sub>pm · run 1</sub>", "*pm · [run 1](https://example.com/run/1)*"])
+    expect(cutMarkdown(`${text.trim()}\n\n${signature}`, 1_000)).toMatch(/\n\n> \*\*Cut off[^\n]*\n\n/);
+  expect(cutMarkdown(`${text.trim()}\n\n*pm · run 1*`, 1_000).endsWith("The end is missing.\n\n*pm · run 1*")).toBe(true);
 });
 
 describe("where a call may go", () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { openFence } from "../platform/markdown/prose.ts";
+import { openFence } from "@signalbox/sdk";
 import { cleanLine, cleanText } from "./clean.ts";
 
 /** Where a text comes from. Members that are absent are not known. */

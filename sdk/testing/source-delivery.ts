@@ -84,6 +84,24 @@ export function deliveryCases(open: OpenSource, fixtures: SourceFixtures): TestC
       assert.deepEqual(await source.find(post, calls[0]), one);
       assert.deepEqual(await source.find(post, calls[1]), two);
     }),
+    on(
+      "what the platform refuses for its length is posted shorter, with its last line",
+      async ({ source, settings }, tracker) => {
+        if (source.maxCommentLength === undefined) return;
+        const call = callContext(settings(tracker.url));
+        const body = `${"Many words in a row.\n\n".repeat(200)}*agent · run 7*`;
+        const refusal = JSON.stringify({ message: "body is too long (maximum is 2,000 characters)" });
+        tracker.fault({ kind: "status", status: 422, body: refusal, times: 1, writes: true });
+        const first = posted.parse(await source.deliver({ subject, body }, call));
+        const [comment = "", ...others] = tracker.comments(subject);
+        assert.equal(others.length, 0, "deliver must post one comment");
+        assert.ok(
+          comment.includes("Cut off") && comment.includes("run 7"),
+          "the comment must say that it is cut, and keep its signature",
+        );
+        assert.deepEqual(await source.find({ subject, body }, call), first, "find must return the shorter comment");
+      },
+    ),
     on("a marker in the body is ignored", async ({ source, settings }, tracker) => {
       const [victim, call] = [callContext(settings(tracker.url)), callContext(settings(tracker.url))];
       await source.deliver({ subject, body: `<!-- signalbox:${victim.key} -->` }, call);

@@ -1,4 +1,12 @@
-import { addMarker, type CallContext, PluginError, type PostedComment, readMarker, sanitizeText } from "@signalbox/sdk";
+import {
+  addMarker,
+  type CallContext,
+  PluginError,
+  type PostedComment,
+  readMarker,
+  sanitizeText,
+  writeShorter,
+} from "@signalbox/sdk";
 import { z } from "zod";
 import type { Place } from "./address.ts";
 import type { ClientOf } from "./client.ts";
@@ -16,9 +24,11 @@ export async function login(client: ClientOf, { connection, signal }: GiteaCall)
 
 export async function postComment(client: ClientOf, path: Place, body: string, call: GiteaCall): Promise<PostedComment> {
   const { connection, signal, key } = call;
-  const sent = { body: addMarker(sanitizeText(body), key) };
-  const request = { route: `POST ${comments}`, path: { ...path }, body: sent, schema: shapes.comment, signal };
-  return postedOf((await client(connection).write(request)).data);
+  return writeShorter(body, async (shown) => {
+    const sent = { body: addMarker(sanitizeText(shown), key) };
+    const request = { route: `POST ${comments}`, path: { ...path }, body: sent, schema: shapes.comment, signal };
+    return postedOf((await client(connection).write(request)).data);
+  });
 }
 
 export async function updateComment(
@@ -27,9 +37,11 @@ export async function updateComment(
   body: string,
   { connection, signal, key }: GiteaCall,
 ): Promise<PostedComment> {
-  const sent = { body: addMarker(sanitizeText(body), key) };
-  const request = { route: `PATCH ${single}`, path: { owner, repo, id }, body: sent, schema: shapes.comment, signal };
-  return postedOf((await client(connection).write(request)).data);
+  return writeShorter(body, async (shown) => {
+    const sent = { body: addMarker(sanitizeText(shown), key) };
+    const request = { route: `PATCH ${single}`, path: { owner, repo, id }, body: sent, schema: shapes.comment, signal };
+    return postedOf((await client(connection).write(request)).data);
+  });
 }
 
 /** Succeeds where the comment no longer exists. */

@@ -6,6 +6,7 @@ import {
   type PostedComment,
   sanitizeText,
   stripInvisibleMarker,
+  writeShorter,
 } from "@signalbox/sdk";
 import { z } from "zod";
 import type { Client } from "./client.ts";
@@ -41,7 +42,10 @@ export interface Answer {
 }
 
 /** Posts into the thread, or on the issue itself where the thread was deleted meanwhile. */
-export async function postComment(account: Account, { issue, body, key, thread }: Answer): Promise<PostedComment> {
+export const postComment = (account: Account, answer: Answer): Promise<PostedComment> =>
+  writeShorter(answer.body, (body) => postOnce(account, { ...answer, body }));
+
+async function postOnce(account: Account, { issue, body, key, thread }: Answer): Promise<PostedComment> {
   const { client, signal } = account;
   const input = { id: idOf(key), issueId: issue, body: marked(body, key), ...(thread && { parentId: thread }) };
   const document = `mutation AddComment($input: CommentCreateInput!) {
@@ -56,7 +60,7 @@ export async function postComment(account: Account, { issue, body, key, thread }
     const there = await commentById(account, idOf(key));
     if (there) return postedOf(there);
     if (!thread) throw error;
-    return postComment(account, { issue, body, key });
+    return postOnce(account, { issue, body, key });
   }
 }
 
@@ -70,8 +74,10 @@ export async function updateComment(
     commentUpdate(id: $id, input: $input) { success comment { ${shapes.commentFields} } }
   }`;
   const data = z.object({ commentUpdate: shapes.done.extend({ comment: shapes.comment }) });
-  const variables = { id, input: { body: marked(body, key) } };
-  return postedOf((await client.mutate({ document, variables, data }, signal)).commentUpdate.comment);
+  return writeShorter(body, async (shown) => {
+    const variables = { id, input: { body: marked(shown, key) } };
+    return postedOf((await client.mutate({ document, variables, data }, signal)).commentUpdate.comment);
+  });
 }
 
 /** The comment that was posted with `key`, or edited with it. */

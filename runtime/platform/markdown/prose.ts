@@ -1,4 +1,4 @@
-import { CodeLines, runOf } from "./code-lines.ts";
+import { CodeLines } from "./code-lines.ts";
 
 /**
  * Rewrites what is not code in a Markdown text, piece by piece, and leaves code blocks and code spans as they are. What the
@@ -58,15 +58,4 @@ export function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text[first - 1] === "\\") first--;
   return (at - first) % 2 === 1;
-}
-
-/** The sign and length of the fence that a text leaves open at its end; `null` where it leaves none open. */
-export function openFence(text: string): string | null {
-  if (!text.includes("```") && !text.includes("~~~")) return null;
-  let open: string | null = null;
-  for (const [, signs = "", rest = ""] of text.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm)) {
-    if (open === null) open = rest.includes("`") && signs[0] === "`" ? null : signs;
-    else if (signs[0] === open[0] && runOf(signs, 0, open[0] as string) >= open.length && rest.trim() === "") open = null;
-  }
-  return open;
 }

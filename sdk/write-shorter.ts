@@ -1,0 +1,45 @@
+import { cutMarkdown } from "./cut-markdown.ts";
+import { PluginError } from "./errors.ts";
+
+/** Times that a refused text is cut and written again. */
+const mostTries = 6;
+/** A text is not cut to fewer characters than this. */
+const shortest = 500;
+/** Room for what a source adds to a text, such as its marker. */
+const added = 300;
+
+/**
+ * Writes a text, and where the platform refuses it for its length, a shorter one: its limit may be set by an administrator, and may
+ * count the text after its conversion. A refused request wrote nothing, so nothing is written twice.
+ */
+export async function writeShorter<T>(text: string, write: (text: string) => Promise<T>): Promise<T> {
+  let shown = text;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await write(shown);
+    } catch (error) {
+      const limit = refusedLength(error, shown.length);
+      if (limit === null || tries > mostTries || shown.length <= shortest) throw error;
+      const next = limit < shown.length ? limit - added : Math.floor(shown.length * 0.6);
+      shown = cutMarkdown(text, Math.max(shortest, next));
+    }
+  }
+}
+
+const says = /too (?:long|large|big)|content_limit_exceeded|exceeds? (?:the )?(?:allowed |maximum )?(?:limit|length|size)/i;
+/** A number of characters as people of different languages write it. */
+const number = /\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+(?!\d)|\d{3,9}/g;
+
+/**
+ * The length that a platform names where it refuses a text as too long, `Infinity` where it names none; `null` for any other error.
+ * Its message may be in the language of the account, so a number that is smaller than the text is enough.
+ */
+function refusedLength(error: unknown, length: number): number | null {
+  if (!(error instanceof PluginError) || error.code !== "invalid_input") return null;
+  // In front of the colon stand status and path of the request.
+  const said = error.message.slice(error.message.indexOf(": ") + 1);
+  const isNamed = error.status === 413 || says.test(said);
+  const numbers = (said.match(number) ?? []).map((one) => Number(one.replace(/\D/g, "")));
+  const limits = numbers.filter((one) => one >= shortest + added && (isNamed || one < length));
+  return limits.length > 0 ? Math.min(...limits) : isNamed ? Number.POSITIVE_INFINITY : null;
+}
