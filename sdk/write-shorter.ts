@@ -36,7 +36,7 @@ const number = /\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+(?!\d)|\d{3,9}/g;
  */
 function refusedLength(error: unknown, length: number): number | null {
   if (!(error instanceof PluginError) || error.code !== "invalid_input") return null;
-  // In front of the colon stand status and path of the request.
+  // Status and path of the request come before the colon.
   const said = error.message.slice(error.message.indexOf(": ") + 1);
   const isNamed = error.status === 413 || says.test(said);
   const numbers = (said.match(number) ?? []).map((one) => Number(one.replace(/\D/g, "")));
