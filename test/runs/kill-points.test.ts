@@ -104,8 +104,12 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
     answer();
     await eventually(async () => expect(await stateOf()).toBe("succeeded") ?? true, { timeout: 90_000 });
     const expected = isStaged ? ["Answer of first", "Note of first"] : ["Answer of first"];
-    await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual(expected) ?? true);
-    for (const text of expected) expect(sent(world, text) - death.unapplied(text), `how often "${text}" was written`).toBe(1);
+    // A machine so busy that the tracker answers nothing for a whole write window makes the service post again. Then the
+    // younger comment is removed once the window has passed once more: see `late-writes.test.ts`.
+    await eventually(() => expect(textsOf(tracker, repo, 1)).toEqual(expected) ?? true, { timeout: 60_000 });
+    const written = expected.reduce((total, text) => total + sent(world, text) - death.unapplied(text), 0);
+    expect(written - removed(world), "comments and edits that were written and not removed").toBe(expected.length);
+    for (const text of expected) expect(sent(world, text) - death.unapplied(text), `"${text}" was written`).toBeGreaterThan(0);
   });
 });
 
@@ -116,6 +120,11 @@ const withDeaths = { NODE_OPTIONS: `--import ${preload}`, DIE_AT: "die-at.json" 
 /** Requests that would have written a text. */
 const sent = ({ tracker }: World, text: string): number =>
   tracker.requests.filter(({ method, body }) => /POST|PATCH/.test(method) && JSON.stringify(body ?? "").includes(text)).length;
+
+/** Comments that the service has removed because they were there twice. */
+const removed = ({ tracker }: World): number =>
+  tracker.requests.filter(({ method, path, status }) => method === "DELETE" && /\/comments\/\d+$/.test(path) && status === 204)
+    .length;
 
 /** Lets the service die at a point. */
 function deathsOf(world: World, { sql, about = [], request }: Point) {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -29,7 +30,8 @@ export async function copyCluster(folder: string, state: State = "migrated"): Pr
     if (takeLock(`${made}.lock`)) await make(made, state);
     else await sleep(100);
   }
-  cpSync(made, folder, { recursive: true });
+  // Not all at once: the trackers and models of other tests answer from this process.
+  await cp(made, folder, { recursive: true });
 }
 
 /** Changes with PGlite and with the migrations. */
