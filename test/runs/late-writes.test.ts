@@ -10,7 +10,7 @@ const texts = ["Answer of first", "Note of first"];
 const lateMs = 16_000;
 
 /**
- * A tracker that carries out a request long after its sender has closed the connection: nobody can know that, so the service
+ * A tracker that carries out a request long after its sender has closed the connection: no one can know that, so the service
  * looks, finds nothing and posts again. It promises only that one comment remains.
  */
 describeOnDatabases("a tracker carries out an approved post after the service has given it up", (database) => {
