@@ -80,7 +80,7 @@ class LeasedQueue implements ExecutionQueue {
   readonly #windowMs: number;
   readonly #worker = newId();
   readonly #held = new Map<string, Running>();
-  /** Interrupted attempts that the database does not know of yet, by their leases. */
+  /** Interrupted attempts that the database does not know of yet, by execution and lease: executions claimed together share a lease. */
   readonly #interrupted = new Map<string, Interrupted>();
   readonly #stopping = new AbortController();
   readonly #stopped = new AbortController();
@@ -135,7 +135,7 @@ class LeasedQueue implements ExecutionQueue {
     await abortable(ending(), drained).catch(() => {});
     for (const { execution, lease } of this.#held.values()) {
       lease.lose("the service stops");
-      this.#interrupted.set(execution.lease, { execution, clean: false, unconfirmed: [] });
+      this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });
     }
     const release = async () => {
       // Other replicas can take them at once.
@@ -229,9 +229,13 @@ class LeasedQueue implements ExecutionQueue {
   #ended(execution: Claimed, lease: Lease, outcome: AttemptOutcome): void {
     lease.end();
     if (this.#held.get(execution.id)?.lease === lease) this.#held.delete(execution.id);
-    if (outcome.kind === "interrupted") this.#interrupted.set(execution.lease, { execution, ...outcome });
+    if (outcome.kind === "interrupted") this.#noteInterrupted({ execution, ...outcome });
     // Its subject and its slot are free.
     this.wake();
+  }
+
+  #noteInterrupted(one: Interrupted): void {
+    this.#interrupted.set(`${one.execution.id} ${one.execution.lease}`, one);
   }
 
   /** Tells the database which attempts were interrupted. Answers whether there were any. */
@@ -240,15 +244,15 @@ class LeasedQueue implements ExecutionQueue {
     const any = this.#interrupted.size > 0;
     while (this.#interrupted.size > 0) {
       // An execution may be here twice, with two leases that it lost.
-      const ended = [...new Map([...this.#interrupted.values()].map((one) => [one.execution.id, one])).values()];
-      const unconfirmed = ended.flatMap((one) => one.unconfirmed);
+      const ended = new Map([...this.#interrupted].map((entry) => [entry[1].execution.id, entry]));
+      const unconfirmed = [...ended.values()].flatMap(([, one]) => one.unconfirmed);
       if (unconfirmed.length > 0) await scheduleWriteChecks(sql, unconfirmed, this.#windowMs);
-      for (const one of ended) this.#interrupted.set(one.execution.lease, { ...one, unconfirmed: [] });
       await releaseExecutions(
         sql,
-        ended.map(({ execution, clean }) => ({ id: execution.id, lease: execution.lease, clean })),
+        [...ended.values()].map(([, { execution, clean }]) => ({ id: execution.id, lease: execution.lease, clean })),
       );
-      for (const { execution } of ended) this.#interrupted.delete(execution.lease);
+      // One that was let go may have ended meanwhile, and tell more.
+      for (const [key, one] of ended.values()) if (this.#interrupted.get(key) === one) this.#interrupted.delete(key);
     }
     return any;
   }
@@ -302,7 +306,7 @@ class LeasedQueue implements ExecutionQueue {
     this.#options.log.error("execution released: it made no progress within its timeouts", { execution: execution.id });
     lease.lose("it made no progress within its timeouts");
     this.#held.delete(execution.id);
-    this.#interrupted.set(execution.lease, { execution, clean: false, unconfirmed: [] });
+    this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });
     this.wake();
   }
 }

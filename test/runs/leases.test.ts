@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
-import { closeBreakers, duringClaim, releaseExecution, storedExecution } from "../harness/database-faults.ts";
+import { closeBreakers, duringClaim, releaseExecution, storedExecution, withDeaths } from "../harness/database-faults.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { startWorld, textsOf } from "../harness/world.ts";
@@ -32,6 +33,8 @@ test("an execution that its worker takes up again, and a stop during a claim", {
   const late = await open(2);
   await eventually(async () => (await waitForExecutions(service, { event_id: late, state: "queued" }))[0]?.attempts === 1);
   await closeBreakers(database);
+  // The stop may reach the queue only after the claim is answered: then the execution must still be at work.
+  model.answerWith({ reply: { hang: true } });
   let stopped: Promise<unknown> | undefined;
   await duringClaim(database, String(late), async () => {
     stopped = service.stop();
@@ -40,4 +43,25 @@ test("an execution that its worker takes up again, and a stop during a claim", {
   await stopped;
   expect(await storedExecution(database, String(late))).toMatchObject({ state: "queued", attempts: 2, lease: null });
   expect(textsOf(tracker, repo, 2)).toEqual([]);
+});
+
+test("executions that are interrupted together are all given back at once", { tags: ["postgres"] }, async () => {
+  await using database = await freshDatabase();
+  await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"], script: () => ({ hang: true }) });
+  const { service, model } = world;
+  const numbers = [1, 2, 3, 4];
+  const sent = await Promise.all(numbers.map((number) => service.webhook(issueOpened({ repo, number }))));
+  const events = sent.map(({ body }) => String(body.event_id));
+  const areAsked = (times: number) => eventually(() => model.chats().length === times * numbers.length, { timeout: 30_000 });
+
+  // A freeze beyond the lease is not a death, however often it happens: all of them go on in the same process.
+  await areAsked(1);
+  process.kill(service.pid, "SIGSTOP");
+  await sleep(3_000);
+  process.kill(service.pid, "SIGCONT");
+  await areAsked(2);
+  await eventually(async () => (await withDeaths(database)) === 0);
+
+  await service.stop();
+  for (const event of events) expect(await storedExecution(database, event)).toMatchObject({ state: "queued", lease: null });
 });
