@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseNetworks } from "./network/networks.ts";
 
 /** Kinds of values of environment variables. */
 export const whole = (fallback: number, min: number, max: number) =>
@@ -37,3 +38,21 @@ export const previousSecret = (of: string) =>
     .string()
     .optional()
     .describe(`Previous value of \`${of}\`: webhooks signed with it are still accepted while you update the platform.`);
+export const networks = list.refine(
+  (given) => given.every((one) => isNetwork(one)),
+  "must be a comma-separated list of networks such as 10.0.0.0/8 or fd00::/8",
+);
+export const address = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
+
+function isNetwork(text: string): boolean {
+  try {
+    parseNetworks([text]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** 32 bytes, as 64 hexadecimal digits or base64 (also its URL alphabet). */
+export const isEncryptionKey = (text: string): boolean =>
+  /^[0-9a-f]{64}$/i.test(text) || /^[A-Za-z0-9+/]{43}=?$|^[A-Za-z0-9_-]{43}=?$/.test(text);

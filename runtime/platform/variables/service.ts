@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { address, isEncryptionKey, items, list, networks, whole, yesNo } from "../config-values.ts";
+import { logLevels } from "../log.ts";
+
+/** Where the service listens, what it stores where, who may call it, and what it tells its operator. */
+export const service = {
+  PORT: whole(8000, 0, 65535).describe("Port of the HTTP API and the webhooks."),
+  GRPC_PORT: whole(9090, 0, 65535).describe("Port of the gRPC gateway."),
+  HOST: z
+    .string()
+    .optional()
+    .describe("Address to listen on. Default: 127.0.0.1 if there are no API keys when the service starts, otherwise 0.0.0.0."),
+  PUBLIC_URL: address
+    .optional()
+    .describe(
+      "URL under which browsers reach the service, with its path, if a reverse proxy is in front. Default: the address of the request.",
+    ),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
+    .optional()
+    .describe("URL of a PostgreSQL database, version 15 or newer with pgvector. Default: the embedded database in `DATA_DIR`."),
+  DIRECT_DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
+    .optional()
+    .describe(
+      "URL of the same database without a pooler. Set it if `DATABASE_URL` leads to a pooler in transaction mode, for example PgBouncer: migrations, locks and notifications need a session.",
+    ),
+  REPLICA_BUS: z
+    .enum(["postgres", "redis", "polling"])
+    .default("postgres")
+    .describe(
+      "How replicas hear of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each looks every two seconds, for a PostgreSQL without LISTEN.",
+    ),
+  DATABASE_WAIT_SECONDS: whole(20, 0, 3600).describe(
+    "Seconds that a start waits while PostgreSQL is unavailable. After that it fails. 0: do not wait.",
+  ),
+  DATA_DIR: z.string().default("./data").describe("Folder of the embedded database."),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// URL" })
+    .optional()
+    .describe(
+      "URL of the Redis server for short-term memories and rate limits. Default: redis://127.0.0.1:6379 if a server responds there when the service starts, otherwise the database.",
+    ),
+  SIGNALBOX_ROLE: z
+    .enum(["all", "api", "worker"])
+    .default("all")
+    .describe(
+      "What the process does. `api`: serve requests; `worker`: process executions and serve only `/health`; `all`: both.",
+    ),
+  // A template whose variables were empty must not open the API.
+  API_KEYS: items
+    .refine((keys) => keys.length > 0, "contains no key; unset it to use no API keys")
+    .refine(
+      (keys) => keys.every((key) => key.length >= 16),
+      "contains a key of fewer than 16 characters; create one with: openssl rand -hex 32",
+    )
+    .default([])
+    .describe(
+      "API keys with all scopes, comma-separated. Default: none; the API is then open and the service listens on 127.0.0.1.",
+    ),
+  MAX_BODY_BYTES: whole(1_048_576, 1024, 1 << 30).describe("Maximum size of an API request body, in bytes."),
+  MAX_WEBHOOK_BYTES: whole(26_214_400, 1024, 1 << 30).describe("Maximum size of a webhook body, in bytes."),
+  MAX_UNCHECKED_WEBHOOK_BYTES: whole(5_242_880, 1024, 1 << 30).describe(
+    "Maximum size of a webhook body that needs no secret or signature, in bytes. Default: `MAX_WEBHOOK_BYTES` if set, otherwise 5 MiB.",
+  ),
+  MAX_INFLIGHT_BODY_BYTES: whole(268_435_456, 1024, 2 ** 40).describe(
+    "Maximum number of bytes of request bodies held at the same time. Further requests are answered 503.",
+  ),
+  ENCRYPTION_KEY: list
+    .refine(
+      (keys) => keys.every(isEncryptionKey),
+      "must be 32 bytes as 64 hexadecimal digits or as base64; separate several keys with commas",
+    )
+    .describe(
+      "Key that encrypts stored credentials: 32 bytes in hexadecimal or base64. Several keys, comma-separated, allow rotation: the first encrypts, all decrypt.",
+    ),
+  ALLOWED_HOSTS: list
+    .transform((names) => names.map((name) => name.toLowerCase().replace(/\.$/, "")))
+    .refine(
+      (names) => names.every((name) => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)),
+      "must be DNS names without ports, comma-separated",
+    )
+    .describe(
+      "DNS names that requests may use while there are no API keys, comma-separated. IP addresses, `localhost` and names without a dot are always allowed.",
+    ),
+  TRUSTED_PROXIES: networks.describe("Networks of the reverse proxies whose `X-Forwarded-For` is trusted, comma-separated."),
+  ALLOW_PRIVATE_ADDRESSES: networks.describe("Private networks that URLs given by users may reach, comma-separated."),
+  LOG_LEVEL: z.enum(logLevels).default("info").describe("Lowest level of log lines that are written."),
+  LOG_FORMAT: z
+    .enum(["json", "text"])
+    .optional()
+    .describe("Format of the log: one JSON object per line, or text. Default: `text` on a terminal, otherwise `json`."),
+  METRICS_OPEN: yesNo(false).describe("Whether GET /metrics needs no API key for callers on the same machine."),
+  OTEL_EXPORTER_OTLP_ENDPOINT: address
+    .optional()
+    .describe("Base URL of an OpenTelemetry collector (OTLP over HTTP). Default: none; no traces are recorded."),
+  OTEL_SERVICE_NAME: z.string().default("signalbox").describe("Name of the service in traces."),
+  OTEL_CAPTURE_CONTENT: yesNo(false).describe(
+    "Whether traces contain prompts, answers, and arguments and results of tools. They may be confidential.",
+  ),
+  NODE_USE_ENV_PROXY: yesNo(false).describe(
+    "Whether requests to models and trackers use the proxies in `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`.",
+  ),
+  GRPC_TLS_CERT: z
+    .string()
+    .optional()
+    .describe("PEM file with the TLS certificate of the gRPC port. Default: none; the port uses h2c, without TLS."),
+  GRPC_TLS_KEY: z.string().optional().describe("PEM file with the private key for `GRPC_TLS_CERT`."),
+} as const satisfies Record<string, z.ZodType>;

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { amount, list, mostTokens, standing, whole, yesNo } from "../config-values.ts";
+
+/** What may start a run, and what a run may use and write. */
+export const trust = {
+  WEBHOOK_REPLAY_HOURS: whole(0, 0, 8760).describe(
+    "Hours in which a signed webhook with the same body is a duplicate, whatever its delivery id. 0 turns the check off.",
+  ),
+  TRIGGER_ALLOWED_BOTS: list.describe(
+    "Bots and apps whose events start runs, by login, comma-separated; `*` for all. Default: none.",
+  ),
+  TRIGGER_MIN_STANDING: standing("none").describe(
+    "Lowest standing in the project whose events start runs: `owner`, `member`, `collaborator`, `contributor` or `none`. An author whose standing the platform does not tell is not refused.",
+  ),
+  WRITE_MIN_STANDING: standing("collaborator").describe(
+    "Lowest standing in the project whose runs may use tools that write. An author whose standing the platform does not tell is not limited.",
+  ),
+  LOOP_WINDOW_SECONDS: whole(15, 0, 3600).describe(
+    "Seconds after a write of Signalbox in which an event on the same issue counts as an answer to it. 0 turns the detection of loops off.",
+  ),
+  LOOP_MAX_HOPS: whole(10, 0, 1000).describe(
+    "Answers in a row on one issue before the next one is held; 3 at most for bots and apps. 0: no limit.",
+  ),
+  LOOP_COOLDOWN_SECONDS: whole(600, 1, 86_400).describe("Seconds that the executions of a loop are held."),
+  BUDGET_RUN_TOKENS: whole(500_000, 0, mostTokens).describe(
+    "Tokens that one execution may use, all attempts together. 0: no limit.",
+  ),
+  BUDGET_RUN_SECONDS: whole(1200, 0, 86_400).describe("Seconds that one execution may work. 0: no limit."),
+  BUDGET_RUN_WRITES: whole(10, 0, 10_000).describe("Writes by tools in one execution. 0: no limit."),
+  BUDGET_ISSUE_RUNS_PER_HOUR: whole(60, 0, 1_000_000).describe("Executions that may begin on one issue in an hour. 0: no limit."),
+  BUDGET_ISSUE_TOKENS_PER_DAY: whole(5_000_000, 0, mostTokens).describe(
+    "Tokens that the executions on one issue may use in a day. 0: no limit.",
+  ),
+  BUDGET_AUTHOR_RUNS_PER_HOUR: whole(120, 0, 1_000_000).describe(
+    "Executions an hour for one author whose known standing is below collaborator. 0: no limit.",
+  ),
+  BUDGET_DAY_TOKENS: whole(0, 0, mostTokens).describe("Tokens that the service may use in a day. 0: no limit."),
+  BUDGET_DAY_USD: amount(0).describe("US dollars that the service may spend in a day. 0: no limit."),
+  BUDGET_MONTH_USD: amount(0).describe("US dollars that the service may spend in a calendar month. 0: no limit."),
+  MODEL_PRICES: z
+    .string()
+    .optional()
+    .describe(
+      'US dollars per million tokens by model, as JSON or the path of a JSON file: `{"gpt-4o": {"input": 2.5, "output": 10}}`. Used where the LLM proxy reports no cost.',
+    ),
+  UPDATE_DEBOUNCE_SECONDS: whole(2, 0, 3600).describe(
+    "Seconds to wait for further changes of an issue; only its last change then starts runs. 0: every change starts runs at once.",
+  ),
+  COMMANDS_ENABLED: yesNo(true).describe(
+    "Whether comments that begin with `/stop`, `/retry`, `/continue`, `/approve` or `/reject` are commands.",
+  ),
+  TRACKER_PRESENCE: z
+    .enum(["off", "reaction", "comment"])
+    .optional()
+    .describe(
+      "How an issue shows that an agent works: `off`, `reaction`, or `comment`, one comment that is edited. If unset, projects and agents choose. Default: `reaction`.",
+    ),
+  APPROVAL_TTL_DAYS: amount(7).describe(
+    "Days within which a proposal can be approved; parts of a day are possible. 0: for ever.",
+  ),
+} as const satisfies Record<string, z.ZodType>;
