@@ -25,7 +25,7 @@ type State = "empty" | "migrated";
  * keys in Redis: a service that shares a Redis with other tests begins with `empty`.
  */
 export async function copyCluster(folder: string, state: State = "migrated"): Promise<void> {
-  const made = join(cache, `cluster-${state}-${version()}`);
+  const made = join(cache, `cluster-${state}-${schemaVersion()}`);
   while (!existsSync(made)) {
     if (takeLock(`${made}.lock`)) await make(made, state);
     else await sleep(100);
@@ -35,7 +35,7 @@ export async function copyCluster(folder: string, state: State = "migrated"): Pr
 }
 
 /** Changes with PGlite and with the migrations. */
-function version(): string {
+export function schemaVersion(): string {
   const file = fileURLToPath(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")));
   const hash = createHash("sha256").update(readFileSync(file));
   for (const name of readdirSync(migrations).sort()) hash.update(name).update(readFileSync(join(migrations, name)));

@@ -1,5 +1,5 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { describe, expect, test } from "vitest";
+import { idleStall, leastStallOf, longestStall } from "../../platform/test-stall.ts";
 import { limits } from "./limits.ts";
 import { readLongMessage, readMessage } from "./read-message.ts";
 
@@ -56,22 +56,12 @@ describe("a long message is measured in another thread", () => {
   };
   test.each(Object.entries(costly))("%s is refused, and the main thread stays responsive", async (_, line) => {
     await readLongMessage(answer("[]"));
-    const delay = monitorEventLoopDelay({ resolution: 5 });
-    const idle = async () => {
-      delay.enable();
-      await new Promise((done) => setTimeout(done, 200));
-      delay.disable();
-      const longest = delay.max / 1e6;
-      delay.reset();
-      return longest;
-    };
-    const quiet = await idle();
-    delay.enable();
-    const read = await readLongMessage(line);
-    delay.disable();
-    expect(read.refused).toMatch(/^it sent a message (of|with) more than|takes too long/);
-    // Compared with an idle moment of the same run, so that the load of the machine does not decide.
-    expect(delay.max / 1e6).toBeLessThan(50 + 2 * quiet);
+    const limit = longestStall + (await idleStall());
+    const stall = await leastStallOf(async () => {
+      const read = await readLongMessage(line);
+      expect(read.refused).toMatch(/^it sent a message (of|with) more than|takes too long/);
+    }, limit);
+    expect(stall).toBeLessThan(limit);
   });
 
   test.each([
