@@ -2,12 +2,16 @@ import { defineConfig } from "vitest/config";
 import { runtimeUnderTest } from "./test/harness/process.ts";
 import { blackBoxFiles } from "./test/runner/black-box-files.ts";
 import { LongestFirst } from "./test/runner/longest-first.ts";
+import { folderInMemory } from "./test/runner/memory-folder.ts";
 import { chromium, needs, pgbouncer, python, redisServer, requireAll } from "./test/runner/needs.ts";
 import { Totals } from "./test/runner/totals-reporter.ts";
 
 const everywhere = ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`);
 
 requireAll();
+
+// Inherited by the workers, and by what they start.
+process.env.TMPDIR ??= folderInMemory();
 
 export default defineConfig({
   test: {
@@ -18,6 +22,8 @@ export default defineConfig({
     globalSetup: "test/runner/bundle-service.ts",
     // Most files start real services, each a process with a database, and wait for them as much as they compute.
     maxWorkers: 4,
+    // As of services (`test/harness/process.ts`): compiling the embedded database well takes longer than its tests.
+    execArgv: ["--liftoff-only"],
     // Files of one worker share its modules: no test changes them, and loading them for each file took a third of the processor time.
     isolate: false,
     sequence: { sequencer: LongestFirst },

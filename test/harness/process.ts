@@ -40,8 +40,9 @@ export function run(
   file: string,
   options: { args?: readonly string[]; env: Record<string, string>; cwd: string },
 ): Running {
-  const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : [];
   const bundled = process.env.VITEST && runtime === "node" && file === "runtime/main.ts";
+  // The embedded database is compiled fast rather than well: no test runs it for long.
+  const flags = runtime === "deno" ? ["run", "-A", "--quiet"] : bundled ? ["--liftoff-only"] : [];
   const program = bundled ? join(bundledService, "main.js") : join(root, file);
   const args = [...flags, program, ...(options.args ?? [])];
   return runProgram(join(root, "node_modules/.bin", runtime), args, options);

@@ -62,10 +62,12 @@ const seeds = ["/api/agents/seed", "/api/tasks/seed", "/api/tasks/triggers/seed"
 /** Starts the service and waits until `GET /health` answers 200. Where it ends before, throws with all that it wrote. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const flavour = options.databaseUrl || options.dataDir ? null : (options.database ?? anyDatabase());
-  const database = flavour === "postgres" ? await freshDatabase() : null;
+  // Copies share the id of their installation, which is part of their keys in Redis.
+  const state = options.env?.REDIS_URL ? "empty" : "migrated";
+  const database = flavour === "postgres" ? await freshDatabase(state) : null;
   const folder = mkdtempSync(join(tmpdir(), "signalbox-test-"));
   const databaseUrl = options.databaseUrl ?? database?.url ?? null;
-  if (flavour === "embedded") await copyCluster(join(folder, "data"), options.env?.REDIS_URL ? "empty" : "migrated");
+  if (flavour === "embedded") await copyCluster(join(folder, "data"), state);
   const cleanUp = async () => {
     await database?.drop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

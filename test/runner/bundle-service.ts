@@ -13,6 +13,8 @@ export async function setup(): Promise<void> {
   // Written over, not removed: another run of the tests may be starting services from it.
   rmSync(join(bundledService, "console"), { recursive: true, force: true });
   mkdirSync(join(bundledService, "console"), { recursive: true });
+  // Without it, Node would parse each file to find out that it is a module.
+  writeFileSync(join(bundledService, "package.json"), '{ "type": "module" }\n');
   const from = (file: string) => join(root, "runtime", file);
   const common: BuildOptions = {
     bundle: true,
