@@ -95,6 +95,7 @@ async function sendAnswer(
   step.wrote = ownWrite(step, { execution_id: execution.id, subject: execution.subject, kind: "comment" }, [input.body]);
   const { source } = connection.source;
   const living = isLiving(deps.policies.of(step.agent_id, projectKeyOf(execution)).presence.value, connection);
+  step.is_living = living;
   const began = performance.now();
   const post = { subject, ...input };
   limits.lease.progress(longestRetryMs(2 * callMs) + (step.in_flight_ms ?? 0));

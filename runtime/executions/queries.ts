@@ -2,6 +2,7 @@ import type { cancel, get, list } from "@signalbox/schema/executions";
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
+import { inputOf, outputOf } from "../transcripts/repeat-queries.ts";
 
 export type Execution = Output<typeof cancel>;
 export type Step = Output<typeof get>["transcript"][number];
@@ -72,7 +73,7 @@ export const listAttemptEvents = (sql: Queryable, executionId: string): Promise<
     from execution_history where execution_id = ${executionId} order by created_at, attempts`;
 
 export const stepMembers = (sql: Queryable) => sql`
-  seq, kind, state, name, input, output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at, coalesce(started_at, created_at) as started_at, ended_at`;
+  seq, kind, state, name, ${inputOf(sql, "execution_steps")} as input, ${outputOf(sql, "execution_steps")} as output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at, coalesce(started_at, created_at) as started_at, ended_at`;
 
 export const listSteps = (sql: Queryable, executionId: string): Promise<Step[]> =>
   sql<Step[]>`

@@ -70,6 +70,7 @@ export async function run(args: readonly string[]): Promise<void> {
       bytes += JSON.stringify(opened).length;
       for (const action of ["opened", "pinned", "unpinned"])
         await service.webhook({ ...opened, action }, { delivery: `${number}-${action}` });
+      if (number % Math.ceil(count / 5) === 0) await database.query("vacuum");
     }
     await waitForExecutions(service, { count: Math.min(1000, count * 2), state: "succeeded" });
     for (;;) {

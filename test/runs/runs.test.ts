@@ -28,6 +28,8 @@ interface Step {
   readonly kind: string;
   readonly state: string;
   readonly name: string | null;
+  readonly input: unknown;
+  readonly output: unknown;
 }
 const transcriptOf = async (id: string) =>
   (await world.service.get<{ transcript: Step[] }>(`/api/task-executions/${id}`)).body.transcript;
@@ -171,6 +173,25 @@ test("calls that a model gets wrong are told to it, and the execution goes on", 
   ]);
   expect((await transcriptOf(id)).filter(({ kind, state }) => kind === "tool" && state === "failed")).toHaveLength(3);
   expect(textsOf(world.tracker, repo, 51)).toEqual(["Done."]);
+});
+
+test("the transcript of a run that succeeded shows the texts that the database keeps once", async () => {
+  script = () => ({ content: "The discount is applied twice: cart.ts, line 12.\n" });
+  const { id = "", result } = (await ended(await open(40))) ?? {};
+  script = plainScript;
+  expect(result).toBe("The discount is applied twice: cart.ts, line 12.");
+  const [prompt, answer, post] = await transcriptOf(id);
+  expect(JSON.stringify(prompt?.input)).toContain("Login fails");
+  expect(answer).toMatchObject({ kind: "model", output: { content: `${result}\n`, tool_calls: [] } });
+  expect(post).toMatchObject({ kind: "post", state: "succeeded", input: { body: expect.stringContaining(String(result)) } });
+  script = () => ({ content: "Nothing to do." });
+  const plain = await ended(await open(41));
+  script = plainScript;
+  const steps = await transcriptOf(plain?.id ?? "");
+  expect(steps[1]?.output).toEqual({ content: "Nothing to do.", tool_calls: [] });
+  const { body = "" } = (steps[2]?.input ?? {}) as { body?: string };
+  expect(body).toMatch(/^Nothing to do\./);
+  expect(world.tracker.comments(repo, 41).map((comment) => comment.body)).toEqual([expect.stringContaining(body)]);
 });
 
 test("TRACKER_UPDATES_ENABLED=false is a dry run: no write reaches the tracker, the transcript says so", async () => {

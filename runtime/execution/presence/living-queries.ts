@@ -1,4 +1,5 @@
 import type { Queryable, Sql } from "../../platform/database/client.ts";
+import { inputOf } from "../../transcripts/repeat-queries.ts";
 
 /** Identifies a living comment. */
 export interface LivingPlace {
@@ -79,7 +80,7 @@ export async function storeLiving(sql: Sql, living: LivingPlace, lease: string, 
 /** The answer that an execution posted, if it is still stored. */
 export async function findAnswer(sql: Sql, executionId: string): Promise<string | null> {
   const [row] = await sql<{ body: string | null }[]>`
-    select input ->> 'body' as body from execution_steps
+    select (${inputOf(sql, "execution_steps")}) ->> 'body' as body from execution_steps
     where execution_id = ${executionId} and kind = 'post' and state = 'succeeded' order by seq desc limit 1`;
   return row?.body ?? null;
 }

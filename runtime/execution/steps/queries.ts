@@ -1,6 +1,7 @@
 import type { OwnWrite } from "../../own-writes/own-write.ts";
 import { insertWrites, recordWrites, type StoredWrite } from "../../own-writes/queries.ts";
 import type { Queryable, Sql } from "../../platform/database/client.ts";
+import { inputOf, outputOf } from "../../transcripts/repeat-queries.ts";
 
 export interface StepRow {
   readonly id: string;
@@ -36,6 +37,8 @@ export interface StepRow {
   is_answered?: boolean;
   /** What it writes at a tracker; stored with the step, and again with its outcome. */
   wrote?: OwnWrite;
+  /** Set on a post that is a living comment: the next edit of the comment reads its text. */
+  is_living?: boolean;
 }
 
 /** Members of an execution to change; absent ones keep their value. */
@@ -140,7 +143,8 @@ const answered = (sql: Queryable) => sql`
 
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
- * written for the others. An execution that only gets further steps gets no new row version. Rows are locked in the order
+ * written for the others. An execution that only gets further steps gets no new row version; one that succeeded needs its text
+ * no more, which is in its prompt. Rows are locked in the order
  * of their ids, as every statement does that locks several.
  */
 export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
@@ -176,7 +180,7 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       update task_executions e
       set state = coalesce(g.state, e.state),
         agent_id = case when g.has_agent then g.agent_id else e.agent_id end,
-        result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
+        content = case when g.state = 'succeeded' then '' else e.content end, result = coalesce(g.result, e.result), result_url = coalesce(g.result_url, e.result_url), has_sign = e.has_sign or coalesce(g.state in ('waiting', 'failed'), false),
         error = case when g.has_error then g.error else e.error end,
         waiting_for = case when g.state is null then e.waiting_for else g.waiting_for end, failures = coalesce(g.failures, e.failures),
         run_after = case when g.state = 'queued' then now() + make_interval(secs => coalesce(g.delay_ms, 0) / 1000) else e.run_after end,
@@ -205,8 +209,8 @@ function writesOf(steps: readonly StepRow[]): StoredWrite[] {
 
 export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[]> =>
   sql<StepRow[]>`
-    select id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at,
-      decided_at is not null as decided,
+    select id, seq, kind, state, name, key, ${inputOf(sql, "execution_steps")} as input, ${outputOf(sql, "execution_steps")} as output, error, agent_id,
+      prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, decided_at is not null as decided,
       case when in_flight_until is not null then greatest(0, extract(epoch from in_flight_until - now()) * 1000) end::float8 as in_flight_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
 

@@ -1,5 +1,6 @@
 import type { Queryable } from "../../platform/database/client.ts";
 import { storable } from "../../platform/json.ts";
+import { withoutRepeats } from "../../transcripts/repeat-queries.ts";
 import type { NewStep, StepLog } from "../conversation.ts";
 import { LeaseLost } from "../lease.ts";
 import type { Claimed } from "../queries.ts";
@@ -56,9 +57,20 @@ export class Transcript implements StepLog {
     const { steps, completed } = this.#pending;
     this.#pending = { steps: [], completed: [] };
     const { id, lease } = this.#execution;
-    if (!(await this.#write({ id, lease, steps, completed, patch })))
+    if (!(await this.#write({ id, lease, patch, ...this.#without(patch, steps, completed) })))
       throw new LeaseLost(`another worker holds the execution ${id}`);
     for (const step of completed) delete step.is_answered;
+  }
+
+  /** The steps to store; of an execution that succeeds without the text that its result has. */
+  #without({ state, result }: Patch, steps: StepRow[], completed: StepRow[]): Pick<Change, "steps" | "completed"> {
+    if (state !== "succeeded" || !result) return { steps, completed };
+    // A step may be completed more than once.
+    const changed = new Set(completed);
+    const others = this.steps.filter((step) => !steps.includes(step) && !changed.has(step));
+    const short = (step: StepRow) => withoutRepeats(step, result);
+    const shortened = others.map(short).filter((step) => !others.includes(step));
+    return { steps: steps.map(short), completed: [...[...changed].map(short), ...shortened] };
   }
 
   /** What the execution's row stores about its steps: sums, and the agent that the prompt was made for. */

@@ -1,6 +1,7 @@
 import type { get } from "@signalbox/schema/executions";
 import type { Output } from "@signalbox/schema/operation";
 import type { Queryable } from "../../platform/database/client.ts";
+import { inputOf } from "../../transcripts/repeat-queries.ts";
 
 export type Proposal = Output<typeof get>["proposals"][number];
 
@@ -14,7 +15,7 @@ interface ProposalRow extends Omit<Proposal, "target" | "tool" | "parameters" | 
 /** The writes of an execution that wait, or waited, for approval, in order. */
 export async function listProposals(sql: Queryable, executionId: string): Promise<Proposal[]> {
   const rows = await sql<ProposalRow[]>`
-    select s.id, s.seq, s.kind, s.name, s.input, e.subject, s.error, s.output ->> 'url' as url, s.decided_by, s.decided_at, s.expires_at,
+    select s.id, s.seq, s.kind, s.name, ${inputOf(sql, "s")} as input, e.subject, s.error, s.output ->> 'url' as url, s.decided_by, s.decided_at, s.expires_at,
       case s.state when 'succeeded' then 'applied' when 'started' then case e.state when 'failed' then 'failed' else 'proposed' end
         when 'dry_run' then case when e.dry_run then 'dry_run' else 'failed' end else s.state end as state
     from execution_steps s join task_executions e on e.id = s.execution_id
