@@ -132,19 +132,19 @@ function openTranscript(execution: Claimed, lease: Lease, { sql, write }: Attemp
 /** The execution goes on behind its last step when the hold ends. */
 async function recordHold(
   execution: Claimed,
-  { exceeded }: HoldExecution,
+  { hold }: HoldExecution,
   transcript: Transcript | undefined,
   deps: AttemptDeps,
 ): Promise<void> {
-  const { reason, until, member } = exceeded;
+  const { reason, until, waitsFor, isQuiet } = hold;
   const started = transcript?.steps.find(({ state }) => state === "started");
   if (started) transcript?.complete(started, { error: reason });
   await transcript?.flush({
     ...transcript.totals(),
-    ...{ state: "held", held_reason: reason, held_until: until, waiting_for: `the budget ${member}`, error: null },
+    ...{ state: "held", held_reason: reason, held_until: until, waiting_for: waitsFor, error: null },
   });
   deps.log.info("execution held", { execution: execution.id, reason, until });
-  await deps.onHeld({ ...execution, held_reason: reason, held_until: until });
+  if (!isQuiet) await deps.onHeld({ ...execution, held_reason: reason, held_until: until });
 }
 
 /** What it needs is unavailable for everybody: it goes on behind its last step later, and no attempt is used up. */

@@ -9,15 +9,27 @@ import type { StepLog } from "./conversation.ts";
 import type { Claimed } from "./queries.ts";
 import type { StepRow } from "./steps/queries.ts";
 
-/** A budget of an hour, a day or a month is used up: the execution waits for the next one, or for a release. */
+/** Why an execution does not go on now, and until when; without a time until it is released. */
+export interface Hold {
+  readonly reason: string;
+  readonly until: string | null;
+  /** What it waits for, in words. */
+  readonly waitsFor: string;
+  /** The people on the issue are not told. */
+  readonly isQuiet?: boolean;
+}
+
+/** A limit is reached: the execution waits for the next window, or for a release. */
 export class HoldExecution extends Error {
   override readonly name = "HoldExecution";
-  readonly exceeded: Exceeded;
-  constructor(exceeded: Exceeded) {
-    super(exceeded.reason);
-    this.exceeded = exceeded;
+  readonly hold: Hold;
+  constructor(hold: Hold) {
+    super(hold.reason);
+    this.hold = hold;
   }
 }
+
+const holdOf = ({ reason, until, member }: Exceeded): Hold => ({ reason, until, waitsFor: `the budget ${member}` });
 
 /** What an execution may use. */
 export interface RunBudget {
@@ -86,7 +98,7 @@ export function runBudget(
       for (let waits = 0; ; waits++) {
         const exceeded = await tryReserve(tokens, usd);
         if (!exceeded) return;
-        if (!exceeded.is_busy) throw new HoldExecution(exceeded);
+        if (!exceeded.is_busy) throw new HoldExecution(holdOf(exceeded));
         await sleep(Math.min(1_000, 100 * 2 ** waits), signal);
       }
     },

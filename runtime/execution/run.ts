@@ -7,7 +7,6 @@ import type { Log } from "../platform/log.ts";
 import { Failure } from "../platform/retry.ts";
 import { posts } from "../platform/telemetry/metrics.ts";
 import { inSpan } from "../platform/telemetry/tracing.ts";
-import type { Connection } from "../plugins/connections.ts";
 import type { Policies } from "../policy/policies.ts";
 import { writeRefusal } from "../policy/standing.ts";
 import type { Parameters, RegisteredTool } from "../tools/registered-tool.ts";
@@ -16,6 +15,7 @@ import { approvalOf, isApproved, isOpen, projectKeyOf, waitingFor } from "./appr
 import { type BudgetDeps, runBudget } from "./budget.ts";
 import { type ConversationDeps, converse, type Plan } from "./conversation.ts";
 import type { Descriptions } from "./describe.ts";
+import { type LateStandingDeps, withLateStanding } from "./late-standing.ts";
 import type { Lookup } from "./lookup.ts";
 import { postAnswer } from "./post.ts";
 import { systemPrompt, taskPrompt } from "./prompt.ts";
@@ -27,14 +27,12 @@ import { writeApproved } from "./tools-step.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
 /** What a run needs. */
-export interface RunDeps extends ConversationDeps, BudgetDeps {
+export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps {
   readonly lookup: Lookup;
   readonly tools: ToolRegistry;
   /** Finds the memories that go into a prompt. */
   readonly recall: Recall;
   readonly defaultModel: string;
-  /** The account in whose name an execution writes. */
-  readonly connectionFor: (source: string, execution: Claimed, agentId: string | null) => Promise<Connection | null>;
   /** Whether an external agent of this id is connected and receives tasks. */
   readonly connected: (agentId: string) => boolean;
   readonly policies: Pick<Policies, "of">;
@@ -67,9 +65,11 @@ export interface Run {
  * Runs an execution to its end: selects the agent, composes the prompt, asks the model and runs the tools it calls, posts the
  * answer. Resumes behind the last step of the transcript.
  */
-export async function runExecution(claimed: Run, given: RunDeps): Promise<RunOutcome> {
-  const deps = claimed.execution.dry_run ? { ...given, trackerUpdates: false } : given;
-  const { transcript } = claimed;
+export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutcome> {
+  const deps = begun.execution.dry_run ? { ...given, trackerUpdates: false } : given;
+  const { transcript } = begun;
+  const isNew = transcript.steps.length === 0;
+  const claimed = isNew ? { ...begun, execution: await withLateStanding(begun.execution, deps) } : begun;
   const plan = (transcript.steps[0]?.input as Plan | undefined) ?? (await makePlan(claimed, deps));
   const run = { ...claimed, execution: withSubject(claimed.execution, plan.about) };
   if (isForConnected(run, plan, deps)) {

@@ -22,3 +22,27 @@ export async function renameSubject(
     from fired where e.id = fired.id`;
   return subject;
 }
+
+/** What decides, beside the policy, which standing the author of an execution's event must have. */
+export async function standingRules(
+  sql: Sql,
+  { event_id, canonical_trigger, task_id }: Pick<Claimed, "event_id" | "canonical_trigger" | "task_id">,
+): Promise<{ readonly is_replay: boolean; readonly min_standing: string | null }> {
+  const [row] = await sql<{ is_replay: boolean; min_standing: string | null }[]>`
+    select e.replay_of is not null as is_replay, m.conditions ->> 'min_standing' as min_standing
+    from webhook_events e left join trigger_mappings m on m.canonical_trigger = ${canonical_trigger} and m.task_id = ${task_id}
+    where e.id = ${event_id}`;
+  return row ?? { is_replay: false, min_standing: null };
+}
+
+/** Keeps what the author of an event is in its project. Rows are locked in the order of their ids. */
+export async function recordStanding(sql: Sql, eventId: string, standing: string): Promise<void> {
+  await sql`
+    with event as (
+      update webhook_events set author = jsonb_set(author, '{standing}', to_jsonb(${standing}::text))
+      where id = ${eventId} and author is not null
+    ), fired as (
+      select id from task_executions where event_id = ${eventId} order by id for update
+    )
+    update task_executions e set author_standing = ${standing} from fired where e.id = fired.id`;
+}

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { EventAuthor } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
 import type { Connection } from "./connections.ts";
@@ -8,6 +9,8 @@ type Standing = EventAuthor["standing"];
 export interface Standings {
   /** What is known now. If that is nothing, or it is old, the platform is asked, and a later call gets the answer. Never waits. */
   of(connection: Connection, project: string, author: EventAuthor): Standing;
+  /** The same, and where nothing is known yet it waits for the platform's answer, a few seconds at most. Never rejects. */
+  find(connection: Connection, project: string, author: EventAuthor): Promise<Standing>;
   close(): void;
 }
 
@@ -18,8 +21,13 @@ const retryMs = 60_000;
 const maxAsking = 4;
 const maxKnown = 10_000;
 
+/** Longest wait of `find`, milliseconds. */
+const patienceMs = 5_000;
+
 interface Known {
   standing: Standing;
+  /** The request under way, or the last one. */
+  asked?: Promise<void>;
   /** Until then it is not asked for again. */
   until: number;
 }
@@ -51,18 +59,31 @@ export function createStandings(log: Log): Standings {
       account.asking -= 1;
     }
   };
+  /** What is known of an author. Asks the platform where that is nothing or old, and `mayAsk` says that it may. */
+  const look = (connection: Connection, project: string, author: EventAuthor, mayAsk: (account: Account) => boolean) => {
+    const who = author.id ?? author.name;
+    if (who === null || connection.missing.length > 0 || !connection.source.source.standing) return undefined;
+    const account = accounts.get(connection) ?? { known: new Map(), asking: 0 };
+    accounts.set(connection, account);
+    const key = JSON.stringify([project, who]);
+    const found = account.known.get(key);
+    if ((found && found.until > Date.now()) || !mayAsk(account)) return found;
+    const asked = ask(connection, account, project, author, key);
+    const entry = account.known.get(key);
+    if (entry) entry.asked = asked;
+    return entry;
+  };
   return {
-    of: (connection, project, author) => {
-      const who = author.id ?? author.name;
-      if (author.standing !== "unknown" || who === null || connection.missing.length > 0 || !connection.source.source.standing)
-        return author.standing;
-      const account = accounts.get(connection) ?? { known: new Map(), asking: 0 };
-      accounts.set(connection, account);
-      const key = JSON.stringify([project, who]);
-      const found = account.known.get(key);
-      if ((!found || found.until <= Date.now()) && account.asking < maxAsking)
-        void ask(connection, account, project, author, key);
-      return found?.standing ?? "unknown";
+    of: (connection, project, author) =>
+      author.standing === "unknown"
+        ? (look(connection, project, author, ({ asking }) => asking < maxAsking)?.standing ?? "unknown")
+        : author.standing,
+    find: async (connection, project, author) => {
+      if (author.standing !== "unknown") return author.standing;
+      const entry = look(connection, project, author, () => true);
+      if (entry?.standing === "unknown" && entry.asked)
+        await Promise.race([entry.asked, sleep(patienceMs, undefined, { ref: false })]);
+      return entry?.standing ?? "unknown";
     },
     close: () => stop.abort(),
   };

@@ -10,6 +10,7 @@ import { loadBuiltIns } from "../plugins/load.ts";
 import { createLogTail } from "../plugins/log-tail.ts";
 import { openOffload } from "../plugins/offload.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
+import { createStandings } from "../plugins/standings.ts";
 import { openAccess } from "../use-cases/access.ts";
 import type { Core } from "./core.ts";
 import type { Network } from "./network.ts";
@@ -67,7 +68,20 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
     dependencies: { ...shared.sandboxed, ...capabilities, logs, settingsOf },
   });
   closing.add(() => manager.stop());
-  return { host, manager, connections, accounts: openAccounts(core, connections), access, egress, logs, changed, builtInIds };
+  const standings = createStandings(log);
+  closing.add(() => standings.close());
+  return {
+    host,
+    manager,
+    connections,
+    accounts: openAccounts(core, connections),
+    standings,
+    access,
+    egress,
+    logs,
+    changed,
+    builtInIds,
+  };
 }
 export type Plugins = Awaited<ReturnType<typeof openPlugins>>;
 

@@ -25,7 +25,7 @@ export const retriesOf = ({ config }: Core) => ({
 });
 
 /** The queue of executions. `null` on a replica with the role `api`. */
-export async function startQueue(core: Core, { connections }: Plugins, conversation: ConversationDeps) {
+export async function startQueue(core: Core, { connections, standings }: Plugins, conversation: ConversationDeps) {
   const { config, log, database, sql, bus, policies, alarm, warn, closing } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
   const connected = await watchConnected(sql, bus, log);
@@ -53,6 +53,7 @@ export async function startQueue(core: Core, { connections }: Plugins, conversat
     presence,
     approvalTtlMs: config.APPROVAL_TTL_DAYS === 0 ? null : Math.min(config.APPROVAL_TTL_DAYS, 36_500) * 86_400_000,
     connectionFor,
+    standings,
     leaseSeconds,
     concurrency: concurrentRuns(config.WORKER_CONCURRENCY, database.kind === "embedded"),
     connected: connected.has,

@@ -1,7 +1,6 @@
 import { carryOut } from "../executions/commands.ts";
 import { startForgetting } from "../own-writes/forget.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
-import { createStandings } from "../plugins/standings.ts";
 import { createDeferred } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
 import { createDispatcher } from "../webhooks/dispatch.ts";
@@ -15,7 +14,7 @@ import type { Plugins } from "./plugins.ts";
 import type { Queue } from "./queue.ts";
 
 /** From webhooks to queued executions. */
-export async function openWebhooks(core: Core, { connections, accounts, manager }: Plugins, queue: Queue) {
+export async function openWebhooks(core: Core, { connections, accounts, standings, manager }: Plugins, queue: Queue) {
   const { config, log, sql, bus, vault, warn, alarm, closing } = core;
   const routing = await openRouting(sql, bus, log);
   closing.add(() => routing.close());
@@ -23,8 +22,6 @@ export async function openWebhooks(core: Core, { connections, accounts, manager 
   closing.add(() => evaluator.close());
   const rules = await openMappingRules({ sql, bus, log, vault, evaluator, warn, alarm });
   closing.add(() => rules.close());
-  const standings = createStandings(log);
-  closing.add(() => standings.close());
   const dispatcher = createDispatcher({
     sql,
     routing,

@@ -1,0 +1,59 @@
+import { requiredStandings } from "@signalbox/schema/policy";
+import type { EventAuthor } from "@signalbox/sdk";
+import type { Sql } from "../platform/database/client.ts";
+import type { Connection } from "../plugins/connections.ts";
+import type { Standings } from "../plugins/standings.ts";
+import type { Policies } from "../policy/policies.ts";
+import { placeOf } from "../policy/settings.ts";
+import { isBelow } from "../policy/standing.ts";
+import { projectKeyOf } from "./approval.ts";
+import { HoldExecution } from "./budget.ts";
+import type { Claimed } from "./queries.ts";
+import { recordStanding, standingRules } from "./subject-queries.ts";
+
+export interface LateStandingDeps {
+  readonly sql: Sql;
+  readonly standings: Pick<Standings, "find">;
+  readonly policies: Pick<Policies, "of">;
+  readonly connectionFor: (source: string, execution: Claimed, agentId: string | null) => Promise<Connection | null>;
+}
+
+/**
+ * The execution with what its author is in the project, where the payload does not tell that and nobody had asked the platform
+ * before the webhook was answered: so the first event of a stranger is limited like the second. Throws `HoldExecution` where the
+ * event would have been refused.
+ */
+export async function withLateStanding(execution: Claimed, deps: LateStandingDeps): Promise<Claimed> {
+  const { origin, project, event_id } = execution;
+  const author = origin?.author;
+  if (!origin || !author || project === null || event_id === null) return execution;
+  const connection = await deps.connectionFor(execution.source, execution, null);
+  if (!connection?.source.source.standing) return execution;
+  const standing = await deps.standings.find(connection, project, author);
+  if (standing === "unknown") return execution;
+  // Another execution of the event may have found it, so a standing that is known now may not have been known to the gate.
+  const refusal = execution.is_released ? null : await refusalOf(execution, { ...author, standing }, deps);
+  if (refusal !== null)
+    throw new HoldExecution({ reason: refusal, until: null, waitsFor: "a release by an operator", isQuiet: true });
+  if (standing === author.standing) return execution;
+  await recordStanding(deps.sql, event_id, standing);
+  return { ...execution, origin: { ...origin, author: { ...author, standing } } };
+}
+
+/** Why an event of this author starts nothing; `null` where it may. */
+async function refusalOf(
+  execution: Claimed,
+  { name, id, standing }: EventAuthor,
+  deps: LateStandingDeps,
+): Promise<string | null> {
+  if (standing === "owner") return null;
+  const policy = deps.policies.of(execution.agent_id, projectKeyOf(execution)).trigger_min_standing;
+  const rules = await standingRules(deps.sql, execution);
+  const who = `${name ?? id ?? "the author"} has the standing ${standing}`;
+  // An operator's replay passes the limits of the policy on authors, as it does at the gate.
+  if (!rules.is_replay && isBelow(standing, policy.value))
+    return `${who}, and ${placeOf("trigger_min_standing", policy.level)} requires at least ${policy.value}`;
+  const required = requiredStandings.find((one) => one === rules.min_standing);
+  if (!required || !isBelow(standing, required)) return null;
+  return `${who}, and the mapping of ${execution.canonical_trigger} to ${execution.task_id} requires at least ${required}`;
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Model, startModel } from "../../examples/demo/model.ts";
+import { closeFour, type FourTrackers, fourEnv, newIssue, runOn, startFour } from "../harness/four-sources.ts";
+import { type Service, startService } from "../harness/service.ts";
+import { waitForExecutions } from "../harness/wait.ts";
+import { plainScript } from "../harness/world.ts";
+
+let model: Model;
+let service: Service;
+let trackers: FourTrackers;
+
+beforeAll(async () => {
+  model = await startModel({ script: plainScript });
+  trackers = await startFour();
+  service = await startService({ env: { LLM_BASE_URL: model.url, LLM_MODEL: "scripted", ...fourEnv(trackers, "t") } });
+  for (const seed of ["agents/seed", "tasks/sources/seed"]) await service.post(`/api/${seed}`);
+  await service.post("/api/tasks", { id: "look", name: "Look", description: "Look.", actor_id: "pm_default" });
+  await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "look" });
+}, 180_000);
+afterAll(async () => {
+  await closeFour(trackers);
+  await model?.close();
+  await service?.close();
+}, 60_000);
+
+/** The account that no event has named so far, with its access level in the project. */
+let people = 100;
+function issueBy(level: number | null, n: number) {
+  const id = ++people;
+  if (level !== null) trackers.beta.members[id] = level;
+  const issue = newIssue(trackers, "beta", n, "Since Monday.");
+  Object.assign((issue.payload as { user: object }).user, { id, username: `person-${id}`, name: `person-${id}` });
+  return issue;
+}
+const toolsOf = () =>
+  model
+    .chats()
+    .at(-1)
+    ?.tools?.map(({ function: { name } }) => name) ?? [];
+interface Held {
+  readonly id: string;
+  readonly event_id: string;
+  readonly state: string;
+  readonly held_reason: string | null;
+}
+const eventOf = async (id: string) =>
+  (await service.get<{ author: { standing: string } }>(`/api/webhook-events/${id}`)).body.author;
+
+test.each([
+  ["a stranger", null, "none", false],
+  ["a guest", 10, "contributor", false],
+  ["a developer", 30, "member", true],
+] as const)("the first event of %s is limited like every later one", async (_, level, standing, writes) => {
+  const { state, event_id } = await runOn<Held>(service, "beta", issueBy(level, people));
+  expect(state).toBe("succeeded");
+  expect(toolsOf().includes("beta__add_comment")).toBe(writes);
+  expect(toolsOf()).toContain("beta__get_issue");
+  expect(await eventOf(event_id)).toMatchObject({ standing });
+});
+
+test("a condition that the standing does not meet holds the run until an operator releases it, and nobody is told", async () => {
+  await service.post("/api/tasks", { id: "members", name: "Members", description: "Look.", actor_id: "pm_default" });
+  const conditions = { min_standing: "member" };
+  const mapping = { canonical_trigger: "issue.created", task_id: "members", conditions };
+  expect((await service.post("/api/tasks/triggers", mapping)).status).toBe(201);
+  const issue = issueBy(10, 900);
+  const { body } = await service.post<{ event_id: string }>("/webhook/beta", JSON.stringify(issue.payload), {
+    headers: issue.headers,
+  });
+  const ofMembers = async (state: "held" | "succeeded") =>
+    (await waitForExecutions(service, { event_id: body.event_id, count: 1, state })) as unknown as Held[];
+  const [held] = await ofMembers("held");
+  expect(held?.held_reason).toMatch(
+    /^person-\d+ has the standing contributor, and the mapping of issue\.created to members requires at least member$/,
+  );
+  await ofMembers("succeeded");
+  expect(issue.comments()).toHaveLength(1);
+  expect((await service.post(`/api/task-executions/${held?.id}/release`)).status).toBe(200);
+  await waitForExecutions(service, { event_id: body.event_id, count: 2, state: "succeeded" });
+  expect(toolsOf()).not.toContain("beta__add_comment");
+});
+
+test("a limit of the policy holds too, and a replay by an operator passes it", async () => {
+  const project = { name: "app", source: "beta", source_project_id: "octo/team/app", policy: { trigger_min_standing: "member" } };
+  const { status, body: made } = await service.post<{ id: number }>("/api/projects", project);
+  expect(status).toBe(201);
+  const { payload, headers } = issueBy(null, 901);
+  const { body: first } = await service.post<{ event_id: string }>("/webhook/beta", JSON.stringify(payload), { headers });
+  const [held] = (await waitForExecutions(service, { event_id: first.event_id, state: "held" })) as unknown as Held[];
+  expect(held?.held_reason).toMatch(/has the standing none, and trigger_min_standing in the policy of the project requires/);
+  const { body: again } = await service.post<{ event_id: string }>(`/api/webhook-events/${first.event_id}/replay`);
+  await waitForExecutions(service, { event_id: again.event_id, count: 1, state: "succeeded" });
+  expect((await service.put(`/api/projects/${made.id}`, { policy: {} })).status).toBe(200);
+});
+
+test("a platform that does not answer delays the run by a few seconds at most, and limits nothing", {
+  timeout: 60_000,
+}, async () => {
+  trackers.beta.fault({ kind: "hang", times: 1 });
+  const { state, event_id } = await runOn<Held>(service, "beta", issueBy(null, 950));
+  trackers.beta.heal();
+  expect(state).toBe("succeeded");
+  expect(await eventOf(event_id)).toMatchObject({ standing: "unknown" });
+});
