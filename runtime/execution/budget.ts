@@ -15,7 +15,7 @@ export interface Hold {
   readonly until: string | null;
   /** What it waits for, in words. */
   readonly waitsFor: string;
-  /** The people on the issue are not told. */
+  /** Without a notice on the issue. */
   readonly isQuiet?: boolean;
 }
 

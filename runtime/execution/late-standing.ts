@@ -19,7 +19,7 @@ export interface LateStandingDeps {
 }
 
 /**
- * The execution with what its author is in the project, where the payload does not tell that and nobody had asked the platform
+ * The execution with what its author is in the project, where the payload does not tell that and the platform was not asked
  * before the webhook was answered: so the first event of a stranger is limited like the second. Throws `HoldExecution` where the
  * event would have been refused.
  */

@@ -68,20 +68,7 @@ export async function openPlugins(core: Core, network: Network, resources: Memor
     dependencies: { ...shared.sandboxed, ...capabilities, logs, settingsOf },
   });
   closing.add(() => manager.stop());
-  const standings = createStandings(log);
-  closing.add(() => standings.close());
-  return {
-    host,
-    manager,
-    connections,
-    accounts: openAccounts(core, connections),
-    standings,
-    access,
-    egress,
-    logs,
-    changed,
-    builtInIds,
-  };
+  return { host, manager, connections, ...openAccounts(core, connections), access, egress, logs, changed, builtInIds };
 }
 export type Plugins = Awaited<ReturnType<typeof openPlugins>>;
 
@@ -121,7 +108,9 @@ function openAccounts({ log, closing }: Core, connections: ReturnType<typeof con
   closing.add(() => accounts.close());
   // Looked up now, so that the first webhook does not wait for it.
   for (const connection of connections.all()) void accounts.of(connection);
-  return accounts;
+  const standings = createStandings(log);
+  closing.add(() => standings.close());
+  return { accounts, standings };
 }
 
 type Settings = Readonly<Record<string, string>>;
