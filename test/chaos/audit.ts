@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExecutionSeen, eventually } from "../harness/wait.ts";
-import { keyOf, writtenIn } from "./ledger.ts";
+import { isSign, keyOf, writtenIn } from "./ledger.ts";
 import type { Crash } from "./replica.ts";
 import type { World } from "./world.ts";
 
@@ -36,6 +36,8 @@ export interface Findings {
   readonly doubled: string[];
   /** Comments that were there twice for a time, and of which the service deleted one. */
   readonly takenBack: string[];
+  /** Comments that still say that an agent works, after all runs have ended. */
+  readonly unfinished: string[];
   readonly crashes: Crash[];
   /** Processes that had to be killed after SIGTERM. */
   readonly outlived: number;
@@ -71,7 +73,8 @@ export async function audit(world: World, { patience = 60 }: { patience?: number
   };
 }
 
-const isOpen = ({ state }: ExecutionSeen): boolean => state === "queued" || state === "running";
+const openStates = ["queued", "running", "held", "waiting"];
+const isOpen = ({ state }: ExecutionSeen): boolean => openStates.includes(state);
 
 /** Whether the execution says that so many workers died as were killed while it was there. */
 function wasKilled({ replicas }: World, { error, created_at, finished_at }: Execution): boolean {
@@ -116,11 +119,35 @@ function writes({ trackers, sender, ledger }: World, executions: readonly Execut
   const takenBack = trackers.list.flatMap((tracker) => tracker.takenBack()).map((text) => writtenIn(text)?.key ?? text);
   const byEvent = new Map(sender.sent.map((sent) => [sent.receipt?.event_id, sent.number]));
   const finals = executions
-    .filter(({ state, event_id }) => state === "succeeded" && byEvent.has(event_id ?? ""))
+    .filter(({ state, event_id, task_id }) => state === "succeeded" && task_id !== "living" && byEvent.has(event_id ?? ""))
     .map(({ event_id, task_id }) => keyOf(byEvent.get(event_id ?? "") ?? 0, task_id, "final"));
   const missing = [...finals, ...ledger.confirmed].filter((key) => key !== "" && !standing.has(key));
-  return { doubled, takenBack, missing };
+  const unfinished = trackers.list.flatMap((tracker) => tracker.standing().filter(isSign));
+  const living = livingComments(sender, executions, standing);
+  return {
+    doubled: [...doubled, ...living.doubled],
+    missing: [...missing, ...living.missing],
+    ...{ takenBack, unfinished },
+  };
 }
+
+/** Of the runs about one issue, one comment shows the answer of one: each has replaced that of the one before. */
+function livingComments(sender: World["sender"], executions: readonly ExecutionSeen[], standing: ReadonlyMap<string, number>) {
+  const ran = new Set(executions.filter(({ task_id, state }) => task_id === "living" && state === "succeeded").map(eventOf));
+  const ended = sender.sent.filter(({ receipt }) => receipt && ran.has(receipt.event_id));
+  const byIssue = [...Map.groupBy(ended, ({ source, issue }) => `${source} issue ${issue}`)];
+  const counted = byIssue.map(([issue, sent]) => {
+    const keys = sent.map(({ number }) => keyOf(number, "living", "final"));
+    const there = keys.filter((key) => standing.has(key));
+    return { what: `the living comment of ${issue}: ${there.join(", ") || "none"} of ${keys.join(", ")}`, count: there.length };
+  });
+  return {
+    missing: counted.filter(({ count }) => count === 0).map(({ what }) => what),
+    doubled: counted.filter(({ count }) => count > 1).map(({ what }) => what),
+  };
+}
+
+const eventOf = ({ event_id }: ExecutionSeen): string | null => event_id;
 
 /** Longest wait between two signs of progress: longer than the wait before the last retry of an execution. */
 async function settle(world: World, patienceMs: number): Promise<void> {
@@ -128,7 +155,7 @@ async function settle(world: World, patienceMs: number): Promise<void> {
   let seen = "";
   let since = performance.now();
   while (open > 0 && performance.now() - since < patienceMs) {
-    const counts = await Promise.all(["queued", "running"].map((state) => total(world, state)));
+    const counts = await Promise.all(openStates.map((state) => total(world, state)));
     if (counts.every((count) => count !== null)) open = counts.reduce((sum, count) => sum + (count ?? 0), 0);
     const now = `${counts} ${world.ledger.lastChange}`;
     if (now !== seen) since = performance.now();

@@ -19,6 +19,9 @@ export function writtenIn(text: string): Written | null {
   return key && task && part ? { key, delivery: Number(delivery), task, part } : null;
 }
 
+/** What a living comment says while its run goes on. */
+export const isSign = (text: string): boolean => text.includes("is working on this");
+
 /** What happened at the trackers, as it happens. */
 export class Ledger {
   /** Of each key, when a comment with it appeared at a tracker, milliseconds since the start. */
@@ -26,6 +29,8 @@ export class Ledger {
   /** Tool calls that the service reported to the model as successful. */
   readonly confirmed = new Set<string>();
   #finals = 0;
+  /** Edits that the trackers carried out. */
+  edits = 0;
   /** When something was last written or deleted. */
   lastChange = performance.now();
 
@@ -42,6 +47,11 @@ export class Ledger {
     if (before) before.push(this.lastChange);
     else this.#posts.set(written.key, [this.lastChange]);
     if (!before && written.part === "final") this.#finals++;
+  }
+  /** A living comment gets its answer by an edit. */
+  edited(text: string): void {
+    this.edits++;
+    this.posted(text);
   }
   deleted(): void {
     this.lastChange = performance.now();

@@ -6,7 +6,8 @@ import { untilAnswered } from "./recovery.ts";
 import { broken, listed, print, progress, type Row, spread } from "./report.ts";
 import { startWorld, type World } from "./world.ts";
 
-const tasks = ["first", "second"];
+/** One writes at once, one after an approval, one shows its work and its answer in one comment that it edits. */
+const tasks = ["first", "staged", "living"];
 /** Seconds between two lines of progress. */
 const every = 15;
 
@@ -38,6 +39,8 @@ export async function runMix(options: ChaosOptions): Promise<boolean> {
       ["faults", listed(faults.counts)],
       ["trackers' faults", listed(sum(world.trackers.list.map(({ front }) => front.counts)))],
       ["notes written by tools", world.ledger.confirmed.size],
+      ["approvals accepted", world.approver.accepted],
+      ["edits of comments", world.ledger.edits],
       ["executions/s in calm", calm.toFixed(1)],
       ["executions/s under faults", mixed.toFixed(1)],
       ["webhooks again after an outage", spread(recoveries)],

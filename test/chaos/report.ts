@@ -13,6 +13,7 @@ const promises: readonly (readonly [string, keyof Findings])[] = [
   ["ran twice", "ranTwice"],
   ["doubled in the end", "doubled"],
   ["missing writes", "missing"],
+  ["unfinished comments", "unfinished"],
   ["stuck", "stuck"],
   ["failed", "failed"],
   ["refused webhooks", "refused"],

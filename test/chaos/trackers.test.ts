@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sendJson } from "../harness/json-client.ts";
 import { eventually } from "../harness/wait.ts";
-import { keyOf, Ledger, writtenIn } from "./ledger.ts";
+import { isSign, keyOf, Ledger, writtenIn } from "./ledger.ts";
 import { deltaIssue, type Source, sources } from "./payloads.ts";
 import { seeded } from "./random.ts";
 import { Trackers } from "./trackers.ts";
@@ -41,6 +41,12 @@ const post = (source: Source, text: string) =>
     headers: authorization[source],
   });
 
+/** Address of one comment. */
+const addressOf = (source: Source, id: string | number) => {
+  const single = source === "alpha" ? "/repos/octo/app/issues/comments" : paths[source].replace(/\/$/, "");
+  return `${trackers.all[source].front.url}${single}/${id}${source === "delta" ? "/" : ""}`;
+};
+
 describe.each(sources)("%s", (source) => {
   const key = keyOf(7, "first", "final");
   const keys = () => trackers.all[source].standing().map((text) => writtenIn(text)?.key);
@@ -48,13 +54,28 @@ describe.each(sources)("%s", (source) => {
   test("keeps every comment, and those that were deleted again", async () => {
     const tracker = trackers.all[source];
     tracker.addIssue(7);
-    const [one, two] = [await post(source, `Answer ${key}`), await post(source, `Answer ${key}`)];
-    expect([one.status, two.status, keys()]).toEqual([201, 201, [key, key]]);
-    const single = source === "alpha" ? "/repos/octo/app/issues/comments" : paths[source].replace(/\/$/, "");
-    const at = `${tracker.front.url}${single}/${two.body.id}${source === "delta" ? "/" : ""}`;
+    const [first, two] = [await post(source, `Answer ${key}`), await post(source, `Answer ${key}`)];
+    expect([first.status, two.status, keys()]).toEqual([201, 201, [key, key]]);
+    const at = addressOf(source, two.body.id);
     expect((await sendJson(at, "DELETE", undefined, { headers: authorization[source] })).status).toBe(204);
     expect((await sendJson(at, "DELETE", undefined, { headers: authorization[source] })).status).toBe(404);
     expect([keys(), tracker.takenBack().length, ledger.has(key)]).toEqual([[key], 1, true]);
+  });
+
+  test("counts an answer that comes by an edit, once", async () => {
+    const answer = keyOf(8 + sources.indexOf(source), "living", "final");
+    const { body } = await post(source, "An agent is working on this.");
+    const signs = () => trackers.all[source].standing().filter(isSign).length;
+    const [before, finals] = [signs(), ledger.finals];
+    const method = source === "alpha" || source === "delta" ? "PATCH" : "PUT";
+    for (const _ of [1, 2])
+      expect(
+        (await sendJson(addressOf(source, body.id), method, bodies[source](answer), { headers: authorization[source] })).status,
+      ).toBe(200);
+    expect([keys().filter((found) => found === answer).length, before - signs(), ledger.finals - finals]).toEqual([1, 1, 1]);
+    expect((await sendJson(addressOf(source, body.id), "DELETE", undefined, { headers: authorization[source] })).status).toBe(
+      204,
+    );
   });
 
   test("holds a request as planned, and carries it out when it is released", async () => {

@@ -103,6 +103,7 @@ async function startTracker(
     const before = comments.length;
     const reply = carryOut(request);
     for (const comment of comments.slice(before)) ledger.posted(textOf(comment));
+    if (/^(?:PATCH|PUT)$/.test(request.method) && reply.status < 300) ledger.edited(JSON.stringify(request.body));
     return reply;
   });
   tracker.url = await front.listen();

@@ -5,6 +5,7 @@ import { type FreshDatabase, freshDatabase } from "../harness/databases.ts";
 import { freePorts } from "../harness/ports.ts";
 import { startUrlProxy, type TcpProxy } from "../harness/tcp-proxy.ts";
 import { eventually } from "../harness/wait.ts";
+import { Approver } from "./approver.ts";
 import { Ledger } from "./ledger.ts";
 import { type ChaosModel, startChaosModel } from "./model.ts";
 import type { ChaosOptions } from "./options.ts";
@@ -26,6 +27,8 @@ export interface World {
   readonly trackers: Trackers;
   readonly model: ChaosModel;
   readonly sender: Sender;
+  /** Approves what the staged task proposes. */
+  readonly approver: Approver;
   readonly ledger: Ledger;
   readonly random: Random;
   /** Folder of the replicas' logs. */
@@ -59,13 +62,15 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const served = await Promise.all(replicas.map((replica) => replica.serves(90_000).then(...[() => null, () => replica.name])));
     return served.filter((name) => name !== null);
   };
+  const approver = new Approver(replicas, random.stream("approver"));
   const close = async () => {
+    await approver.stop();
     await Promise.all(replicas.map((replica) => replica.kill()));
     await Promise.all([...proxies.map((proxy) => proxy.close()), trackers.close(), model.close()]);
     await database?.drop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
-  const world: World = { options, replicas, trackers, model, sender, ledger, random, logs, heal, close };
+  const world: World = { options, replicas, trackers, model, sender, approver, ledger, random, logs, heal, close };
   try {
     for (const replica of replicas) replica.start();
     await Promise.all(replicas.map((replica) => replica.serves(120_000)));
@@ -108,12 +113,20 @@ async function makeReplicas(options: WorldOptions, { env, database, folder, logs
   );
 }
 
+/** Tasks whose agents work in a way of their own. */
+const special: Readonly<Record<string, { readonly actor_id: string; readonly policy: object }>> = {
+  staged: { actor_id: "ta_default", policy: { staged: true } },
+  living: { actor_id: "qa_default", policy: { presence: "comment" } },
+};
+
 /** Makes the agents, the mappings of the sources, and the tasks, and waits until each replica knows them. */
 async function seed({ replicas, options: { tasks } }: World): Promise<void> {
   const [first] = replicas as [Replica];
   const made = [await first.client.post("/api/agents/seed"), await first.client.post("/api/tasks/sources/seed")];
   for (const id of tasks) {
-    made.push(await first.client.post("/api/tasks", { id, name: id, description: `Do ${id}.`, actor_id: "pm_default" }));
+    const { actor_id, policy } = special[id] ?? { actor_id: "pm_default", policy: {} };
+    made.push(await first.client.put(`/api/agents/${actor_id}`, { policy }));
+    made.push(await first.client.post("/api/tasks", { id, name: id, description: `Do ${id}.`, actor_id }));
     made.push(await first.client.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: id }));
   }
   const wrong = made.find(({ status }) => status >= 300);
