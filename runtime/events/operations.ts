@@ -5,7 +5,7 @@ import type { Json } from "@signalbox/sdk";
 import { depthOf, maxDepth, storable } from "../platform/json.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { subjectsMeant } from "../platform/subject.ts";
-import type { Receiver } from "../webhooks/receive.ts";
+import type { Receiver } from "../webhooks/receiver.ts";
 import { bulkOfEvents } from "./bulk.ts";
 import { findEvent, findRefused, listEvents, listExecutionsOfEvent, listRefused } from "./queries.ts";
 import { replayEvent, requireReplayable } from "./replay.ts";

@@ -7,7 +7,7 @@ import { timeOfId } from "../platform/ids.ts";
 import { findTask } from "../tasks/queries.ts";
 import type { ReplayOptions } from "../webhooks/decide.ts";
 import type { Receipt } from "../webhooks/dispatch.ts";
-import type { Receiver } from "../webhooks/receive.ts";
+import type { Receiver } from "../webhooks/receiver.ts";
 import type { KeptEvent } from "./queries.ts";
 
 export const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;

@@ -5,7 +5,7 @@ import type { Sql } from "../platform/database/client.ts";
 import { storableText } from "../platform/json.ts";
 import { toFailure } from "../platform/reconcile.ts";
 import type { Connection } from "../plugins/connections.ts";
-import type { Receiver } from "../webhooks/receive.ts";
+import type { Receiver } from "../webhooks/receiver.ts";
 import { type Claimed, finishPoll, type PollSource } from "./queries.ts";
 
 /** Longest duration of one poll. A source reads in pages, and the next poll continues. */

@@ -16,7 +16,7 @@ import type { Bound } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
 import type { RouteEntry } from "../plugins/host.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
-import type { Receiver } from "../webhooks/receive.ts";
+import type { Receiver } from "../webhooks/receiver.ts";
 import { grpcRoutes } from "./grpc/routes.ts";
 import { type AddressOf, connectHandler, type NodeHandler, startGrpc } from "./grpc/server.ts";
 import { createApp, type HttpOptions, refuse } from "./http/app.ts";

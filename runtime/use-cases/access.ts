@@ -4,7 +4,7 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import { type Actor, type Bound, invoke } from "../platform/operation.ts";
 import type { Connection, Connections } from "../plugins/connections.ts";
-import type { Receiver } from "../webhooks/receive.ts";
+import type { Receiver } from "../webhooks/receiver.ts";
 
 interface AccessOptions {
   readonly sql: Sql;

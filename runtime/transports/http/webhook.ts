@@ -8,7 +8,7 @@ import { clientAddress } from "../../platform/network/client-address.ts";
 import type { Networks } from "../../platform/network/networks.ts";
 import { bounded, webhookSeconds, webhooks } from "../../platform/telemetry/metrics.ts";
 import type { WebhookHead } from "../../webhooks/admit.ts";
-import type { Receiver } from "../../webhooks/receive.ts";
+import type { Receiver } from "../../webhooks/receiver.ts";
 import { methodNotAllowed } from "./app.ts";
 import { type BodyBudget, readBody, refuseLargeBody } from "./body.ts";
 import { jsonOfForm } from "./form-body.ts";

@@ -1,5 +1,5 @@
 import { PluginUnavailable } from "../plugin-unavailable.ts";
-import type { DeliveryContext, Receiver } from "../receive.ts";
+import type { DeliveryContext, Receiver } from "../receiver.ts";
 import type { DeferredWebhooks } from "./defer.ts";
 
 /** What reading needs of the plugins' processes. */

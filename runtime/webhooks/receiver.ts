@@ -1,0 +1,100 @@
+import type { Json, WebhookRequest } from "@signalbox/sdk";
+import type { Evaluator } from "../platform/evaluator.ts";
+import type { Log } from "../platform/log.ts";
+import type { SentRequest } from "../platform/webhook-auth.ts";
+import type { Accounts } from "../plugins/accounts.ts";
+import type { Connection } from "../plugins/connections.ts";
+import type { Standings } from "../plugins/standings.ts";
+import type { WebhookHead } from "./admit.ts";
+import type { ReplayOptions } from "./decide.ts";
+import type { DeferredWebhooks } from "./deferred/defer.ts";
+import type { Dispatcher, InOrder, Receipt } from "./dispatch.ts";
+import type { MappingRules, PathRule } from "./mapping-rules.ts";
+import type { PreviousSecrets } from "./previous-secret.ts";
+import type { Refusals } from "./refusals.ts";
+
+/** How an event arrived, where it did not arrive as a webhook. */
+export interface DeliveryContext {
+  /** Id of the event that is replayed. */
+  readonly replayOf?: string;
+  readonly polled?: boolean;
+  /** Signalbox caused the event and wants its mappings to run; the webhook about it, which follows, runs nothing. */
+  readonly own?: boolean;
+  /** What an operator wants to be different this time. */
+  readonly replay?: ReplayOptions;
+  /** The id that the event gets: a second try with it is a duplicate. */
+  readonly id?: string;
+  /** The webhook was stored while its plugin was unavailable. */
+  readonly deferred?: DeferredDelivery;
+}
+/** A webhook that is parsed later than it arrived. */
+export interface DeferredDelivery {
+  /** The id that its event gets. */
+  readonly id: string;
+  /** Ids of the webhook mappings for which it authenticated on arrival. */
+  readonly proven: readonly number[];
+  /** The last attempt: if parsing fails, the event is stored as unreadable. */
+  readonly last: boolean;
+  readonly inOrder: InOrder;
+}
+
+/** What a webhook path leads to: an account at a platform, or webhook mappings of that path. */
+export type Entry =
+  | { readonly kind: "connection"; readonly connection: Connection }
+  | { readonly kind: "path"; readonly rules: readonly PathRule[] };
+
+/** A webhook. With `address` it comes from the network and must authenticate; without, it did so before. */
+export interface Received extends WebhookRequest, Partial<Pick<SentRequest, "address">> {
+  /** Its source checked a secret or signature. */
+  readonly signed?: boolean;
+  /** The bytes that were sent, which signatures are of, where `body` is the JSON of a form. */
+  readonly sent?: Uint8Array;
+}
+
+/** A webhook that passed every check that needs no body. */
+export interface Admitted {
+  readonly entry: Entry;
+  /** The webhook must prove where it comes from. */
+  readonly needsProof: boolean;
+}
+
+export interface Receiver {
+  /** What `/webhook/<slug>` leads to: the name of a source, the id of an integration, or the path of a webhook mapping. */
+  entry(slug: string): Promise<Entry | undefined>;
+  /** Judges a webhook before its body is read. Throws `not_found` or `unauthenticated`; nothing is stored then. */
+  admit(slug: string, head: WebhookHead): Promise<Admitted>;
+  /** Authenticates an admitted webhook on its raw bytes. Throws `unauthenticated`; nothing is stored then. */
+  verify(entry: Entry, slug: string, request: SentRequest): Promise<Entry>;
+  /** Parses and dispatches an authenticated webhook, or an event that a poll or a replay brings in the same form. */
+  accept(entry: Entry, slug: string, request: Received, payload: Json, context?: DeliveryContext): Promise<Receipt>;
+  /** Stores the event of a webhook that could not be parsed, as discarded for this reason. */
+  storeUnreadable(webhook: UnreadableWebhook, reason: string): Promise<void>;
+  /** Keeps that a webhook was refused, without its body. `isKnown`: its path leads somewhere. */
+  noteRefusal(refused: { slug: string; isKnown: boolean; head: WebhookHead; reason: string }): Promise<void>;
+  /** Resolves once the refusals so far are stored. */
+  refusalsStored(): Promise<void>;
+}
+export interface UnreadableWebhook extends WebhookRequest {
+  readonly id: string;
+  readonly source: string;
+  readonly slug: string;
+}
+
+export interface ReceiverOptions {
+  readonly connectionBySlug: (slug: string) => Promise<Connection | undefined> | Connection | undefined;
+  /** The connection of a source that the environment configures. */
+  readonly environment: (source: string) => Connection | undefined;
+  readonly accounts: Accounts;
+  readonly standings: Standings;
+  readonly rules: MappingRules;
+  readonly evaluator: Evaluator;
+  readonly dispatcher: Dispatcher;
+  readonly deferred: DeferredWebhooks;
+  readonly refusals: Refusals;
+  readonly previousSecrets: PreviousSecrets;
+  /** Writes a warning to the watchdog. */
+  readonly warn: (message: string, context: Record<string, unknown>) => void;
+  readonly log: Log;
+  /** Whether anything is written at trackers. */
+  readonly trackerUpdates: boolean;
+}
