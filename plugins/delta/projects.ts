@@ -57,3 +57,11 @@ export const labelsOf = cachedFor(async (client: Client, project: string, signal
   const path = { slug: client.slug, project };
   return (await client.read({ route, path, query: { per_page: 100 }, schema: shapes.listOf(shapes.label), signal })).data.results;
 });
+
+/** Visitors of a public board read descriptions, but no internal comments. Throws `unsupported` if the project has one, or does not say. */
+export async function requireUnpublished({ client, signal }: Account, project: string): Promise<void> {
+  const route = "GET /workspaces/{slug}/projects/{project}/";
+  const { data } = await client.read({ route, path: { slug: client.slug, project }, schema: shapes.published, signal });
+  if (data.is_deployed === false) return;
+  throw new PluginError("unsupported", "the project may have a public board, which shows descriptions but no internal comments");
+}

@@ -22,6 +22,8 @@ export const comment = z.object({
 });
 export const account = z.object({ id, display_name: z.string().nullish() });
 export const project = z.object({ id, name: z.string().nullish(), identifier: z.string().nullish() });
+/** Whether a project has a public board. */
+export const published = z.object({ is_deployed: z.boolean().nullish() });
 const named = z.union([z.string(), z.object({ id, name: z.string().nullish() })]);
 export const issue = z.object({
   id,

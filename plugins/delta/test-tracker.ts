@@ -34,6 +34,8 @@ export class DeltaTracker extends FakeTracker {
   hidesHooks = false;
   /** Older servers have no GET /users/me/. */
   tellsAccount = true;
+  /** The project has a public board. */
+  isPublished = false;
   /** Every id is that of the one project. */
   isOneProject = false;
   /** Older servers have no activities. */
@@ -119,6 +121,8 @@ export class DeltaTracker extends FakeTracker {
     const [, id, rest = ""] = new RegExp(`^${base}([\\w-]+)/(.*)$`).exec(path) ?? [];
     if (id !== project && !this.isOneProject)
       return id && rest ? { status: 403, body: { detail: "You do not have permission" } } : notFound;
+    if (id && rest === "")
+      return { status: 200, body: { id: project, name: "App", identifier: "APP", is_deployed: this.isPublished } };
     if (rest === "states/") return this.#list(listedStates, query);
     if (rest === "labels/") return this.#list([{ id: labels.bug, name: "bug" }], query);
     if (rest === "issues/" && method === "POST") return this.#make(body as Record<string, unknown>, writer);

@@ -6,7 +6,7 @@ import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
-import { projectOf } from "./projects.ts";
+import { projectOf, requireUnpublished } from "./projects.ts";
 import { readIssue } from "./read-issue.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -54,10 +54,12 @@ const updateDescription = (accountFor: AccountFor) =>
     idempotent: true,
     input: descriptionInput,
     output: described,
+    keeps_private: true,
     run: async (input, call) => {
       const account = accountFor(call);
       const address = addressOf(input.issue, input.project);
       const path = { slug: account.client.slug, project: await projectOf(account, address), issue: address.issue };
+      if (call.private) await requireUnpublished(account, path.project);
       const body = { description_html: (await htmlOf(account.convert, input.description)) || "<p></p>" };
       const route = "PATCH /workspaces/{slug}/projects/{project}/issues/{issue}/";
       await account.client.write({ route, path, body, schema: shapes.issue, signal: call.signal });
