@@ -121,10 +121,9 @@ export class DeltaTracker extends FakeTracker {
     const [, id, rest = ""] = new RegExp(`^${base}([\\w-]+)/(.*)$`).exec(path) ?? [];
     if (id !== project && !this.isOneProject)
       return id && rest ? { status: 403, body: { detail: "You do not have permission" } } : notFound;
-    if (id && rest === "")
-      return { status: 200, body: { id: project, name: "App", identifier: "APP", is_deployed: this.isPublished } };
-    if (rest === "states/") return this.#list(listedStates, query);
-    if (rest === "labels/") return this.#list([{ id: labels.bug, name: "bug" }], query);
+    if (id && rest === "") return { status: 200, body: this.#project };
+    const listed = { "states/": listedStates, "labels/": [{ id: labels.bug, name: "bug" }] }[rest];
+    if (listed) return this.#list(listed, query);
     if (rest === "issues/" && method === "POST") return this.#make(body as Record<string, unknown>, writer);
     if (rest === "issues/") return this.#list(this.issues, query);
     const [, at, sub] = /^issues\/([\w-]+)\/(comments\/|activities\/)?$/.exec(rest) ?? [];
@@ -145,6 +144,10 @@ export class DeltaTracker extends FakeTracker {
           );
     if (method === "PATCH") Object.assign(found, body, { updated_at: new Date().toISOString(), updated_by: writer });
     return { status: 200, body: found, wrote: method === "PATCH" };
+  }
+
+  get #project() {
+    return { id: project, name: "App", identifier: "APP", is_deployed: this.isPublished };
   }
 
   /** Webhooks of the workspace: version 2 of the API, which self-hosted servers do not have. */
