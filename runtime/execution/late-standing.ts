@@ -5,7 +5,7 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import type { Policies } from "../policy/policies.ts";
 import { placeOf } from "../policy/settings.ts";
-import { isBelow } from "../policy/standing.ts";
+import { isBelow, operatorsRelease } from "../policy/standing.ts";
 import { projectKeyOf } from "./approval.ts";
 import { HoldExecution } from "./budget.ts";
 import type { Claimed } from "./queries.ts";
@@ -33,8 +33,7 @@ export async function withLateStanding(execution: Claimed, deps: LateStandingDep
   if (standing === "unknown") return execution;
   // Another execution of the event may have found it, so a standing that is known now may not have been known to the gate.
   const refusal = execution.is_released ? null : await refusalOf(execution, { ...author, standing }, deps);
-  if (refusal !== null)
-    throw new HoldExecution({ reason: refusal, until: null, waitsFor: "a release by an operator", isQuiet: true });
+  if (refusal !== null) throw new HoldExecution({ reason: refusal, until: null, waitsFor: operatorsRelease, isQuiet: true });
   if (standing === author.standing) return execution;
   await recordStanding(deps.sql, event_id, standing);
   return { ...execution, origin: { ...origin, author: { ...author, standing } } };

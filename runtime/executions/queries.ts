@@ -2,6 +2,7 @@ import type { cancel, get, list } from "@signalbox/schema/executions";
 import type { Input, Output } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
+import { operatorsRelease } from "../policy/standing.ts";
 import { inputOf, outputOf } from "../transcripts/repeat-queries.ts";
 
 export type Execution = Output<typeof cancel>;
@@ -87,6 +88,7 @@ export type Selection = { readonly ids: readonly string[] } | { readonly subject
 const states = {
   open: ["state = 'queued'", "state = 'running'", "state in ('held', 'waiting')"],
   held: ["state = 'held'"],
+  heldForIssue: [`state = 'held' and waiting_for is distinct from '${operatorsRelease}'`],
   failed: ["state = 'failed' and transcript_removed_at is null"],
 } as const;
 
@@ -108,7 +110,7 @@ export const cancelExecutions = (sql: Queryable, of: Selection, reason: string |
 /** Queues those that are held; budgets of an hour, day or month do not hold them again. Publish `queue`. */
 export const releaseHeld = (sql: Queryable, of: Selection): Promise<Execution[]> =>
   sql<Execution[]>`
-    with locked as (${selected(sql, of, states.held)})
+    with locked as (${selected(sql, of, "ids" in of ? states.held : states.heldForIssue)})
     update task_executions e set state = 'queued', run_after = now(), released_at = now(), held_reason = null, held_until = null,
       waiting_for = null
     from locked l where e.id = l.id returning ${columns(sql, "e.")}`;

@@ -13,3 +13,6 @@ export function writeRefusal(author: EventAuthor | null, { write_min_standing }:
   const name = author.name ?? author.id ?? "the author";
   return `tools that write are not available, because ${name} has the standing ${author.standing} and ${placeOf("write_min_standing", level)} requires ${value}`;
 }
+
+/** What an execution waits for whose author's standing is too low: a command at the issue does not release it. */
+export const operatorsRelease = "a release by an operator";

@@ -75,6 +75,18 @@ test("a condition that the standing does not meet holds the run until an operato
   );
   await ofMembers("succeeded");
   expect(issue.comments()).toHaveLength(1);
+  // The author's second account, which is as little known, does not release it.
+  const user = { id: ++people, username: `person-${people}`, name: `person-${people}` };
+  const note = { id: 77, note: "/continue", noteable_type: "Issue", action: "create" };
+  const place = {
+    project: { id: 77, path_with_namespace: "octo/team/app" },
+    issue: { iid: 900, title: "Crash", state: "opened" },
+  };
+  const comment = { object_kind: "note", event_type: "note", user, object_attributes: note, ...place };
+  const headers = { "x-gitlab-event": "Note Hook", "x-gitlab-token": "test-token-1" };
+  const { body: command } = await service.post<{ event_id: string }>("/webhook/beta", comment, { headers });
+  const { body: told } = await service.get<{ reason: string }>(`/api/webhook-events/${command.event_id}`);
+  expect(told.reason).toMatch(/^\/continue by .*: 0 executions released$/);
   expect((await service.post(`/api/task-executions/${held?.id}/release`)).status).toBe(200);
   await waitForExecutions(service, { event_id: body.event_id, count: 2, state: "succeeded" });
   expect(toolsOf()).not.toContain("beta__add_comment");

@@ -18,6 +18,8 @@ interface Seen {
 }
 
 const repo = "octo/app";
+/** `LOOP_WINDOW_SECONDS` by default, less the time until the answers to the last comments are delivered. */
+const windowMs = 12_000;
 const asBot = { sender: { login: "helper[bot]", type: "Bot" }, comment: { user: { login: "helper[bot]", type: "Bot" } } };
 const at = (number: number, text: string, sender: string, overrides = {}) =>
   issueCommented({ repo, number, comment: text, sender }, overrides);
@@ -109,8 +111,13 @@ testOnDatabases(
       await route(first);
       await Promise.all(accounts.map((_, i) => reactors.deliver(issueOpened({ repo, number: i + 1 }))));
       await eventually(() => reactors.ours(accounts.length) >= 4, { timeout: 30_000 });
+      const began = performance.now();
       await first.kill();
+      const before = accounts.map((_, i) => reactors.ours(i + 1));
       await first.restart();
+      // A machine that needs longer than the window for this has made a quieter time, after which the count begins anew.
+      const isReset = performance.now() - began > windowMs;
+      const earlier = (number: number) => (isReset ? (before[number - 1] ?? 0) : 0);
 
       const executions = async (number: number) => {
         const subject = encodeURIComponent(`${repo}#${number}`);
@@ -124,7 +131,7 @@ testOnDatabases(
           const seen = await executions(number);
           return seen.every(({ state }) => state === "succeeded" || state === "held") && seen.length > 0 && seen;
         });
-        expect(reactors.ours(number), name).toBeLessThanOrEqual(most);
+        expect(reactors.ours(number), name).toBeLessThanOrEqual(most + (most > 1 ? earlier(number) : 0));
         const held = all.filter(({ state }) => state === "held");
         expect(held.length, name).toBe(most > 1 ? 1 : 0);
         for (const one of held) {
