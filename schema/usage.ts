@@ -14,7 +14,10 @@ const figures = {
   held: z.int().describe("Executions that are held now."),
   cost_usd: z
     .number()
-    .describe("Cost in US dollars, as reported by the LLM proxy or by `MODEL_PRICES`. Does not include `unpriced_tokens`."),
+    .nullable()
+    .describe(
+      "Cost in US dollars, as reported by the LLM proxy or by `MODEL_PRICES`. Does not include `unpriced_tokens`; null if no token has a price.",
+    ),
   unpriced_tokens: z.int().describe("Tokens of model calls whose price is not known."),
   p50_duration_ms: z
     .int()

@@ -88,12 +88,12 @@ function fold(rows: readonly UsageRow[]): Folded {
   };
 }
 
-const figuresOf = ({ runs, failed, held, cost_usd, unpriced_tokens, durations }: Folded) => ({
+const figuresOf = ({ tokens, runs, failed, held, cost_usd, unpriced_tokens, durations }: Folded) => ({
   runs,
   failed,
   held,
-  // Sums of binary fractions: a millionth of a cent is noise.
-  cost_usd: Math.round(cost_usd * 1e8) / 1e8,
+  // Sums of binary fractions: a millionth of a cent is noise. Where no token has a price, nothing is known of the cost.
+  cost_usd: cost_usd === 0 && unpriced_tokens > 0 && unpriced_tokens >= tokens.total ? null : Math.round(cost_usd * 1e8) / 1e8,
   unpriced_tokens,
   p50_duration_ms: percentile(durations, 0.5),
   p95_duration_ms: percentile(durations, 0.95),
@@ -109,6 +109,10 @@ function groupsOf(rows: readonly UsageRow[], groups: readonly Group[]): NonNulla
   });
   const time = (one: { day?: string; month?: string }) => one.day ?? one.month ?? "";
   return all.sort(
-    (a, b) => time(a).localeCompare(time(b)) || b.cost_usd - a.cost_usd || b.tokens.total - a.tokens.total || b.runs - a.runs,
+    (a, b) =>
+      time(a).localeCompare(time(b)) ||
+      (b.cost_usd ?? 0) - (a.cost_usd ?? 0) ||
+      b.tokens.total - a.tokens.total ||
+      b.runs - a.runs,
   );
 }

@@ -103,3 +103,33 @@ test("metrics: with a key, or from this machine where METRICS_OPEN says so", asy
   expect((await read({ "x-forwarded-for": "203.0.113.5" })).status).toBe(401);
   expect((await read({ "x-forwarded-for": "203.0.113.5", authorization: `Bearer ${apiKey}` })).status).toBe(200);
 });
+
+test("metrics name the source of a webhook that is refused", async () => {
+  const post = (path: string, body: string) =>
+    fetch(`${world.service.url}/webhook/${path}`, { method: "POST", headers: { "x-hub-signature-256": "sha256=00" }, body });
+  expect((await post("alpha", "{}")).status).toBe(401);
+  expect((await post("alpha", "x".repeat(26 * 1024 * 1024))).status).toBe(413);
+  expect((await post("nothing-here", "{}")).status).toBe(404);
+  const text = await (await fetch(`${world.service.url}/metrics`)).text();
+  expect(text.split("\n").filter((line) => /^signalbox_webhooks_total.*status="4/.test(line))).toEqual(
+    expect.arrayContaining([
+      'signalbox_webhooks_total{source="alpha",status="401"} 1',
+      'signalbox_webhooks_total{source="alpha",status="413"} 1',
+      'signalbox_webhooks_total{source="unknown",status="404"} 1',
+    ]),
+  );
+});
+
+test("where no price is known, the cost is null and not 0", async () => {
+  const usage = async (query: string) =>
+    (
+      await world.service.get<{ cost_usd: number | null; unpriced_tokens: number; groups: { cost_usd: number | null }[] }>(
+        `/api/usage?${query}`,
+      )
+    ).body;
+  const { cost_usd, unpriced_tokens, groups } = await usage("group_by=model");
+  expect({ cost_usd, groups }).toMatchObject({ cost_usd: null, groups: [{ cost_usd: null }] });
+  expect(unpriced_tokens).toBeGreaterThan(0);
+  // Nothing was spent before there was anything.
+  expect(await usage("to=2020-01-01T00:00:00Z")).toMatchObject({ cost_usd: 0, unpriced_tokens: 0 });
+});

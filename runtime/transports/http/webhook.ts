@@ -8,7 +8,7 @@ import { clientAddress } from "../../platform/network/client-address.ts";
 import type { Networks } from "../../platform/network/networks.ts";
 import { bounded, webhookSeconds, webhooks } from "../../platform/telemetry/metrics.ts";
 import type { WebhookHead } from "../../webhooks/admit.ts";
-import type { Receiver } from "../../webhooks/receiver.ts";
+import type { Entry, Receiver } from "../../webhooks/receiver.ts";
 import { methodNotAllowed } from "./app.ts";
 import { type BodyBudget, readBody, refuseLargeBody } from "./body.ts";
 import { jsonOfForm } from "./form-body.ts";
@@ -25,6 +25,11 @@ export interface WebhookOptions {
 }
 
 const prefix = "/webhook/";
+const unknown = "unknown";
+
+/** The source of a path, as metrics name it. */
+const nameOf = (entry: Entry | undefined): string =>
+  entry ? bounded("source", entry.kind === "path" ? "path" : entry.connection.source.name) : unknown;
 
 /**
  * Webhooks: the slug and the headers are judged before the body is read; then the raw bytes are verified, parsed,
@@ -33,15 +38,16 @@ const prefix = "/webhook/";
 export function mountWebhooks(app: OpenAPIHono, receiver: Receiver, options: WebhookOptions): void {
   app.post(`${prefix}*`, async (c) => {
     const began = performance.now();
-    const source = { name: "unknown" };
+    const source = { name: unknown };
     try {
       const answer = await receive(c, receiver, options, source);
       webhooks.inc({ source: source.name, status: answer.status });
       return answer;
     } catch (error) {
+      const slug = c.req.path.slice(prefix.length);
+      if (source.name === unknown) source.name = nameOf(await receiver.entry(slug).catch(() => undefined));
       webhooks.inc({ source: source.name, status: error instanceof Problem ? error.status : 500 });
       if (error instanceof Problem && error.status < 500) {
-        const slug = c.req.path.slice(prefix.length);
         const refused = { slug, isKnown: error.code !== "not_found", head: headOf(c, options.trusted), reason: error.message };
         await receiver.noteRefusal(refused);
       }
@@ -59,7 +65,7 @@ async function receive(c: Context, receiver: Receiver, options: WebhookOptions, 
   const head = headOf(c, options.trusted);
   refuseLargeBody(c, options.maxBytes);
   const { entry, needsProof } = await receiver.admit(slug, head);
-  source.name = bounded("source", entry.kind === "path" ? "path" : entry.connection.source.name);
+  source.name = nameOf(entry);
   const maxBytes = needsProof ? options.maxBytes : Math.min(options.maxBytes, options.maxUncheckedBytes);
   const sent = await readBody(c, { maxBytes, budget: options.budget });
   const verified = await receiver.verify(entry, slug, { ...head, body: sent });

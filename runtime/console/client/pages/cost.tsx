@@ -42,7 +42,7 @@ export function CostPage() {
           ) : (
             <>
               <div class="numbers">
-                <Figure value={costText(total)} label="cost" />
+                <Figure value={dollarText(total.cost_usd)} label="cost" />
                 <Figure value={countText(total.unpriced_tokens ?? 0)} label="tokens without a price" />
                 <Figure value={countText(total.runs ?? 0)} label={`runs, ${countText(total.failed ?? 0)} failed`} />
                 <Figure value={durationText(total.p50_duration_ms ?? null)} label="median duration" />
@@ -72,15 +72,6 @@ function Figure({ value, label }: { value: string; label: string }) {
   );
 }
 
-/** Tokens without a price are not free. */
-const costText = ({
-  cost_usd,
-  unpriced_tokens,
-}: {
-  cost_usd?: number | undefined;
-  unpriced_tokens?: number | undefined;
-}): string => (!cost_usd && unpriced_tokens ? "–" : dollarText(cost_usd));
-
 const nameOf = (row: UsageGroup, by: Group): string =>
   String({ agent: row.agent_id, project: row.project_id, model: row.model, task: row.task_id, source: row.source }[by] ?? "none");
 
@@ -104,7 +95,7 @@ function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
               <th scope="row">
                 <Text>{nameOf(row, by)}</Text>
               </th>
-              <td class="number">{costText(row)}</td>
+              <td class="number">{dollarText(row.cost_usd)}</td>
               <td class="number">{countText(row.unpriced_tokens)}</td>
               <td class="number">{countText(row.tokens.total)}</td>
               <td class="number">{countText(row.runs)}</td>

@@ -104,7 +104,7 @@ function Numbers({ run }: { run: TaskExecutionWithTranscript }) {
       </div>
       <div>
         <strong>{dollarText(cost)}</strong>
-        <span>{cost === null ? "cost not reported" : "cost"}</span>
+        <span>{cost === null ? "cost: no price is known" : "cost"}</span>
       </div>
       <div>
         <strong>{run.tool_calls}</strong>

@@ -4,11 +4,11 @@ import { countText, dollarText } from "./time.tsx";
 /** One bar a day: cost where it is known, else tokens. The numbers are in the table below and in each bar's title. */
 export function DayBars({ days, from, count }: { days: readonly UsageGroup[]; from: string; count: number }) {
   const known = new Map(days.map((day) => [day.day, day]));
-  const priced = days.some(({ cost_usd }) => cost_usd > 0);
+  const priced = days.some(({ cost_usd }) => (cost_usd ?? 0) > 0);
   const all = Array.from({ length: count }, (_, index) => {
     const day = new Date(Date.parse(from) + index * 86_400_000).toISOString().slice(0, 10);
     const found = known.get(day);
-    const value = found ? (priced ? found.cost_usd : found.tokens.total) : 0;
+    const value = found ? (priced ? (found.cost_usd ?? 0) : found.tokens.total) : 0;
     return {
       day,
       value,
