@@ -332,6 +332,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     ["light", 1280],
     ["dark", 1280],
     ["light", 360],
+    ["dark", 360],
   ] as const)("%s, %i px: axe objects to nothing, and nothing is wider than the screen", async (theme, width) => {
     const seen = await openBeside(tab, world.service.url);
     await seen.page.setViewport({ width, height: 900 });
@@ -350,6 +351,9 @@ describe("the console", { tags: ["chromium"] }, () => {
       await seen.page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector(".waiting"));
       const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       if (wide > 0) bad.push(`${path}: ${wide} px too wide`);
+      // A table is read from top to bottom on a phone, not sideways.
+      const tables = await seen.page.$$eval(".scroll", (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+      if (tables > 0) bad.push(`${path}: ${tables} tables scroll sideways`);
       bad.push(...(await seen.violations()).map((one) => `${path}: ${one}`));
       const folder = process.env.TEST_PICTURES;
       const name = `${path.replaceAll(/\W+/g, "-").slice(0, 40)}-${theme}-${width}`;

@@ -65,8 +65,8 @@ function Gauge({ name, setting, used, limit, text, unpriced = 0 }: Budget) {
     <>
       <span class="budget-name">{name}</span>
       <span class="budget-text">
-        {used === 0 && unpriced > 0 ? "–" : text(used)} {limit > 0 ? `of ${text(limit)}` : "used, no limit"}
-        {unpriced > 0 && `, and ${countText(unpriced)} tokens without a price`}
+        {used === 0 && unpriced > 0 ? "no price known" : `${text(used)} used`}, {limit > 0 ? `limit ${text(limit)}` : "no limit"}
+        {unpriced > 0 && `; ${countText(unpriced)} tokens without a price`}
       </span>
       {limit > 0 ? (
         <meter class={tone} min={0} max={limit} value={Math.min(used, limit)} aria-label={name}>

@@ -75,6 +75,15 @@ function Figure({ value, label }: { value: string; label: string }) {
 const nameOf = (row: UsageGroup, by: Group): string =>
   String({ agent: row.agent_id, project: row.project_id, model: row.model, task: row.task_id, source: row.source }[by] ?? "none");
 
+const columns: readonly { readonly title: string; readonly text: (row: UsageGroup) => string }[] = [
+  { title: "Cost", text: ({ cost_usd }) => dollarText(cost_usd) },
+  { title: "Unpriced tokens", text: ({ unpriced_tokens }) => countText(unpriced_tokens) },
+  { title: "Tokens", text: ({ tokens }) => countText(tokens.total) },
+  { title: "Runs", text: ({ runs }) => countText(runs) },
+  { title: "Failed", text: ({ failed }) => countText(failed) },
+  { title: "Median", text: ({ p50_duration_ms }) => durationText(p50_duration_ms) },
+];
+
 function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
   return (
     <ScrollBox label="Usage by group">
@@ -82,7 +91,7 @@ function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
         <thead>
           <tr>
             <th scope="col">{by}</th>
-            {["Cost", "Unpriced tokens", "Tokens", "Runs", "Failed", "Median"].map((title) => (
+            {columns.map(({ title }) => (
               <th key={title} scope="col" class="number">
                 {title}
               </th>
@@ -95,12 +104,11 @@ function Groups({ by, rows }: { by: Group; rows: readonly UsageGroup[] }) {
               <th scope="row">
                 <Text>{nameOf(row, by)}</Text>
               </th>
-              <td class="number">{dollarText(row.cost_usd)}</td>
-              <td class="number">{countText(row.unpriced_tokens)}</td>
-              <td class="number">{countText(row.tokens.total)}</td>
-              <td class="number">{countText(row.runs)}</td>
-              <td class="number">{countText(row.failed)}</td>
-              <td class="number">{durationText(row.p50_duration_ms)}</td>
+              {columns.map(({ title, text }) => (
+                <td key={title} class="number" data-label={title}>
+                  {text(row)}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>

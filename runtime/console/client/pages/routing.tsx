@@ -67,7 +67,7 @@ function Matrix({ sources, triggers, tasks, reload }: MatrixProps) {
         <tbody>
           {names.map((name) => (
             <tr key={name}>
-              <td>
+              <td data-label="Event">
                 <Chips>
                   {sources
                     .filter((one) => one.canonical_trigger === name)
@@ -81,10 +81,10 @@ function Matrix({ sources, triggers, tasks, reload }: MatrixProps) {
                     ))}
                 </Chips>
               </td>
-              <th scope="row">
+              <th scope="row" data-label="Trigger">
                 <code>{name}</code>
               </th>
-              <td>
+              <td data-label="Tasks">
                 <Chips>
                   {triggers
                     .filter((one) => one.canonical_trigger === name)

@@ -28,9 +28,11 @@ export function StorageSettings() {
                   {retention.map(({ what, setting, days, due }) => (
                     <tr key={what}>
                       <th scope="row">{what}</th>
-                      <td>{days === 0 ? "never" : `${days} days`}</td>
-                      <td>{setting ? <code>{setting}</code> : "fixed"}</td>
-                      <td class="number">{countText(due)}</td>
+                      <td data-label="After">{days === 0 ? "never" : `${days} days`}</td>
+                      <td data-label="Set by">{setting ? <code>{setting}</code> : "fixed"}</td>
+                      <td class="number" data-label="Due now">
+                        {countText(due)}
+                      </td>
                     </tr>
                   ))}
                 </tbody>
@@ -55,9 +57,15 @@ export function StorageSettings() {
                   {tables.map(({ name, rows, bytes: size, bytes_per_day }) => (
                     <tr key={name}>
                       <th scope="row">{name}</th>
-                      <td class="number">{countText(rows)}</td>
-                      <td class="number">{sizeText(size)}</td>
-                      <td class="number">{bytes_per_day === null ? "–" : sizeText(bytes_per_day)}</td>
+                      <td class="number" data-label="Rows">
+                        {countText(rows)}
+                      </td>
+                      <td class="number" data-label="Size">
+                        {sizeText(size)}
+                      </td>
+                      <td class="number" data-label="Growth a day">
+                        {bytes_per_day === null ? "–" : sizeText(bytes_per_day)}
+                      </td>
                     </tr>
                   ))}
                 </tbody>

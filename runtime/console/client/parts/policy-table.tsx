@@ -38,8 +38,8 @@ export function PolicyTable({ agentId, own, reload }: PolicyProps) {
                 {Object.entries(policy).map(([name, { value, level }]) => (
                   <tr key={name}>
                     <th scope="row">{name.replaceAll("_", " ")}</th>
-                    <td>{valueText(value)}</td>
-                    <td>{level}</td>
+                    <td data-label="Value">{valueText(value)}</td>
+                    <td data-label="Set by">{level}</td>
                   </tr>
                 ))}
               </tbody>
