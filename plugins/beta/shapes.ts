@@ -50,6 +50,7 @@ export const epic = z.object({ id: z.number() });
 export const confidentiality = z.object({ confidential: z.boolean().nullish() });
 /** A member of a project or group. */
 export const member = z.object({ access_level: z.number() });
+export const members = z.array(member);
 
 /** A webhook of a project: a switch for each kind of event. */
 export const hook = z.looseObject({

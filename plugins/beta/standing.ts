@@ -20,15 +20,24 @@ export async function standingOf(
   if (author.id === null || !/^\d{1,15}$/.test(author.id)) return "unknown";
   const of = isProject(project) ? "projects" : "groups";
   if (of === "groups" && !isGroup(project)) return "unknown";
-  const route = `GET /${of}/{project}/members/all/{user}`;
+  const route = `GET /${of}/{project}/members/all`;
+  const found = await readable(() =>
+    client.read({ route: `${route}/{user}`, path: { project, user: author.id as string }, schema: shapes.member, signal }),
+  );
+  if (found) return levels.find(([level]) => found.data.access_level >= level)?.[1] ?? "none";
+  // The same answer comes where the token may not see the members, or not the project: who is no member is known only if it may.
+  const query = { per_page: 1 };
+  return (await readable(() => client.read({ route, path: { project }, query, schema: shapes.members, signal })))
+    ? "none"
+    : "unknown";
+}
+
+/** The answer; `null` where there is none for this token. */
+async function readable<T>(read: () => Promise<T>): Promise<T | null> {
   try {
-    const { data } = await client.read({ route, path: { project, user: author.id }, schema: shapes.member, signal });
-    return levels.find(([level]) => data.access_level >= level)?.[1] ?? "none";
+    return await read();
   } catch (error) {
-    if (!(error instanceof PluginError)) throw error;
-    // Also where the project itself is hidden from the token: then it cannot answer there either.
-    if (error.code === "not_found") return "none";
-    if (error.code === "unauthorized") return "unknown";
+    if (error instanceof PluginError && (error.code === "not_found" || error.code === "unauthorized")) return null;
     throw error;
   }
 }

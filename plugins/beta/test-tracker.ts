@@ -25,6 +25,8 @@ export class BetaTracker extends FakeTracker {
   limits: Record<string, string> = {};
   /** Access levels of members of any project, by id. */
   readonly members: Record<string, number> = {};
+  /** The token may see who is a member. */
+  showsMembers = true;
   readonly labelEvents: (Row & { readonly of: string })[] = [];
   #ids = 300;
 
@@ -153,8 +155,12 @@ export class BetaTracker extends FakeTracker {
   }
 
   #member(path: string): FakeResponse | null {
-    const id = /^\/api\/v4\/(?:projects|groups)\/[^/]+\/members\/all\/(\d+)$/.exec(path)?.[1];
-    if (id === undefined) return null;
+    const [all, id] = /^\/api\/v4\/(?:projects|groups)\/[^/]+\/members\/all(?:\/(\d+))?$/.exec(path) ?? [];
+    if (all === undefined || !this.showsMembers) return null;
+    if (id === undefined) {
+      const everybody = Object.entries(this.members).map(([id, access_level]) => ({ id: Number(id), access_level }));
+      return { status: 200, body: everybody };
+    }
     const access_level = this.members[id];
     return access_level === undefined ? notFound : { status: 200, body: { id: Number(id), access_level } };
   }
