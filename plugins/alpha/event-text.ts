@@ -42,16 +42,16 @@ function commentText(kind: string, item: unknown, action: string | null, payload
 function commentHeading(action: string | null, payload: unknown): string {
   const author = stringAt(payload, ["comment", "user", "login"], 200);
   const sender = stringAt(payload, ["sender", "login"], 200);
-  const other = sender !== null && sender !== author ? ` by ${sender}` : "";
+  const other = sender !== null && sender !== author ? ` by ${oneLine(sender)}` : "";
   const changed = action === "edited" || action === "deleted" ? ` (${action}${other})` : "";
-  return `## Comment${author ? ` by ${author}` : ""}${changed}`;
+  return `## Comment${author ? ` by ${oneLine(author)}` : ""}${changed}`;
 }
 
 function commitCommentText(action: string | null, payload: unknown): string {
   const comment = valueAt(payload, "comment");
   const commit = stringAt(comment, ["commit_id"], 100);
   return sections(
-    `# Commit${commit ? ` ${commit}` : ""}`,
+    `# Commit${commit ? ` ${oneLine(commit)}` : ""}`,
     list([
       ["Repository", stringAt(payload, ["repository", "full_name"], 300)],
       ["Link", stringAt(comment, ["html_url"])],
@@ -111,7 +111,7 @@ function reviewText(action: string | null, payload: unknown): string {
   return sections(
     heading("Pull request", pull),
     facts(pull),
-    `## Review${author ? ` by ${author}` : ""}${state ? `: ${state}` : ""}${changed}`,
+    `## Review${author ? ` by ${oneLine(author)}` : ""}${state ? `: ${oneLine(state)}` : ""}${changed}`,
     body(review, "body"),
     described(pull),
   );
@@ -122,7 +122,7 @@ function deploymentText(payload: unknown): string {
   const deployment = valueAt(payload, "deployment");
   const environment = stringAt(status, ["environment"], 200) ?? stringAt(deployment, ["environment"], 200);
   return sections(
-    `# Deployment${environment ? ` to ${environment}` : ""}`,
+    `# Deployment${environment ? ` to ${oneLine(environment)}` : ""}`,
     list([
       ["State", stringAt(status, ["state"], 100)],
       ["Ref", stringAt(deployment, ["ref"], 500)],
@@ -155,7 +155,10 @@ function facts(item: unknown): string {
 }
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
+
+/** A name that goes on in another line could pass for a part of this text. */
+const oneLine = (text: string): string => text.replace(/\s+/g, " ");
 
 function described(item: unknown): string {
   const description = body(item, "body");

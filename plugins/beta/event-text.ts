@@ -42,7 +42,7 @@ function noteText(action: string | null, payload: unknown): string {
   return sections(
     ...about(payload),
     position(note),
-    `## ${internal}${author ? ` by ${author}` : ""}${changed}`,
+    `## ${internal}${author ? ` by ${oneLine(author)}` : ""}${changed}`,
     body(note, "note"),
     description(payload),
   );
@@ -68,7 +68,7 @@ function about(payload: unknown): string[] {
   const sha = stringAt(commit, ["id"], 100) ?? stringAt(payload, ["object_attributes", "commit_id"], 100);
   const title = stringAt(commit, ["message"], 1000)?.split("\n")[0];
   const by = stringAt(commit, ["author", "name"], 200)?.replace(/\s+/g, " ") ?? null;
-  return [`# Commit${sha ? ` ${sha}` : ""}${title ? `: ${title}` : ""}`, list([["Author", by], link])];
+  return [`# Commit${sha ? ` ${oneLine(sha)}` : ""}${title ? `: ${title}` : ""}`, list([["Author", by], link])];
 }
 
 /** What a reader of the note sees above it: the description, the message of the commit, or the code of the snippet. */
@@ -141,7 +141,10 @@ const labels = (list: unknown): string =>
     : "";
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
+
+/** A name that goes on in another line could pass for a part of this text. */
+const oneLine = (text: string): string => text.replace(/\s+/g, " ");
 
 const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], longest) ?? "");
 

@@ -40,7 +40,7 @@ async function activityText(convert: Convert, event: string, payload: unknown): 
   return sections(
     heading(comment === data ? valueAt(data, "issue_detail") : data),
     type && type !== "comment" ? list([["Activity", type]]) : "",
-    `## Comment${author ? ` by ${author}` : ""}${deedOf(event)}`,
+    `## Comment${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
     await textOf(convert, commentOf(comment)),
   );
 }
@@ -120,6 +120,9 @@ const names = (values: unknown): string =>
     : "";
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
+
+/** A name that goes on in another line could pass for a part of this text. */
+const oneLine = (text: string): string => text.replace(/\s+/g, " ");
 
 const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

@@ -29,7 +29,10 @@ async function commentText(convert: Convert, event: string, payload: unknown): P
   const comment = valueAt(payload, "comment");
   const author = stringAt(comment, ["author", "displayName"], 200);
   const deed = isComment(event) ? deedOf(event) : "";
-  return sections(`## Comment${author ? ` by ${author}` : ""}${deed}`, await markdownOf(convert, valueAt(comment, "body")));
+  return sections(
+    `## Comment${author ? ` by ${oneLine(author)}` : ""}${deed}`,
+    await markdownOf(convert, valueAt(comment, "body")),
+  );
 }
 
 async function worklogText(convert: Convert, event: string, payload: unknown): Promise<string> {
@@ -41,7 +44,7 @@ async function worklogText(convert: Convert, event: string, payload: unknown): P
     ["Started", timestampAt(worklog, "started")],
   ]);
   return sections(
-    `## Work log${author ? ` by ${author}` : ""}${deedOf(event)}`,
+    `## Work log${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
     times,
     await markdownOf(convert, valueAt(worklog, "comment")),
   );
@@ -52,7 +55,7 @@ function attachmentText(event: string, payload: unknown): string {
   const author = stringAt(attachment, ["author", "displayName"], 200);
   const size = valueAt(attachment, "size");
   return sections(
-    `## Attachment${author ? ` by ${author}` : ""}${deedOf(event)}`,
+    `## Attachment${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
     list([
       ["File", stringAt(attachment, ["filename"], 500)],
       ["Type", stringAt(attachment, ["mimeType"], 200)],
@@ -65,7 +68,7 @@ function attachmentText(event: string, payload: unknown): string {
 function heading(payload: unknown): string {
   const key = stringAt(payload, ["issue", "key"], 120);
   const title = stringAt(payload, ["issue", "fields", "summary"])?.replace(/\s+/g, " ");
-  return `# Issue${key ? ` ${key}` : ""}${title ? `: ${title}` : ""}`;
+  return `# Issue${key ? ` ${oneLine(key)}` : ""}${title ? `: ${title}` : ""}`;
 }
 
 function facts(fields: unknown, link: string | null): string {
@@ -101,6 +104,9 @@ const listedChanges = (event: string, payload: unknown): string =>
     .join("\n");
 
 const list = (entries: readonly (readonly [string, string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
+
+/** A name that goes on in another line could pass for a part of this text. */
+const oneLine = (text: string): string => text.replace(/\s+/g, " ");
 
 const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

@@ -5,6 +5,8 @@ import { describeOnDatabases } from "../harness/on-databases.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { callOf, issueOf, plainScript, roundsOf, startWorld, textsOf, token, type World } from "../harness/world.ts";
 
+/** What an error of a proxy may tell about its network. */
+const hosts = "connect ECONNREFUSED llm.internal:4000 at http://10.1.2.3:4000/v1 and [fd00::1]:80";
 const repo = "octo/app";
 
 describeOnDatabases("the living comment", (database) => {
@@ -19,7 +21,7 @@ describeOnDatabases("the living comment", (database) => {
     if (roundsOf(request) === 0) return callOf("get_issue", request);
     await thinking.get(issueOf(request));
     if (telling.delete(issueOf(request)))
-      return { raw: { choices: [{ message: { content: null, refusal: `No: ${token}` }, finish_reason: "stop" }] } };
+      return { raw: { choices: [{ message: { content: null, refusal: `No: ${token} (${hosts})` }, finish_reason: "stop" }] } };
     const { content } = (await plainScript(request, number)) as { content: string };
     return { content: `${content} (${++count})` };
   };
@@ -79,6 +81,7 @@ describeOnDatabases("the living comment", (database) => {
     telling.add(`${repo}#${issue}`);
     await ends(await open(issue), "failed");
     await shows(issue, /could not finish this: `.*refused.*\[redacted\]/);
+    await shows(issue, /\(connect ECONNREFUSED \[address\] at \[address\] and \[address\]\)/);
     expect(texts(issue).join()).not.toContain(token);
     await ends(await open(issue), "succeeded");
     await shows(issue, /^Answer of first/);

@@ -66,12 +66,23 @@ const maxTools = 10;
 
 function textOf({ sign, state, agent_name, agent_id, tools, error, waiting_for }: Sign): string {
   const name = `**${plain(agent_name ?? agent_id ?? "The agent")}**`;
-  if (sign === "failed") return `😕 ${name} could not finish this: ${code(error ?? "the reason is not known")}`;
+  if (sign === "failed") return `😕 ${name} could not finish this: ${code(withoutAddresses(error ?? "the reason is not known"))}`;
   if (sign === null) return `${name} was stopped.`;
   if (state === "waiting") return `⏸️ ${name} waits for ${code(waiting_for ?? "approval")}.`;
   const done = tools.slice(-maxTools).map((tool) => `- ${code(tool)}`);
   return [`👀 ${name} is working on this.`, ...(done.length > 0 ? ["", ...done] : [])].join("\n");
 }
+
+const addresses = [
+  /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'`<>)\]]+/gi,
+  /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
+  /(?:\[[0-9a-f:]*:[0-9a-f:.]*\]|(?<![\w:])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:]))(?::\d{1,5})?/gi,
+  /(?<=\bE[A-Z_]{4,20} )[\w.-]+(?::\d{1,5})?/g,
+  /\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|corp|intranet|svc|cluster\.local))(?::\d{1,5})?\b/gi,
+];
+
+/** Everybody at the issue reads why an agent failed, but not how the hosts behind this service are called. */
+const withoutAddresses = (text: string): string => addresses.reduce((safe, one) => safe.replace(one, "[address]"), text);
 
 /** A reason may quote anything: in a code span nothing of it has an effect. */
 const code = (text: string): string => `\`${text.replace(/[`\s]+/g, (run) => (run.includes("`") ? "'" : " ")).slice(0, 500)}\``;
