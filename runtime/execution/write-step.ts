@@ -54,15 +54,20 @@ export async function runWrite<T>(
     window.close();
     throw error;
   }
+  let isDone = false;
   try {
-    return await runFenced(window, () => call(window.signal));
+    const result = await runFenced(window, () => call(window.signal));
+    isDone = true;
+    return result;
   } finally {
     window.close();
     if (window.hasSent) unconfirmed.add(step.id);
     const mayBeTwice = (wasLost && window.hasSent) || window.mayHaveWrittenTwice;
+    // A further attempt must know that something may still come of this one or of an earlier one.
+    const isOpen = !isDone && (wasLost || window.isUnknown);
     log.complete(step, {
       ...(mayBeTwice && { check_ms: windowMs }),
-      ...(!window.mayBeUnderWay && { in_flight_ms: null }),
+      ...(!window.mayBeUnderWay && { in_flight_ms: isOpen ? 0 : null }),
     });
   }
 }

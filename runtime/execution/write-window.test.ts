@@ -1,7 +1,10 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fencedFetch, runFenced } from "../platform/write-fence.ts";
+import type { StepLog } from "./conversation.ts";
 import { Lease, LeaseLost } from "./lease.ts";
+import type { StepRow } from "./steps/queries.ts";
+import { runWrite } from "./write-step.ts";
 import { WriteWindow } from "./write-window.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -111,6 +114,24 @@ test("an answer of a gateway is no proof of what the server did: a repeated writ
   expect([window.mayHaveWrittenTwice, window.mayBeUnderWay]).toEqual([false, false]);
   await window.send(ok);
   expect(window.mayHaveWrittenTwice).toBe(true);
+});
+
+test("after an attempt whose only write a gateway answered with an error, the next one has its write looked for again", async () => {
+  const { lease, stopping } = openWindow(60);
+  const limits = { lease, stopping: stopping.signal, windowMs, unconfirmed: new Set<string>() };
+  const step = { id: "s1", in_flight_ms: null } as StepRow;
+  const log = { complete: (one: StepRow, change: Partial<StepRow>) => void Object.assign(one, change), flush: async () => {} };
+  const attempt = (resumed: boolean, status: number) =>
+    runWrite({ step, log: log as unknown as StepLog, resumed }, limits, async () => {
+      const { ok: isOk } = await fencedFetch(async () => new Response("{}", { status }))("https://x.test/", { method: "POST" });
+      if (!isOk) throw new Error("unavailable");
+    });
+  await expect(attempt(false, 502)).rejects.toThrow("unavailable");
+  expect(step).toMatchObject({ in_flight_ms: 0 });
+  const again = attempt(true, 201);
+  await vi.advanceTimersByTimeAsync(0);
+  await again;
+  expect(step).toMatchObject({ in_flight_ms: null, check_ms: windowMs });
 });
 
 test("fetch asks the fence of its call for each request that may write, and for no other", async () => {

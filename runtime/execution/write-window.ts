@@ -62,9 +62,14 @@ export class WriteWindow implements WriteFence {
     return this.#underWay > 0 || this.#lost > 0;
   }
 
+  /** Whether a request ended without an answer of the server itself. */
+  get isUnknown(): boolean {
+    return this.#unknown > 0;
+  }
+
   /** Whether this worker itself may have written twice: it sent a request again after one of unknown outcome. */
   get mayHaveWrittenTwice(): boolean {
-    return this.#sent > 1 && this.#unknown > 0;
+    return this.#sent > 1 && this.isUnknown;
   }
 
   /** Stores the window, measured from before the database is asked: it never ends later here than there. */

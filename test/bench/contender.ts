@@ -22,7 +22,8 @@ export async function program(name: string, file: string, ...args: string[]): Pr
     stdio: ["ignore", "pipe", "inherit"],
   });
   // Also where the benchmark fails.
-  process.once("exit", () => child.kill("SIGKILL"));
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
   const port = await new Promise<number>((done, fail) => {
     createInterface(child.stdout).once("line", (line) => done(Number(line)));
     child.once("exit", (code) => fail(new Error(`${[file, ...args.slice(0, 1)].join(" ")} ended with ${code}`)));
@@ -30,7 +31,8 @@ export async function program(name: string, file: string, ...args: string[]): Pr
   const close = () =>
     new Promise<void>((done) => {
       child.once("exit", () => done());
-      child.kill("SIGKILL");
+      process.off("exit", kill);
+      kill();
     });
   return { name, port, pid: child.pid ?? 0, database: null, close };
 }

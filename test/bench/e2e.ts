@@ -91,7 +91,7 @@ async function overhead({ port }: Contender, side: Side, delay: number): Promise
     const before = (await side.counts()).comments;
     const began = performance.now();
     await load({ port, secret, connections: 1, requests: 1, payload });
-    await new Promise((done) => setTimeout(done, delay - 20));
+    await new Promise((done) => setTimeout(done, Math.max(0, delay - 20)));
     while ((await side.counts()).comments === before) await new Promise((done) => setImmediate(done));
     times.push(performance.now() - began - delay);
   }

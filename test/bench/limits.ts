@@ -206,7 +206,8 @@ function otherSide(): void {
     choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "A short comment on this issue." } }],
     usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
   });
-  const server = createServer(async (request, response) => {
+  // A connection that waits for the next round stays open: a request that is sent just as it closes would be lost.
+  const server = createServer({ keepAliveTimeout: 3_600_000 }, async (request, response) => {
     const json = { "content-type": "application/json" };
     await read(request);
     if (request.url === "/count") return response.writeHead(200, json).end(JSON.stringify({ comments, asked }));
