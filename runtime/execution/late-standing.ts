@@ -26,16 +26,15 @@ export interface LateStandingDeps {
 export async function withLateStanding(execution: Claimed, deps: LateStandingDeps): Promise<Claimed> {
   const { origin, project, event_id } = execution;
   const author = origin?.author;
-  if (!origin || !author || project === null || event_id === null) return execution;
+  // The gate has judged a standing that it knew.
+  if (!author || execution.author_standing !== "unknown" || project === null || event_id === null) return execution;
   const connection = await deps.connectionFor(execution.source, execution, null);
   if (!connection?.source.source.standing) return execution;
   const standing = await deps.standings.find(connection, project, author);
   if (standing === "unknown") return execution;
-  // Another execution of the event may have found it, so a standing that is known now may not have been known to the gate.
   const refusal = execution.is_released ? null : await refusalOf(execution, { ...author, standing }, deps);
   if (refusal !== null) throw new HoldExecution({ reason: refusal, until: null, waitsFor: operatorsRelease, isQuiet: true });
-  if (standing === author.standing) return execution;
-  await recordStanding(deps.sql, event_id, standing);
+  await recordStanding(deps.sql, execution, standing);
   return { ...execution, origin: { ...origin, author: { ...author, standing } } };
 }
 

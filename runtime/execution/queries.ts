@@ -49,6 +49,8 @@ export interface Claimed {
   readonly state: "running" | "held";
   /** Who caused its event, comparable within a source. */
   readonly author: string | null;
+  /** What its author is in the project, as far as that was known when it was stored, or was found since. */
+  readonly author_standing: string | null;
   readonly held_reason: string | null;
   readonly held_until: string | null;
   /** Key of the breaker that it probes: see `breakers/`. */
@@ -87,7 +89,7 @@ export interface ClaimRequest {
 export const claimExecutions = (sql: Sql, request: ClaimRequest): Promise<Claimed[]> =>
   sql<Claimed[]>`
     select id, event_id, task_id, agent_id, project_id, source, slug, canonical_trigger, subject, project, issue, content, changes, attempts,
-      failures, deaths, handovers, lease, state, author, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
+      failures, deaths, handovers, lease, state, author, author_standing, held_reason, held_until, released_at is not null as is_released, dry_run, overrides,
       w.task_version, w.agent_version, w.probes, w.place, w.origin
     from claim_executions(${request.worker}, ${request.most}, ${request.leaseSeconds}, ${JSON.stringify(request.limits)}::text::jsonb,
       ${request.share}, ${request.busy.flatMap(({ source, project }) => (project === null ? [] : [`${source}:${project}`]))}::text[],

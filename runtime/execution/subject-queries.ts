@@ -35,14 +35,16 @@ export async function standingRules(
   return row ?? { is_replay: false, min_standing: null };
 }
 
-/** Keeps what the author of an event is in its project. Rows are locked in the order of their ids. */
-export async function recordStanding(sql: Sql, eventId: string, standing: string): Promise<void> {
+/** Keeps what the author of an execution's event is in its project. Other executions of the event find it themselves. */
+export async function recordStanding(
+  sql: Sql,
+  { id, event_id }: Pick<Claimed, "id" | "event_id">,
+  standing: string,
+): Promise<void> {
   await sql`
     with event as (
       update webhook_events set author = jsonb_set(author, '{standing}', to_jsonb(${standing}::text))
-      where id = ${eventId} and author is not null
-    ), fired as (
-      select id from task_executions where event_id = ${eventId} order by id for update
+      where id = ${event_id} and author is not null
     )
-    update task_executions e set author_standing = ${standing} from fired where e.id = fired.id`;
+    update task_executions set author_standing = ${standing} where id = ${id}`;
 }
