@@ -3,7 +3,7 @@ import { runtimeUnderTest } from "./test/harness/process.ts";
 import { blackBoxFiles } from "./test/runner/black-box-files.ts";
 import { LongestFirst } from "./test/runner/longest-first.ts";
 import { folderInMemory } from "./test/runner/memory-folder.ts";
-import { chromium, needs, pgbouncer, python, redisServer, requireAll } from "./test/runner/needs.ts";
+import { chromium, needs, pgbouncer, pgDump, python, redisServer, requireAll } from "./test/runner/needs.ts";
 import { Totals } from "./test/runner/totals-reporter.ts";
 
 const everywhere = ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`);
@@ -28,7 +28,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, skip: !found })),
-    provide: { python, redisServer, chromium, pgbouncer },
+    provide: { python, redisServer, chromium, pgbouncer, pgDump },
     testTimeout: 120_000,
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],

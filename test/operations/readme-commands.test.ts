@@ -26,7 +26,7 @@ const blocks = pages.flatMap(blocksOf);
 const elsewhere: Readonly<Record<string, string>> = {
   ".docs/README.md": "test/operations/docs.test.ts, and a step of .ci/run builds the site",
   ".docs/guides/start.md": "examples/demo/main.test.ts, and npm run release -- --dry-run; docker needs an engine",
-  "examples/deploy/upkeep.md": "pg_dump and pg_restore need a database of the operator's",
+  "examples/deploy/upkeep.md": "test/operations/backup.test.ts",
   "sdk/tutorial.md": "test/plugins/tutorial.test.ts, and npm run release -- --dry-run",
   "CONTRIBUTING.md": "npm test and .ci/run are what runs this test; npm run check is part of .ci/run",
   "examples/a2a-bridge/README.md": "test/gateway/a2a-bridge.test.ts",

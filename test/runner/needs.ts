@@ -22,7 +22,8 @@ declare module "vitest" {
       | "contracts"
       | "chromium"
       | "payloads"
-      | "pgbouncer";
+      | "pgbouncer"
+      | "pg_dump";
   }
   interface ProvidedContext {
     /** A Python with grpcio and protobuf; empty if there is none. */
@@ -33,6 +34,8 @@ declare module "vitest" {
     chromium: string;
     /** A PgBouncer that can be started; empty if there is none. */
     pgbouncer: string;
+    /** The command of a pg_dump that can read the PostgreSQL of the tests; its pg_restore is beside it. Empty if there is none. */
+    pgDump: readonly string[];
   }
 }
 
@@ -58,7 +61,11 @@ export const chromium =
 /** Debian's is where only root looks. */
 export const pgbouncer = working([["/usr/sbin/pgbouncer"], ["pgbouncer"]], ["--version"])[0] ?? "";
 
-const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_REDIS_SERVER } = process.env;
+const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_REDIS_SERVER, TEST_PG_DUMP } = process.env;
+/** One that is older than the server refuses to read it. */
+export const pgDump = TEST_DATABASE_URL
+  ? working([TEST_PG_DUMP?.split(" ") ?? ["pg_dump"]], ["--schema-only", `--dbname=${TEST_DATABASE_URL}`])
+  : [];
 export const redisServer = working([TEST_REDIS_SERVER?.split(" ") ?? ["redis-server"]], ["--version"]);
 
 export const needs: readonly Need[] = [
@@ -76,6 +83,11 @@ export const needs: readonly Need[] = [
   { name: "python", missing: "no python3 with grpcio (install python3-grpcio and python3-protobuf)", found: python !== "" },
   { name: "chromium", missing: "no chromium (install chromium)", found: chromium !== "" },
   { name: "pgbouncer", missing: "no pgbouncer (install pgbouncer)", found: pgbouncer !== "" },
+  {
+    name: "pg_dump",
+    missing: "no pg_dump as new as the PostgreSQL (install its client, or set TEST_PG_DUMP to the command)",
+    found: pgDump.length > 0,
+  },
   { name: "curl", missing: "no curl (install curl)", found: working([["curl"]], ["--version"]).length > 0 },
   { name: "openssl", missing: "no openssl (install openssl)", found: working([["openssl"]], ["version"]).length > 0 },
   {
