@@ -143,9 +143,8 @@ const answered = (sql: Queryable) => sql`
 
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
- * written for the others. An execution that only gets further steps gets no new row version; one that succeeded needs its text
- * no more, which is in its prompt. Rows are locked in the order
- * of their ids, as every statement does that locks several.
+ * written for the others. An execution that only gets further steps gets no new row version. One that succeeded loses its
+ * text, which its prompt has. Rows are locked in the order of their ids, as every statement does that locks several.
  */
 export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "completed") =>
