@@ -18,7 +18,8 @@ import { plainScript } from "../harness/world.ts";
 async function refusedStart(env: Record<string, string>, file = ""): Promise<{ code: number | null; logs: string }> {
   const cwd = await mkdtemp(join(tmpdir(), "signalbox-config-"));
   if (file) writeFileSync(join(cwd, ".env"), file);
-  const service = run(runtimeUnderTest(), "runtime/main.ts", { cwd, env });
+  // Ports of its own: those that it has by default may be taken.
+  const service = run(runtimeUnderTest(), "runtime/main.ts", { cwd, env: { PORT: "0", GRPC_PORT: "0", ...env } });
   const limit = setTimeout(() => service.signal("SIGKILL"), 30_000);
   try {
     const { code } = await service.ended;
@@ -85,7 +86,7 @@ test("a folder that is a file and a port that is taken stop the start with one l
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
   const where = database ? { DATABASE_URL: database.url } : {};
-  const busy = await refusedStart({ ...where, HOST: "127.0.0.1", PORT: String(port), GRPC_PORT: "0", ALPHA_WEBHOOKSECRET: "x" });
+  const busy = await refusedStart({ ...where, HOST: "127.0.0.1", PORT: String(port), ALPHA_WEBHOOKSECRET: "x" });
   taken.close();
   expect(busy.logs).toContain("ALPHA_WEBHOOKSECRET is not a variable of Signalbox; did you mean ALPHA_WEBHOOK_SECRET?");
   expect(busy.logs).not.toMatch(/migration/i);
@@ -103,7 +104,7 @@ test("the folder of a running service is refused to another, and serves again af
 }, async () => {
   // A service of its own, because this folder must outlive the first.
   await using service = await startService({ database: "embedded", seed: true });
-  const { code, logs } = await refusedStart({ DATA_DIR: join(service.folder, "data"), PORT: "0", GRPC_PORT: "0" });
+  const { code, logs } = await refusedStart({ DATA_DIR: join(service.folder, "data") });
   expect(code).toBe(1);
   expect(logs).toMatch(/DATA_DIR: .* is in use by another Signalbox process/);
   expect((await service.get("/health")).status).toBe(200);
