@@ -2,16 +2,12 @@ import { defineConfig } from "vitest/config";
 import { runtimeUnderTest } from "./test/harness/process.ts";
 import { blackBoxFiles } from "./test/runner/black-box-files.ts";
 import { LongestFirst } from "./test/runner/longest-first.ts";
-import { folderInMemory } from "./test/runner/memory-folder.ts";
 import { chromium, needs, pgbouncer, pgDump, python, redisServer, requireAll } from "./test/runner/needs.ts";
 import { Totals } from "./test/runner/totals-reporter.ts";
 
 const everywhere = ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`);
 
 requireAll();
-
-// Inherited by the workers, and by what they start.
-process.env.TMPDIR ??= folderInMemory();
 
 export default defineConfig({
   test: {

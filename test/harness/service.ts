@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyCluster } from "../../runtime/platform/database/test-folder.ts";
 import { anyDatabase, type Flavour, freshDatabase } from "./databases.ts";
 import { type JsonAnswer, type JsonClient, jsonClient } from "./json-client.ts";
+import { folderInMemory } from "./memory-folder.ts";
 import { freePorts } from "./ports.ts";
 import { type Exit, type Running, type Runtime, run, runtimeUnderTest } from "./process.ts";
 import { type Delivery, deliver, type Receipt } from "./webhooks.ts";
@@ -65,7 +65,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   // Copies share the id of their installation, which is part of their keys in Redis.
   const state = options.env?.REDIS_URL ? "empty" : "migrated";
   const database = flavour === "postgres" ? await freshDatabase(state) : null;
-  const folder = mkdtempSync(join(tmpdir(), "signalbox-test-"));
+  const folder = mkdtempSync(join(folderInMemory(), "signalbox-test-"));
   const databaseUrl = options.databaseUrl ?? database?.url ?? null;
   if (flavour === "embedded") await copyCluster(join(folder, "data"), state);
   const cleanUp = async () => {

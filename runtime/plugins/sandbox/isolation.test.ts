@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type IsolationLayer, requireIsolation } from "./isolation.ts";
+import { availableIsolation, type IsolationLayer, requireIsolation, workingIsolation } from "./isolation.ts";
 import { launchOf, noIsolation } from "./launch.ts";
 import { seccompFilter } from "./seccomp.ts";
 
@@ -51,4 +51,10 @@ describe("the seccomp filter", () => {
     expect(answer(filter, 1, call.read)).toBe(kill);
   });
   test("does not exist for other architectures", () => expect(seccompFilter("riscv64")).toBeNull());
+});
+
+test("where no trial succeeds, no layer is given up", async () => {
+  // It ends at once: it does not know the arguments of Deno.
+  const { isolation } = await workingIsolation(import.meta.filename, process.execPath);
+  expect(isolation).toEqual(availableIsolation());
 });

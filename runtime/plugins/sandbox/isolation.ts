@@ -66,8 +66,8 @@ async function strongest(bundle: string, deno?: string): Promise<WorkingIsolatio
     seen.add(key);
     if (await starts(bundle, one, deno)) return { isolation: one, layers: layersOf(all, one) };
   }
-  // Without any layer it does not start either: the start itself says why.
-  return { isolation: noIsolation, layers: layersOf(all, noIsolation) };
+  // Without any layer it does not start either: the start itself says why. Should it start after all, then not with fewer layers.
+  return { isolation: all, layers: layersOf(all, all) };
 }
 
 const missing = (program: string, from: string) => `${program} was not found; install ${from}`;
