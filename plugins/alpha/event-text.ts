@@ -1,4 +1,4 @@
-import { stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 import { isNumber } from "./address.ts";
 import { changesOf } from "./changes.ts";
 
@@ -52,7 +52,7 @@ function commitCommentText(action: string | null, payload: unknown): string {
   const commit = stringAt(comment, ["commit_id"], 100);
   return sections(
     `# Commit${commit ? ` ${oneLine(commit)}` : ""}`,
-    list([
+    factList([
       ["Repository", stringAt(payload, ["repository", "full_name"], 300)],
       ["Link", stringAt(comment, ["html_url"])],
     ]),
@@ -84,7 +84,7 @@ function position(comment: unknown): string {
   const [from, to] = [at(["start_line", "original_start_line"]), at(["line", "original_line"])];
   const side = valueAt(comment, "side") === "LEFT" ? " (before the change)" : "";
   const lines = to === undefined ? null : from === undefined || from === to ? String(to) : `${from}-${to}`;
-  return list([
+  return factList([
     ["File", path],
     ["Line", lines === null ? null : lines + side],
   ]);
@@ -123,7 +123,7 @@ function deploymentText(payload: unknown): string {
   const environment = stringAt(status, ["environment"], 200) ?? stringAt(deployment, ["environment"], 200);
   return sections(
     `# Deployment${environment ? ` to ${oneLine(environment)}` : ""}`,
-    list([
+    factList([
       ["State", stringAt(status, ["state"], 100)],
       ["Ref", stringAt(deployment, ["ref"], 500)],
       ["Commit", stringAt(deployment, ["sha"], 100)],
@@ -143,7 +143,7 @@ function heading(kind: string, item: unknown): string {
 function facts(item: unknown): string {
   const labels = valueAt(item, "labels");
   const names = Array.isArray(labels) ? labels.slice(0, 100).flatMap((label) => stringAt(label, ["name"], 100) ?? []) : [];
-  return list([
+  return factList([
     ["State", valueAt(item, "merged") === true ? "merged" : stringAt(item, ["state"], 100)],
     ["Author", stringAt(item, ["user", "login"], 200)],
     ["Labels", names.join(", ") || null],
@@ -154,17 +154,9 @@ function facts(item: unknown): string {
   ]);
 }
 
-const list = (entries: readonly (readonly [string, string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
-
-/** A name that goes on in another line could pass for a part of this text. */
-const oneLine = (text: string): string => text.replace(/\s+/g, " ");
-
 function described(item: unknown): string {
   const description = body(item, "body");
   return description && `## Description\n\n${description}`;
 }
 
 const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], longest) ?? "");
-
-const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

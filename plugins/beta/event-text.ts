@@ -1,4 +1,4 @@
-import { stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 import { changesOf } from "./changes.ts";
 import { isEpic, isPrivate } from "./place.ts";
 
@@ -54,7 +54,7 @@ function about(payload: unknown): string[] {
     valueAt(payload, name),
   );
   const link = ["Link", stringAt(payload, ["object_attributes", "url"], 2000)] as const;
-  const state = (item: unknown) => list([["State", stringAt(item, ["state"], 100)], link]);
+  const state = (item: unknown) => factList([["State", stringAt(item, ["state"], 100)], link]);
   if (merge) return [heading("Merge request", "!", merge), state(merge)];
   if (epic) return [heading("Epic", "&", epic), state(epic)];
   if (issue) return [heading(...kindOf(issue), issue), state(issue)];
@@ -62,13 +62,13 @@ function about(payload: unknown): string[] {
     const file = stringAt(snippet, ["file_name"], 500)?.replace(/\s+/g, " ") ?? null;
     return [
       heading("Snippet", "$", { title: valueAt(snippet, "title"), iid: valueAt(snippet, "id") }),
-      list([["File", file], link]),
+      factList([["File", file], link]),
     ];
   }
   const sha = stringAt(commit, ["id"], 100) ?? stringAt(payload, ["object_attributes", "commit_id"], 100);
   const title = stringAt(commit, ["message"], 1000)?.split("\n")[0];
   const by = stringAt(commit, ["author", "name"], 200)?.replace(/\s+/g, " ") ?? null;
-  return [`# Commit${sha ? ` ${oneLine(sha)}` : ""}${title ? `: ${title}` : ""}`, list([["Author", by], link])];
+  return [`# Commit${sha ? ` ${oneLine(sha)}` : ""}${title ? `: ${title}` : ""}`, factList([["Author", by], link])];
 }
 
 /** What a reader of the note sees above it: the description, the message of the commit, or the code of the snippet. */
@@ -99,7 +99,7 @@ function position(note: unknown): string {
   const shown = isLine(line) ? String(line) : isLine(before) ? `${before} (before the change)` : null;
   const text = stringAt(diff, ["diff"], longestCode);
   return sections(
-    list([
+    factList([
       ["File", path.replace(/\s+/g, " ")],
       ["Line", shown],
     ]),
@@ -123,7 +123,7 @@ function heading(kind: string, sign: string, item: unknown): string {
 }
 
 const facts = (item: unknown, payload: unknown): string =>
-  list([
+  factList([
     ["State", stringAt(item, ["state"], 100)],
     ["By", stringAt(payload, ["user", "username"], 200)],
     ["Labels", labels(valueAt(payload, "labels")) || null],
@@ -140,12 +140,4 @@ const labels = (list: unknown): string =>
         .join(", ")
     : "";
 
-const list = (entries: readonly (readonly [string, string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
-
-/** A name that goes on in another line could pass for a part of this text. */
-const oneLine = (text: string): string => text.replace(/\s+/g, " ");
-
 const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], longest) ?? "");
-
-const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

@@ -1,4 +1,4 @@
-import { stringAt, timestampAt, valueAt } from "@signalbox/sdk";
+import { factList, oneLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 import { changesOf } from "./changes.ts";
 import type { Convert } from "./conversions.ts";
@@ -39,7 +39,7 @@ async function activityText(convert: Convert, event: string, payload: unknown): 
   const type = stringAt(comment, ["activity_type"], 100);
   return sections(
     heading(comment === data ? valueAt(data, "issue_detail") : data),
-    type && type !== "comment" ? list([["Activity", type]]) : "",
+    type && type !== "comment" ? factList([["Activity", type]]) : "",
     `## Comment${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
     await textOf(convert, commentOf(comment)),
   );
@@ -50,7 +50,7 @@ const linkText = (event: string, data: unknown): string =>
   sections(
     "# Issue",
     `## Link${deedOf(event)}`,
-    list([
+    factList([
       ["Title", stringAt(data, ["title"], 500)],
       ["URL", stringAt(data, ["url"], 2000)],
     ]),
@@ -61,7 +61,7 @@ async function groupText(convert: Convert, thing: string, data: unknown): Promis
   const day = (member: string) => timestampAt(data, member)?.slice(0, 10) ?? null;
   return sections(
     `# ${thing === "cycle" ? "Cycle" : "Module"}${name ? `: ${name}` : ""}`,
-    list([
+    factList([
       ["State", stringAt(data, ["status"], 100)],
       ["Start", day("start_date")],
       ["End", day("end_date") ?? day("target_date")],
@@ -96,7 +96,7 @@ function heading(data: unknown): string {
 }
 
 const facts = (data: unknown): string =>
-  list([
+  factList([
     ["State", nameAt(data, "state", "state_detail")],
     ["Priority", stringAt(data, ["priority"], 100)],
     ["Labels", names(valueAt(data, "labels")) || null],
@@ -118,11 +118,3 @@ const names = (values: unknown): string =>
         .flatMap((one) => stringAt(one, ["name"], 100) ?? stringAt(one, ["display_name"], 100) ?? [])
         .join(", ")
     : "";
-
-const list = (entries: readonly (readonly [string, string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
-
-/** A name that goes on in another line could pass for a part of this text. */
-const oneLine = (text: string): string => text.replace(/\s+/g, " ");
-
-const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

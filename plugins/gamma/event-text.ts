@@ -1,4 +1,4 @@
-import { stringAt, timestampAt, valueAt } from "@signalbox/sdk";
+import { factList, oneLine, sections, stringAt, timestampAt, valueAt } from "@signalbox/sdk";
 import { markdownOf } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
 import { linkOf } from "./describe.ts";
@@ -39,7 +39,7 @@ async function worklogText(convert: Convert, event: string, payload: unknown): P
   const worklog = valueAt(payload, "worklog");
   const author = stringAt(worklog, ["author", "displayName"], 200);
   const spent = stringAt(worklog, ["timeSpent"], 100);
-  const times = list([
+  const times = factList([
     ["Time spent", spent],
     ["Started", timestampAt(worklog, "started")],
   ]);
@@ -56,7 +56,7 @@ function attachmentText(event: string, payload: unknown): string {
   const size = valueAt(attachment, "size");
   return sections(
     `## Attachment${author ? ` by ${oneLine(author)}` : ""}${deedOf(event)}`,
-    list([
+    factList([
       ["File", stringAt(attachment, ["filename"], 500)],
       ["Type", stringAt(attachment, ["mimeType"], 200)],
       ["Bytes", typeof size === "number" ? String(size) : null],
@@ -74,7 +74,7 @@ function heading(payload: unknown): string {
 function facts(fields: unknown, link: string | null): string {
   const labels = valueAt(fields, "labels");
   const names = Array.isArray(labels) ? labels.slice(0, 100).flatMap((label) => stringAt({ label }, ["label"], 100) ?? []) : [];
-  return list([
+  return factList([
     ["Type", stringAt(fields, ["issuetype", "name"], 100)],
     ["State", stringAt(fields, ["status", "name"], 100)],
     ["Priority", stringAt(fields, ["priority", "name"], 100)],
@@ -102,11 +102,3 @@ const listedChanges = (event: string, payload: unknown): string =>
   changesOf(event, payload)
     .map((line) => `- ${line}`)
     .join("\n");
-
-const list = (entries: readonly (readonly [string, string | null])[]): string =>
-  entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${oneLine(value)}`)).join("\n");
-
-/** A name that goes on in another line could pass for a part of this text. */
-const oneLine = (text: string): string => text.replace(/\s+/g, " ");
-
-const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

@@ -69,16 +69,20 @@ export function runProgram(
   return watch(child, options.group ?? false);
 }
 
+/** A test run that is stopped must not leave programs behind. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 function watch(child: ChildProcess, group: boolean): Running {
   const written: string[] = [];
   let exit: Exit | null = null;
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => written.push(text));
-  // A test run that is stopped must not leave the program behind.
-  const kill = () => child.kill("SIGKILL");
-  process.once("exit", kill);
+  running.add(child);
   const ended = new Promise<Exit>((done) => {
     const end = (code: number | null, signal: NodeJS.Signals | null) => {
-      process.off("exit", kill);
+      running.delete(child);
       exit = { code, signal };
       done(exit);
     };

@@ -1,4 +1,4 @@
-import { stringAt, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 
 /** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
@@ -58,9 +58,8 @@ function facts(item: unknown, payload: unknown): string {
     ["Into", line(item, ["base", "ref"])],
     ["Link", line(item, ["html_url"])],
   ] as const;
-  return entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+  return factList(entries);
 }
 
 const line = (of: unknown, path: readonly string[]): string | null => stringAt(of, path, 500)?.replace(/\s+/g, " ") ?? null;
 const body = (of: unknown, name: string): string => stripMarker(stringAt(of, [name], longest) ?? "");
-const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");

@@ -1,4 +1,4 @@
-import { stringAt, stripInvisibleMarker, stripMarker, valueAt } from "@signalbox/sdk";
+import { factList, sections, stringAt, stripInvisibleMarker, stripMarker, valueAt } from "@signalbox/sdk";
 
 /** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
@@ -90,10 +90,9 @@ function facts(data: unknown, payload: unknown): string {
     ["Priority", line(data, ["priorityLabel"])],
     ["Link", line(data, ["url"]) ?? line(payload, ["url"])],
   ] as const;
-  return entries.flatMap(([name, value]) => (value === null ? [] : `- ${name}: ${value}`)).join("\n");
+  return factList(entries);
 }
 
 const line = (of: unknown, path: readonly string[]): string | null => stringAt(of, path, 500)?.replace(/\s+/g, " ") ?? null;
 const body = (of: unknown, name: string): string => stripInvisibleMarker(stripMarker(stringAt(of, [name], longest) ?? ""));
 const quoted = (text: string): string => (text === "" ? "" : text.replace(/^/gm, "> "));
-const sections = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("\n\n");
