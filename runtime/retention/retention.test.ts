@@ -129,7 +129,7 @@ describe("usage", () => {
     expect(live).toMatchObject({ runs: 3, failed: 1, held: 1, cost_usd: 0.5, unpriced_tokens: 110, tokens: { total: 330 } });
     expect(live.groups).toEqual([
       expect.objectContaining({ model: "large", source: "alpha", runs: 2, cost_usd: 0.5, unpriced_tokens: 0, tool_calls: 2 }),
-      expect.objectContaining({ model: "small", source: "alpha", runs: 1, cost_usd: 0, unpriced_tokens: 110, failed: 1 }),
+      expect.objectContaining({ model: "small", source: "alpha", runs: 1, cost_usd: null, unpriced_tokens: 110, failed: 1 }),
     ]);
     expect(Math.abs(live.groups[0].p95_duration_ms - 40_000)).toBeLessThan(4_000);
     await run();
