@@ -237,7 +237,7 @@ describe("comments", () => {
     const read = (await getIssue.run({ issue: "octo/app#1" }, callContext(connection()) as never)) as { comments: unknown[] };
     expect(read.comments).toHaveLength(30);
     const note = (n: number) => ({
-      ...{ author: "eve", body: `note ${n}` },
+      ...{ author: "eve", standing: null, body: `note ${n}` },
       ...{ created_at: expect.any(String), updated_at: expect.any(String) },
     });
     expect(read.comments[0]).toEqual(note(35));

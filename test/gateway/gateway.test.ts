@@ -145,6 +145,11 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
   try {
     const sent = await Promise.all([11, 12, 13, 14].map(open));
     const execution_id = await eventually(() => stream.messages[0]?.executionId as string);
+    const others = sent.filter(({ id }) => id !== execution_id);
+    await eventually(async () => {
+      const waiting = await Promise.all(others.map(({ event_id }) => waitForExecutions(service, { event_id, state: "queued" })));
+      return waiting.flat().every(({ waiting_for }) => waiting_for === "the connected agent pm_default");
+    });
     const used = { prompt_tokens: 900, completion_tokens: 100, cost_usd: 0.5 };
     expect((await agents.call("CompleteTask", { session_id, execution_id, result: "Done.", ...used })).code).toBeNull();
     const first = sent.find(({ id }) => id === execution_id);
@@ -152,7 +157,7 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
       ...{ state: "succeeded", prompt_tokens: 900, completion_tokens: 100, cost_usd: 0.5 },
     });
     expect((await usage()).total).toBe(before.total + 1_000);
-    for (const { event_id } of sent.filter((one) => one !== first))
+    for (const { event_id } of others)
       expect((await waitForExecutions(service, { event_id, state: "held" }))[0]).toMatchObject({
         held_reason: expect.stringMatching(
           /1000 tokens were used by the agent today.*limit is 1000 \(day_tokens in the policy of the agent\)/,
@@ -160,7 +165,7 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
       });
     expect(stream.messages).toHaveLength(1);
     await service.put("/api/agents/pm_default", { policy: {} });
-    const released = sent.find((one) => one !== first);
+    const [released] = others;
     expect((await service.post(`/api/task-executions/${released?.id}/release`)).status).toBe(200);
     await eventually(() => stream.messages.some((one) => one.executionId === released?.id));
     const failed = { session_id, execution_id: released?.id, error: "no idea", prompt_tokens: 7 };

@@ -35,6 +35,7 @@ export async function eventually<T>(
 
 /** An execution as `GET /api/task-executions` lists it, as far as tests wait for it. */
 export interface ExecutionSeen {
+  readonly waiting_for?: string | null;
   readonly id: string;
   readonly task_id: string;
   readonly event_id: string | null;
