@@ -25,6 +25,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, skip: !found })),
     provide: { python, redisServer, chromium, pgbouncer, pgDump },
+    // A busy machine may be too slow for one of 5,000 tests. It gets a second try, and the end of the run names it.
+    retry: process.env.CI ? 1 : 0,
     testTimeout: 120_000,
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],
