@@ -26,8 +26,6 @@ export default defineConfig({
     // Where a test has two tags, one that is found must not undo the skip of the other.
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, ...(!found && { skip: true }) })),
     provide: { python, redisServer, chromium, pgbouncer, pgDump },
-    // A busy machine may be too slow for one of 5,000 tests. It gets a second try, and the end of the run names it.
-    retry: process.env.CI ? 1 : 0,
     testTimeout: 120_000,
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],

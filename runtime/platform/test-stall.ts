@@ -30,15 +30,5 @@ export async function stallOf(run: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/**
- * The stall of the first of three runs that stays within `limit`, or else the least of them: what a busy machine adds is not
- * the same each time. Milliseconds.
- */
-export async function leastStallOf(run: () => Promise<unknown>, limit: number): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < 3 && least > limit; tries++) least = Math.min(least, await stallOf(run));
-  return least;
-}
-
 /** The stall of a thread with nothing to do: what the test runner itself uses. Milliseconds. */
 export const idleStall = (): Promise<number> => stallOf(() => new Promise((done) => setTimeout(done, 100)));

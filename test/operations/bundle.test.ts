@@ -29,7 +29,7 @@ beforeAll(async () => {
       ({ status }) => status === 200,
       () => false,
     );
-  await eventually(answers, { timeout: 120_000 });
+  await eventually(answers, { timeout: 60_000 });
 });
 afterAll(async () => {
   service?.signal("SIGTERM");

@@ -9,7 +9,7 @@ import { connectors, type Platform } from "./connector-table.ts";
 /** Events with faults for each connector. More with `CONNECTOR_EVENTS=1000`. */
 const events = Number(process.env.CONNECTOR_EVENTS ?? 30);
 const secret = "webhook-secret-of-this-test";
-const limit = 120_000 + events * 400;
+const limit = 60_000 + events * 400;
 
 describe.each(connectors)("$id in a service", (connector) => {
   let folder: string;

@@ -9,7 +9,7 @@ import { buildPlugin, disturb, inParallel } from "./connector-faults.ts";
 
 /** Executions with faults. More with `CONNECTOR_EVENTS=1000`. */
 const events = Number(process.env.CONNECTOR_EVENTS ?? 30);
-const limit = 120_000 + events * 400;
+const limit = 60_000 + events * 400;
 const repo = "octo/app";
 
 let folder: string;

@@ -176,7 +176,7 @@ test(
     const before = children.map(cpuTicks);
     await eventually(() => children.some((pid, i) => cpuTicks(pid) - (before[i] as number) > 30) || null);
     await service?.kill("SIGKILL");
-    await eventually(() => children.every(isGone) || null, { timeout: 10_000 });
+    await eventually(() => children.every(isGone) || null, { timeout: 3_000 });
     await unanswered;
   },
   limit,

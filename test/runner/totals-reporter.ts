@@ -1,10 +1,7 @@
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 import { needs } from "./needs.ts";
 
-/**
- * Prints which tests were skipped and why, and which needed a second try; then one plain line for scripts at the end: `12 passed,
- * 0 failed`.
- */
+/** Prints which tests were skipped and why, then one plain line at the end, `12 passed, 0 failed`, for scripts that read it. */
 export class Totals implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -17,8 +14,6 @@ export class Totals implements Reporter {
     const skipped = [...inState("skipped"), ...inState("pending")];
     let failed = errors.length + outside.length + inState("failed").length;
     for (const line of reasons(skipped)) console.log(line);
-    for (const { fullName, module } of tests.filter((test) => test.diagnostic()?.flaky))
-      console.log(`passed only at the second try: ${module.relativeModuleId} > ${fullName}`);
     if (skipped.length > 0 && process.env.REQUIRE_SERVICES === "1") {
       for (const { fullName, module } of skipped)
         console.log(`skipped, with REQUIRE_SERVICES=1: ${module.relativeModuleId} > ${fullName}`);

@@ -110,12 +110,14 @@ describeOnDatabases("kill -9 right before and right after", (database) => {
     const written = expected.reduce((total, text) => total + sent(world, text) - death.unapplied(text), 0);
     expect(written - removed(world), "comments and edits that were written and not removed").toBe(expected.length);
     for (const text of expected) expect(sent(world, text) - death.unapplied(text), `"${text}" was written`).toBeGreaterThan(0);
+    // No removal is silent.
+    await eventually(async () => expect(await reported(service)).toBe(removed(world)) ?? true);
   });
 });
 
 const preload = join(import.meta.dirname, "../harness/die-at.ts");
 /** The service finds the file in the folder that it works in. */
-const withDeaths = { NODE_OPTIONS: `--import ${preload}`, DIE_AT: "die-at.json" };
+const withDeaths = { NODE_OPTIONS: `--import ${preload}`, DIE_AT: "die-at.json", WATCHDOG_ENABLED: "true" };
 
 /** Requests that would have written a text. */
 const sent = ({ tracker }: World, text: string): number =>
@@ -125,6 +127,13 @@ const sent = ({ tracker }: World, text: string): number =>
 const removed = ({ tracker }: World): number =>
   tracker.requests.filter(({ method, path, status }) => method === "DELETE" && /\/comments\/\d+$/.test(path) && status === 204)
     .length;
+
+/** Comments whose removal the watchdog tells. */
+async function reported(service: World["service"]): Promise<number> {
+  const search = encodeURIComponent("the younger one was removed");
+  const { body } = await service.get<{ context: { duplicates: unknown[] } }[]>(`/api/watchdog?search=${search}`);
+  return body.reduce((total, { context }) => total + context.duplicates.length, 0);
+}
 
 /** Lets the service die at a point. */
 function deathsOf(world: World, { sql, about = [], request }: Point) {
