@@ -54,7 +54,7 @@ export interface Parts {
   readonly receiver: Receiver;
   readonly explain: ExplainDeps;
   readonly connections: Connections;
-  /** Names of the sources of the loaded plugins. */
+  /** Names of the sources of the loaded plugins and of the webhook mappings. */
   readonly sources: () => Iterable<string>;
   readonly webhookMappings: WebhookMappingDeps;
   readonly integrations: IntegrationDeps;

@@ -18,9 +18,7 @@ export const pause = z
 const paused = {
   scope: pauseScope.describe("What to pause: everything, one project, one agent, or one source."),
   id: z
-    .string()
-    .min(1)
-    .max(200)
+    .union([z.string().min(1).max(200), z.int()])
     .optional()
     .describe("Id of the project or agent, or name of the source. Required unless the scope is `all`."),
 };

@@ -49,9 +49,9 @@ export const erase = operation({
       .string()
       .trim()
       .min(1)
-      .max(500)
+      .max(2_000)
       .optional()
-      .describe("Issue, for example acme/webshop#42, CONF-7 or alpha:acme/webshop#42."),
+      .describe("Issue: `acme/webshop#42`, `CONF-7`, its URL, or `alpha:acme/webshop#42` as listed."),
     actor: z.string().trim().min(1).max(500).optional().describe("Login or account id of the person who caused the events."),
     project_id: rowId.optional().describe("Project, by its id."),
     dry_run: z.boolean().default(false).describe("Whether to only count. Default: `false`."),

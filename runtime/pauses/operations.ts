@@ -32,7 +32,7 @@ function idOf({ scope, id }: Input<typeof pauses.remove>): string | null {
     return null;
   }
   if (id === undefined) throw problem("bad_request", `id: is required with the scope ${scope}`, { field: "id" });
-  return id;
+  return String(id);
 }
 
 /** A pause of something that does not exist would pause nothing, without a word. */

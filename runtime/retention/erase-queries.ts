@@ -2,7 +2,8 @@ import type { Queryable, Sql } from "../platform/database/client.ts";
 
 /** What is erased: exactly one member is set. */
 export interface ErasureTarget {
-  readonly subject: string | null;
+  /** As they are stored: all that the given text may mean. */
+  readonly subjects: readonly string[] | null;
   readonly actor: string | null;
   readonly project_id: number | null;
 }
@@ -14,16 +15,9 @@ export interface ErasureCounts {
   readonly steps: number;
 }
 
-/** A subject as it is stored, `alpha:acme/webshop#42`, or as people write it: `acme/webshop#42`, `CONF-7`. */
-const matches = (sql: Queryable, subject: string) => {
-  const key = /^([A-Za-z][A-Za-z0-9_]*)-\d+$/.exec(subject);
-  const written = key ? `${key[1]}#${subject}` : subject;
-  return sql`(subject = ${subject} or (subject like '%:%' and substr(subject, strpos(subject, ':') + 1) = ${written}))`;
-};
-
-const eventsOf = (sql: Queryable, { subject, actor, project_id }: ErasureTarget) =>
-  subject !== null
-    ? sql`select id from webhook_events where ${matches(sql, subject)}`
+const eventsOf = (sql: Queryable, { subjects, actor, project_id }: ErasureTarget) =>
+  subjects !== null
+    ? sql`select id from webhook_events where subject = any(${subjects as string[]}::text[])`
     : actor !== null
       ? sql`select id from webhook_events where actor = ${actor} or author ->> 'name' = ${actor} or author ->> 'id' = ${actor}`
       : sql`select e.id from webhook_events e join projects p on p.id = ${project_id}
@@ -53,14 +47,17 @@ export async function cancelForErasure(sql: Sql, target: ErasureTarget): Promise
   return rows.map(({ id }) => id);
 }
 
-/** Removes what events and executions hold, in one statement: both or neither. */
+/** Removes what events and executions hold, in one statement: both or neither. A reason goes if it names the author. */
 export async function eraseData(sql: Sql, target: ErasureTarget): Promise<Omit<ErasureCounts, "cancelled">> {
   const [row] = await sql<[Omit<ErasureCounts, "cancelled">]>`
     with events as materialized (${eventsOf(sql, target)}), executions as materialized (${executionsOf(sql, target)}), bodies as (
-      update webhook_events set body = '', headers = '{}', author = null, actor = null, body_removed_at = coalesce(body_removed_at, now())
+      update webhook_events e set body = '', headers = '{}', author = null, actor = null, body_removed_at = coalesce(body_removed_at, now()),
+        reason = (select e.reason where not exists (
+          select from unnest(array[e.actor, e.author ->> 'name', e.author ->> 'id']) who where strpos(e.reason, nullif(who, '')) > 0))
       where id in (select id from events) returning 1
     ), texts as (
-      update task_executions set content = '', result = null, error = null, memories = null, transcript_removed_at = coalesce(transcript_removed_at, now())
+      update task_executions set content = '', changes = '{}', author = null, overrides = null, result = null, error = null, memories = null,
+        held_reason = null, transcript_removed_at = coalesce(transcript_removed_at, now())
       where id in (select id from executions) returning 1
     ), steps as (
       delete from execution_steps where execution_id in (select id from executions) returning 1
@@ -76,6 +73,11 @@ export const memoriesOf = (sql: Queryable, target: ErasureTarget): Promise<{ key
   sql<{ key: string }[]>`
     select key from memories where task_id in (select id::text from (${executionsOf(sql, target)}) x)
       or project_id = ${target.project_id}::int`;
+
+/** The sources of stored events: also those whose plugin or mapping was removed. */
+export async function sourcesOfEvents(sql: Queryable): Promise<string[]> {
+  return (await sql<{ source: string }[]>`select distinct source from webhook_events`).map(({ source }) => source);
+}
 
 export async function hasProject(sql: Queryable, id: number): Promise<boolean> {
   return (await sql`select 1 from projects where id = ${id}`).length > 0;

@@ -4,39 +4,58 @@ import * as retention from "@signalbox/schema/retention";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { type Bound, handle } from "../platform/operation.ts";
-import { cancelForErasure, countErasure, type ErasureTarget, eraseData, hasProject, memoriesOf } from "./erase-queries.ts";
+import { subjectsMeant } from "../platform/subject.ts";
+import {
+  cancelForErasure,
+  countErasure,
+  type ErasureTarget,
+  eraseData,
+  hasProject,
+  memoriesOf,
+  sourcesOfEvents,
+} from "./erase-queries.ts";
 import { countDue, databaseSize, earlierSizes, tableSizes } from "./queries.ts";
 import { cutoffs, type RetentionDays, rulesOf } from "./rules.ts";
 
 export interface RetentionParts {
   readonly days: RetentionDays;
   readonly bus: Bus;
+  /** Names of the sources that a subject may belong to. */
+  readonly sources: () => Iterable<string>;
   /** Deletes a memory by its key, wherever it is stored. */
   readonly removeMemory: (key: string) => Promise<void>;
 }
 
-export function retentionOperations({ days, bus, removeMemory }: RetentionParts): Bound[] {
+export function retentionOperations({ days, bus, sources, removeMemory }: RetentionParts): Bound[] {
   return [
     handle(retention.storage, (_, { sql }) => storageOf(sql, days)),
     handle(retention.erase, async (input, { sql }) => {
-      const target: ErasureTarget = {
-        subject: input.subject ?? null,
-        actor: input.actor ?? null,
-        project_id: input.project_id ?? null,
-      };
-      if (Object.values(target).filter((value) => value !== null).length !== 1)
+      const { subject = null, actor = null, project_id = null } = input;
+      if ([subject, actor, project_id].filter((value) => value !== null).length !== 1)
         throw problem("bad_request", "Name exactly one of subject, actor and project_id.");
+      const subjects = subject === null ? null : subjectsOf(subject, [...sources(), ...(await sourcesOfEvents(sql))]);
+      const target: ErasureTarget = { subjects, actor, project_id };
+      const named = { subject, actor, project_id };
       if (target.project_id !== null && !(await hasProject(sql, target.project_id)))
         throw problem("not_found", `There is no project ${target.project_id}.`);
       const memories = (await memoriesOf(sql, target)).map(({ key }) => key);
-      if (input.dry_run) return { dry_run: true, ...target, ...(await countErasure(sql, target)), memories: memories.length };
+      if (input.dry_run) return { dry_run: true, ...named, ...(await countErasure(sql, target)), memories: memories.length };
       const cancelled = await cancelForErasure(sql, target);
       for (const id of cancelled) await bus.publish("cancel", id);
       const counts = await eraseData(sql, target);
       for (const key of memories) await removeMemory(key);
-      return { dry_run: false, ...target, ...counts, cancelled: cancelled.length, memories: memories.length };
+      return { dry_run: false, ...named, ...counts, cancelled: cancelled.length, memories: memories.length };
     }),
   ];
+}
+
+/** Nothing would be erased where a text names no issue, and the answer would not say why. */
+function subjectsOf(text: string, sources: readonly string[]): string[] {
+  const meant = subjectsMeant(text, sources);
+  if (meant.length > 0) return meant;
+  throw problem("bad_request", "subject: names no issue; send acme/webshop#42, CONF-7 or the address of its page", {
+    field: "subject",
+  });
 }
 
 async function storageOf(sql: Sql, days: RetentionDays): Promise<Output<typeof retention.storage>> {

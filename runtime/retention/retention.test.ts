@@ -20,7 +20,12 @@ beforeAll(async () => {
   const bus = { publish: async () => {} } as never;
   door = await openDoor(() => [
     usageOperation,
-    ...retentionOperations({ days, bus, removeMemory: async (key) => void removedMemories.push(key) }),
+    ...retentionOperations({
+      days,
+      bus,
+      sources: () => ["alpha", "gamma"],
+      removeMemory: async (key) => void removedMemories.push(key),
+    }),
   ]);
 }, 60_000);
 afterAll(() => door?.close());
@@ -219,6 +224,27 @@ describe("erasure", () => {
     expect(await sql`select actor, octet_length(body) as bytes from webhook_events where id = ${mine}`).toEqual([
       { actor: null, bytes: 0 },
     ]);
+  });
+
+  test("by the address of its page; what names a person goes, and a reason that does not stays", async () => {
+    const { sql } = door;
+    await sql`delete from webhook_events`;
+    const one = await given(sql, { ago: 1, actor: "bob" });
+    const two = await given(sql, { ago: 1, actor: "bob" });
+    await sql`update webhook_events set reason = 'bob has the standing none' where id = ${one}`;
+    await sql`update webhook_events set reason = 'no task is mapped' where id = ${two}`;
+    await sql`update task_executions set author = 'alpha:7', changes = '{title}', held_reason = 'bob' where id = ${one}`;
+    const subject = "https://github.com/acme/webshop/issues/1#issuecomment-3";
+    expect((await door.post("/api/erase", { subject })).body).toMatchObject({ subject, events: 2, executions: 2 });
+    const reasons = await sql`select reason from webhook_events order by id`;
+    expect(reasons).toEqual([{ reason: null }, { reason: "no task is mapped" }]);
+    expect(await sql`select author, changes, held_reason from task_executions where id = ${one}`).toEqual([
+      { author: null, changes: [], held_reason: null },
+    ]);
+    expect(await door.post("/api/erase", { subject: "that one issue" })).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(/^subject: names no issue; send /) },
+    });
   });
 
   test.each([[{}], [{ subject: "a/b#1", actor: "ann" }]])("%j is 400", async (body) =>

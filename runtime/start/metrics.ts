@@ -1,4 +1,13 @@
-import { executions, measureProcess, oldestQueued, pluginUp, running, tableBytes } from "../platform/telemetry/metrics.ts";
+import {
+  connections,
+  connectionsWaited,
+  executions,
+  measureProcess,
+  oldestQueued,
+  pluginUp,
+  running,
+  tableBytes,
+} from "../platform/telemetry/metrics.ts";
 import { tableSizes } from "../retention/queries.ts";
 import { openExecutions } from "../usage/queries.ts";
 import type { Core } from "./core.ts";
@@ -8,7 +17,7 @@ import type { Plugins } from "./plugins.ts";
 const sizesMs = 60_000;
 
 /** Reads what is measured when metrics are asked for. What does not answer keeps its last value. */
-export function openMetrics({ sql, log }: Core, { manager }: Plugins, queue: { running: () => number } | null) {
+export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, queue: { running: () => number } | null) {
   measureProcess();
   let sizesAt = Number.NEGATIVE_INFINITY;
   const read = async () => {
@@ -22,6 +31,10 @@ export function openMetrics({ sql, log }: Core, { manager }: Plugins, queue: { r
   };
   return async () => {
     running.set(queue?.running() ?? 0);
+    const { busy, idle, waiting } = database.usage();
+    connections.set({ state: "busy" }, busy);
+    connections.set({ state: "idle" }, idle);
+    connectionsWaited.set(waiting);
     for (const { manifest, process } of manager.all())
       pluginUp.set({ plugin: manifest.id }, process?.status().state === "ready" ? 1 : 0);
     await read().catch((error) => log.warn("failed to read metrics from the database", { error }));

@@ -53,7 +53,8 @@ export function bindOperations(stages: Stages) {
   const { routing, evaluator, receiver, deferred } = webhooks;
   const connectionFor = connections.forExecution;
   const trackerUpdates = config.TRACKER_UPDATES_ENABLED;
-  const sources = () => host.sources.keys();
+  const loadedSources = () => host.sources.keys();
+  const sources = () => new Set([...loadedSources(), ...webhooks.rules.sources()]);
   const operations = bindAll({
     bus,
     policies,
@@ -65,7 +66,7 @@ export function bindOperations(stages: Stages) {
     sources,
     queues: openQueues(sql, host.queues),
     useCases: host.useCases,
-    retention: { days: config, bus, removeMemory: (key) => memory.remove(key) },
+    retention: { days: config, bus, sources, removeMemory: (key) => memory.remove(key) },
     health: stages.needed,
     status: stages.status,
     settings: config.settings,
@@ -73,7 +74,7 @@ export function bindOperations(stages: Stages) {
     watchdogEnabled: config.WATCHDOG_ENABLED,
     polls: { host, connectionBySlug: connections.bySlug, changed: () => stages.background?.polls.wake() },
     webhookChecks: { connections, publicUrl: config.PUBLIC_URL },
-    webhookMappings: { bus, vault, evaluator, loadedSources: sources },
+    webhookMappings: { bus, vault, evaluator, loadedSources },
     knowledge: { bus, vault, guard, connectors: () => host.knowledge },
     integrations: {
       ...{ bus, vault, guard, log, sources: () => host.sources, environment: connections.environment },

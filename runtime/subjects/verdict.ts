@@ -2,13 +2,16 @@ import type { WebhookEvent } from "../events/queries.ts";
 import type { Execution } from "../executions/queries.ts";
 import type { Deferred } from "./queries.ts";
 
+/** A reason within a sentence: without a full stop of its own. */
+const clause = (reason: string | null): string | undefined => reason?.replace(/\.+$/, "");
+
 /** What was decided about an event, as one would tell a colleague. */
 export function eventVerdict(event: Pick<WebhookEvent, "outcome" | "reason" | "canonical_triggers">, executions: number): string {
   const { outcome, reason, canonical_triggers: triggers } = event;
   if (outcome !== "dispatched")
-    return `${outcome === "discarded" ? "Discarded" : "Refused"}: ${reason ?? "no reason is stored"}.`;
+    return `${outcome === "discarded" ? "Discarded" : "Refused"}: ${clause(reason) ?? "no reason is stored"}.`;
   const fired = `Fired ${triggers.join(", ")}`;
-  if (executions === 0) return `${fired}, but started nothing: ${reason ?? "no task is mapped to it"}.`;
+  if (executions === 0) return `${fired}, but started nothing: ${clause(reason) ?? "no task is mapped to it"}.`;
   return `${fired} and started ${executions === 1 ? "1 task" : `${executions} tasks`}.`;
 }
 
@@ -21,17 +24,18 @@ export function executionVerdict(execution: Omit<Execution, "result">): string {
       if (dry_run) return "Dry run: nothing was written; what it would write is in the execution.";
       return result_url
         ? "Succeeded; its comment is posted."
-        : `Succeeded, but no comment was posted${error ? `: ${error}` : ""}.`;
+        : `Succeeded, but no comment was posted${error ? `: ${clause(error)}` : ""}.`;
     case "failed":
-      return `Failed after ${tries}: ${error ?? "no error is stored"}.`;
+      return `Failed after ${tries}: ${clause(error) ?? "no error is stored"}.`;
     case "cancelled":
-      return `Cancelled${reason ? `: ${reason}` : ""}.`;
+      return `Cancelled${reason ? `: ${clause(reason)}` : ""}.`;
     case "held":
-      return `Held${until}: ${held_reason ?? waiting_for ?? "no reason is stored"}.`;
+      return `Held${until}: ${clause(held_reason ?? waiting_for) ?? "no reason is stored"}.`;
     case "running":
       return `Running, ${tries} so far.`;
     default:
-      return `Waits for ${waiting_for ?? "a free worker"}${until}.`;
+      if (waiting_for?.includes(" is paused: ")) return `Waits: ${clause(waiting_for)}.`;
+      return `Waits for ${clause(waiting_for) ?? "a free worker"}${until}.`;
   }
 }
 
@@ -53,7 +57,7 @@ export function subjectVerdict(deliveries: readonly Judged[], { refused, deferre
   const waits = deferred ? ` ${deferredSentence(deferred)}` : "";
   const [refusal] = refused;
   const turnedAway = refusal
-    ? ` The latest refused delivery of this source, at ${refusal.received_at}: ${refusal.reason ?? "no reason is stored"}.`
+    ? ` The latest refused delivery of this source, at ${refusal.received_at}: ${clause(refusal.reason) ?? "no reason is stored"}.`
     : "";
   if (!latest)
     return `No delivery about this issue is stored.${waits}${turnedAway || (waits ? "" : " None was refused in the last day.")}`;

@@ -32,6 +32,10 @@ export interface MappingRules extends CachedValue {
   concerning(source: string, event: string, action: string | null): readonly MappingRule[];
   /** All mappings of a source that name an event. */
   ofSource(source: string): readonly MappingRule[];
+  /** Names of the sources that have mappings: also those that no plugin brings. */
+  sources(): readonly string[];
+  /** Mappings of a source with a path pattern. Their parameters are empty: they come with a path. */
+  byPathOf(source: string): readonly PathRule[];
   /** Mappings whose path pattern matches. */
   atPath(path: string): readonly PathRule[];
   /** Those whose filter matches. A filter that fails does not match, and is reported to the watchdog. */
@@ -91,6 +95,8 @@ export async function openMappingRules(options: MappingRulesOptions, sweepMs?: n
       return exact.length === 0 ? named : [...named, ...exact].sort((a, b) => a.id - b.id);
     },
     ofSource: (source) => [...byEvent.values()].flat().filter((rule) => rule.source === source),
+    sources: () => [...new Set([...[...byEvent.values()].flat(), ...byPath.map(({ rule }) => rule)].map(({ source }) => source))],
+    byPathOf: (source) => byPath.flatMap(({ rule }) => (rule.source === source ? [{ ...rule, parameters: {} }] : [])),
     atPath: (path) =>
       byPath.flatMap(({ match, rule }) => {
         const parameters = match(path);

@@ -295,8 +295,8 @@ export interface Operations {
   "memory.search": { input: { query: string; agent_id?: string | undefined; project_id?: number | undefined; scope?: "task" | "agent" | "project" | "organizational" | undefined; mode?: "semantic" | "keyword" | "hybrid" | undefined; limit?: number | undefined }; output: (MemoryFound)[] };
   "memory.uses": { input: { key: string; limit?: number | undefined; offset?: number | undefined }; output: (MemoryUse)[] };
   "pauses.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (Pause)[] };
-  "pauses.pause": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined; reason: string }; output: Pause };
-  "pauses.resume": { input: { scope: "all" | "project" | "agent" | "source"; id?: string | undefined }; output: Pause };
+  "pauses.pause": { input: { scope: "all" | "project" | "agent" | "source"; id?: (string | number) | undefined; reason: string }; output: Pause };
+  "pauses.resume": { input: { scope: "all" | "project" | "agent" | "source"; id?: (string | number) | undefined }; output: Pause };
   "plugins.approve": { input: { id: string } & { version?: string | undefined }; output: Plugin };
   "plugins.configure": { input: { id: string } & { settings: { [name: string]: (string | null) } }; output: Plugin };
   "plugins.disable": { input: { id: string }; output: Plugin };

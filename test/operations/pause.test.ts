@@ -80,10 +80,25 @@ test.each([
   await waitForExecutions(world.service, { event_id, count: executions.length });
 });
 
+test("a project is paused by its id as the API returns it, and an issue says so", async () => {
+  const { body: project } = await world.service.post<{ id: number }>("/api/projects", {
+    name: "Paused",
+    source: "alpha",
+    source_project_id: "octo/paused",
+  });
+  expect((await pause({ scope: "project", id: project.id })).body).toMatchObject({ scope: "project", id: String(project.id) });
+  const { body } = await world.service.webhook(issueOpened({ repo: "octo/paused", number: 1, sender: "mona" }));
+  const { body: issue } = await world.service.get<{ verdict: string }>("/api/subjects/alpha/octo%2Fpaused/1");
+  expect(issue.verdict).toContain(`first: Waits: project ${project.id} is paused: Wrong answers.`);
+  expect((await world.service.post("/api/resume", { scope: "project", id: project.id })).status).toBe(200);
+  await waitForExecutions(world.service, { event_id: body.event_id, count: body.executions?.length ?? 0 });
+});
+
 test.each([
   [{ scope: "agent", id: "nobody_there" }, /id: there is no agent "nobody_there"/],
   [{ scope: "source", id: "omega" }, /id: there is no source "omega"; there are alpha/],
   [{ scope: "project" }, /id: is required with the scope project/],
+  [{ scope: "project", id: 99 }, /id: there is no project "99"/],
   [{ scope: "all", id: "1" }, /id: must not be sent/],
   [{ scope: "everything" }, /scope/],
 ])("%j is refused", async (body, error) => {

@@ -97,6 +97,9 @@ test("metrics: with a key, or from this machine where METRICS_OPEN says so", asy
     /signalbox_executions\{state="queued"\} 0/,
     /signalbox_table_bytes\{table="webhook_events"\} \d/,
     /signalbox_outgoing_requests_total\{host="127.0.0.1:\d+",status="2xx"\} \d/,
+    /signalbox_rate_limit_remaining\{host="127.0.0.1:\d+"\} 49\d\d/,
+    /signalbox_database_connections\{state="(?:busy|idle)"\} [1-9]/,
+    /signalbox_database_waiting \d/,
   ])
     expect(text).toMatch(line);
   // A proxy on this machine speaks for others.

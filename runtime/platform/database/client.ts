@@ -7,6 +7,13 @@ import { isUnavailable } from "./unavailable.ts";
 export type { Fragment, Queryable, Row, Sql };
 export { constraintOf, isUnavailable };
 
+/** Connections with work and without, and statements and transactions that wait for one. */
+export interface PoolUsage {
+  readonly busy: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
 export interface Database {
   readonly sql: Sql;
   /** For statements that may take long: migrations, building an index. The same as `sql` where there is one session only. */
@@ -16,6 +23,8 @@ export interface Database {
   readonly sessions?: (max: number, settings: Readonly<Record<string, string>>) => Sql;
   /** Hears what other sessions send to a channel. `reconnected`: anything may have been missed. Where there is one session only, absent. */
   readonly listen?: (channel: string, hear: (payload: string) => void, reconnected: () => void) => Promise<Listening>;
+  /** Of the pool of `sql`, now. */
+  usage(): PoolUsage;
   /** For a stop: statements have this long from now on, milliseconds; those under way, too. */
   hasten(ms: number): void;
   close(): Promise<void>;
@@ -69,6 +78,7 @@ export function connectPostgres(url: string, { max, direct }: PostgresOptions): 
       listening.push(one);
       return one;
     },
+    usage: () => (pools[0] as ConnectionPool).usage,
     hasten: (ms) => {
       for (const pool of pools) pool.hasten(ms);
     },
@@ -90,7 +100,7 @@ export function connectEmbedded(embedded: Embedded): Database {
     await pool.close();
     await embedded.close();
   };
-  return { sql: pool.sql, longRunning: pool.sql, kind: "embedded", hasten: () => {}, close };
+  return { sql: pool.sql, longRunning: pool.sql, kind: "embedded", usage: () => pool.usage, hasten: () => {}, close };
 }
 
 /** A row that another one refers to is not there. */

@@ -72,14 +72,18 @@ export class ConnectionPool {
     });
   }
 
+  get usage() {
+    const busy = [...this.#open].filter(({ load, exclusive }) => load > 0 || exclusive).length;
+    return { busy, idle: this.#open.size - busy, waiting: this.#waiting.length };
+  }
+
   /** Rejects what waits, and ends what is under way after `graceMs`. */
   async close(graceMs = 2_000): Promise<void> {
     if (this.#closed) return;
     this.#closed = new DatabaseUnavailable("The connection to the database was closed.");
     for (const { fail } of this.#waiting.splice(0)) fail(this.#closed);
     const end = performance.now() + graceMs;
-    const busy = () => [...this.#open].some(({ load, exclusive }) => load > 0 || exclusive);
-    while (busy() && performance.now() < end) await new Promise((done) => setTimeout(done, 20));
+    while (this.usage.busy > 0 && performance.now() < end) await new Promise((done) => setTimeout(done, 20));
     clearInterval(this.#timer);
     for (const connection of [...this.#open, ...this.#opening.keys()]) connection.close(this.#closed);
   }

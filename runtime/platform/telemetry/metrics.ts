@@ -84,6 +84,23 @@ export const tableBytes = new Gauge({
   labelNames: ["table"],
   registers,
 });
+export const connections = new Gauge({
+  name: "signalbox_database_connections",
+  help: "Open connections of this replica to the database, by state: busy or idle.",
+  labelNames: ["state"],
+  registers,
+});
+export const connectionsWaited = new Gauge({
+  name: "signalbox_database_waiting",
+  help: "Statements and transactions that wait for a connection to the database.",
+  registers,
+});
+export const rateRemaining = new Gauge({
+  name: "signalbox_rate_limit_remaining",
+  help: "Requests that the rate limit of a host leaves, by its last answer. Absent for hosts that report none.",
+  labelNames: ["host"],
+  registers,
+});
 export const pluginUp = new Gauge({
   name: "signalbox_plugin_up",
   help: "Whether a plugin serves: 1 or 0.",
@@ -115,7 +132,7 @@ export function measureProcess(): void {
   }
 }
 
-/** `fetch` whose requests are counted by host and class of the status. */
+/** `fetch` whose requests are counted by host and class of the status, and whose answers tell what a rate limit leaves. */
 export const counted =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
   async (input, init) => {
@@ -123,6 +140,8 @@ export const counted =
     try {
       const answer = await fetch(input, init);
       requests.inc({ host, status: `${Math.floor(answer.status / 100)}xx` });
+      const left = answer.headers.get("x-ratelimit-remaining") ?? answer.headers.get("ratelimit-remaining");
+      if (left !== null && /^\d{1,9}$/.test(left)) rateRemaining.set({ host }, Number(left));
       return answer;
     } catch (error) {
       requests.inc({ host, status: "error" });
