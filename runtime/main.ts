@@ -31,13 +31,13 @@ async function main(): Promise<void> {
     stoppedAt = now;
     log.info("stopping", { signal });
     setTimeout(() => {
-      log.error("the stop took too long; the process ends now", { seconds: stopMs / 1000 });
+      log.error("shutdown took too long; exiting", { seconds: stopMs / 1000 });
       process.exit(1);
     }, stopMs).unref();
     service.stop().then(
       () => process.exit(0),
       (error) => {
-        log.error("the stop failed", { error });
+        log.error("shutdown failed", { error });
         process.exit(1);
       },
     );
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
 function surviveNetworkErrors(log: Log): void {
   const look = (event: string) => (error: unknown) => {
     const passing = isUnavailable(error) || isNetworkError(error);
-    log.error(`${event}; ${passing ? "the service goes on" : "the process ends"}`, { error });
+    log.error(`${event}; ${passing ? "the service continues" : "the process ends"}`, { error });
     if (!passing) process.exit(1);
   };
   process.on("unhandledRejection", look("unhandled rejection"));

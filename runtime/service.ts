@@ -53,7 +53,7 @@ export async function start(config: Config, { builtIns }: { builtIns: readonly P
       };
       return { port, grpcPort, stop };
     } catch (error) {
-      await closing.close().catch((second) => log.warn("what was opened could not be closed", { error: second }));
+      await closing.close().catch((second) => log.warn("cleanup after a failed start failed", { error: second }));
       const reason = error instanceof StartError ? error.cause : error;
       if (!isUnavailable(reason) || performance.now() >= end) throw error;
       log.warn("waiting for the database", {

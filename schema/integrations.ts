@@ -101,7 +101,7 @@ export const testStored = operation({
     id: z.uuid(),
     source: sourceName,
     status: connectionStatus,
-    account: z.string().nullable().describe("Login of the account at the platform, if the platform tells it."),
+    account: z.string().nullable().describe("Login of the account at the platform, if the platform says it."),
     message: z.string().describe("What the platform answered, or what is missing or wrong, in words."),
   }),
   problems: ["not_found"],

@@ -7,17 +7,17 @@ export const checkState = z.enum(["ok", "degraded", "failed", "unknown"]).meta({
 
 export const connectionReport = z
   .object({
-    account: z.string().nullable().describe("Login or id; null if the platform does not tell."),
-    may_write: z.boolean().nullable().describe("Whether the credential may write comments; null if the platform does not tell."),
+    account: z.string().nullable().describe("Login or id; null if the platform does not say."),
+    may_write: z.boolean().nullable().describe("Whether the credential may write comments; null if the platform does not say."),
     rate_limit: z
       .object({
         remaining: z.int().describe("Requests that are left."),
-        limit: z.int().nullable().describe("Requests of a whole period; null if the platform does not tell."),
-        resets_at: timestamp.nullable().describe("When the limit is full again; null if the platform does not tell."),
+        limit: z.int().nullable().describe("Requests of a whole period; null if the platform does not say."),
+        resets_at: timestamp.nullable().describe("When the limit is full again; null if the platform does not say."),
       })
       .meta({ id: "RateLimit" })
       .nullable()
-      .describe("As the last check found it; null if the platform does not tell."),
+      .describe("As the last check found it; null if the platform does not say."),
   })
   .meta({ id: "ConnectionReport" });
 
@@ -28,7 +28,7 @@ export const check = z
     since: timestamp.describe("When this replica first saw the state."),
     message: z.string().describe("What is the matter, with host and cause, or what was found."),
     next_try_at: timestamp.nullable().describe("When it is tried again, or a limit ends; null if that is not scheduled."),
-    connection: connectionReport.nullable().describe("For an account that was reached: what the platform tells about it."),
+    connection: connectionReport.nullable().describe("For an account that was reached: what the platform says about it."),
   })
   .meta({ id: "StatusCheck" });
 

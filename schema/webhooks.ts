@@ -16,7 +16,7 @@ export const webhookEvent = z
     event_name: z.string().nullable(),
     action: z.string().nullable(),
     actor: z.string().nullable(),
-    author: author.nullable().describe("Who caused the event, as far as the platform tells; null if it tells nothing."),
+    author: author.nullable().describe("Who caused the event, as far as the platform says; null if it says nothing."),
     subject: z.string().nullable(),
     canonical_triggers: z.array(z.string()),
     outcome,
@@ -26,7 +26,7 @@ export const webhookEvent = z
       .describe("Why the event was discarded or refused, why it started nothing, or what its command did; null otherwise."),
     replay_of: z.uuid().nullable().describe("Event that this one replays; null if it is not a replay."),
     polled: z.boolean().describe("Whether the event came from a poll instead of a webhook."),
-    occurred_at: timestamp.nullable().describe("When the event happened at the platform; null if the platform does not tell."),
+    occurred_at: timestamp.nullable().describe("When the event happened at the platform; null if the platform does not say."),
     received_at: timestamp,
     body_removed_at: timestamp
       .nullable()

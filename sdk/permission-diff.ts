@@ -42,7 +42,7 @@ function permissionsOf(before: Asking | null, after: Asking): string[] {
   }
   for (const { name, why } of after.permissions.open_routes ?? []) {
     if (!before?.permissions.open_routes?.some((had) => had.name === name))
-      more.push(`open route: ${name}, for everyone, without an API key (${why})`);
+      more.push(`open route: ${name}, needs no API key (${why})`);
   }
   for (const need of after.needs) if (!before?.needs.includes(need)) more.push(`capability: ${need}`);
   return more;

@@ -30,7 +30,7 @@ export const runReembed = (interactive: boolean, out: Write, err: Write): Promis
       out(`${result.done} of ${result.total} texts embedded.\n`);
     } catch (error) {
       if (interactive && shown !== "") err("\n");
-      throw foreseen(error, " What is embedded stays so: run `signalbox reembed` again to go on.");
+      throw foreseen(error, " Finished embeddings are kept. Run `signalbox reembed` again to resume.");
     }
   });
 

@@ -123,9 +123,9 @@ function print(verb: Verb, { value, total, nextCursor }: Answer, format: "json" 
   }
   const rows = value as Record<string, unknown>[];
   terminal.out(asTable(verb.op, rows, terminal.columns));
-  if (nextCursor) terminal.err(`${rows.length} of ${total}; the next: --cursor ${nextCursor}\n`);
+  if (nextCursor) terminal.err(`${rows.length} of ${total}; next page: --cursor ${nextCursor}\n`);
   else if (total !== null && Number.parseInt(total, 10) > rows.length)
-    terminal.err(`${rows.length} of ${total}; --limit and --offset show others\n`);
+    terminal.err(`${rows.length} of ${total}; use --limit and --offset for the others\n`);
 }
 
 function say(terminal: Terminal, text: string): number {

@@ -73,8 +73,7 @@ async function prove(
   const checked = open || secret !== "";
   if (checked && (await secrets.isRight({ agentId: agent_id, address: address?.() ?? null, secret, hash })))
     return { ...none, secret_hash: hash };
-  if (open || checked)
-    throw problem("unauthenticated", `The secret of the agent "${agent_id}" is not right.`, { field: "secret" });
+  if (open || checked) throw problem("unauthenticated", `The secret of the agent "${agent_id}" is wrong.`, { field: "secret" });
   if (actor.kind === "key") throw problem("forbidden", `The API key "${actor.name}" may not register the agent "${agent_id}".`);
   throw problem(
     "unauthenticated",

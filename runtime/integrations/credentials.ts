@@ -29,7 +29,7 @@ export async function checkCredentials(source: string, given: Credentials, deps:
   const entry = deps.sources().get(source);
   if (!entry) {
     const loaded = [...deps.sources().keys()].join(", ") || "none";
-    throw wrong("source", `no loaded plugin brings a source of this name; there are: ${loaded}`);
+    throw wrong("source", `no loaded plugin provides a source with this name; available: ${loaded}`);
   }
   const empty = Object.keys(given).find((name) => given[name] === mask);
   if (empty !== undefined) throw wrong(`credentials.${empty}`, "is the mask of a value; send the value itself");

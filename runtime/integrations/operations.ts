@@ -145,7 +145,7 @@ async function tryStored(
     return { status: "not_configured", account: null, message: `credentials are missing: ${missing.join(", ")}` };
   try {
     const connection = await deps.stored(row.id);
-    if (!connection) throw new Error(`no loaded plugin brings the source ${row.source}`);
+    if (!connection) throw new Error(`no loaded plugin provides the source ${row.source}`);
     const limit = AbortSignal.any([signal, AbortSignal.timeout(testMs)]);
     await connection.source.source.check({ connection: connection.settings, key: "test", signal: limit });
     const account = await deps.accounts.of(connection);
@@ -171,7 +171,7 @@ async function tryConnection(
     await connection.source.source.check({ connection: connection.settings, key: "test", signal: limit });
     return "ok";
   } catch (error) {
-    deps.log.warn("a connection was tried and does not work", {
+    deps.log.warn("connection test failed", {
       source,
       error: error instanceof Error ? error.message : String(error),
     });

@@ -104,7 +104,7 @@ async function connect(
   source: SourceEntry | undefined,
   { vault, environmentOf }: StoreOptions,
 ): Promise<Connection> {
-  if (!source) throw new Error(`no loaded plugin brings the source ${row.source}`);
+  if (!source) throw new Error(`no loaded plugin provides the source ${row.source}`);
   // Its operator gave the credentials to one plugin; another one with a source of that name must not receive them.
   if (row.plugin !== null && row.plugin !== source.plugin)
     throw new Error(`the credentials are for the plugin ${row.plugin}, but the source ${row.source} is now of ${source.plugin}`);

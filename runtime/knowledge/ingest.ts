@@ -228,7 +228,7 @@ const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
 /** Runs a step in one transaction with the job's progress. Throws `LostJob` if this replica no longer holds the job. */
 async function advance(job: ClaimedJob, sql: Sql, step: (tx: Queryable) => Promise<JobChange>): Promise<void> {
   await sql.begin(async (tx) => {
-    if (!(await holdSource(tx, job.knowledge_source_id))) throw new LostJob("the source is gone");
+    if (!(await holdSource(tx, job.knowledge_source_id))) throw new LostJob("the source was deleted");
     if (!(await advanceJob(tx, job, await step(tx)))) throw new LostJob("another replica took the job");
   });
 }

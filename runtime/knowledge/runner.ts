@@ -78,7 +78,7 @@ class SourceFailure extends Error {
 
 async function work(job: jobs.ClaimedJob, signal: AbortSignal, options: RunnerOptions): Promise<string | null> {
   const row = await findSource(options.sql, job.knowledge_source_id);
-  if (!row) throw new LostJob("the source is gone");
+  if (!row) throw new LostJob("the source was deleted");
   const source = await openSource(row, options).catch((error) => {
     throw new SourceFailure(`Failed to read the source: ${error.message}`, { retryable: false, cause: error });
   });

@@ -82,7 +82,7 @@ async function sweep({ sql, stores, log }: MaintainDeps): Promise<void> {
       while ((await backend.sweep()) >= 1000);
     } catch (error) {
       // An unavailable store is swept later.
-      if ((error as { code?: string }).code !== "unavailable") log.warn("a store was not swept", { store: name, error });
+      if ((error as { code?: string }).code !== "unavailable") log.warn("failed to sweep a memory store", { store: name, error });
     }
   }
 }

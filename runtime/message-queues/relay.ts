@@ -94,7 +94,7 @@ export function startRelay({ sql, queues, log, relayMs = 1000, sweepMs = 30_000 
     }
   };
   changed();
-  const sweeping = repeat("queues were not swept", sweepMs, sweep);
+  const sweeping = repeat("failed to sweep queues", sweepMs, sweep);
   return {
     changed,
     stop: async () => {

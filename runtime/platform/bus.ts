@@ -92,7 +92,7 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
     for (const topic of cached) tell(topic, "").catch((error) => log.error("refresh failed", { topic, error }));
   };
   const reconnected = () => {
-    log.info("listening to other replicas again; everything cached is read anew");
+    log.info("listening to other replicas again; cached values are reloaded");
     refresh();
   };
   const channel = database.kind === "embedded" ? null : await openChannel({ hear, reconnected, refresh });

@@ -40,7 +40,7 @@ async function filter(body: Uint8Array, program: string): Promise<Answer> {
 async function compile(program: string): Promise<Answer> {
   jq ??= loadJq();
   const { stderr, exitCode } = (await jq).raw("null", `empty | ${program}`, ["-c"]);
-  return exitCode === 0 ? { matched: true } : { error: tidy(stderr) || "jq does not take it" };
+  return exitCode === 0 ? { matched: true } : { error: tidy(stderr) || "jq rejected it" };
 }
 
 /** The first line of jq's own message, without what belongs to the wrapping. */

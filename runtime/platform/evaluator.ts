@@ -126,14 +126,14 @@ function createLane(limitMs: number) {
   };
   const send = (one: Waiting) => {
     const limit = limitMs + (one.question.body.byteLength / 1e6) * perMegabyteMs;
-    timer = setTimeout(() => drop(new OutOfTime(`it did not come to an end within ${Math.round(limit)} ms`)), limit);
+    timer = setTimeout(() => drop(new OutOfTime(`it did not finish within ${Math.round(limit)} ms`)), limit);
     child?.process.send(one.question);
   };
   const next = () => {
     while (!current && queue.length > 0 && !closed) {
       const one = queue.shift() as Waiting;
       if (Date.now() - one.since > patienceMs) {
-        one.fail(new Error("others were evaluated for too long before it"));
+        one.fail(new Error("it waited too long behind other filters"));
         continue;
       }
       current = one;

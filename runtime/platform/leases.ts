@@ -56,7 +56,7 @@ export function startLeasedWork<Item>(work: LeasedWork<Item>): Worker {
         }
         if (held.size < concurrency) wait = Math.min(sweepMs, Math.max(50, (await work.untilDue()) ?? sweepMs));
       } catch (error) {
-        log.warn(`what is due could not be read for ${name}`, { error });
+        log.warn(`failed to read what is due for ${name}`, { error });
       }
       await sleep(wait, AbortSignal.any([rouse.signal, stopping.signal])).catch(() => {});
     }

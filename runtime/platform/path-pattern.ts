@@ -15,9 +15,8 @@ const grammar = new RegExp(`^/webhook(?:${segment}|\\{${segment}\\}\\?)*(?:/\\*)
  */
 export function compilePath(pattern: string): (path: string) => PathMatch | null {
   if (!/^\/webhook\/./.test(pattern)) throw new Error("must be a path below /webhook/, for example /webhook/acme/:team");
-  if (!grammar.test(pattern))
-    throw new Error("must be made of segments with one `:name` each at the most, `{/…}?`, and `/*` at the end");
-  if ((pattern.match(/\?/g)?.length ?? 0) > 3) throw new Error("may have three optional parts at the most");
+  if (!grammar.test(pattern)) throw new Error("must be segments with at most one `:name` each, `{/…}?`, and `/*` at the end");
+  if ((pattern.match(/\?/g)?.length ?? 0) > 3) throw new Error("may have at most three optional parts");
   const compiled = compile(pattern);
   return (path) => {
     if (path.length > maxPath) return null;

@@ -45,7 +45,7 @@ function tokenCheck(header: string, secret: string): AuthCheck {
   return (request) => {
     const sent = headerOf(request, header);
     if (sent === undefined) return refused(`header ${header} is missing`);
-    return timingSafeEqual(digest(sent), expected) ? accepted : refused(`header ${header} does not hold the secret`);
+    return timingSafeEqual(digest(sent), expected) ? accepted : refused(`header ${header} does not contain the secret`);
   };
 }
 
@@ -55,11 +55,11 @@ function hmacCheck(header: string, prefix: string, secret: string): AuthCheck {
     if (sent === undefined) return refused(`header ${header} is missing`);
     if (!sent.toLowerCase().startsWith(prefix.toLowerCase())) return refused(`header ${header} must begin with "${prefix}"`);
     const bytes = signatureOf(sent.slice(prefix.length).trim());
-    if (!bytes) return refused(`header ${header} must hold an HMAC-SHA256 as 64 hexadecimal digits or base64`);
+    if (!bytes) return refused(`header ${header} must contain an HMAC-SHA256 as 64 hexadecimal digits or base64`);
     const expected = createHmac("sha256", secret).update(request.body).digest();
     return timingSafeEqual(bytes, expected)
       ? accepted
-      : refused(`header ${header} does not match the body: another secret, or the body was changed`);
+      : refused(`header ${header} does not match the body: the secret differs, or the body was changed`);
   };
 }
 

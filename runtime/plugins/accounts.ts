@@ -36,7 +36,10 @@ export function createAccounts(log: Log, connections: Pick<Connections, "ofSourc
       .catch((error) => {
         entry.at = Date.now() - freshMs + retryMs;
         if (!stop.signal.aborted)
-          log.warn("the tracker did not tell which account we are", { source: connection.source.name, error: String(error) });
+          log.warn("the tracker did not say which account the credential belongs to", {
+            source: connection.source.name,
+            error: String(error),
+          });
       })
       .finally(() => {
         entry.asking = null;

@@ -38,10 +38,7 @@ export async function installVersion(
   });
   const { id, version } = manifest;
   if (manager.isTaken(id))
-    throw problem(
-      "conflict",
-      `The id "${id}" is that of a plugin which comes with the service or which SIGNALBOX_PLUGINS names.`,
-    );
+    throw problem("conflict", `The id "${id}" belongs to a plugin that is built in or named in SIGNALBOX_PLUGINS.`);
   const row = {
     ...{ sha256: manifest.bundle.sha256, manifest: JSON.stringify(manifest), bundle: bytes },
     ...{ origin: input.origin ?? null, integrity: input.integrity ?? null },
@@ -64,7 +61,7 @@ export async function installVersion(
   if (!stored && same?.sha256 !== row.sha256)
     throw problem(
       "conflict",
-      `${id} ${version} is installed already, with other bytes (SHA-256 ${same?.sha256}); a changed plugin needs a new version.`,
+      `${id} ${version} is already installed with different bytes (SHA-256 ${same?.sha256}); give the changed plugin a new version.`,
     );
   if (!stored && same) refuseOtherManifest(same.manifest, manifest);
   if (stored && inherits) await useVersion(sql, id, version);
@@ -95,7 +92,7 @@ function refuseOtherManifest(before: BuiltManifest, after: BuiltManifest): void 
   if (other.length > 0)
     throw problem(
       "conflict",
-      `${after.id} ${after.version} is installed already, with another manifest (${other.join(", ")}); a changed plugin needs a new version.`,
+      `${after.id} ${after.version} is already installed with a different manifest (${other.join(", ")}); give the changed plugin a new version.`,
     );
 }
 

@@ -97,7 +97,7 @@ export function checkContributions(plugin: string, contributions: Contributions)
     }
   }
   if (Object.hasOwn(contributions.queues ?? {}, ownQueue))
-    throw bad(`the queue "${ownQueue}" is that of the database; use another name.`);
+    throw bad(`the queue "${ownQueue}" is reserved for the database; use another name.`);
   for (const [key, one] of Object.entries(contributions.knowledge ?? {})) {
     if (one.config?.def?.type !== "object") throw bad(`expected knowledge.${key}.config to be a z.object.`);
     const stray = one.secrets.find((member) => !Object.hasOwn(one.config.shape, member));
@@ -111,7 +111,7 @@ export function checkContributions(plugin: string, contributions: Contributions)
   for (const [key, tool] of Object.entries(contributions.tools ?? {})) {
     if (tool.input?.def?.type !== "object") throw bad(`expected tools.${key}.input to be a z.object.`);
     if (tool.effect === "write" && !tool.idempotent && !tool.find)
-      throw bad(`tools.${key} writes, and is neither idempotent nor has find().`);
+      throw bad(`tools.${key} writes, but is neither idempotent nor has find().`);
   }
 }
 

@@ -234,7 +234,7 @@ export class PluginManager {
     const { code, reason } = refusalOf(row.id, error);
     const serving = current.manifest.version;
     const what = row.version === serving ? "its new settings or permissions" : `version ${row.version}`;
-    const message = `${what} could not start (${code}: ${reason}); ${serving} still serves as before`;
+    const message = `${what} could not start (${code}: ${reason}); ${serving} keeps serving`;
     this.#failedUpgrades.set(row.id, { row, code, reason: message });
     this.#options.watchdog("a plugin's upgrade failed to start", { plugin: row.id, version: row.version, serving, code, reason });
   }

@@ -66,7 +66,7 @@ async function readFolder(name: string, folder: string): Promise<ThirdPartyPlugi
   const manifest = readManifest(readFileSync(file, "utf8"));
   const bundle = join(folder, manifest.entry);
   if (!existsSync(bundle) || !lstatSync(bundle).isFile())
-    throw new Refusal("NOT_FOUND", `${bundle} is missing or no ordinary file; run signalbox plugin build.`);
+    throw new Refusal("NOT_FOUND", `${bundle} is missing or not a regular file; run signalbox plugin build.`);
   const bytes = new Uint8Array(readFileSync(bundle));
   checkBundle(manifest, bytes);
   return { name, bytes, manifest };

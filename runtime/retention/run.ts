@@ -58,7 +58,7 @@ export function startRetention(options: RetentionOptions): Retention {
       } catch (error) {
         if (stopping.signal.aborted) return;
         last = { at: new Date().toISOString(), error: String(error) };
-        log.warn("retention failed; it is tried again in an hour", { error });
+        log.warn("retention failed; retrying in an hour", { error });
       }
     }
   };
@@ -115,6 +115,6 @@ async function inPortions(
     if (portion.last === null) return changed;
     after = portion.last;
     await sleep(Math.max(pauseMs, performance.now() - began), signal);
-    if (!(await holdRetention(sql, holder, leaseSeconds))) throw new Error("another replica took the retention over");
+    if (!(await holdRetention(sql, holder, leaseSeconds))) throw new Error("another replica took over retention");
   }
 }

@@ -22,7 +22,8 @@ export function createClosing(log: Log): Closing {
           const ended = new AbortController();
           const late = sleep(step.limitMs, "late", { signal: ended.signal }).catch(() => {});
           const outcome = await Promise.race([step.close(), late]).finally(() => ended.abort());
-          if (outcome === "late") log.warn("a step of the stop took too long; the next follows", { step: String(step.close) });
+          if (outcome === "late")
+            log.warn("a shutdown step took too long; continuing with the next", { step: String(step.close) });
         } catch (error) {
           failures.push(error);
         }

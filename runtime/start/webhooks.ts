@@ -74,6 +74,6 @@ async function endAll({ log, bus }: Core, ids: readonly string[]): Promise<void>
     for (const id of ids) await bus.publish("cancel", id);
     await bus.publish("queue");
   } catch (error) {
-    log.warn("failed to tell that executions were cancelled; they end when their leases are renewed", { error });
+    log.warn("failed to announce cancelled executions; they end when their leases are renewed", { error });
   }
 }

@@ -47,7 +47,7 @@ function read(text: string, type: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw failure("said that it answers JSON, but did not");
+    throw failure("answered with a JSON content type, but its body is not JSON");
   }
 }
 

@@ -44,7 +44,7 @@ function checkPathShape(
   platforms: ReadonlySet<string>,
 ): void {
   if (event_type !== null)
-    throw wrong("event_type", "belongs to the first shape; with a path_pattern it is extracted: extraction_rules.event_type");
+    throw wrong("event_type", "cannot be combined with path_pattern; extraction_rules.event_type extracts it");
   try {
     compilePath(pattern);
   } catch (error) {

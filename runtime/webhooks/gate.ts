@@ -88,7 +88,7 @@ function standingVerdict(author: EventAuthor | null, required: RequiredStanding,
   if (standing === "unknown")
     return {
       passes: true,
-      reason: `the platform does not tell the standing of ${who}, so ${required} in ${place} does not apply`,
+      reason: `the standing of ${who} is unknown, so ${required} in ${place} does not apply`,
     };
   if (isBelow(standing, required))
     return { passes: false, reason: `${who} has the standing ${standing}, and ${place} requires at least ${required}` };

@@ -68,6 +68,6 @@ export async function parseByPath(
   const rule = matching[0] ?? (rules[0] as PathRule);
   const { event, ...failure } = await extractEvent(rule, body, options.evaluator);
   const triggers = matching.flatMap(({ canonical_trigger }) => canonical_trigger ?? []);
-  const refusal = matching.length === 0 ? { reason: "the filter of no webhook mapping at this path matches" } : failure;
+  const refusal = matching.length === 0 ? { reason: "no webhook mapping at this path has a filter that matches" } : failure;
   return { source: rule.source, event, triggers, ...refusal };
 }

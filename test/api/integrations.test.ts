@@ -98,7 +98,7 @@ test("what was read can be written: masked values stay, unless an address leads 
 });
 
 test.each([
-  [{ source: "nobody" }, "source: no loaded plugin brings a source of this name; there are: alpha"],
+  [{ source: "nobody" }, "source: no loaded plugin provides a source with this name; available: alpha"],
   [{ credentials: {} }, "credentials: must have at least one member"],
   [{ credentials: { token: "********" } }, "credentials.token: is the mask of a value"],
   [{ credentials: { token: "t", api_url: "nonsense" } }, "credentials.api_url"],

@@ -72,7 +72,7 @@ describe("from an empty folder", () => {
     "scaffold, edit one line, test, pack",
     async () => {
       expect(await written("plugin new word-count")).toContain("signalbox plugin test");
-      edit("src/plugin.ts", "How many words a text has.", "Counts the words of a text, as my team counts them.");
+      edit("src/plugin.ts", "Counts the words of a text.", "Counts the words of a text, as my team counts them.");
       const tested = await written("plugin test", plugin());
       expect(tested).toMatch(/\d+ passed, 0 failed/);
       expect(tested).toContain("ok   tool word-count.get_status: at 429 for an hour");
@@ -122,7 +122,7 @@ describe("from an empty folder", () => {
         "/api/tool-executions?limit=1&fields=result",
       );
       expect(body[0]).toMatchObject({ tool: "word-count.count_words", status: "succeeded", result: { words: 3 } });
-      expect(await good(["plugin", "doctor"])).toMatch(/word-count 0\.1\.0: (ready|degraded), sandbox.*nothing wrong/s);
+      expect(await good(["plugin", "doctor"])).toMatch(/word-count 0\.1\.0: (ready|degraded), sandbox.*no problems/s);
     },
     limit,
   );
@@ -146,7 +146,7 @@ describe("versions", () => {
       edit("src/plugin.ts", "max(100_000)", "max(50_000)");
       await next("0.1.1");
       const upgraded = await good(["plugin", "upgrade", tarball("0.1.1")]);
-      expect(upgraded).toContain("asks for nothing that was not approved before");
+      expect(upgraded).toContain("asks for no new permissions");
       expect(upgraded).toContain(
         "warning: word-count 0.1.1 contains breaking changes that its version number does not announce: tool count_words: the input text has maxLength 50000, before 100000\n",
       );
@@ -154,12 +154,15 @@ describe("versions", () => {
       edit("package.json", '"GET"', '"GET", "POST"'.replace(", ", ",\n            "));
       await next("0.2.0");
       const text = await good(["plugin", "upgrade", tarball("0.2.0")]);
-      expect(text).toContain("0.2.0 asks for this beyond it:\n  http: POST https://status.example.com");
+      expect(text).toContain("0.2.0 asks for these additional permissions:\n  http: POST https://status.example.com");
       expect(await version()).toBe("0.1.1");
-      await bad(["plugin", "doctor"], /0\.2\.0 waits for an approval/);
+      await bad(["plugin", "doctor"], /0\.2\.0 waits for approval/);
       await good(["plugin", "approve", id, "0.2.0"]);
       expect(await version()).toBe("0.2.0");
-      await bad(["plugin", "upgrade", tarball("0.1.1")], /^OLDER: word-count 0\.1\.1 is older than 0\.2\.0, .*plugin rollback/);
+      await bad(
+        ["plugin", "upgrade", tarball("0.1.1")],
+        /^OLDER: word-count 0\.1\.1 is older than the active version 0\.2\.0\. .*plugin rollback/,
+      );
     },
     limit,
   );
@@ -170,12 +173,12 @@ describe("versions", () => {
       await good(["plugin", "rollback", id]);
       expect(await version()).toBe("0.1.1");
       expect(await good(["plugin", "upgrade", tarball("0.2.0")])).toContain(
-        "It was installed before, and 0.1.1 serves. To change to it: signalbox plugin approve word-count 0.2.0\n",
+        "Already installed; 0.1.1 is active. To activate this version: signalbox plugin approve word-count 0.2.0\n",
       );
       expect(await version()).toBe("0.1.1");
       // A package of that name may be someone else\'s.
       await bad(["plugin", "upgrade", id], /^NO_PACKAGE: word-count came from .*\.tgz, not from a registry/);
-      expect(await good(["plugin", "disable", id])).toBe(`${id} is stopped; it keeps its approval.\n`);
+      expect(await good(["plugin", "disable", id])).toBe(`${id} is stopped. Its approval is kept.\n`);
       expect(await good(["plugin", "enable", id])).toMatch(/^word-count is (enabled|stopped|starting|ready|degraded)\.\n$/);
       expect(JSON.parse(await good(["plugin", "info", id]))).toMatchObject({ id, version: "0.1.1", versions: { length: 3 } });
       expect(JSON.parse(await good(["plugin", "list"]))).toMatchObject([{ id }]);
@@ -244,12 +247,12 @@ describe("from a registry", () => {
       expect(text).toContain("is approved");
       // This registry has no keys, so npm cannot verify what it says.
       expect(text).toMatch(
-        /provenance: not verified \(the registry publishes no keys\); it says that it was built from https:\/\/git\.example\/acme\/count \(refs\/tags\/v0\.2\.0, commit c0ffee\) by workflow \.github\/workflows\/publish\.yml\n/,
+        /provenance: not verified \(the registry publishes no keys\); the statement says: built from https:\/\/git\.example\/acme\/count \(refs\/tags\/v0\.2\.0, commit c0ffee\) by workflow \.github\/workflows\/publish\.yml\n/,
       );
       expect(readdirSync(folder, { recursive: true }).filter((file) => basename(String(file)) === "ran")).toEqual([]);
       const lock = JSON.parse(readFileSync(join(folder, "signalbox-plugins.lock.json"), "utf8"));
       expect(lock.plugins[id]).toMatchObject({ version: "0.2.0", source: `${name}@0.2.0` });
-      expect(await good(["plugin", "upgrade", id])).toContain("asks for nothing that was not approved before");
+      expect(await good(["plugin", "upgrade", id])).toContain("asks for no new permissions");
       // What the lock holds is what another service gets.
       await good(["plugin", "install"]);
     },
@@ -265,8 +268,8 @@ describe("from a registry", () => {
       );
       expect(text).toContain("  capability: fetch\n  provenance: stated; install verifies it\n");
       // Version 0.2.0 was packed without a test of this bundle.
-      expect(await good(["plugin", "search", "word", "--reports"])).toContain("\n  conformance: no report on this bundle\n");
-      expect(await signalbox(["plugin", "search", "nothing-of-the-kind"])).toEqual({ code: 1, text: "No plugin was found.\n" });
+      expect(await good(["plugin", "search", "word", "--reports"])).toContain("\n  conformance: no report for this bundle\n");
+      expect(await signalbox(["plugin", "search", "nothing-of-the-kind"])).toEqual({ code: 1, text: "No plugins found.\n" });
     },
     limit,
   );
@@ -289,7 +292,10 @@ describe("from a registry", () => {
       await bad(["plugin", "install", name], /^(REGISTRY|INTEGRITY): .*sha512|EINTEGRITY/s);
       const lock = join(folder, "signalbox-plugins.lock.json");
       writeFileSync(lock, readFileSync(lock, "utf8").replace(/"sha256": "[0-9a-f]{4}/, '"sha256": "0000'));
-      await bad(["plugin", "install", tarball("0.2.0")], /^INTEGRITY: signalbox-plugins\.lock\.json has the SHA-256 0000/);
+      await bad(
+        ["plugin", "install", tarball("0.2.0")],
+        /^INTEGRITY: signalbox-plugins\.lock\.json locks word-count 0\.2\.0 to the SHA-256 0000/,
+      );
       await bad(["plugin", "install", "signalbox-plugin-not-there"], /^REGISTRY: signalbox-plugin-not-there: .*404/s);
     },
     limit,

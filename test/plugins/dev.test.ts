@@ -74,8 +74,8 @@ const plugin = async (): Promise<Shown> => (await world.service.get<Shown>(`/api
 const dev = /^0\.1\.0-dev\.\d+$/;
 
 test("the start: built, tried, handed over, and waiting for its approval", { timeout: limit }, async () => {
-  const said = await after(() => {}, /It waits\. To allow this: signalbox plugin approve tickets/);
-  expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ that take longer are left to signalbox plugin test$/m);
+  const said = await after(() => {}, /Waiting for approval: signalbox plugin approve tickets/);
+  expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ slow cases run only in signalbox plugin test$/m);
   expect(said).toContain(`Good builds are installed at ${world.service.url}\n`);
   expect(said).toMatch(/^tickets 0\.1\.0-dev\.\d+ asks for:\n {2}capability: fetch$/m);
   expect(await plugin()).toMatchObject({ version: null, waiting: { version: expect.stringMatching(dev) } });
@@ -85,7 +85,7 @@ test("the start: built, tried, handed over, and waiting for its approval", { tim
 });
 
 test("a save serves without a new approval, and the last webhook is replayed through it", { timeout: limit }, async () => {
-  const early = await after(() => edit("src/source.ts", "API version 1.", "API version 1.0."), /nothing to replay: no webhook/);
+  const early = await after(() => edit("src/source.ts", "API version 1.", "API version 1.0."), /Nothing to replay: no webhook/);
   expect(early).toMatch(/^\nsrc.source\.ts was saved\n/);
   expect(early).toMatch(new RegExp(`^${world.service.url}: tickets 0\\.1\\.0-dev\\.\\d+ serves$`, "m"));
   const body = JSON.stringify(commented.payload);
@@ -109,7 +109,7 @@ test("a save serves without a new approval, and the last webhook is replayed thr
     () => edit("test/conformance.ts", 'actor: "ann"', 'actor: "ANN"'),
     /: succeeded.*: succeeded.*Answer of [^\n]*\n/s,
   );
-  expect(replayed).toMatch(/^The webhook of \S+ again:\n {2}event {4}comment\n {2}action {3}created\n/m);
+  expect(replayed).toMatch(/^Replaying the webhook received at \S+:\n {2}event {4}comment\n {2}action {3}created\n/m);
   expect(replayed).toContain("  actor    ANN\n  triggers issue.created\n");
   expect(replayed).toMatch(new RegExp(`^ {2}\\w+: succeeded, ${tracker.url}\\S+\\n {4}Answer of `, "m"));
   expect(tracker.comments({ project: "octo/app", issue: "7" }).length).toBe(4);
@@ -118,8 +118,10 @@ test("a save serves without a new approval, and the last webhook is replayed thr
 test("what asks for more waits and says for what; older development versions are forgotten", { timeout: limit }, async () => {
   const { version } = await plugin();
   const http = '"permissions": { "http": [{ "host": "tickets.example.com", "methods": ["GET"], "why": "Reads." }] }, "needs"';
-  const said = await after(() => edit("package.json", '"needs"', http), /It waits/);
-  expect(said).toMatch(/^tickets \S+ asks for this beyond it:\n {2}http: GET https:\/\/tickets\.example\.com \(Reads\.\)$/m);
+  const said = await after(() => edit("package.json", '"needs"', http), /Waiting for approval/);
+  expect(said).toMatch(
+    /^tickets \S+ asks for these additional permissions:\n {2}http: GET https:\/\/tickets\.example\.com \(Reads\.\)$/m,
+  );
   const now = await plugin();
   expect(now.version).toBe(version);
   expect(now.versions.map((one) => one.version)).toEqual([version, now.waiting?.version]);
@@ -143,9 +145,9 @@ test("Ctrl-C ends it", { timeout: limit }, async () => {
 test.each<[string[], string, number?]>([
   [["--replay"], "--replay needs a running service: set --url or SIGNALBOX_URL"],
   [["--url", "localhost"], "--url: must be an address such as http://localhost:8000"],
-  [["--url", "http://127.0.0.1:9", "--key", "plain"], "--key: must be @file with the key in it"],
+  [["--url", "http://127.0.0.1:9", "--key", "plain"], "--key: must be @file, which contains the key"],
   [["--fast"], "Usage: signalbox plugin dev [folder] [--url <address>] [--flags]"],
-  [["nowhere"], "NO_PACKAGE: There is no ", 1],
+  [["nowhere"], "package.json does not exist. Change to the plugin's folder or name it", 1],
 ])("dev %j is refused", { timeout: limit }, async (args, text, code = 2) => {
   const refused = start(args);
   expect((await refused.ended).code).toBe(code);

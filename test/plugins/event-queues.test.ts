@@ -78,7 +78,7 @@ test("the queue of a plugin is used from its approval to its end, by every repli
     const refused = await first.post<{ error: string }>("/api/plugins/box/approve", {});
     expect(refused).toMatchObject({
       status: 409,
-      body: { error: expect.stringContaining('"postgres" is that of the database') },
+      body: { error: expect.stringContaining('"postgres" is reserved for the database') },
     });
   } finally {
     await second?.close();

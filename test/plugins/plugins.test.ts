@@ -127,14 +127,14 @@ describe("an installed plugin", () => {
     const other = await buildPlugin(`${worker("1.0.0")}\n// changed\nglobalThis.changed = 1;`, { id: "worker", ...manifest });
     const { status, body } = await service.post<{ error: string }>("/api/plugins", other.body);
     expect(status).toBe(409);
-    expect(body.error).toContain("a changed plugin needs a new version");
+    expect(body.error).toContain("give the changed plugin a new version");
   });
   test("so is one with these bytes that asks for something else; what is the same is taken", async () => {
     const wider = { ...builds.first.manifest, limits: { memory_mb: 128 }, title: "Other" };
     const { status, body } = await service.post<{ error: string }>("/api/plugins", { ...builds.first.body, manifest: wider });
     expect(status).toBe(409);
     expect(body.error).toBe(
-      "worker 1.0.0 is installed already, with another manifest (limits, title); a changed plugin needs a new version.",
+      "worker 1.0.0 is already installed with a different manifest (limits, title); give the changed plugin a new version.",
     );
     expect((await service.post("/api/plugins", builds.first.body)).status).toBe(201);
     await serving("1.0.0");

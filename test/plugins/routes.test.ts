@@ -72,7 +72,7 @@ describe("before an approval", () => {
   test("the operator sees what is open, and nothing is served", async () => {
     const { status, body } = await service.post<{ waiting: { widens: string[] }; routes: object[] }>("/api/plugins", built.body);
     expect(status).toBe(201);
-    expect(body.waiting.widens).toContain("open route: status, for everyone, without an API key (The status page asks it.)");
+    expect(body.waiting.widens).toContain("open route: status, needs no API key (The status page asks it.)");
     expect(body.routes).toContainEqual({ path: "/plugins/doors/echo", method: "POST", scope: "write", about: "Says what came." });
     expect((await service.get("/plugins/doors/status")).status).toBe(404);
     expect((await anybody("/plugins/doors/status")).status).toBe(401);
@@ -191,7 +191,7 @@ describe("an approved plugin's routes", () => {
       expect(status).toBe(200);
       expect(body.denied.map((one) => one.split(" (")[0])).toEqual([
         "operation: projects.list",
-        "open route: status, for everyone, without an API key",
+        "open route: status, needs no API key",
       ]);
       await narrowedAt("1.1.0");
       expect((await anybody("/plugins/doors/status")).status).toBe(401);

@@ -118,7 +118,7 @@ describeOnDatabases("the webhook door", (database) => {
     const packed = await send(garbage, { "content-encoding": "gzip" });
     expect(packed).toEqual({
       status: 400,
-      body: { error: expect.stringContaining('Content-Encoding is "gzip"; send it unpacked') },
+      body: { error: expect.stringContaining('Content-Encoding is "gzip"; send it uncompressed') },
     });
     const form = await send("body=%7B%7D", { "content-type": "application/x-www-form-urlencoded" });
     expect(form).toEqual({ status: 400, body: { error: expect.stringContaining("send application/json") } });

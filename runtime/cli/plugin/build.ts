@@ -26,7 +26,7 @@ export const builtPathOf = (folder: string, entry: string): string => join(folde
 /**
  * Bundles the plugin in `folder`, starts the bundle in the sandbox, and writes what it declares: the derived half of the
  * manifest into package.json, and all of it with the digest and the schemas into `dist/plugin.json`. `config`: the plugin's
- * own settings for this start. Throws a `PackageFault`.
+ * own settings for this start. Throws a `PackageError`.
  */
 export async function build(folder: string, config: Readonly<Record<string, unknown>> = {}): Promise<Built> {
   const file = readPackage(folder);
@@ -51,7 +51,7 @@ export async function build(folder: string, config: Readonly<Record<string, unkn
 }
 
 const notInSetup =
-  "setup must not use secret, fetch or operations: it also runs where nothing is set yet. Call them where their result is used, in run, deliver or check.";
+  "setup must not use secret, fetch or operations, because it also runs before anything is configured. Call them where the result is needed: in run, deliver or check.";
 
 async function describe(
   path: string,
@@ -68,7 +68,8 @@ async function describe(
     return sandbox.described;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const way = error.code === "BAD_CONFIG" ? ' Give its members defaults, or values in "config" of test/conformance.ts.' : "";
+    const way =
+      error.code === "BAD_CONFIG" ? ' Give its members default values, or set them in "config" of test/conformance.ts.' : "";
     throw new PackageError("NOT_SET_UP", `${error.code}: ${error.message}${way}`, error);
   }
 }
@@ -76,25 +77,25 @@ async function describe(
 /** The half of the manifest that the declaration decides. */
 function derive(file: PackageFile, { plugin, contributes }: Described) {
   if (plugin.id !== file.manifest.id)
-    throw new PackageError("MISMATCH", `Expected one id; definePlugin says "${plugin.id}", package.json "${file.manifest.id}".`);
+    throw new PackageError("MISMATCH", `The ids differ: "${plugin.id}" in definePlugin, "${file.manifest.id}" in package.json.`);
   if (plugin.version !== file.version)
     throw new PackageError(
       "MISMATCH",
-      `Expected one version; definePlugin says ${plugin.version}, package.json ${file.version}.`,
+      `The versions differ: ${plugin.version} in definePlugin, ${file.version} in package.json.`,
     );
   const declared = file.manifest.permissions.http.map(({ host }) => host);
   const missing = plugin.hosts.find((host) => !declared.includes(host));
   if (missing)
     throw new PackageError(
       "UNDECLARED_HOST",
-      `definePlugin names the host ${missing}; name it in "signalbox.permissions.http" of package.json too, with its methods and why.`,
+      `definePlugin names the host ${missing}. Add it to "signalbox.permissions.http" in package.json, with its methods and the reason.`,
     );
   const open = file.manifest.permissions.open_routes?.map(({ name }) => name) ?? [];
   const unnamed = Object.entries(contributes.routes).find(([name, { scope }]) => scope === "open" && !open.includes(name));
   if (unnamed)
     throw new PackageError(
       "UNDECLARED_ROUTE",
-      `The route ${unnamed[0]} asks for no API key; name it in "signalbox.permissions.open_routes" of package.json too, and why.`,
+      `The route ${unnamed[0]} needs no API key. Add it to "signalbox.permissions.open_routes" in package.json, with the reason.`,
     );
   const kinds = Object.entries(contributes).flatMap(([kind, all]) => (Object.keys(all).length > 0 ? [kind] : []));
   if (kinds.length === 0)
@@ -102,7 +103,7 @@ function derive(file: PackageFile, { plugin, contributes }: Described) {
   return { about: plugin.about, kinds, sdk: plugin.sdk, needs: [...plugin.needs] };
 }
 
-/** What was built before, checked against its bundle and package.json. Throws a `PackageFault`. */
+/** What was built before, checked against its bundle and package.json. Throws a `PackageError`. */
 export function readBuilt(folder: string): Built {
   const file = readPackage(folder);
   const path = builtPathOf(folder, file.manifest.entry);
@@ -119,17 +120,17 @@ export function readBuilt(folder: string): Built {
   if (manifest.bundle.sha256 !== sha256Of(code))
     throw new PackageError(
       "NOT_BUILT",
-      `${path} is of another bundle than ${file.manifest.entry}: run \`signalbox plugin build\`.`,
+      `${path} belongs to another bundle than ${file.manifest.entry}: run \`signalbox plugin build\`.`,
     );
   if (manifest.version !== file.version)
     throw new PackageError(
       "NOT_BUILT",
-      `${path} is of version ${manifest.version}, package.json of ${file.version}: run \`signalbox plugin build\`.`,
+      `${path} has version ${manifest.version}, package.json has ${file.version}: run \`signalbox plugin build\`.`,
     );
   return { manifest, bundle: entry, rewritten: [], inputs: [] };
 }
 
-/** Throws a `PackageFault` that names the member. */
+/** Throws a `PackageError` that names the member. */
 export function parseBuilt(path: string, value: unknown): BuiltManifest {
   const parsed = builtManifest.safeParse(value);
   if (parsed.success) return parsed.data;

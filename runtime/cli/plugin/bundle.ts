@@ -62,7 +62,7 @@ const usedZod: Plugin = {
 
 /**
  * Bundles one source file, with all that it imports, to one module. `version`: what it then says its version is, in place of
- * its own. Throws a `PackageFault`.
+ * its own. Throws a `PackageError`.
  */
 export async function bundle(folder: string, source: string, { version }: { version?: string } = {}): Promise<Bundle> {
   const { build } = await import("esbuild");
@@ -110,12 +110,12 @@ function refuseImports({ inputs }: Metafile): void {
       if (!path.startsWith("node:") || !builtins.includes(name))
         throw new PackageError(
           "FORBIDDEN_IMPORT",
-          `${file} imports ${path}. A plugin has no files, processes, sockets or DNS; HTTP goes through the capability "fetch". Of the runtime it may import ${builtins.map((one) => `node:${one}`).join(", ")}.`,
+          `${file} imports ${path}. A plugin cannot use files, processes, sockets or DNS; for HTTP, use the capability "fetch". Built-in modules that it may import: ${builtins.map((one) => `node:${one}`).join(", ")}.`,
         );
       if (kind === "require-call" || kind === "require-resolve")
         throw new PackageError(
           "RUNTIME_REQUIRE",
-          `${file} is CommonJS and requires ${path} at run time, where there is no require; use a package that is published as ES modules.`,
+          `${file} is CommonJS and requires ${path} at run time, which the sandbox does not support. Use a package that is published as ES modules.`,
         );
     }
   }
@@ -128,10 +128,7 @@ async function refuseComputed(code: string): Promise<void> {
   const computed = imports.find(({ d, n }) => d >= 0 && n === undefined);
   if (!computed) return;
   const line = code.slice(computed.ss, computed.se).slice(0, 120);
-  throw new PackageError(
-    "COMPUTED_IMPORT",
-    `The bundle loads a module by a computed name: ${line}. Import what is needed by its name.`,
-  );
+  throw new PackageError("COMPUTED_IMPORT", `The bundle imports a module by a computed name: ${line}. Use a literal name.`);
 }
 
 const largest = ({ inputs }: Metafile): string =>

@@ -40,7 +40,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const ownership = await ownershipOf(values);
     const made = scaffold({ folder, kind: values.kind ?? "tools", ...ownership });
     terminal.out(
-      `${made.folder}: ${made.files.length} files; src/ is yours to edit, README.md says what is where. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n\n${stillMissing(ownership)}`,
+      `${made.folder}: ${made.files.length} files; edit src/; README.md describes the files. Next:\n\n  cd ${positionals[0]}\n  signalbox plugin test\n\n${stillMissing(ownership)}`,
     );
     return 0;
   },
@@ -61,7 +61,7 @@ const author: Record<keyof typeof authorVerbs, Verb> = {
     const onCase = (result: CaseResult) => terminal.out(lineOf(result, causes));
     const report = await runConformance({ folder, built, record: values.record === true, only: values.only, onCase });
     if (report.cases.length === 0)
-      throw new UsageError(`--only: no case has ${JSON.stringify(values.only)} in its name; without it all are listed`);
+      throw new UsageError(`--only: no case name contains ${JSON.stringify(values.only)}; run without --only to list all cases`);
     terminal.out(summaryOf(report, values.only === undefined));
     return report.failed === 0 ? 0 : 1;
   },
@@ -90,7 +90,7 @@ function folderOf(args: readonly string[]): string {
   const flag = args.find((arg) => arg.startsWith("-"));
   if (flag !== undefined || args.length > 1)
     throw new UsageError(
-      `unexpected argument ${JSON.stringify(flag ?? args[1])}: expected a folder, or none for the working folder`,
+      `unexpected argument ${JSON.stringify(flag ?? args[1])}: expected a folder, or no argument for the working folder`,
     );
   return resolve(args[0] ?? ".");
 }
@@ -128,4 +128,4 @@ function lineOf({ name, ok, ms, error = "" }: CaseResult, causes: Map<string, st
 }
 
 const summaryOf = ({ passed, failed, warnings }: Report, isWritten: boolean): string =>
-  `${warnings.map((one) => `warning: ${one}\n`).join("")}${passed} passed, ${failed} failed${isWritten ? "; dist/conformance.json holds the same" : ""}\n`;
+  `${warnings.map((one) => `warning: ${one}\n`).join("")}${passed} passed, ${failed} failed${isWritten ? "; full report: dist/conformance.json" : ""}\n`;

@@ -7,7 +7,7 @@ import { type Built, sha256Of } from "./build.ts";
 import { bundle } from "./bundle.ts";
 import { filePublisher } from "./fetch-package.ts";
 import { requestedText } from "./messages.ts";
-import type { PluginEntity } from "./operator.ts";
+import type { PluginEntity } from "./operator-verb.ts";
 import { readPackage } from "./package-file.ts";
 
 /** A running Signalbox that is given what was built. */
@@ -49,7 +49,7 @@ export async function installDevVersion({ built, folder, service, out, signal }:
   if (stored.waiting?.version === version) {
     out(requestedText(stored));
     if (!service.approves) {
-      out(`It waits. To allow this: signalbox plugin approve ${id}   (--approve does it at every save)\n`);
+      out(`Waiting for approval: signalbox plugin approve ${id}   (--approve approves every save)\n`);
       return false;
     }
     await service.call(plugins.approve, { id, version });

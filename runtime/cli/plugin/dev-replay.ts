@@ -17,7 +17,7 @@ const shownText = 300;
 /** Replays the last webhook of each source of the plugin, and shows what was read out of it and what its tasks came to. */
 export async function replayLastWebhook(around: Around): Promise<void> {
   const sources = Object.keys(around.built.manifest.contributes.sources);
-  if (sources.length === 0) around.out("There is nothing to replay: it contributes no sources.\n");
+  if (sources.length === 0) around.out("Nothing to replay: the plugin contributes no sources.\n");
   for (const source of sources) await replay(source, around);
 }
 
@@ -26,14 +26,14 @@ async function replay(source: string, around: Around): Promise<void> {
   const known = await service.call<Event[]>(webhooks.list, { source, limit: 100 });
   const last = known.find(({ polled, replay_of }) => !polled && replay_of === null);
   if (!last) {
-    out(`There is nothing to replay: no webhook of ${source} came in yet. Send one to ${service.url}/webhook/${source}\n`);
+    out(`Nothing to replay: no webhook of ${source} has arrived yet. Send one to ${service.url}/webhook/${source}\n`);
     return;
   }
   const { event_id } = await service.call<Receipt>(webhooks.replay, { id: last.id });
   const event = await service.call<Event & { executions: readonly { id: string; task_id: string }[] }>(webhooks.get, {
     id: event_id,
   });
-  out(`The webhook of ${last.received_at} again:\n`);
+  out(`Replaying the webhook received at ${last.received_at}:\n`);
   const read = { event: event.event_name, action: event.action, subject: event.subject, actor: event.actor };
   for (const [name, value] of Object.entries(read)) out(`  ${name.padEnd(8)} ${singleLine(value ?? "(none)")}\n`);
   out(`  triggers ${event.canonical_triggers.join(", ") || "(none)"}\n`);
@@ -53,7 +53,7 @@ async function show(id: string, until: number, { service, out, signal }: Around)
     const came = one.error ?? one.result ?? "";
     const text = came.length > shownText ? `${came.slice(0, shownText)}…` : came;
     const where = one.result_url === null ? "" : `, ${one.result_url}`;
-    out(`  ${one.task_id}: ${one.state}${where}${hasEnded ? "" : `, signalbox task-executions get ${id} shows it`}\n`);
+    out(`  ${one.task_id}: ${one.state}${where}${hasEnded ? "" : `; to follow it: signalbox task-executions get ${id}`}\n`);
     if (text) out(`    ${singleLine(text)}\n`);
     return;
   }

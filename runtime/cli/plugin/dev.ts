@@ -71,7 +71,9 @@ async function optionsOf(args: readonly string[], terminal: Terminal) {
   });
   const [folder = ".", ...more] = positionals;
   if (more.length > 0)
-    throw new UsageError(`unexpected argument ${JSON.stringify(more[0])}: expected a folder, or none for the working folder`);
+    throw new UsageError(
+      `unexpected argument ${JSON.stringify(more[0])}: expected a folder, or no argument for the working folder`,
+    );
   const named = readClientConfig();
   const url = values.url ?? (isServiceNamed() ? named.SIGNALBOX_URL : undefined);
   const needing = (["key", "approve", "replay"] as const).find((flag) => values[flag] !== undefined);
@@ -93,7 +95,7 @@ async function optionsOf(args: readonly string[], terminal: Terminal) {
 async function keyIn(from: string, { read }: Terminal): Promise<string> {
   // Whoever may list this machine's processes sees their arguments.
   if (!/^(@.|-$)/.test(from))
-    throw new UsageError("--key: must be @file with the key in it, or - for standard input; SIGNALBOX_API_KEY holds one too.");
+    throw new UsageError("--key: must be @file, which contains the key, or - for standard input. Or set SIGNALBOX_API_KEY.");
   return (await read(from)).trim();
 }
 
@@ -138,9 +140,10 @@ async function plays(built: Built, { folder, signal, out }: Round): Promise<bool
     );
     if (lines.length > shownLines) out(`     … ${lines.length - shownLines} more lines\n`);
   }
-  if (failed.length > shownFailures) out(`… and ${failed.length - shownFailures} more fail: signalbox plugin test shows them\n`);
+  if (failed.length > shownFailures)
+    out(`… and ${failed.length - shownFailures} more failed; to see them: signalbox plugin test\n`);
   const { id, version } = built.manifest;
-  const slow = left === 0 ? "" : `; ${left} that take longer are left to signalbox plugin test`;
+  const slow = left === 0 ? "" : `; ${left} slow cases run only in signalbox plugin test`;
   const verdict = failed.length === 0 ? `good, ${cases.length} cases` : `${failed.length} of ${cases.length} cases failed`;
   out(`${id} ${version}: ${verdict}, ${Math.round(performance.now() - began)} ms${slow}\n`);
   return failed.length === 0;

@@ -29,7 +29,7 @@ export interface Fetched {
 /** `name`, `@scope/name`, each with a version, a range or a tag; nothing that npm would take for a path, an address or git. */
 export const packageSpec = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(@[\w.^~<>=* -]+)?$/i;
 
-/** Reads a folder, a tarball, or a package of the registry that npm is configured for. Throws a `PackageFault`. */
+/** Reads a folder, a tarball, or a package of the registry that npm is configured for. Throws a `PackageError`. */
 export async function fetchPackage(source: string): Promise<Fetched> {
   const path = resolve(source);
   if (existsSync(path)) return { ...(statSync(path).isDirectory() ? fromFolder(path) : await fromTarball(path)), source };
@@ -37,7 +37,7 @@ export async function fetchPackage(source: string): Promise<Fetched> {
   if (!packageSpec.test(source))
     throw new PackageError(
       "NO_PACKAGE",
-      `${JSON.stringify(source)} is no folder, no tarball and no name of a package such as signalbox-plugin-clock@1.2.0.`,
+      `${JSON.stringify(source)} is not a folder, a tarball or a package name such as signalbox-plugin-clock@1.2.0.`,
     );
   return fromRegistry(source);
 }
@@ -71,7 +71,7 @@ function fromFolder(folder: string): Omit<Fetched, "source"> {
     // Each step of the way: a linked folder leads elsewhere as well as a linked file does.
     for (let at = path; at !== folder; at = resolve(at, "..")) {
       if (lstatSync(at).isSymbolicLink())
-        throw new PackageError("SYMLINK", `${at} is a symbolic link; a plugin is made of plain files.`);
+        throw new PackageError("SYMLINK", `${at} is a symbolic link; a plugin may contain only regular files.`);
     }
     return readFileSync(path);
   };
@@ -85,16 +85,16 @@ function readFiles(read: (file: string) => Buffer | undefined): Contents {
   const path = entry.includes("/") ? `${entry.slice(0, entry.lastIndexOf("/"))}/plugin.json` : "plugin.json";
   const manifest = parseBuilt(path, json(read, path));
   const bundle = read(manifest.entry);
-  if (!bundle) throw new PackageError("NOT_BUILT", `There is no ${manifest.entry}, the bundle.`);
+  if (!bundle) throw new PackageError("NOT_BUILT", `The bundle ${manifest.entry} is missing.`);
   if (sha256Of(bundle) !== manifest.bundle.sha256)
     throw new PackageError(
       "INTEGRITY",
-      `${manifest.entry} has the SHA-256 ${sha256Of(bundle)}; ${path} promises ${manifest.bundle.sha256}.`,
+      `${manifest.entry} has the SHA-256 ${sha256Of(bundle)}; ${path} expects ${manifest.bundle.sha256}.`,
     );
   if (own.version !== manifest.version)
     throw new PackageError(
       "MISMATCH",
-      `package.json says ${own.version}, ${path} says ${manifest.version}: run \`signalbox plugin build\` again.`,
+      `package.json has version ${own.version}, ${path} has ${manifest.version}: run \`signalbox plugin build\` again.`,
     );
   return { manifest, bundle, name: typeof own.name === "string" ? own.name : "" };
 }
@@ -127,15 +127,18 @@ async function fromRegistry(spec: string): Promise<Fetched> {
       version: string;
       integrity: string;
     }[];
-    if (!packed) throw new PackageError("REGISTRY", `${spec}: npm gave nothing.`);
+    if (!packed) throw new PackageError("REGISTRY", `${spec}: npm returned no package.`);
     const bytes = readFileSync(join(folder, basename(packed.filename)));
     const integrity = integrityOf(bytes);
     if (integrity !== packed.integrity)
-      throw new PackageError("INTEGRITY", `${spec}: the registry promises ${packed.integrity}; ${integrity} came.`);
+      throw new PackageError(
+        "INTEGRITY",
+        `${spec}: expected a tarball with integrity ${packed.integrity}, as the registry states; got ${integrity}.`,
+      );
     const origin = `${packed.name}@${packed.version}`;
     const { name, ...contents } = await contentsOf(bytes, origin);
     // What is in the package is its author's word; the registry says what it is called.
-    if (name !== packed.name) throw new PackageError("MISMATCH", `${origin}: its package.json has the name ${name}.`);
+    if (name !== packed.name) throw new PackageError("MISMATCH", `${origin}: its package.json is named ${name}.`);
     const publisher = `${packed.name} (${await registryOf(packed.name)})`;
     const provenance = await provenanceOf(packed.name, packed.version, integrity);
     return { ...contents, origin, source: origin, integrity, publisher, provenance };

@@ -2,13 +2,13 @@ import type { Contributions } from "@signalbox/sdk";
 
 /** The kinds of plugins; each has a template of its name. */
 export const kinds = {
-  tools: "what agents may call",
-  sources: "a tracker: its webhooks come in, comments go out",
+  tools: "functions that agents call",
+  sources: "a tracker: receives its webhooks, posts comments",
   memories: "a store of memories",
   knowledge: "documents that agents search",
-  useCases: "a demonstration that sets itself up",
-  queues: "a message queue of what happened",
-  routes: "HTTP routes of its own, at /plugins/<id>",
+  useCases: "a demonstration that sets up its own project",
+  queues: "a message queue for events and finished executions",
+  routes: "HTTP routes, at /plugins/<id>",
 } as const satisfies Record<keyof Omit<Contributions, "dispose">, string>;
 
 /** One line for each kind. */

@@ -21,7 +21,7 @@ export function readLock(file: string = lockFile): Lock {
   try {
     return shape.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
-    throw new PackageError("BAD_MANIFEST", `${file} is no lock of plugins: ${error instanceof Error ? error.message : error}`);
+    throw new PackageError("BAD_MANIFEST", `${file} is not a valid lock file: ${error instanceof Error ? error.message : error}`);
   }
 }
 
@@ -37,12 +37,12 @@ export function checkLocked({ manifest, integrity }: Fetched, file: string = loc
   if (locked.sha256 !== manifest.bundle.sha256)
     throw new PackageError(
       "INTEGRITY",
-      `${file} has the SHA-256 ${locked.sha256} for ${manifest.id} ${manifest.version}; ${manifest.bundle.sha256} came.`,
+      `${file} locks ${manifest.id} ${manifest.version} to the SHA-256 ${locked.sha256}; got ${manifest.bundle.sha256}.`,
     );
   if (locked.integrity !== null && integrity !== null && locked.integrity !== integrity)
     throw new PackageError(
       "INTEGRITY",
-      `${file} has ${locked.integrity} for ${manifest.id} ${manifest.version}; ${integrity} came.`,
+      `${file} locks ${manifest.id} ${manifest.version} to the integrity ${locked.integrity}; got ${integrity}.`,
     );
 }
 

@@ -1,4 +1,4 @@
-import type { PluginEntity } from "./operator.ts";
+import type { PluginEntity } from "./operator-verb.ts";
 
 /** What a plugin's author wrote must not steer a terminal. */
 export const singleLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
@@ -9,11 +9,11 @@ export function permissionsText(plugin: PluginEntity): string {
   const lines = [
     ...permissions.http.map(({ host, methods, why }) => `http: ${methods.join(", ")} https://${host} (${why})`),
     ...permissions.operations.map(({ id, why }) => `operation: ${id} (${why})`),
-    ...permissions.open_routes.map(({ name, why }) => `open route: ${name}, for everyone, without an API key (${why})`),
+    ...permissions.open_routes.map(({ name, why }) => `open route: ${name}, needs no API key (${why})`),
     ...needs.map((need) => `capability: ${need}`),
     ...settings
       .filter(({ secret }) => secret)
-      .map(({ name, injected }) => `secret: ${name}, ${injected ? "put in by the host" : "readable by the plugin"}`),
+      .map(({ name, injected }) => `secret: ${name}, ${injected ? "added by the host" : "readable by the plugin"}`),
   ];
   const serving = version === null ? "" : `${plugin.id} ${version} may do:\n${list(lines)}`;
   const taken = denied.length === 0 ? "" : `${plugin.id} asks for the following, which an operator denied:\n${list(denied)}`;
@@ -35,7 +35,7 @@ export function breakingChangesText({ id, versions, waiting }: PluginEntity, ver
 export const requestedText = ({ id, version, waiting }: PluginEntity): string =>
   waiting === null
     ? ""
-    : `${id} ${waiting.version} asks for${version === null ? "" : " this beyond it"}:\n${list(waiting.widens)}`;
+    : `${id} ${waiting.version} asks for${version === null ? "" : " these additional permissions"}:\n${list(waiting.widens)}`;
 
 const list = (all: readonly string[]): string =>
   all.length === 0 ? "  nothing\n" : all.map((line) => `  ${singleLine(line)}\n`).join("");
@@ -51,13 +51,13 @@ export function problemsOf({ id, state, code, reason, tier, settings, waiting }:
   return [
     ...(code === null ? [] : [`${id}: ${code}: ${singleLine(reason ?? "")}`]),
     ...(state === "quarantined" ? [`${id} is quarantined; once the cause is fixed: signalbox plugin enable ${id}`] : []),
-    ...(tier === "in_process" ? [`${id} runs in the service's own process and may do all that the service may`] : []),
+    ...(tier === "in_process" ? [`${id} runs in the service's own process and has all permissions of the service`] : []),
     ...(missing.length > 0
       ? [
           `${id} is missing the settings ${missing.join(", ")}: signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`,
         ]
       : []),
-    ...(waiting ? [`${id} ${waiting.version} waits for an approval: signalbox plugin permissions ${id}`] : []),
+    ...(waiting ? [`${id} ${waiting.version} waits for approval: signalbox plugin permissions ${id}`] : []),
   ];
 }
 

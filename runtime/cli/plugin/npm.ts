@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { PackageError } from "./package-error.ts";
 
-/** Runs npm, so that its registries, credentials, proxies and certificates count. Throws a `PackageFault` about `what`. */
+/** Runs npm, so that its registries, credentials, proxies and certificates count. Throws a `PackageError` about `what`. */
 export async function npm(args: readonly string[], what: string, cwd?: string): Promise<string> {
   const options = { maxBuffer: 1 << 24, timeout: 120_000, ...(cwd !== undefined && { cwd }) };
   const ran = await promisify(execFile)("npm", ["--loglevel=error", ...args], options).catch((error) => {
@@ -12,8 +12,7 @@ export async function npm(args: readonly string[], what: string, cwd?: string): 
 }
 
 function reasonOf(error: { code?: unknown; stderr?: string; message: string }): string {
-  if (error.code === "ENOENT")
-    return "there is no npm here, which packages are fetched with; give a tarball or a folder instead.";
+  if (error.code === "ENOENT") return "npm, which fetches packages, is not installed. Name a tarball or a folder instead.";
   const lines = (error.stderr || error.message)
     .split("\n")
     .filter((line) => line.trim() !== "" && !/complete log|warn/i.test(line));

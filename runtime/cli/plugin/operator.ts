@@ -1,43 +1,24 @@
 import { parseArgs } from "node:util";
-import { gzipSync } from "node:zlib";
 import * as health from "@signalbox/schema/health";
 import * as integrations from "@signalbox/schema/integrations";
 import type { Operation } from "@signalbox/schema/operation";
 import * as plugins from "@signalbox/schema/plugins";
-import semver from "semver";
 import type { z } from "zod";
 import { readClientConfig } from "../../platform/config.ts";
 import { UsageError } from "../arguments.ts";
 import { asJson, onOneLine, tableOf } from "../output.ts";
 import { request } from "../request.ts";
 import type { Terminal } from "../run.ts";
-import { type Fetched, fetchPackage } from "./fetch-package.ts";
-import { checkLocked, lockFile, readLock, removeLocked, saveLocked } from "./lock.ts";
-import {
-  breakingChangesText,
-  healthLine,
-  isolationText,
-  missingLayers,
-  permissionsText,
-  problemsOf,
-  singleLine,
-  waitingLine,
-} from "./messages.ts";
-import { PackageError } from "./package-error.ts";
+import { approve, install, rollback, upgrade } from "./change-version.ts";
+import { removeLocked } from "./lock.ts";
+import { healthLine, isolationText, missingLayers, permissionsText, problemsOf, singleLine, waitingLine } from "./messages.ts";
+import { type Around, id, type OperatorVerb, type OperatorVerbName, type PluginEntity } from "./operator-verb.ts";
 import { search } from "./search.ts";
-import { type operatorVerbs, pluginHelp, usageOf } from "./verbs.ts";
-
-export type PluginEntity = z.output<typeof plugins.plugin>;
-type Name = keyof typeof operatorVerbs;
-interface Around extends Terminal {
-  /** Asks the service. */
-  call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
-}
-type Verb = (args: readonly string[], around: Around) => Promise<number>;
+import { pluginHelp, usageOf } from "./verbs.ts";
 
 /** A verb that asks the service that SIGNALBOX_URL names. */
 export async function runOperator(name: string | undefined, args: readonly string[], terminal: Terminal): Promise<number> {
-  const run = Object.hasOwn(verbs, name ?? "") ? verbs[name as Name] : undefined;
+  const run = Object.hasOwn(verbs, name ?? "") ? verbs[name as OperatorVerbName] : undefined;
   if (!run) {
     const what = name === undefined ? "missing verb" : `unknown verb ${JSON.stringify(name)}`;
     throw new UsageError(`plugin: ${what}\n\n${pluginHelp()}`);
@@ -48,20 +29,12 @@ export async function runOperator(name: string | undefined, args: readonly strin
   return run(args, { ...terminal, call });
 }
 
-const verbs: Record<Name, Verb> = {
-  search: (args, around) => search(args, around),
-  install: async (args, around) => {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { approve: { type: "boolean" } },
-      allowPositionals: true,
-    });
-    const sources = positionals.length > 0 ? positionals : Object.values(readLock().plugins).map(({ source }) => source);
-    if (sources.length === 0)
-      throw new UsageError(`Usage: signalbox plugin ${usageOf("install")}; without an argument, what ${lockFile} holds.`);
-    for (const source of sources) await install(await fetchPackage(source), values.approve === true, around);
-    return 0;
-  },
+const verbs: Record<OperatorVerbName, OperatorVerb> = {
+  search,
+  install,
+  approve,
+  upgrade,
+  rollback,
   list: async (args, around) => {
     none(args, "list");
     const all = await around.call<PluginEntity[]>(plugins.list, { limit: 1000 });
@@ -81,12 +54,6 @@ const verbs: Record<Name, Verb> = {
     else out(permissionsText(await call(plugins.updatePermissions, { ...wantedOf(values.narrow), id: name })));
     return 0;
   },
-  approve: async ([name, version, ...more], around) => {
-    if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf("approve")}`);
-    const before = await around.call<PluginEntity>(plugins.get, { id: name });
-    around.out(permissionsText(before) + breakingChangesText(before, version ?? before.versions.at(-1)?.version ?? ""));
-    return approve(name, version, around);
-  },
   configure: async (args, { call, out, read }) => {
     const options = { settings: { type: "string" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
@@ -102,40 +69,10 @@ const verbs: Record<Name, Verb> = {
     const { id: name, version } = await call<PluginEntity>(plugins.disable, { id: id(args, "disable") });
     out(
       version === null
-        ? `No version of ${name} was approved, so it does not run.\n`
-        : `${name} is stopped; it keeps its approval.\n`,
+        ? `${name} does not run: none of its versions is approved.\n`
+        : `${name} is stopped. Its approval is kept.\n`,
     );
     return 0;
-  },
-  upgrade: async (args, around) => {
-    const given = id(args, "upgrade");
-    const source = await newest(given, around);
-    const fetched = await fetchPackage(source);
-    // First, because an upgrade of a plugin that is not installed would install it.
-    const { version: serving } = await around.call<PluginEntity>(plugins.get, { id: fetched.manifest.id });
-    mustNotBeOlder(fetched.manifest, serving);
-    await install(fetched, false, around);
-    return 0;
-  },
-  rollback: async (args, around) => {
-    const name = id(args, "rollback");
-    const { version, versions } = await around.call<PluginEntity>(plugins.get, { id: name });
-    const older = versions.slice(
-      0,
-      Math.max(
-        0,
-        versions.findIndex((one) => one.version === version),
-      ),
-    );
-    const before = older.filter(({ approved_at, rolled_back_at }) => approved_at !== null && rolled_back_at === null).at(-1);
-    if (version === null)
-      throw new PackageError("NO_PACKAGE", `No version of ${name} was approved yet, so there is none to go back from.`);
-    if (!before)
-      throw new PackageError(
-        "NO_PACKAGE",
-        `${name} has no approved version before ${version} to go back to; installed: ${versions.map((one) => one.version).join(", ")}.`,
-      );
-    return approve(name, before.version, around);
   },
   remove: async (args, { call, out }) => {
     const name = id(args, "remove");
@@ -164,9 +101,7 @@ const verbs: Record<Name, Verb> = {
     for (const one of all) out(healthLine(one));
     for (const one of complaints) out(`problem: ${one}\n`);
     out(
-      complaints.length === 0
-        ? `${counted(all.length, "plugin")}, nothing wrong\n`
-        : `${counted(complaints.length, "problem")}\n`,
+      complaints.length === 0 ? `${counted(all.length, "plugin")}, no problems\n` : `${counted(complaints.length, "problem")}\n`,
     );
     return complaints.length === 0 ? 0 : 1;
   },
@@ -182,15 +117,10 @@ const verbs: Record<Name, Verb> = {
   },
 };
 
-function none(args: readonly string[], name: Name): void {
+function none(args: readonly string[], name: OperatorVerbName): void {
   if (args.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf(name)}`);
 }
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
-
-function id(args: readonly string[], name: Name): string {
-  if (args.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usageOf(name)}`);
-  return args[0] as string;
-}
 
 function settingsIn(json: string): unknown {
   try {
@@ -219,67 +149,8 @@ function wantedOf(text: string): Record<string, unknown> {
   return { http: [...hosts].map(([host, all]) => ({ host, methods: all.map(({ method }) => method) })) };
 }
 
-async function install(fetched: Fetched, approving: boolean, around: Around): Promise<void> {
-  const { manifest, bundle, origin, integrity, publisher, provenance } = fetched;
-  checkLocked(fetched);
-  const input = {
-    manifest,
-    bundle: gzipSync(bundle, { level: 9 }).toString("base64"),
-    ...{ origin, publisher },
-    ...(integrity !== null && { integrity }),
-  };
-  const stored = await around.call<PluginEntity>(plugins.install, input);
-  saveLocked(fetched);
-  around.out(
-    `${manifest.id} ${manifest.version} from ${origin}\n  sha256 ${manifest.bundle.sha256}\n${integrity === null ? "" : `  ${integrity}\n`}${provenance === undefined ? "" : `  ${singleLine(provenance)}\n`}`,
-  );
-  around.out(breakingChangesText(stored, manifest.version));
-  if (stored.version !== manifest.version && stored.waiting?.version !== manifest.version) {
-    if (approving) return void (await approve(manifest.id, manifest.version, around));
-    around.out(
-      `It was installed before, and ${stored.version ?? "no version"} serves. To change to it: signalbox plugin approve ${manifest.id} ${manifest.version}\n`,
-    );
-    return;
-  }
-  if (stored.waiting === null) {
-    around.out(`It asks for nothing that was not approved before; it is ${stored.state}.\n`);
-    return;
-  }
-  around.out(permissionsText(stored));
-  if (approving) await approve(manifest.id, manifest.version, around);
-  else around.out(`Nothing of it has run. To allow this: signalbox plugin approve ${manifest.id}\n`);
-}
-
-async function approve(name: string, version: string | undefined, { call, out }: Around): Promise<number> {
-  const approved = await call<PluginEntity>(plugins.approve, { id: name, ...(version !== undefined && { version }) });
-  out(`${approved.id} ${approved.version} is approved and ${approved.state}.\n`);
-  return 0;
-}
-
 async function change(op: Operation, name: string, { call, out }: Around): Promise<number> {
   const changed = await call<PluginEntity>(op, { id: name });
   out(`${changed.id} is ${changed.state}.\n`);
   return 0;
-}
-
-function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "version">, serving: string | null): void {
-  if (serving === null || !semver.lt(version, serving)) return;
-  throw new PackageError(
-    "OLDER",
-    `${id} ${version} is older than ${serving}, which serves; \`signalbox plugin rollback ${id}\` goes back to the version before, \`signalbox plugin install\` takes any.`,
-  );
-}
-
-/** The id of an installed plugin means the newest version of the package that it came from. */
-async function newest(given: string, { call }: Around): Promise<string> {
-  const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
-  const installed = all.find((one) => one.id === given);
-  if (!installed) return given;
-  const origin = installed.versions.at(-1)?.origin ?? "";
-  if (/.@[^@/]+$/.test(origin)) return `${origin.slice(0, origin.lastIndexOf("@"))}@latest`;
-  // A package of that name may have another author.
-  throw new PackageError(
-    "NO_PACKAGE",
-    `${given} came from ${origin || "the environment"}, not from a registry; name the tarball, the folder or the package of the newer version.`,
-  );
 }

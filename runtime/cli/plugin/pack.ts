@@ -32,7 +32,7 @@ export async function pack(folder: string, into = folder): Promise<Packed> {
   );
   const tar = tarPack();
   for (const file of files.sort()) {
-    if (!lstatSync(join(folder, file)).isFile()) throw new PackageError("SYMLINK", `${file} is no plain file.`);
+    if (!lstatSync(join(folder, file)).isFile()) throw new PackageError("SYMLINK", `${file} is not a regular file.`);
     tar.entry({ name: `package/${file}`, mode: 0o644, mtime }, readFileSync(join(folder, file)));
   }
   tar.finalize();

@@ -19,16 +19,16 @@ export interface PackageFile {
 
 const sources = ["src/plugin.ts", "src/index.ts", "plugin.ts", "index.ts", "src/plugin.js", "src/index.js", "index.js"];
 
-/** Throws a `PackageFault` where this package.json is missing. */
+/** Throws a `PackageError` where this package.json is missing. */
 export function requirePackageFile(path: string): void {
   if (!existsSync(path))
     throw new PackageError(
       "NO_PACKAGE",
-      `There is no ${path}. Go into the plugin's folder, or name it; \`signalbox plugin new <folder>\` makes one.`,
+      `${path} does not exist. Change to the plugin's folder or name it; \`signalbox plugin new <folder>\` creates one.`,
     );
 }
 
-/** Reads the package.json of the plugin in `folder`. Throws a `PackageFault`. */
+/** Reads the package.json of the plugin in `folder`. Throws a `PackageError`. */
 export function readPackage(folder: string): PackageFile {
   const path = join(folder, "package.json");
   requirePackageFile(path);
@@ -42,7 +42,7 @@ export function readPackage(folder: string): PackageFile {
   if (Object.keys((raw.dependencies as object | undefined) ?? {}).length > 0)
     throw new PackageError(
       "BAD_PACKAGE",
-      `${path}: expected no "dependencies", because none are installed with a plugin; what it uses is bundled, so name it in "devDependencies".`,
+      `${path}: must not have "dependencies", because nothing is installed with a plugin. Move them to "devDependencies": they are bundled.`,
     );
   return { path, name, version, source: sourceOf(folder, raw), manifest: manifestOf(path, authored(raw.signalbox)), raw };
 }
@@ -70,10 +70,7 @@ function sourceOf(folder: string, raw: Readonly<Record<string, unknown>>): strin
   }
   const found = sources.find((one) => existsSync(join(folder, one)));
   if (found) return found;
-  throw new PackageError(
-    "NO_SOURCE",
-    `Expected the plugin in one of ${sources.join(", ")}, or the member "source" in package.json.`,
-  );
+  throw new PackageError("NO_SOURCE", `Expected one of the files ${sources.join(", ")}, or "source" in package.json.`);
 }
 
 export function readJson(path: string): Record<string, unknown> {

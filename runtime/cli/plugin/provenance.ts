@@ -23,15 +23,15 @@ const answer = z.object({
 const longestMs = 30_000;
 
 /**
- * One line about where a package of a registry was built. Throws a `PackageFault` if what the registry tells is of another
+ * One line about where a package of a registry was built. Throws a `PackageError` if what the registry tells is of another
  * tarball, or npm finds a signature that is not valid. `integrity`: of the tarball that was fetched.
  */
 export async function provenanceOf(name: string, version: string, integrity: string): Promise<string> {
   const spec = `${name}@${version}`;
   const url = await npm(["view", spec, "dist.attestations.url"], spec);
-  if (!URL.canParse(url.trim())) return "provenance: none; the registry does not tell where it was built";
+  if (!URL.canParse(url.trim())) return "provenance: none; the registry has no statement about the build";
   const said = await readStatement(url.trim()).catch(() => null);
-  if (said === null) return "provenance: the registry names a statement about the build that could not be read";
+  if (said === null) return "provenance: the registry's statement about the build could not be read";
   const sha512 = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
   if (!said.subject.some(({ digest }) => digest.sha512 === sha512))
     throw new PackageError("INTEGRITY", `${spec}: the provenance in the registry belongs to another tarball.`);
@@ -42,7 +42,7 @@ export async function provenanceOf(name: string, version: string, integrity: str
   const unverified = (await hasKeys(url.trim())) ? await verify(name, version) : "the registry publishes no keys";
   return unverified === null
     ? `provenance: ${from}; npm verified the signatures`
-    : `provenance: not verified (${unverified}); it says that it was ${from}`;
+    : `provenance: not verified (${unverified}); the statement says: ${from}`;
 }
 
 async function readStatement(url: string): Promise<z.output<typeof statement> | null> {
@@ -79,11 +79,11 @@ async function verify(name: string, version: string): Promise<string | null> {
     const { invalid, missing } = audit.parse(
       JSON.parse(await npm(["audit", "signatures", "--json", ...omitted, ...once], spec, folder)),
     );
-    if (invalid.length > 0) throw new PackageError("INTEGRITY", `${spec}: npm found a signature that is not valid.`);
-    return missing.length > 0 ? "the registry gave no signature" : null;
+    if (invalid.length > 0) throw new PackageError("INTEGRITY", `${spec}: npm found an invalid signature.`);
+    return missing.length > 0 ? "the registry returned no signature" : null;
   } catch (error) {
     if (error instanceof PackageError && error.code === "INTEGRITY") throw error;
-    return error instanceof PackageError ? error.message : "npm's answer could not be read";
+    return error instanceof PackageError ? error.message : "npm's output could not be read";
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

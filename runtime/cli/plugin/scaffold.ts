@@ -19,7 +19,7 @@ export function scaffold(given: { folder: string; kind: string } & Partial<Owner
   const { folder, kind } = given;
   const ownership = { license: given.license ?? "MIT", repository: given.repository ?? null };
   if (!Object.hasOwn(kinds, kind))
-    throw new UsageError(`--kind: there is no kind ${JSON.stringify(kind)}; there are\n${listOfKinds().trimEnd()}`);
+    throw new UsageError(`--kind: unknown kind ${JSON.stringify(kind)}; expected one of\n${listOfKinds().trimEnd()}`);
   const target = resolve(folder);
   const id = basename(target).replace(/^signalbox-plugin-/, "");
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(id))

@@ -37,7 +37,7 @@ export async function search(words: readonly string[], { out }: Pick<Terminal, "
     const lines = [...(await detailsOf(spec)), ...(values.reports ? [await reportOf(spec)] : [])];
     for (const line of lines) out(`  ${singleLine(line)}\n`);
   }
-  out(found.length === 0 ? "No plugin was found.\n" : "\nTo install one: signalbox plugin install <name>\n");
+  out(found.length === 0 ? "No plugins found.\n" : "\nTo install one: signalbox plugin install <name>\n");
   return found.length === 0 ? 1 : 0;
 }
 
@@ -45,11 +45,11 @@ async function detailsOf(spec: string): Promise<string[]> {
   const text = await npm(["view", "--json", spec, "signalbox", "dist.attestations"], spec).catch(() => "");
   const answer = seen.safeParse(JSON.parse(text || "{}"));
   const parsed = manifest.safeParse(answer.data?.signalbox);
-  if (!answer.success || !parsed.success) return ["its package.json has no valid manifest: it cannot be installed"];
+  if (!answer.success || !parsed.success) return ["its package.json has no valid manifest, so it cannot be installed"];
   const { kinds, sdk, needs, permissions } = parsed.data;
   const fits = semver.satisfies(SDK_VERSION, sdk, { includePrerelease: true });
   return [
-    `${kinds.join(", ")}; sdk ${sdk}${fits ? "" : `, which this version (${SDK_VERSION}) does not fit`}`,
+    `${kinds.join(", ")}; sdk ${sdk}${fits ? "" : `, incompatible with this version (${SDK_VERSION})`}`,
     ...permissions.http.map(({ host, methods, why }) => `http: ${methods.join(", ")} https://${host} (${why})`),
     ...permissions.operations.map(({ id, why }) => `operation: ${id} (${why})`),
     ...needs.map((need) => `capability: ${need}`),
@@ -59,7 +59,7 @@ async function detailsOf(spec: string): Promise<string[]> {
 
 /** What the author's conformance suites said about exactly this bundle. Nothing of the package runs. */
 async function reportOf(spec: string): Promise<string> {
-  if (!packageSpec.test(spec)) return "conformance: unknown (its name is no name of a package)";
+  if (!packageSpec.test(spec)) return "conformance: unknown (its package name is invalid)";
   const work = mkdtempSync(join(tmpdir(), "signalbox-report-"));
   try {
     await npm(["pack", "--ignore-scripts", "--json", "--pack-destination", work, "--", spec], spec);
@@ -68,7 +68,7 @@ async function reportOf(spec: string): Promise<string> {
     const bundle = files.get("dist/plugin.js");
     const report = tested.safeParse(JSON.parse(files.get("dist/conformance.json")?.toString("utf8") ?? "null"));
     if (!bundle || !report.success || report.data.plugin.sha256 !== sha256Of(bundle))
-      return "conformance: no report on this bundle";
+      return "conformance: no report for this bundle";
     const { passed, failed, suites } = report.data;
     return `conformance: ${passed} passed, ${failed} failed with the suites of sdk ${suites}, as its author reports`;
   } catch (error) {

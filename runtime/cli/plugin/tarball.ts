@@ -6,7 +6,7 @@ import { PackageError } from "./package-error.ts";
 /** Most that a tarball may unpack to, bytes. */
 const most = 64 * 1024 * 1024;
 
-/** The files of an npm tarball by their path in the package. Nothing is written; links are refused. Throws a `PackageFault`. */
+/** The files of an npm tarball by their path in the package. Nothing is written; links are refused. Throws a `PackageError`. */
 export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buffer>> {
   const files = new Map<string, Buffer>();
   const tar = extract();
@@ -20,7 +20,7 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
       if (type === "symlink" || type === "link")
         return next(new PackageError("SYMLINK", `${name} is a link to ${header.linkname}.`));
       const path = name.replace(/^(\.\/)*[^/]+\//, "");
-      if (type === "file" && files.has(path)) return next(new PackageError("BAD_TARBALL", `${name} is in it twice.`));
+      if (type === "file" && files.has(path)) return next(new PackageError("BAD_TARBALL", `The tarball contains ${name} twice.`));
       if (type === "file") files.set(path, Buffer.concat(chunks));
       next();
     });
@@ -34,9 +34,9 @@ export async function unpack(bytes: Uint8Array): Promise<ReadonlyMap<string, Buf
     if (error instanceof PackageError) throw error;
     throw new PackageError(
       "BAD_TARBALL",
-      `Expected a tarball as npm packs it, of at most ${most} bytes: ${error instanceof Error ? error.message : error}`,
+      `Expected a tarball made by npm, of at most ${most} bytes: ${error instanceof Error ? error.message : error}`,
     );
   }
-  if (files.size === 0) throw new PackageError("BAD_TARBALL", "There is no file in it.");
+  if (files.size === 0) throw new PackageError("BAD_TARBALL", "The tarball is empty.");
   return files;
 }

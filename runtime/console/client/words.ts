@@ -35,12 +35,12 @@ const states: Readonly<Record<string, Meaning>> = {
   failed: {
     label: "failed",
     sentence: "The run ended with an error, and will not be tried again by itself.",
-    next: "Mend what the error names, then restart the run: it goes on after its last finished step.",
+    next: "Fix what the error names, then restart the run: it resumes after its last finished step.",
     tone: "bad",
   },
   cancelled: {
     label: "cancelled",
-    sentence: "Someone cancelled the run; it posts nothing any more.",
+    sentence: "Someone cancelled the run. It will not post anything.",
     next: "Replay its delivery to do the work after all.",
     tone: "idle",
   },
@@ -58,7 +58,7 @@ const states: Readonly<Record<string, Meaning>> = {
   },
   refused: {
     label: "refused",
-    sentence: "The delivery was turned away at the door: nothing of its body was kept.",
+    sentence: "The delivery was refused, and its body was not stored.",
     next: "Compare the secret and the address at the tracker with those of the connection, then send it again from there.",
     tone: "bad",
   },
@@ -158,7 +158,7 @@ const remedies: readonly Remedy[] = [
   },
   {
     when: /signature|secret|token|unauth/i,
-    sentence: "The sender could not prove who it is.",
+    sentence: "The sender could not be authenticated.",
     next: "Compare the secret at the tracker with that of the connection.",
     page: "connections",
     button: "Open connections",
@@ -186,7 +186,7 @@ const failures: readonly Remedy[] = [
   },
   {
     when: /LLM|model|proxy/i,
-    sentence: "The model did not answer as it should.",
+    sentence: "The model returned an error.",
     next: "Check the address, the key and the model's name, then restart the run.",
     page: "connections",
     button: "Check the model",

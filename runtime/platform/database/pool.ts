@@ -201,7 +201,7 @@ export class ConnectionPool {
     const late = this.#waiting.filter(({ until }) => until <= this.#now);
     if (late.length > 0) {
       this.#waiting = this.#waiting.filter(({ until }) => until > this.#now);
-      for (const { fail } of late) fail(new DatabaseUnavailable("No connection to the database in time."));
+      for (const { fail } of late) fail(new DatabaseUnavailable("Timed out waiting for a database connection."));
     }
     if (this.#waiting.length > 0) {
       const room = this.#open.size + this.#opening.size < this.#options.max;
@@ -233,7 +233,7 @@ export class ConnectionPool {
     return {
       run: (build) =>
         released
-          ? Promise.reject(new Error("a statement of a transaction came after its end"))
+          ? Promise.reject(new Error("a statement was sent after its transaction had ended"))
           : connection.run(build, this.#now + this.#deadlineMs),
       release: () => {
         released = true;

@@ -47,10 +47,10 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   } catch (error) {
     if (url === undefined) {
       client.disconnect();
-      log.info("no redis: short-term memories are kept in the database; set REDIS_URL to use one", { tried: address });
+      log.info("no Redis: short-term memories are kept in the database; set REDIS_URL to use one", { tried: address });
       return null;
     }
-    log.error("REDIS_URL: redis does not answer; short-term memories fail until it does", { address, error: String(error) });
+    log.error("REDIS_URL: Redis does not answer; short-term memories fail until it does", { address, error: String(error) });
   }
   const close = async () => {
     closing = true;

@@ -14,7 +14,7 @@ export function openPace({ sql, kind }: Pick<Database, "sql" | "kind">, redis: R
     reserve: (key, interval) => takeStart(sql, key, interval),
     block: async (key, ms) => void (await holdStarts(sql, key, ms)),
   };
-  deleteOldPaces(sql).catch((error) => log.warn("paces of before could not be removed", { error: String(error) }));
+  deleteOldPaces(sql).catch((error) => log.warn("failed to remove expired rate limits", { error: String(error) }));
   return redis ? withSecond(redisPace(redis), database) : database;
 }
 

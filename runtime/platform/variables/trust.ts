@@ -10,10 +10,10 @@ export const trust = {
     "Bots and apps whose events start runs, by login, comma-separated; `*` for all. Default: none.",
   ),
   TRIGGER_MIN_STANDING: standing("none").describe(
-    "Lowest standing in the project whose events start runs: `owner`, `member`, `collaborator`, `contributor` or `none`. An author whose standing the platform does not tell is not refused.",
+    "Lowest standing in the project whose events start runs: `owner`, `member`, `collaborator`, `contributor` or `none`. An author whose standing is unknown is not refused.",
   ),
   WRITE_MIN_STANDING: standing("collaborator").describe(
-    "Lowest standing in the project whose runs may use tools that write. An author whose standing the platform does not tell is not limited.",
+    "Lowest standing in the project whose runs may use tools that write. An author whose standing is unknown is not limited.",
   ),
   LOOP_WINDOW_SECONDS: whole(15, 0, 3600).describe(
     "Seconds after a write of Signalbox in which an event on the same issue counts as an answer to it. 0 turns the detection of loops off.",

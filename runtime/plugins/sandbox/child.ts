@@ -57,7 +57,7 @@ export function startChild({ launch, memoryMb, onLine }: ChildOptions): Child {
     pid: child.pid,
     write: (line) => {
       if (child.stdin?.writableEnded) return;
-      if ((child.stdin?.writableLength ?? 0) > limits.waiting) kill("it does not read what it is sent");
+      if ((child.stdin?.writableLength ?? 0) > limits.waiting) kill("it does not read its input");
       else child.stdin?.write(`${line}\n`);
     },
     end: () => void child.stdin?.end(),
@@ -79,7 +79,7 @@ function readLines(child: ChildProcess, onLine: (line: string) => void, kill: (w
   };
   child.stdout?.on("data", (chunk: Buffer) => {
     if (over) return;
-    if (!allowance.take(chunk.byteLength)) return stop("it sent more bytes than it may");
+    if (!allowance.take(chunk.byteLength)) return stop("it sent more bytes than allowed");
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0 && !over; end = chunk.indexOf(10, from)) {
       const last = chunk.subarray(from, end);
@@ -99,7 +99,7 @@ function readErrors(child: ChildProcess, kill: (why: string) => void): () => str
   const allowance = new TokenBucket(limits.errors);
   let tail = "";
   child.stderr?.on("data", (chunk: Buffer) => {
-    if (!allowance.take(chunk.byteLength)) return kill("it wrote more to standard error than it may");
+    if (!allowance.take(chunk.byteLength)) return kill("it wrote more to standard error than allowed");
     tail = (tail + chunk.toString("utf8")).slice(-limits.errorsKept);
   });
   return () => tail;

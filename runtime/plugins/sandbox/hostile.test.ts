@@ -92,7 +92,7 @@ describe("what ends its own process alone", () => {
   // Short for what the host would have to do to read it: ended before it was read.
   const costly: Record<string, string> = {
     "a message of brackets": "it sent a message of more than 250000 values",
-    "a flood of brackets": "it sent more messages than it may",
+    "a flood of brackets": "it sent more messages than allowed",
   };
   const hanging = ["a loop", "a regular expression", "no answer, and a loop in timers", "closed streams and a loop"];
   const cases = Object.keys(deadly);

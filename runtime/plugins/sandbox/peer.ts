@@ -180,7 +180,7 @@ export class Peer {
   /** Counts a message that the host did not ask for: by itself, and by the cost of reading it. */
   #countUnasked(values: number): boolean {
     const allowed = this.#messages.take(1) && this.#unasked.take(values);
-    if (!allowed) this.#options.child().kill("it sent more messages than it may");
+    if (!allowed) this.#options.child().kill("it sent more messages than allowed");
     return allowed;
   }
 

@@ -45,7 +45,7 @@ export function createApp(options: HttpOptions): OpenAPIHono {
   describe(app, bound, options.version);
   app.all("/openapi.json", (c) => methodNotAllowed(c, "GET"));
   app.notFound((c) =>
-    refuse(c, problem("not_found", `There is no ${c.req.path.slice(0, 200)} here; GET /openapi.json lists what there is.`)),
+    refuse(c, problem("not_found", `There is no ${c.req.path.slice(0, 200)} here; GET /openapi.json lists all operations.`)),
   );
   app.onError((error, c) => refuse(c, asProblem(error, c, options.log)));
   return app;

@@ -9,10 +9,7 @@ const answers: Readonly<Record<string, readonly [status: number, error: string]>
   HPE_HEADER_OVERFLOW: [431, "The path and the headers are larger than 16 KiB together; send less of them."],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request did not arrive in time; send it again."],
 };
-const other = [
-  400,
-  "This is not a request of HTTP/1.1 that can be read: its first line, a header or its body is not valid.",
-] as const;
+const other = [400, "The request is not valid HTTP/1.1: its first line, a header or its body cannot be parsed."] as const;
 
 /** What is refused before it is a request is answered in the one shape that errors have, too. */
 export function answerClientErrors(server: Server): void {

@@ -32,7 +32,7 @@ export function crossSite({ method, target, headers: { host, origin } }: Asked, 
 /** Why a page may not call, with or without keys; `null` if it may, or if the caller is no page. For the MCP server. */
 export function foreignOrigin(host: string | undefined, origin: string | undefined): string | null {
   if (origin === undefined || isOurs(afterScheme(origin)) || afterScheme(origin) === host) return null;
-  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use this; only pages of this service's own address may.`;
+  return `Origin: a page of ${JSON.stringify(origin.slice(0, 200))} may not use this; only pages of this service may.`;
 }
 
 /** Why a request does not name one host clearly; `null` if it does. Proxies and browsers may disagree on which host counts. */

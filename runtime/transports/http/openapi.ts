@@ -14,7 +14,7 @@ export function describe(app: OpenAPIHono, bound: readonly Bound[], version: str
   app.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
     type: "http",
     scheme: "bearer",
-    description: "Needed once an API key is configured. The names beside it are the scope that the key must have.",
+    description: "Required once an API key exists. The names beside it are the scopes that the key needs.",
   });
   const names = new Map<string, string[]>();
   for (const { op } of bound) {
@@ -90,7 +90,7 @@ function success(op: Operation): RouteConfig["responses"][string] {
     return { description: "Done.", content: { "application/json": { schema: op.output }, ...events } };
   }
   const { items, next_cursor } = (op.output as z.ZodObject).shape as Record<string, z.ZodType>;
-  const total = { "X-Total-Count": z.int().describe("How many there are on all pages.") };
+  const total = { "X-Total-Count": z.int().describe("Total number of items.") };
   return {
     description: "One page.",
     headers: z.object(next_cursor ? headersOfHistory : total),
@@ -99,7 +99,7 @@ function success(op: Operation): RouteConfig["responses"][string] {
 }
 
 const headersOfHistory = {
-  "X-Total-Count": z.string().describe("How many there are on all pages; `10000+` where there are more than were counted."),
+  "X-Total-Count": z.string().describe("Total number of items; `10000+` if there are more than 10,000."),
   "X-Next-Cursor": z.string().optional().describe("Send it as `cursor` for the next page; absent on the last page."),
   Link: z.string().optional().describe('Address of the next page, with `rel="next"`; absent on the last page.'),
 };

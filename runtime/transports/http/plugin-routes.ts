@@ -94,7 +94,7 @@ async function answerOf(
     const any = AbortSignal.any([signal, deadline]);
     answer = await abortable(callRoute(route, request, { caller, signal: any }), any);
   } catch (error) {
-    if (signal.aborted) throw problem("unavailable", "The caller went away.");
+    if (signal.aborted) throw problem("unavailable", "The caller disconnected.");
     if (deadline.aborted)
       throw problem("unavailable", `The plugin ${plugin} did not answer within ${longestMs / 1000} seconds.`, { cause: error });
     const { code, message, retry_after_ms } = error as Partial<PluginErrorShape>;
@@ -104,7 +104,7 @@ async function answerOf(
     throw problem(told, String(message), { ...wait, cause: error });
   }
   const fault = routeResponseError(answer);
-  if (fault !== null) throw broken(`its answer is not what it must be: ${fault}`);
+  if (fault !== null) throw broken(`its response is not valid: ${fault}`);
   return answer;
 }
 

@@ -112,7 +112,7 @@ export function bodyValue(read: ReturnType<typeof readJsonText>, headers: Header
 function describeFormat(headers: Headers): string | null {
   const { "content-encoding": encoding, "content-type": type } = headers;
   if (encoding && !/^\s*identity\s*$/i.test(encoding))
-    return `: its Content-Encoding is ${JSON.stringify(encoding.slice(0, 100))}; send it unpacked`;
+    return `: its Content-Encoding is ${JSON.stringify(encoding.slice(0, 100))}; send it uncompressed`;
   if (type && !json.test(type)) return `: its Content-Type is ${JSON.stringify(type.slice(0, 100))}; send application/json`;
   return null;
 }

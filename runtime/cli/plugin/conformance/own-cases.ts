@@ -10,7 +10,7 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
   const start = () => openSandbox({ bundle, name: manifest.id, memoryMb: manifest.limits.memory_mb, config });
   return [
     {
-      name: "bundle: declares in the sandbox what its manifest says",
+      name: "bundle: its declaration in the sandbox matches the manifest",
       run: async () => {
         const sandbox = await start();
         await sandbox.close();
@@ -18,17 +18,17 @@ export function bundleCases({ manifest, bundle }: Built, config: Record<string, 
         assert.deepEqual([plugin.id, plugin.version, plugin.sdk], [manifest.id, manifest.version, manifest.sdk]);
         assert.ok(
           isDeepStrictEqual(JSON.parse(JSON.stringify(contributes)), JSON.parse(JSON.stringify(manifest.contributes))),
-          "setup must contribute the same at every start: what it returns must not depend on time, chance or settings",
+          "setup must contribute the same at every start; its result must not depend on time, chance or settings",
         );
       },
     },
     {
-      name: "bundle: ends by itself when asked to",
+      name: "bundle: exits when asked to",
       run: async () => {
         const sandbox = await start();
         await sandbox.close(2_000);
         const { reason } = await sandbox.exited;
-        assert.match(reason, /ended with code 0/, `dispose must leave no timer and no loop behind; ${reason}`);
+        assert.match(reason, /ended with code 0/, `dispose must stop all timers and loops; ${reason}`);
       },
     },
   ];
@@ -43,18 +43,18 @@ export function closingCases(
 ): TestCase[] {
   return [
     {
-      name: "http: every request has its recording",
+      name: "http: every request has a recording",
       run: async () =>
         assert.deepEqual([...missing], [], "run `signalbox plugin test --record` once, or write them into test/http/"),
     },
     {
-      name: "secrets: none is in the output of the plugin",
+      name: "secrets: the plugin's output contains none",
       run: async () => {
         const all = stage.written.join("\n");
         for (const [name, value] of Object.entries(conformance.secrets ?? {}))
           assert.ok(!all.includes(value), `the secret ${name} is in the console output of the plugin`);
         for (const name of Object.keys(manifest.secrets))
-          assert.ok(conformance.secrets?.[name], `conformance.secrets must hold a value for the manifest's secret "${name}"`);
+          assert.ok(conformance.secrets?.[name], `conformance.secrets must have a value for the manifest's secret "${name}"`);
       },
     },
   ];
@@ -70,7 +70,9 @@ export const unusedPermissions = ({ manifest }: Built, stage: Stage): string[] =
 export const untestedSources = ({ sources = {} }: Conformance): string[] =>
   Object.entries(sources).flatMap(([name, { signature, delivery_header, golden }]) => [
     ...(signature === null
-      ? [`sources.${name}: signature is null, so anyone who knows the address can send webhooks; is there no signature or token?`]
+      ? [
+          `sources.${name}: signature is null, so anyone who knows the URL can send webhooks. Does the platform sign them or send a token?`,
+        ]
       : []),
     ...(delivery_header === null && golden.every(({ expect }) => (expect.delivery_id ?? null) === null)
       ? [`sources.${name}: delivery_id is null in every webhook, so a repeated delivery runs twice unless change_key tells it`]

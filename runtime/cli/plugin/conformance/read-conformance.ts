@@ -23,10 +23,10 @@ const shape = z.looseObject({
 function checked(conformance: Conformance): Conformance {
   const [issue] = shape.safeParse(conformance).error?.issues ?? [];
   if (!issue) return conformance;
-  throw new Error(`conformance.${issue.path.join(".")}: ${issue.message}; the type Conformance says what it is`);
+  throw new Error(`conformance.${issue.path.join(".")}: ${issue.message}; see the type Conformance`);
 }
 
-/** Loads `test/conformance.ts`, bundled, so that nothing needs to be installed for it. Throws a `PackageFault`. */
+/** Loads `test/conformance.ts`, bundled, so that nothing needs to be installed for it. Throws a `PackageError`. */
 export async function readConformance(folder: string): Promise<Conformance | null> {
   if (!existsSync(join(folder, conformancePath))) return null;
   const { build } = await import("esbuild");

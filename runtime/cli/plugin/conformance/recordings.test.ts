@@ -81,7 +81,7 @@ test("a file that is no recording is named", () => {
   const http = join(folder, "wrong");
   mkdirSync(http);
   writeFileSync(join(http, "a.json"), '{"request": {"method": "GET"}}');
-  expect(() => readRecordings(http)).toThrow(/a\.json is no recording/);
+  expect(() => readRecordings(http)).toThrow(/a\.json is not a valid recording/);
   writeFileSync(join(http, "a.json"), "{");
   expect(() => readRecordings(http)).toThrow(/a\.json is not JSON/);
 });

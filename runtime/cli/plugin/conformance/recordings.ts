@@ -18,7 +18,7 @@ const recording = z.strictObject({
 });
 const file = z.union([recording, z.array(recording)]);
 
-/** Reads every exchange of a folder's JSON files, by name. Throws a `PackageFault`. */
+/** Reads every exchange of a folder's JSON files, by name. Throws a `PackageError`. */
 export function readRecordings(folder: string): Recording[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
@@ -28,7 +28,7 @@ export function readRecordings(folder: string): Recording[] {
     const [issue] = parsed.error.issues;
     throw new PackageError(
       "NO_CONFORMANCE",
-      `${join(folder, name)} is no recording: ${issue?.path.join(".")}: ${issue?.message}`,
+      `${join(folder, name)} is not a valid recording: ${issue?.path.join(".")}: ${issue?.message}`,
     );
   });
 }

@@ -93,6 +93,6 @@ const onStage =
   };
 
 const absent = (kind: string, name: string): TestCase => ({
-  name: `${kind} ${name}: has its fixtures`,
+  name: `${kind} ${name}: has fixtures`,
   run: () => Promise.reject(new Error(`conformance.${kind}.${name} is missing in ${conformancePath}`)),
 });

@@ -86,18 +86,18 @@ function Persona({ agent, reload }: { agent: Agent; reload: () => Promise<void> 
         required
         hint="Runs that have begun keep the prompt they began with."
       />
-      <Field name="responsibilities" label="Responsibilities, one a line" value={agent.responsibilities.join("\n")} lines={4} />
-      <Field name="constraints" label="Hard rules, one a line" value={agent.constraints.join("\n")} lines={4} />
+      <Field name="responsibilities" label="Responsibilities, one per line" value={agent.responsibilities.join("\n")} lines={4} />
+      <Field name="constraints" label="Hard rules, one per line" value={agent.constraints.join("\n")} lines={4} />
       <Field name="communication_style" label="How it writes" value={agent.communication_style} lines={2} />
       <Field name="model" label="Model" value={agent.model} placeholder="the default model" />
       <Field name="temperature" label="Temperature" value={agent.temperature} type="number" placeholder="that of the model" />
       <Field
         name="allowed_tools"
-        label="Tools it may call, one a line"
+        label="Tools it may call, one per line"
         value={agent.allowed_tools?.join("\n")}
         lines={3}
         placeholder="alpha.add_comment, alpha.*"
-        hint="Empty: the tools of the event's source, and of all providers that are no sources."
+        hint="Empty: the tools of the event's source, and of all providers that are not sources."
       />
     </Form>
   );
@@ -121,7 +121,7 @@ function Remove({ id }: { id: string }) {
       kind="danger"
       disabled={!may.value.write}
       why="Your key may only read."
-      confirm={<p>Its tasks stay and use their fallback prompt. The agent and its prompt cannot be brought back.</p>}
+      confirm={<p>Its tasks stay and use their fallback prompt. The agent and its prompt cannot be restored.</p>}
       run={async () => {
         await call("agents.delete", { id });
         go(pageUrl("agents"));

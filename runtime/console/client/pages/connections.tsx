@@ -62,7 +62,7 @@ export function ConnectionsPage() {
         </ul>
       </Section>
       <ModelCard />
-      <Section title="Further accounts">
+      <Section title="More accounts">
         <Shown query={stored}>
           {({ items }) =>
             items.length === 0 ? (
@@ -200,7 +200,7 @@ function Stored({ integration, check, reload }: StoredProps) {
         kind="danger"
         disabled={!may.value.admin}
         why="This needs a key with the scope admin."
-        confirm={<p>Its credentials are deleted, and its webhook answers 404 from then on. This cannot be undone.</p>}
+        confirm={<p>Its credentials are deleted, and its webhook then answers 404. This cannot be undone.</p>}
         run={remove}
       />
     </li>

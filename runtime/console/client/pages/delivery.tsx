@@ -44,7 +44,7 @@ function Replay({ id }: { id: string }) {
       why="Your key may only read."
       confirm={
         <p>
-          The delivery is dispatched again as a new one, by the routing of now. Its tasks run and post their answers. What they
+          The delivery is dispatched again as a new one, with the current routing. Its tasks run and post their answers. What they
           write at the tracker cannot be undone from here.
         </p>
       }

@@ -30,7 +30,7 @@ export function DryReplay({ run }: { run: TaskExecutionWithTranscript }) {
       <details class="card">
         <summary>Run again as a dry run, with another prompt or agent</summary>
         <p class="soft">
-          The agent itself stays as it is. Model and tools run as they would, and cost what they cost; nothing is written at the
+          The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the
           tracker. The two answers are shown side by side.
         </p>
         <Form label="Run as a dry run" run={start} done="" disabled={!may.value.write}>

@@ -33,7 +33,7 @@ export function IssuePage() {
   return (
     <Page title={<Text>{label}</Text>} name={label}>
       {parts.issue === "" ? (
-        <Empty title="The address names no issue.">
+        <Empty title="This address does not name an issue.">
           <Link to="issues">Find one</Link>
         </Empty>
       ) : (

@@ -110,7 +110,7 @@ function Edit({ memory, reload }: { memory: Found; reload: () => Promise<void> }
           <ActionButton
             label="Delete"
             kind="danger"
-            confirm={<p>No agent is given this memory again. It cannot be brought back.</p>}
+            confirm={<p>Agents will no longer see this memory. It cannot be restored.</p>}
             run={remove}
           />
         }
@@ -138,7 +138,7 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
   return (
     <Section title="New memory">
       <Form label="Remember" run={create} done="Remembered" disabled={!may.value.write}>
-        <Field name="key" label="Key" required placeholder="release-day" hint="The key of a memory that exists replaces it." />
+        <Field name="key" label="Key" required placeholder="release-day" hint="If the key exists, its memory is replaced." />
         <Field name="content" label="Content" required lines={3} />
         <Pick name="scope" label="Seen by" options={scopes.slice(0, 3)} />
         <Field name="owner" label="Agent or number of the project" hint="Not for all agents." />

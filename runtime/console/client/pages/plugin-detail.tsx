@@ -73,8 +73,8 @@ function Actions({ plugin: { id, state, waiting, version }, reload }: DetailProp
                   ? "The plugin starts."
                   : `${wanted} replaces ${version}. You can approve ${version} again to go back.`}
               </p>
-              <Changes title="It may newly:" lines={waiting.widens} none="It may do nothing that it could not do before." />
-              <Changes title="It breaks:" lines={waiting.breaks} none="" />
+              <Changes title="New permissions:" lines={waiting.widens} none="It asks for no new permissions." />
+              <Changes title="Breaking changes:" lines={waiting.breaks} none="" />
             </>
           }
           run={then(() => call("plugins.approve", { id, version: wanted }))}

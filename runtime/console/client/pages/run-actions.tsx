@@ -23,7 +23,7 @@ const all: readonly Offered[] = [
     kind: "primary",
     states: ["failed"],
     about:
-      "The run is queued again and goes on after its last finished step: nothing that it has done is done twice. You can cancel it while it runs.",
+      "The run is queued again and resumes after its last finished step; nothing is done twice. You can cancel it while it runs.",
     run: (id) => call("tasks.restart", { id }),
   },
   {

@@ -54,7 +54,7 @@ const actions: Readonly<Record<string, readonly { action: Action; label: string;
     {
       action: "restart",
       label: "Restart all",
-      about: "Each run goes on after its last finished step. You can cancel them while they run.",
+      about: "Each run resumes after its last finished step. You can cancel them while they run.",
     },
   ],
   held: [

@@ -32,7 +32,7 @@ export function Bulk<T>({ label, run, nameOf, about, reload, kind = "primary" }:
   const [result, setResult] = useState<string | null>(null);
   const look = async () => {
     const found = await run(undefined);
-    setResult(found.count === 0 ? "None of these can be changed so." : null);
+    setResult(found.count === 0 ? "None of these can be changed this way." : null);
     setPreview(found.count === 0 ? null : found);
   };
   const perform = async () => {

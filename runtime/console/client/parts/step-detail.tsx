@@ -65,7 +65,7 @@ function Reply({ output }: { output: unknown }) {
           <Block text={asText(one.arguments)} label="Parameters" />
         </div>
       ))}
-      {!content && tool_calls.length === 0 && <p class="soft">The model answered nothing.</p>}
+      {!content && tool_calls.length === 0 && <p class="soft">The model returned no text.</p>}
     </>
   );
 }

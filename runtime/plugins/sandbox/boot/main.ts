@@ -55,7 +55,7 @@ async function call(params: CallParams, id: number) {
   const stop = new AbortController();
   running.set(id, stop);
   const late = setTimeout(
-    () => stop.abort(new DOMException("The deadline of the call is over.", "TimeoutError")),
+    () => stop.abort(new DOMException("The deadline of the call has passed.", "TimeoutError")),
     params.deadline_ms,
   );
   try {

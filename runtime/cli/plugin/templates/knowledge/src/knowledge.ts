@@ -5,7 +5,7 @@ import { z } from "zod";
 const settings = z.object({
   url: z.url({ protocol: /^https?$/ }).describe("Address of the handbook's API."),
   book: z.string().min(1).max(100).describe("The book whose pages are indexed."),
-  token: z.string().min(1).optional().describe("Token that may read it."),
+  token: z.string().min(1).optional().describe("Token with read access."),
 });
 type Settings = z.output<typeof settings>;
 

@@ -16,7 +16,7 @@ const page = z.object({ items: z.array(z.object({ id: z.number(), name: z.string
 /** The host's operations are those of its API; this plugin may call the ones that package.json names. */
 const projects = (operations: OperationsAccess) =>
   route({
-    about: "Answers the projects whose name holds a text.",
+    about: "Lists the projects whose name contains a text.",
     method: "GET",
     scope: "read",
     input: z.object({ name: z.string().max(100).default("") }),
@@ -31,7 +31,7 @@ export default definePlugin({
   id: "my-plugin",
   version: own.version,
   sdk: "^0.1.0",
-  about: "Answers which projects there are, and counts words.",
+  about: "Lists projects and counts words.",
   config: z.object({}),
   needs: ["operations"],
   setup: ({ operations }) => ({ routes: { projects: projects(operations), count_words: countWords } }),

@@ -7,7 +7,7 @@ export default definePlugin({
   id: "my-plugin",
   version: own.version,
   sdk: "^0.1.0",
-  about: "Comments of my tracker in, answers of agents out.",
+  about: "Receives comments of my tracker and posts answers of agents.",
   config: z.object({}),
   needs: ["fetch"],
   setup: ({ fetch }) => ({ sources: { "my-plugin": source(fetch) } }),

@@ -16,8 +16,8 @@ import { parse } from "./parse.ts";
 /** One account at the tracker. Operators set these by `signalbox plugin configure`, or store them as an integration. */
 const connection = z.object({
   url: z.url({ protocol: /^https?$/ }).describe("Address of the tracker's API."),
-  token: z.string().min(1).optional().describe("Token that may comment."),
-  webhook_secret: z.string().min(1).optional().describe("Secret that signs the webhooks; without it none is accepted."),
+  token: z.string().min(1).optional().describe("Token that may write comments."),
+  webhook_secret: z.string().min(1).optional().describe("Secret that signs the webhooks. Without it, all webhooks are refused."),
 });
 type Settings = z.output<typeof connection>;
 
@@ -46,12 +46,12 @@ export function source(fetch: typeof globalThis.fetch): Source<typeof connection
     // Declared as data too, so that webhooks are verified and stored while this plugin is unavailable.
     signature: { type: "hmac-sha256", header: "x-signature", secret: "webhook_secret" },
     verify: ({ headers, body }, { webhook_secret }) => {
-      if (!webhook_secret) return { ok: false, reason: "the setting webhook_secret is not set, so nothing can be verified" };
+      if (!webhook_secret) return { ok: false, reason: "missing setting webhook_secret: without it webhooks cannot be verified" };
       const sent = firstHeader(headers, "x-signature");
-      if (sent === null) return { ok: false, reason: "header X-Signature is missing" };
+      if (sent === null) return { ok: false, reason: "missing header X-Signature" };
       return isValidHmacSha256(sent, body, webhook_secret)
         ? { ok: true }
-        : { ok: false, reason: "header X-Signature is not of this body" };
+        : { ok: false, reason: "header X-Signature does not match the body" };
     },
     parse,
     account: login,

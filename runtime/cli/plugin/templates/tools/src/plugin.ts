@@ -3,7 +3,7 @@ import { z } from "zod";
 import own from "../package.json" with { type: "json" };
 
 const countWords = tool({
-  about: "How many words a text has.",
+  about: "Counts the words of a text.",
   effect: "read",
   input: z.object({ text: z.string().max(100_000).describe("The text.") }),
   output: z.object({ words: z.int() }),
@@ -16,7 +16,7 @@ const status = z.object({ state: z.enum(["up", "down"]), since: z.string() });
 const getStatus = (fetch: typeof globalThis.fetch) => {
   const client = httpClient({ platform: "the status page", base: "https://status.example.com", headers: {}, fetch, secrets: [] });
   return tool({
-    about: "Whether a service is up, and since when.",
+    about: "Reports whether a service is up, and since when.",
     effect: "read",
     input: z.object({ service: z.string().min(1).max(100).describe("Name of the service, for example web.") }),
     output: status,

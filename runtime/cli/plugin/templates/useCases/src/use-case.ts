@@ -42,7 +42,10 @@ export const triage = (operations: OperationsAccess): UseCase => {
       const own = (state as unknown as State | null) ?? choose(request);
       if (state === null) {
         if (await find(own))
-          throw new PluginError("conflict", `${own.source} has a project ${own.project} already; name another by project_id.`);
+          throw new PluginError(
+            "conflict",
+            `${own.source} already has the project ${own.project}. Set project_id to another one.`,
+          );
         // Said before anything is made: what is found under this name afterwards is ours.
         await save({ ...own });
       }

@@ -1,0 +1,120 @@
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import * as plugins from "@signalbox/schema/plugins";
+import semver from "semver";
+import { UsageError } from "../arguments.ts";
+import { type Fetched, fetchPackage } from "./fetch-package.ts";
+import { checkLocked, lockFile, readLock, saveLocked } from "./lock.ts";
+import { breakingChangesText, permissionsText, singleLine } from "./messages.ts";
+import { type Around, id, type OperatorVerb, type PluginEntity } from "./operator-verb.ts";
+import { PackageError } from "./package-error.ts";
+import { usageOf } from "./verbs.ts";
+
+export const install: OperatorVerb = async (args, around) => {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { approve: { type: "boolean" } },
+    allowPositionals: true,
+  });
+  const sources = positionals.length > 0 ? positionals : Object.values(readLock().plugins).map(({ source }) => source);
+  if (sources.length === 0)
+    throw new UsageError(
+      `Usage: signalbox plugin ${usageOf("install")}; without an argument, it installs what ${lockFile} lists.`,
+    );
+  for (const source of sources) await installFetched(await fetchPackage(source), values.approve === true, around);
+  return 0;
+};
+
+export const approve: OperatorVerb = async ([name, version, ...more], around) => {
+  if (name === undefined || more.length > 0) throw new UsageError(`Usage: signalbox plugin ${usageOf("approve")}`);
+  const before = await around.call<PluginEntity>(plugins.get, { id: name });
+  around.out(permissionsText(before) + breakingChangesText(before, version ?? before.versions.at(-1)?.version ?? ""));
+  return approveVersion(name, version, around);
+};
+
+export const upgrade: OperatorVerb = async (args, around) => {
+  const given = id(args, "upgrade");
+  const source = await newest(given, around);
+  const fetched = await fetchPackage(source);
+  // First, because an upgrade of a plugin that is not installed would install it.
+  const { version: serving } = await around.call<PluginEntity>(plugins.get, { id: fetched.manifest.id });
+  mustNotBeOlder(fetched.manifest, serving);
+  await installFetched(fetched, false, around);
+  return 0;
+};
+
+export const rollback: OperatorVerb = async (args, around) => {
+  const name = id(args, "rollback");
+  const { version, versions } = await around.call<PluginEntity>(plugins.get, { id: name });
+  const active = versions.findIndex((one) => one.version === version);
+  const older = versions.slice(0, Math.max(0, active));
+  const before = older.filter(({ approved_at, rolled_back_at }) => approved_at !== null && rolled_back_at === null).at(-1);
+  if (version === null)
+    throw new PackageError("NO_PACKAGE", `No version of ${name} is approved, so there is nothing to roll back.`);
+  if (!before)
+    throw new PackageError(
+      "NO_PACKAGE",
+      `${name} has no approved version before ${version}. Installed: ${versions.map((one) => one.version).join(", ")}.`,
+    );
+  return approveVersion(name, before.version, around);
+};
+
+async function installFetched(fetched: Fetched, approving: boolean, around: Around): Promise<void> {
+  const { manifest, bundle, origin, integrity, publisher, provenance } = fetched;
+  checkLocked(fetched);
+  const input = {
+    manifest,
+    bundle: gzipSync(bundle, { level: 9 }).toString("base64"),
+    origin,
+    publisher,
+    ...(integrity !== null && { integrity }),
+  };
+  const stored = await around.call<PluginEntity>(plugins.install, input);
+  saveLocked(fetched);
+  around.out(
+    `${manifest.id} ${manifest.version} from ${origin}\n  sha256 ${manifest.bundle.sha256}\n${integrity === null ? "" : `  ${integrity}\n`}${provenance === undefined ? "" : `  ${singleLine(provenance)}\n`}`,
+  );
+  around.out(breakingChangesText(stored, manifest.version));
+  if (stored.version !== manifest.version && stored.waiting?.version !== manifest.version) {
+    if (approving) return void (await approveVersion(manifest.id, manifest.version, around));
+    around.out(
+      `Already installed; ${stored.version ?? "no version"} is active. To activate this version: signalbox plugin approve ${manifest.id} ${manifest.version}\n`,
+    );
+    return;
+  }
+  if (stored.waiting === null) {
+    around.out(`It asks for no new permissions; it is ${stored.state}.\n`);
+    return;
+  }
+  around.out(permissionsText(stored));
+  if (approving) await approveVersion(manifest.id, manifest.version, around);
+  else around.out(`None of its code has run yet. To approve it: signalbox plugin approve ${manifest.id}\n`);
+}
+
+async function approveVersion(name: string, version: string | undefined, { call, out }: Around): Promise<number> {
+  const approved = await call<PluginEntity>(plugins.approve, { id: name, ...(version !== undefined && { version }) });
+  out(`${approved.id} ${approved.version} is approved and ${approved.state}.\n`);
+  return 0;
+}
+
+function mustNotBeOlder({ id, version }: Pick<Fetched["manifest"], "id" | "version">, serving: string | null): void {
+  if (serving === null || !semver.lt(version, serving)) return;
+  throw new PackageError(
+    "OLDER",
+    `${id} ${version} is older than the active version ${serving}. To return to the previous version: signalbox plugin rollback ${id}. To install any version: signalbox plugin install.`,
+  );
+}
+
+/** The id of an installed plugin means the newest version of the package that it came from. */
+async function newest(given: string, { call }: Around): Promise<string> {
+  const all = await call<PluginEntity[]>(plugins.list, { limit: 1000 });
+  const installed = all.find((one) => one.id === given);
+  if (!installed) return given;
+  const origin = installed.versions.at(-1)?.origin ?? "";
+  if (/.@[^@/]+$/.test(origin)) return `${origin.slice(0, origin.lastIndexOf("@"))}@latest`;
+  // A package of that name may have another author.
+  throw new PackageError(
+    "NO_PACKAGE",
+    `${given} came from ${origin || "the environment"}, not from a registry. Name the tarball, folder or package of the newer version.`,
+  );
+}

@@ -1,0 +1,20 @@
+import type { Operation } from "@signalbox/schema/operation";
+import type * as plugins from "@signalbox/schema/plugins";
+import type { z } from "zod";
+import { UsageError } from "../arguments.ts";
+import type { Terminal } from "../run.ts";
+import { type operatorVerbs, usageOf } from "./verbs.ts";
+
+export type PluginEntity = z.output<typeof plugins.plugin>;
+export type OperatorVerbName = keyof typeof operatorVerbs;
+export interface Around extends Terminal {
+  /** Asks the service. */
+  call<T>(op: Operation, input?: Readonly<Record<string, unknown>>): Promise<T>;
+}
+export type OperatorVerb = (args: readonly string[], around: Around) => Promise<number>;
+
+/** The only argument of a verb: the id of a plugin. */
+export function id(args: readonly string[], name: OperatorVerbName): string {
+  if (args.length !== 1) throw new UsageError(`Usage: signalbox plugin ${usageOf(name)}`);
+  return args[0] as string;
+}
