@@ -96,7 +96,11 @@ export const resolve = operation({
 });
 const explainedCheck = z
   .object({
-    check: z.string().describe("What was checked, for example `own_writes`, `bots`, `condition.label` or `webhook_mapping:3`."),
+    check: z
+      .string()
+      .describe(
+        "What was checked, for example `event`, `bots`, `condition.label`, `webhook_mapping:3`, `budget.issue_runs_per_hour` or `pause`.",
+      ),
     passes: z.boolean(),
     reason: z.string().describe("The verdict in words."),
   })
@@ -110,7 +114,15 @@ export const explain = operation({
   description:
     "Parses the payload as a webhook of the source and returns every mapping, filter, condition and limit that it meets, with the verdict of each. Nothing is stored, and no signature is checked.",
   input: z.object({
-    source: sourceName.describe("Source, or the name of a source that a plugin brings."),
+    source: sourceName.describe("Source, id of an integration, or a source of webhook mappings."),
+    path: z
+      .string()
+      .max(2_000)
+      .regex(/^\/webhook\/./, "must begin with /webhook/, for example /webhook/acme/blue")
+      .optional()
+      .describe(
+        "Path that the webhook is sent to. Parameters of the path pattern of a webhook mapping come from it. Default: that of the source.",
+      ),
     headers: z
       .record(z.string().max(200), z.string().max(10_000))
       .default({})
@@ -134,7 +146,9 @@ export const explain = operation({
           .object({
             task_id: z.string(),
             canonical_trigger: canonicalTrigger,
-            starts: z.boolean(),
+            starts: z
+              .boolean()
+              .describe("Whether it would run now. A task that only loops, budgets or pauses keep back would be held or wait."),
             checks: z.array(explainedCheck),
           })
           .meta({ id: "ExplainedTask" }),

@@ -99,6 +99,8 @@ const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
   standings: webhooks.standings,
   policies: core.policies,
   loops: { windowSeconds: core.config.LOOP_WINDOW_SECONDS },
+  settings: settingsPolicy(core.config),
+  evaluator: webhooks.evaluator,
   accounts: plugins.accounts,
   connectionBySlug: plugins.connections.bySlug,
   log: core.log,

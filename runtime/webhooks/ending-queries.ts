@@ -2,7 +2,7 @@ import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival, NewEvent } from "./queries.ts";
 
 /** Who caused an event: ids are comparable within a source only. */
-export function authorKey({ source, author, actor }: NewEvent): string | null {
+export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "author" | "actor">): string | null {
   const who = author?.id ?? author?.name ?? actor;
   return who === null ? null : `${source}:${who}`;
 }

@@ -1,66 +1,68 @@
 import type { Input, Output } from "@signalbox/schema/operation";
+import type { Policy } from "@signalbox/schema/policy";
 import { problem } from "@signalbox/schema/problem";
 import { explain } from "@signalbox/schema/tasks";
 import type { Json } from "@signalbox/sdk";
+import type { Sql } from "../platform/database/client.ts";
+import type { Evaluator } from "../platform/evaluator.ts";
 import type { Log } from "../platform/log.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
 import { type DecisionDeps, gateInput, type Incoming, reasonToDiscard, triggersOf } from "./decide.ts";
+import { authorKey } from "./ending-queries.ts";
 import { hopLimit, verdictsOf } from "./gate.ts";
-import type { MappingRules } from "./mapping-rules.ts";
-import { parseBySource } from "./parse.ts";
+import { limitVerdicts } from "./limits.ts";
+import type { MappingRule, MappingRules, PathRule } from "./mapping-rules.ts";
+import { parseByPath, parseBySource } from "./parse.ts";
 
 export interface ExplainDeps extends Pick<DecisionDeps, "routing" | "policies"> {
   readonly loops: Pick<DecisionDeps["loops"], "windowSeconds">;
+  /** The top level of the policy. */
+  readonly settings: Policy;
   readonly connectionBySlug: (slug: string) => Promise<Connection | undefined> | Connection | undefined;
   readonly accounts: Accounts;
   readonly standings: Standings;
   readonly rules: MappingRules;
+  readonly evaluator: Evaluator;
   readonly log: Log;
 }
 
 type Explanation = Output<typeof explain>;
 type Check = Explanation["checks"][number];
+type Task = Explanation["tasks"][number];
 
-export const explainOperation = (deps: ExplainDeps): Bound => handle(explain, (input) => explained(input, deps));
+export const explainOperation = (deps: ExplainDeps): Bound => handle(explain, (input, { sql }) => explained(input, sql, deps));
 
 /** What the path of a webhook does, without storing anything: each verdict comes from the function that decides there. */
-async function explained(input: Input<typeof explain>, deps: ExplainDeps): Promise<Explanation> {
-  const connection = await deps.connectionBySlug(input.source);
-  if (!connection)
-    throw problem(
-      "not_found",
-      `There is no source "${input.source}". GET /api/integrations and the plugins name those that exist.`,
-    );
-  const headers = Object.fromEntries(Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]));
-  const payload = input.payload as Json;
-  const body = Buffer.from(JSON.stringify(payload));
-  const parsed = await parseBySource(connection, { headers, payload }, { standings: deps.standings, log: deps.log, last: true });
-  const { event } = parsed;
-  const accounts = event.actor === null ? [] : await deps.accounts.ofSource(parsed.source);
-  const incoming: Incoming = { ...parsed, slug: input.source, headers, body, payload, accounts };
+async function explained(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
+  const { incoming, checks: ofPath } = await read(input, deps);
+  const { source, event } = incoming;
   const reason = reasonToDiscard(incoming);
   const mapped = await mappingChecks(incoming, deps);
-  const { triggers, unmapped } = triggersOf(incoming, reason, mapped.triggers, deps.routing);
-  const tasks = triggers.flatMap((canonical_trigger) => tasksOf(incoming, canonical_trigger, deps));
+  const named = [...new Set([...(incoming.triggers ?? []), ...mapped.triggers])];
+  const { triggers, unmapped } = triggersOf(incoming, reason, named, deps.routing);
+  const found = triggers.map((trigger) => tasksOf(incoming, trigger, deps));
+  const admits = found.flat().some(({ checks }) => checks.every(({ passes }) => passes));
+  const tasks = await Promise.all(found.flat().map((task) => withLimits(task, incoming, sql, deps)));
   const refusals = tasks.flatMap(({ checks }) => checks.filter(({ passes }) => !passes).map((check) => check.reason));
   const starts = tasks.some((task) => task.starts);
   const idle = triggers.length > 0 && tasks.length === 0 ? `no task is mapped to the trigger ${triggers.join(", ")}` : null;
   const why = starts ? null : (reason ?? unmapped ?? ([...new Set(refusals)].join("; ") || idle));
   return {
-    source: parsed.source,
+    source,
     event: event.event_name,
     action: event.action,
-    subject: event.subject && `${parsed.source}:${event.subject.project}#${event.subject.issue}`,
+    subject: subjectOf(incoming),
     author: event.author ?? null,
-    outcome: reason === null && unmapped === null && (starts || idle !== null) ? "dispatched" : "discarded",
+    outcome: reason === null && unmapped === null && (admits || idle !== null) ? "dispatched" : "discarded",
     reason: why,
     canonical_trigger: triggers[0] ?? null,
     canonical_triggers: [...triggers],
     checks: [
       { check: "event", passes: reason === null, reason: reason ?? "it was parsed, and Signalbox did not cause it" },
+      ...ofPath,
       ...mapped.checks,
       ...triggerChecks(reason, unmapped, triggers),
     ],
@@ -68,17 +70,53 @@ async function explained(input: Input<typeof explain>, deps: ExplainDeps): Promi
   };
 }
 
+const subjectOf = ({ source, event }: Incoming): string | null =>
+  event.subject && `${source}:${event.subject.project}#${event.subject.issue}`;
+
+/** The event as its source, or the webhook mappings of its path, read it. */
+async function read(input: Input<typeof explain>, deps: ExplainDeps): Promise<{ incoming: Incoming; checks: Check[] }> {
+  const { path } = input;
+  const slug = path?.replace(/^\/webhook\//, "") ?? input.source;
+  const headers = Object.fromEntries(Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const payload = input.payload as Json;
+  const body = Buffer.from(JSON.stringify(payload));
+  const shared = { slug, headers, body, payload };
+  const connection = await deps.connectionBySlug(slug);
+  if (connection) {
+    const request = { headers, payload };
+    const parsed = await parseBySource(connection, request, { standings: deps.standings, log: deps.log, last: true });
+    const accounts = parsed.event.actor === null ? [] : await deps.accounts.ofSource(parsed.source);
+    return { incoming: { ...parsed, ...shared, accounts }, checks: [] };
+  }
+  const rules = path === undefined ? deps.rules.byPathOf(input.source) : deps.rules.atPath(path);
+  if (rules.length === 0) throw unknown(input);
+  const parsed = await parseByPath(rules, body, deps);
+  const matching = await deps.rules.matching(rules, body);
+  const checks = rules.map((rule) => mappingCheck(rule, matching.includes(rule)));
+  return { incoming: { ...parsed, ...shared, accounts: [], viaPath: true }, checks };
+}
+
+const unknown = ({ source, path }: Input<typeof explain>) =>
+  problem(
+    "not_found",
+    path === undefined
+      ? `There is no source "${source}". GET /api/integrations and the plugins name those that exist; GET /api/webhook-mappings those with paths of their own.`
+      : `No source and no webhook mapping takes webhooks at ${JSON.stringify(path.slice(0, 100))}.`,
+  );
+
+function mappingCheck({ id, jq_filter, canonical_trigger, ...rule }: MappingRule | PathRule, passes: boolean): Check {
+  const filter = jq_filter === null ? "it has no filter" : `its filter ${passes ? "matches" : "does not match"}: ${jq_filter}`;
+  const place = "parameters" in rule ? "it takes webhooks at this path, and " : "";
+  const trigger = passes && canonical_trigger !== null ? `; trigger ${canonical_trigger}` : "";
+  return { check: `webhook_mapping:${id}`, passes, reason: `${place}${filter}${trigger}` };
+}
+
 /** Each webhook mapping of the event, with the verdict of its filter. */
 async function mappingChecks({ source, event, body }: Incoming, { rules }: ExplainDeps) {
   const concerned = rules.concerning(source, event.event_name, event.action);
-  const matching = new Set(concerned.length > 0 ? (await rules.matching(concerned, body)).map(({ id }) => id) : []);
-  const checks = concerned.map(({ id, jq_filter, canonical_trigger }): Check => {
-    const passes = matching.has(id);
-    const filter = jq_filter === null ? "it has no filter" : `its filter ${passes ? "matches" : "does not match"}: ${jq_filter}`;
-    return { check: `webhook_mapping:${id}`, passes, reason: `${filter}${passes ? `; trigger ${canonical_trigger}` : ""}` };
-  });
-  const triggers = concerned.filter(({ id }) => matching.has(id)).flatMap(({ canonical_trigger }) => canonical_trigger ?? []);
-  return { checks, triggers: [...new Set(triggers)] };
+  const matching = concerned.length > 0 ? await rules.matching(concerned, body) : [];
+  const checks = concerned.map((rule) => mappingCheck(rule, matching.includes(rule)));
+  return { checks, triggers: matching.flatMap(({ canonical_trigger }) => canonical_trigger ?? []) };
 }
 
 function triggerChecks(reason: string | null, unmapped: string | null, triggers: readonly string[]): Check[] {
@@ -87,25 +125,38 @@ function triggerChecks(reason: string | null, unmapped: string | null, triggers:
   return [{ check: "source_mapping", passes: unmapped === null, reason: found }];
 }
 
-function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, policies, loops }: ExplainDeps): Explanation["tasks"] {
+interface Candidate extends Task {
+  readonly agentId: string | null;
+}
+
+/** The tasks of a trigger, with the verdict of each rule about who and what may start them. */
+function tasksOf(incoming: Incoming, canonical_trigger: string, { routing, policies }: ExplainDeps): Candidate[] {
   const { tasks, missing } = routing.tasksOf(canonical_trigger);
-  const absent = missing.map((task_id) => ({
-    task_id,
-    canonical_trigger,
-    starts: false,
-    checks: [
-      { check: "task", passes: false, reason: `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist` },
-    ],
-  }));
-  const present = tasks.map((mapping) => {
-    const input = gateInput(incoming, mapping, policies);
-    const { max } = hopLimit(input.policy, incoming.event.author?.kind ?? "unknown", loops.windowSeconds);
-    const loop =
-      max === 0
-        ? "loops are not limited"
-        : `held after ${max} events in a row, each within ${loops.windowSeconds} s of a write of Signalbox`;
-    const checks = [...verdictsOf(input), { check: "loop", passes: true, reason: loop }];
-    return { task_id: mapping.task_id, canonical_trigger, starts: checks.every(({ passes }) => passes), checks };
+  const absent = missing.map((task_id): Candidate => {
+    const reason = `the task ${task_id}, to which ${canonical_trigger} is mapped, does not exist`;
+    return { task_id, canonical_trigger, starts: false, checks: [{ check: "task", passes: false, reason }], agentId: null };
+  });
+  const present = tasks.map((mapping): Candidate => {
+    const checks = verdictsOf(gateInput(incoming, mapping, policies));
+    return { task_id: mapping.task_id, canonical_trigger, starts: false, checks, agentId: mapping.agent_id };
   });
   return [...present, ...absent];
+}
+
+/** Adds what would hold the task, or keep it waiting. */
+async function withLimits({ agentId, ...task }: Candidate, incoming: Incoming, sql: Sql, deps: ExplainDeps): Promise<Task> {
+  if (task.checks.some(({ check }) => check === "task")) return task;
+  const { source, event } = incoming;
+  const { subject, author = null } = event;
+  const { windowSeconds } = deps.loops;
+  const policy = deps.policies.of(agentId, subject && { source, project: subject.project });
+  const isStranger = author?.standing === "contributor" || author?.standing === "none";
+  const limited = {
+    ...{ source, agentId, subject: subjectOf(incoming), project: subject?.project ?? null },
+    author: isStranger ? authorKey({ source, author, actor: null }) : null,
+  };
+  const hops = hopLimit(policy, author?.kind ?? "unknown", windowSeconds);
+  const limits = await limitVerdicts(sql, limited, { settings: deps.settings, windowSeconds, hops });
+  const checks = [...task.checks, ...limits];
+  return { ...task, checks, starts: checks.every(({ passes }) => passes) };
 }

@@ -344,7 +344,7 @@ export interface Operations {
   "task-executions.release": { input: { id: string }; output: TaskExecution };
   "tasks.create": { input: { id: string; name: string; description: string; actor_id: string; actor_fallback?: (string | null) | undefined; required_capabilities?: (string)[] | undefined }; output: Task };
   "tasks.delete": { input: { id: string }; output: null };
-  "tasks.explain": { input: { source: string; headers?: { [name: string]: string } | undefined; payload: { [name: string]: unknown } }; output: Explanation };
+  "tasks.explain": { input: { source: string; path?: string | undefined; headers?: { [name: string]: string } | undefined; payload: { [name: string]: unknown } }; output: Explanation };
   "tasks.get": { input: { id: string }; output: Task };
   "tasks.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (Task)[] };
   "tasks.resolve": { input: { source: string; event: string; action?: string | undefined }; output: Resolution };

@@ -88,6 +88,45 @@ test("a budget", { timeout: 60_000 }, async () => {
   });
 });
 
+test("a payload is explained with the budgets and pauses that its tasks would meet", async () => {
+  interface Explained {
+    readonly outcome: string;
+    readonly reason: string | null;
+    readonly tasks: readonly { readonly starts: boolean; readonly checks: readonly { check: string; passes: boolean }[] }[];
+  }
+  const explain = async (of: string) =>
+    (
+      await world.service.post<Explained>("/api/tasks/resolve", {
+        source: "alpha",
+        headers: { "X-GitHub-Event": "issues" },
+        payload: issueOpened({ repo: of, number: 1, sender: "mona" }),
+      })
+    ).body;
+  expect(await explain("octo/tight")).toMatchObject({
+    outcome: "dispatched",
+    reason: expect.stringMatching(
+      /1 runs have begun on this issue in this hour, and the limit is 1 \(issue_runs_per_hour in the policy/,
+    ),
+    tasks: [{ starts: false }],
+  });
+  const free = await explain(repo);
+  expect(free).toMatchObject({ outcome: "dispatched", reason: null, tasks: [{ starts: true }] });
+  expect(free.tasks[0]?.checks.map(({ check, passes }) => [check, passes])).toEqual(
+    expect.arrayContaining([
+      ["loop", true],
+      ["budget.issue_runs_per_hour", true],
+      ["budget.issue_tokens_per_day", true],
+    ]),
+  );
+  await world.service.post("/api/pause", { scope: "agent", id: "pm_default", reason: "Wrong answers" });
+  expect(await explain(repo)).toMatchObject({
+    outcome: "dispatched",
+    reason: "agent pm_default is paused: Wrong answers",
+    tasks: [{ starts: false }],
+  });
+  await world.service.post("/api/resume", { scope: "agent", id: "pm_default" });
+});
+
 test.each(situations)("%s", { timeout: 60_000 }, async (_, act, reason) => {
   number++;
   const issue = number;

@@ -1,0 +1,75 @@
+import type { Policy, PolicyLevel } from "@signalbox/schema/policy";
+import type { Queryable } from "../platform/database/client.ts";
+
+/** Whose use counts for the limits on work that an event would start. */
+export interface Limited {
+  readonly source: string;
+  readonly subject: string | null;
+  /** Project at its platform. */
+  readonly project: string | null;
+  /** Key of an author whose runs are limited, for example `alpha:583231`; `null`: they are not. */
+  readonly author: string | null;
+  readonly agentId: string | null;
+}
+
+export interface BudgetUse {
+  readonly member: string;
+  readonly level: PolicyLevel;
+  readonly is_used_up: boolean;
+  /** What was used and what the limit is, in words. */
+  readonly reason: string;
+}
+
+/** Each budget that a level sets, with what was used of it in its window. What counts for which scope: `0046_budgets.sql`. */
+export const readBudgets = (sql: Queryable, settings: Policy, given: Limited): Promise<BudgetUse[]> =>
+  sql<BudgetUse[]>`
+    with levels as (
+      select 1 as n, 'settings' as level, 'service' as scope, ${JSON.stringify(settings)}::text::jsonb as policy
+      union all select 2, 'project', 'project ' || id, policy from projects
+        where source = ${given.source} and source_project_id = ${given.project}
+      union all select 3, 'agent', 'agent ' || id, policy from agents where id = ${given.agentId}
+    ), budgets as (
+      select l.n, l.level, m.member, (l.policy ->> m.member)::float8 as value, m.until,
+        case when m.member like 'issue%' then ${given.subject === null ? null : `issue ${given.subject}`}::text
+          when m.member like 'author%' then ${given.author === null ? null : `author ${given.author}`}::text else l.scope end as scope
+      from levels l cross join (values
+        ('issue_runs_per_hour', date_trunc('hour', now(), 'UTC') + interval '1 hour'),
+        ('author_runs_per_hour', date_trunc('hour', now(), 'UTC') + interval '1 hour'),
+        ('issue_tokens_per_day', date_trunc('day', now(), 'UTC') + interval '1 day'),
+        ('day_tokens', date_trunc('day', now(), 'UTC') + interval '1 day'),
+        ('day_usd', date_trunc('day', now(), 'UTC') + interval '1 day'),
+        ('month_usd', (date_trunc('month', now() at time zone 'UTC') + interval '1 month') at time zone 'UTC')
+      ) as m (member, until)
+      where (l.policy ->> m.member)::float8 > 0
+    ), used as (
+      select b.*, coalesce(case
+        when b.member like '%hour' then case when u.hour = date_trunc('hour', now(), 'UTC') then u.hour_runs end
+        when b.member = 'month_usd' then case when u.month = date_trunc('month', now(), 'UTC') then u.month_usd end
+        when u.day = date_trunc('day', now(), 'UTC') then case when b.member = 'day_usd' then u.day_usd else u.day_tokens end
+        end, 0)::float8 as used
+      from budgets b left join budget_usage u on u.scope = b.scope where b.scope is not null
+    )
+    select member, level, used >= value as is_used_up, budget_reason(member, used, value, level, until) as reason
+    from used order by member, n`;
+
+/** Which pauses cover this work. */
+export const readPauses = (sql: Queryable, given: Limited): Promise<{ scope: string; id: string; reason: string }[]> =>
+  sql<{ scope: string; id: string; reason: string }[]>`
+    select scope, id, reason from pauses
+    where scope = 'all' or (scope = 'source' and id = ${given.source}) or (scope = 'agent' and id = ${given.agentId})
+      or (scope = 'project' and id in (
+        select id::text from projects where source = ${given.source} and source_project_id = ${given.project}))
+    order by scope, id`;
+
+/** How many events in a row on the subject would answer writes of ours, the next one included. See `count_hops`. */
+export async function readHops(sql: Queryable, subject: string, windowSeconds: number): Promise<number> {
+  const [row] = await sql<{ hops: number }[]>`
+    with recent as (select now() - make_interval(secs => ${windowSeconds}) as at), write as (
+      select o.at, greatest(o.at, o.done_at) > recent.at as answers from own_writes o, recent
+      where o.subject = ${subject} and o.kind <> 'sign' order by o.at desc limit 1
+    )
+    select case when coalesce(w.answers, false) then coalesce(h.hops, 0) + (w.at > coalesce(h.event_at, '-infinity'))::int
+      when h.event_at < recent.at then 0 else coalesce(h.hops, 0) end as hops
+    from recent left join write w on true left join subject_hops h on h.subject = ${subject}`;
+  return row?.hops ?? 0;
+}

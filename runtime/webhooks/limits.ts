@@ -1,0 +1,44 @@
+import type { Policy } from "@signalbox/schema/policy";
+import type { Sql } from "../platform/database/client.ts";
+import { type Limited, readBudgets, readHops, readPauses } from "./limit-queries.ts";
+
+export interface LimitVerdict {
+  readonly check: string;
+  readonly passes: boolean;
+  readonly reason: string;
+}
+
+interface LimitOptions {
+  readonly settings: Policy;
+  readonly windowSeconds: number;
+  /** Events in a row that may answer our writes, and the reason why more may not; 0: any number. */
+  readonly hops: { readonly max: number; readonly reason: string };
+}
+
+/** What would hold work that has passed the rules of its event, or keep it waiting: loops, budgets and pauses, as they are now. */
+export async function limitVerdicts(sql: Sql, given: Limited, options: LimitOptions): Promise<LimitVerdict[]> {
+  const { settings, windowSeconds, hops } = options;
+  const budgets = await readBudgets(sql, settings, given);
+  const pauses = await readPauses(sql, given);
+  const loop =
+    given.subject === null || windowSeconds === 0 || hops.max === 0 ? null : await readHops(sql, given.subject, windowSeconds);
+  return [
+    { check: "loop", passes: loop === null || loop <= hops.max, reason: loopReason(loop, options) },
+    ...budgets.map(({ member, level, is_used_up, reason }) => ({
+      check: `budget.${member}${level === "settings" ? "" : `.${level}`}`,
+      passes: !is_used_up,
+      reason,
+    })),
+    ...pauses.map(({ scope, id, reason }) => ({
+      check: "pause",
+      passes: false,
+      reason: `${scope === "all" ? "everything" : `${scope} ${id}`} is paused: ${reason}`,
+    })),
+  ];
+}
+
+function loopReason(hops: number | null, { windowSeconds, hops: limit }: LimitOptions): string {
+  if (hops === null) return "loops are not limited";
+  if (hops > limit.max) return limit.reason.replace("{hops}", String(hops));
+  return `${hops} events in a row on this issue, this one included, came within ${windowSeconds} s of a write of Signalbox; held after ${limit.max}`;
+}
