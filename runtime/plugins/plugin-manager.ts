@@ -1,21 +1,28 @@
-import { PluginError } from "@signalbox/sdk";
 import type { Bus } from "../platform/bus.ts";
 import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
-import { Refusal } from "./admit.ts";
 import { cachedBundle } from "./bundle-cache.ts";
+import { FailedUpgrades } from "./failed-upgrades.ts";
 import type { Host } from "./host.ts";
+import {
+  type Installed,
+  isSame,
+  isServing,
+  requireDigest,
+  requireReady,
+  type Settings,
+  serves,
+  settingsOf,
+} from "./installed.ts";
 import { type Refused, refusalOf } from "./load.ts";
 import { type LoadedThirdParty, type LoadThirdPartyOptions, loadThirdParty } from "./load-third-party.ts";
-import { allPlugins, allVersions, findBundle, type PluginRow, setQuarantine, type VersionRow } from "./queries.ts";
+import { ProcessStates, type StateListener } from "./process-states.ts";
+import { allPlugins, allVersions, findBundle, type PluginRow, type VersionRow } from "./queries.ts";
 import { restrictPermissions } from "./restrict-permissions.ts";
 import { type IsolationLayer, workingIsolation } from "./sandbox/isolation.ts";
-import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
+import { ServedContributions } from "./served-contributions.ts";
 import { readThirdParty, type ThirdPartyPlugin } from "./third-party.ts";
-
-type Settings = Readonly<Record<string, string>>;
-type StateListener = (id: string, status: ProcessStatus) => void;
 
 export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "changed"> {
   readonly sql: Sql;
@@ -36,29 +43,15 @@ export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "chang
   readonly sweepMs?: number;
 }
 
-export const settingsPurpose = (id: string): string => `plugin ${id}`;
-
-interface Installed extends LoadedThirdParty {
-  readonly row: PluginRow;
-}
-/** A change that could not start; the version that served before still serves. */
-interface FailedUpgrade {
-  readonly row: PluginRow;
-  readonly code: string;
-  readonly reason: string;
-}
-
 /** The third-party plugins of this replica: those that the environment names, then those that the database holds. */
 export class PluginManager {
   readonly #options: PluginManagerOptions;
   readonly #fromEnvironment = new Map<string, LoadedThirdParty>();
   readonly #installed = new Map<string, Installed>();
   readonly #refused = new Map<string, Refused>();
-  readonly #skipped = new Map<string, readonly string[]>();
-  readonly #failedUpgrades = new Map<string, FailedUpgrade>();
-  readonly #listeners: StateListener[] = [];
-  /** Processes whose quarantine is being stored. */
-  readonly #storing = new Set<Supervised>();
+  readonly #contributions: ServedContributions;
+  readonly #failedUpgrades: FailedUpgrades;
+  readonly #states: ProcessStates;
   #stopping = false;
   /** Refreshes run one after the other, so that an older answer never replaces a newer one. */
   #lastRefresh: Promise<void> = Promise.resolve();
@@ -66,6 +59,9 @@ export class PluginManager {
 
   private constructor(options: PluginManagerOptions) {
     this.#options = options;
+    this.#contributions = new ServedContributions(options);
+    this.#states = new ProcessStates(options);
+    this.#failedUpgrades = new FailedUpgrades(options);
   }
 
   /** Loads all plugins, then follows the database: by notification, and by a sweep in case a notification is lost. */
@@ -95,11 +91,11 @@ export class PluginManager {
   }
   /** Contributions of a plugin that are not in service, because another plugin has their names: `queues.audit`. */
   skippedContributions(id: string): readonly string[] {
-    return this.#skipped.get(id) ?? [];
+    return this.#contributions.skipped(id);
   }
   /** Why the newest version or settings of a plugin do not serve although they should. */
   failedUpgrade(id: string): { readonly code: string; readonly reason: string } | undefined {
-    return this.#failedUpgrades.get(id);
+    return this.#failedUpgrades.of(id);
   }
   /** Whether an installed plugin cannot have this id. */
   isTaken(id: string): boolean {
@@ -113,7 +109,7 @@ export class PluginManager {
   }
   /** Called whenever a process changes its state. */
   onState(listener: StateListener): void {
-    this.#listeners.push(listener);
+    this.#states.onState(listener);
   }
 
   /** Starts a version once without serving it, with these stored settings where given. Throws a `Refusal` if it does not start. */
@@ -136,7 +132,7 @@ export class PluginManager {
 
   /** Starts a process that does not serve, and tries a failed upgrade again. */
   async restart(id: string): Promise<void> {
-    if (this.#failedUpgrades.delete(id)) return this.refresh();
+    if (this.#failedUpgrades.forget(id)) return this.refresh();
     const process = this.running(id)?.process;
     if (process && !isServing(process)) await process.start();
   }
@@ -167,10 +163,10 @@ export class PluginManager {
 
   /** Applies what another replica, or an operator, decided about a plugin that is loaded here. */
   #followRow({ process, manifest }: Installed, { quarantine_code, quarantine_reason }: PluginRow): void {
-    this.#failedUpgrades.delete(manifest.id);
+    this.#failedUpgrades.forget(manifest.id);
     const isQuarantined = process?.status().state === "quarantined";
     if (quarantine_code !== null && !isQuarantined) process?.quarantine(quarantine_code, quarantine_reason ?? "");
-    else if (quarantine_code === null && isQuarantined && process && !this.#storing.has(process)) void process.start();
+    else if (quarantine_code === null && isQuarantined && process && !this.#states.isStoring(process)) void process.start();
   }
 
   async #loadSpecifier(specifier: string): Promise<void> {
@@ -179,7 +175,7 @@ export class PluginManager {
       this.#fromEnvironment.set(plugin.manifest.id, plugin);
       await plugin.process?.start();
       requireReady(plugin.process?.status());
-      await this.#contribute(plugin);
+      await this.#contributions.serve(plugin);
     } catch (error) {
       this.#refuse(specifier, error);
     }
@@ -187,8 +183,7 @@ export class PluginManager {
 
   /** Loads a version with its settings. One that replaces a serving version is started first, and dropped if that fails. */
   async #loadInstalled(row: PluginRow, version: VersionRow, current: Installed | undefined): Promise<void> {
-    const failed = this.#failedUpgrades.get(row.id);
-    if (current && failed && isSame(row, failed.row)) return;
+    if (current && this.#failedUpgrades.has(row)) return;
     let candidate: LoadedThirdParty | undefined;
     try {
       const settings = await settingsOf(row, this.#options.vault);
@@ -204,7 +199,7 @@ export class PluginManager {
       await this.#replace(row, candidate, settings, current);
     } catch (error) {
       void candidate?.process?.stop();
-      if (current && serves(current)) this.#keepCurrent(row, current, error);
+      if (current && serves(current)) this.#failedUpgrades.add(row, current, error);
       else {
         if (current) await this.#unload(row.id);
         const reason = error instanceof Error ? error.message : String(error);
@@ -218,36 +213,24 @@ export class PluginManager {
     this.#options.settings.set(id, settings);
     this.#installed.set(id, { ...candidate, row });
     this.#refused.delete(id);
-    this.#failedUpgrades.delete(id);
-    this.#options.host.remove(id);
+    this.#failedUpgrades.forget(id);
     const { process } = candidate;
     // A quarantined plugin keeps its names: its webhooks are deferred, and its tools say why they do not serve.
     if (row.quarantine_code !== null) process?.quarantine(row.quarantine_code, row.quarantine_reason ?? "");
     else void process?.start();
-    await this.#contribute(candidate);
-    if (process && isServing(process)) this.#notify(id, process.status());
+    await this.#contributions.serve(candidate);
+    if (process && isServing(process)) this.#states.notify(id, process.status());
     // The old process finishes its calls; the new one serves already.
     void current?.process?.stop();
-  }
-
-  #keepCurrent(row: PluginRow, current: Installed, error: unknown): void {
-    const { code, reason } = refusalOf(row.id, error);
-    const serving = current.manifest.version;
-    const what = row.version === serving ? "its new settings or permissions" : `version ${row.version}`;
-    const message = `${what} could not start (${code}: ${reason}); ${serving} keeps serving`;
-    this.#failedUpgrades.set(row.id, { row, code, reason: message });
-    this.#options.watchdog("a plugin's upgrade failed to start", { plugin: row.id, version: row.version, serving, code, reason });
   }
 
   async #unload(id: string): Promise<void> {
     const plugin = this.#installed.get(id);
     if (!plugin) return;
     this.#installed.delete(id);
-    this.#skipped.delete(id);
-    this.#failedUpgrades.delete(id);
+    this.#failedUpgrades.forget(id);
     this.#options.settings.delete(id);
-    this.#options.host.remove(id);
-    await this.#options.contributed();
+    await this.#contributions.remove(id);
     // Its calls finish in the background.
     void plugin.process?.stop();
   }
@@ -263,7 +246,8 @@ export class PluginManager {
       // A process that does not serve yet reports to nothing but its trial.
       changed: ({ id }, status) => {
         const process = loaded?.process;
-        if (process && this.running(id)?.process === process) this.#stateChanged(loaded as LoadedThirdParty, process, status);
+        if (this.#stopping || !process || this.running(id)?.process !== process) return;
+        this.#states.changed(loaded as LoadedThirdParty, process, status, this.#installed.has(id));
       },
     });
     return loaded;
@@ -274,65 +258,9 @@ export class PluginManager {
     return new Set([...this.#options.builtIns, ...others]);
   }
 
-  async #contribute({ manifest: { id }, loaded }: LoadedThirdParty): Promise<void> {
-    const skipped = this.#options.host.add(loaded);
-    this.#skipped.set(id, skipped);
-    if (skipped.length > 0)
-      this.#options.watchdog("a plugin's contributions have names that another plugin has", { plugin: id, skipped });
-    await this.#options.contributed();
-  }
-
-  #notify(id: string, status: ProcessStatus): void {
-    for (const listener of this.#listeners) listener(id, status);
-  }
-
-  #stateChanged({ manifest: { id, version } }: LoadedThirdParty, process: Supervised, status: ProcessStatus): void {
-    if (this.#stopping) return;
-    const { watchdog, sql, bus, log } = this.#options;
-    this.#notify(id, status);
-    const { state, code, reason, crashes } = status;
-    if (state === "backoff") watchdog("a plugin's process ended", { plugin: id, version, code, reason, crashes });
-    if (state !== "quarantined") return;
-    watchdog("a plugin was quarantined", { plugin: id, version, code, reason, crashes });
-    if (!this.#installed.has(id)) return;
-    this.#storing.add(process);
-    setQuarantine(sql, id, version, code ?? "PLUGIN_CRASHED", reason ?? "")
-      .then(() => this.#storing.delete(process))
-      .then(() => bus.publish("plugins"))
-      .catch((error) => log.warn("failed to store a plugin's quarantine", { plugin: id, error }));
-  }
-
   #refuse(name: string, error: unknown): void {
     const refused = refusalOf(name, error);
     this.#refused.set(name, refused);
     this.#options.log.error("plugin refused", { ...refused });
-  }
-}
-
-const isServing = (process: Supervised): boolean => ["ready", "degraded"].includes(process.status().state);
-
-/** A trusted plugin has no process, and serves while it is loaded. */
-const serves = ({ process }: LoadedThirdParty): boolean => process === null || isServing(process);
-
-function requireReady(status: ProcessStatus | undefined): void {
-  if (status && status.state !== "ready")
-    throw new Refusal((status.code ?? "SETUP_FAILED") as never, status.reason ?? "The plugin did not start.");
-}
-
-function requireDigest({ manifest: { bundle } }: VersionRow, sha256: string): void {
-  if (sha256 === bundle.sha256) return;
-  throw new Refusal("MODIFIED", `Expected a bundle with SHA-256 ${bundle.sha256}; the database has ${sha256}.`);
-}
-
-const isSame = (one: PluginRow, other: PluginRow): boolean =>
-  one.version === other.version && one.settings === other.settings && JSON.stringify(one.denied) === JSON.stringify(other.denied);
-
-async function settingsOf(row: PluginRow, vault: Vault): Promise<Record<string, string>> {
-  if (row.settings === null) return {};
-  try {
-    return (await vault.open(row.settings, settingsPurpose(row.id))) as Record<string, string>;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : error;
-    throw new PluginError("not_configured", `The stored settings of ${row.id} cannot be decrypted: ${reason}`);
   }
 }

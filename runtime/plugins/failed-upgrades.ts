@@ -1,0 +1,41 @@
+import { type Installed, isSame } from "./installed.ts";
+import { refusalOf } from "./load.ts";
+import type { PluginRow } from "./queries.ts";
+
+interface FailedUpgrade {
+  readonly row: PluginRow;
+  readonly code: string;
+  readonly reason: string;
+}
+
+/** Versions and settings that could not start, by plugin. What served before keeps serving. */
+export class FailedUpgrades {
+  readonly #all = new Map<string, FailedUpgrade>();
+  readonly #watchdog: (message: string, context: Record<string, unknown>) => void;
+
+  constructor({ watchdog }: { readonly watchdog: (message: string, context: Record<string, unknown>) => void }) {
+    this.#watchdog = watchdog;
+  }
+
+  of(id: string): Pick<FailedUpgrade, "code" | "reason"> | undefined {
+    return this.#all.get(id);
+  }
+  /** Whether exactly this row has failed: it is not tried again by itself. */
+  has(row: PluginRow): boolean {
+    const failed = this.#all.get(row.id);
+    return failed !== undefined && isSame(row, failed.row);
+  }
+  /** Lets the upgrade be tried again. Answers whether there was one. */
+  forget(id: string): boolean {
+    return this.#all.delete(id);
+  }
+
+  add(row: PluginRow, current: Installed, error: unknown): void {
+    const { code, reason } = refusalOf(row.id, error);
+    const serving = current.manifest.version;
+    const what = row.version === serving ? "its new settings or permissions" : `version ${row.version}`;
+    const message = `${what} could not start (${code}: ${reason}); ${serving} keeps serving`;
+    this.#all.set(row.id, { row, code, reason: message });
+    this.#watchdog("a plugin's upgrade failed to start", { plugin: row.id, version: row.version, serving, code, reason });
+  }
+}

@@ -1,0 +1,48 @@
+import { PluginError } from "@signalbox/sdk";
+import type { Vault } from "../platform/vault.ts";
+import { Refusal } from "./admit.ts";
+import type { LoadedThirdParty } from "./load-third-party.ts";
+import type { PluginRow, VersionRow } from "./queries.ts";
+import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** A plugin that the database holds, as it runs here. */
+export interface Installed extends LoadedThirdParty {
+  readonly row: PluginRow;
+}
+
+/** What the vault encrypts the stored settings of a plugin for. */
+export const settingsPurpose = (id: string): string => `plugin ${id}`;
+
+export const isServing = (process: Supervised): boolean => ["ready", "degraded"].includes(process.status().state);
+
+/** A trusted plugin has no process, and serves while it is loaded. */
+export const serves = ({ process }: LoadedThirdParty): boolean => process === null || isServing(process);
+
+/** Throws a `Refusal` if the process does not serve. */
+export function requireReady(status: ProcessStatus | undefined): void {
+  if (status && status.state !== "ready")
+    throw new Refusal((status.code ?? "SETUP_FAILED") as never, status.reason ?? "The plugin did not start.");
+}
+
+/** Throws a `Refusal` if the bytes are not those of the version. */
+export function requireDigest({ manifest: { bundle } }: VersionRow, sha256: string): void {
+  if (sha256 === bundle.sha256) return;
+  throw new Refusal("MODIFIED", `Expected a bundle with SHA-256 ${bundle.sha256}; the database has ${sha256}.`);
+}
+
+/** Whether two rows of a plugin load the same: version, settings and denied permissions. */
+export const isSame = (one: PluginRow, other: PluginRow): boolean =>
+  one.version === other.version && one.settings === other.settings && JSON.stringify(one.denied) === JSON.stringify(other.denied);
+
+/** The stored settings of a plugin. Throws a `PluginError` if they cannot be decrypted. */
+export async function settingsOf(row: PluginRow, vault: Vault): Promise<Record<string, string>> {
+  if (row.settings === null) return {};
+  try {
+    return (await vault.open(row.settings, settingsPurpose(row.id))) as Record<string, string>;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : error;
+    throw new PluginError("not_configured", `The stored settings of ${row.id} cannot be decrypted: ${reason}`);
+  }
+}

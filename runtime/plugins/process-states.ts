@@ -1,0 +1,53 @@
+import type { Bus } from "../platform/bus.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import type { LoadedThirdParty } from "./load-third-party.ts";
+import { setQuarantine } from "./queries.ts";
+import type { ProcessStatus, Supervised } from "./sandbox/supervise.ts";
+
+export type StateListener = (id: string, status: ProcessStatus) => void;
+
+interface ProcessStatesDeps {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+}
+
+/** Reports what becomes of plugins' processes: to listeners, to the watchdog, and a quarantine to the other replicas. */
+export class ProcessStates {
+  readonly #deps: ProcessStatesDeps;
+  readonly #listeners: StateListener[] = [];
+  /** Processes whose quarantine is being stored. */
+  readonly #storing = new Set<Supervised>();
+
+  constructor(deps: ProcessStatesDeps) {
+    this.#deps = deps;
+  }
+
+  onState(listener: StateListener): void {
+    this.#listeners.push(listener);
+  }
+  isStoring(process: Supervised): boolean {
+    return this.#storing.has(process);
+  }
+  notify(id: string, status: ProcessStatus): void {
+    for (const listener of this.#listeners) listener(id, status);
+  }
+
+  /** `stored`: whether the database holds the plugin, so its quarantine is kept there. */
+  changed({ manifest: { id, version } }: LoadedThirdParty, process: Supervised, status: ProcessStatus, stored: boolean): void {
+    const { watchdog, sql, bus, log } = this.#deps;
+    this.notify(id, status);
+    const { state, code, reason, crashes } = status;
+    if (state === "backoff") watchdog("a plugin's process ended", { plugin: id, version, code, reason, crashes });
+    if (state !== "quarantined") return;
+    watchdog("a plugin was quarantined", { plugin: id, version, code, reason, crashes });
+    if (!stored) return;
+    this.#storing.add(process);
+    setQuarantine(sql, id, version, code ?? "PLUGIN_CRASHED", reason ?? "")
+      .then(() => this.#storing.delete(process))
+      .then(() => bus.publish("plugins"))
+      .catch((error) => log.warn("failed to store a plugin's quarantine", { plugin: id, error }));
+  }
+}
