@@ -17,6 +17,8 @@ export interface Probe {
   readonly name: string;
   /** How old its findings may be, milliseconds. */
   readonly everyMs: number;
+  /** It asks what it is about, and asks again after `everyMs` while that does not work. Absent: it reads what others have found. */
+  readonly asks?: true;
   /** May reject: then the check of its name has failed. */
   readonly run: (signal: AbortSignal) => Promise<readonly Finding[]>;
 }
@@ -32,6 +34,7 @@ interface Made {
   findings: readonly Check[];
   at: number;
   running: Promise<void> | null;
+  timer?: ReturnType<typeof setTimeout>;
 }
 
 /** Keeps the findings of the probes, so that reading them is quick, and since when each is as it is. */
@@ -50,6 +53,7 @@ export class Board {
 
   close(): void {
     clearInterval(this.#timer);
+    for (const { timer } of this.#made.values()) clearTimeout(timer);
     this.#stop.abort();
   }
 
@@ -90,12 +94,24 @@ export class Board {
       signal.addEventListener("abort", () => fail(new Error(`no answer within ${limitMs / 1000} s`)), { once: true });
     });
     const found = await Promise.race([probe.run(signal), aborted]).catch(failed);
-    const now = new Date().toISOString();
+    const now = Date.now();
+    const again = probe.asks && found.some(({ state }) => state !== "ok");
+    const next = again ? new Date(now + probe.everyMs).toISOString() : null;
     made.findings = found.map((one) => {
       const before = made.findings.find(({ name }) => name === one.name);
-      return { next_try_at: null, connection: null, ...one, since: before?.state === one.state ? before.since : now };
+      const since = before?.state === one.state ? before.since : new Date(now).toISOString();
+      return { connection: null, ...one, next_try_at: one.next_try_at ?? (one.state === "ok" ? null : next), since };
     });
     made.at = performance.now();
     made.running = null;
+    if (again) this.#askAgain(probe, made);
+  }
+
+  #askAgain(probe: Probe, made: Made): void {
+    clearTimeout(made.timer);
+    made.timer = setTimeout(() => {
+      if (!this.#stop.signal.aborted) made.running ??= this.#run(probe, made);
+    }, probe.everyMs);
+    made.timer.unref();
   }
 }

@@ -14,6 +14,7 @@ const everyMs = 10_000;
 export const partProbe = ({ name, probe }: Part, host: string): Probe => ({
   name,
   everyMs: 5_000,
+  asks: true,
   run: async () => {
     const began = performance.now();
     const failure = await probe().then(

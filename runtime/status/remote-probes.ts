@@ -30,12 +30,13 @@ export function modelProbe({ baseUrl, apiKey, fetch }: ModelAddress): Probe {
       return [{ name: "model", state: "failed", message: `${host}: ${causeOf(error)}` }];
     }
   };
-  return { name: "model", everyMs, run };
+  return { name: "model", everyMs, asks: true, run };
 }
 
 export const embedderProbe = (embedder: Embedder, baseUrl: string | undefined): Probe => ({
   name: "embedder",
   everyMs: 5 * everyMs,
+  asks: true,
   run: async (signal) => {
     if (embedder.local) return [{ name: "embedder", state: "ok", message: `${embedder.model}, in this process` }];
     const host = baseUrl ? new URL(baseUrl).host : "the embedding API";
@@ -63,6 +64,7 @@ export interface ConnectionSources {
 export const connectionProbe = ({ all, accounts, previousUses, heldUntil }: ConnectionSources): Probe => ({
   name: "connections",
   everyMs,
+  asks: true,
   run: async (signal) => {
     const [connections, uses] = await Promise.all([all(), previousUses()]);
     return Promise.all(

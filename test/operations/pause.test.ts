@@ -20,6 +20,8 @@ interface Status {
     readonly name: string;
     readonly state: string;
     readonly message: string;
+    readonly since: string;
+    readonly next_try_at: string | null;
     readonly connection: { readonly account: string; readonly may_write: boolean | null } | null;
   }[];
 }
@@ -130,6 +132,7 @@ test("the status says that a credential may only read", async () => {
   expect(found).toMatchObject({
     state: "degraded",
     message: expect.stringContaining("its credential may not write: comments will be refused"),
+    next_try_at: expect.stringMatching(/Z$/),
     connection: { may_write: false },
   });
 });
@@ -148,5 +151,8 @@ test("without the database the status says so, quickly", { tags: ["postgres"] },
     { timeout: 20_000, interval: 500 },
   );
   expect(down).toMatchObject({ state: "stopped", queue: null, replicas: [] });
+  const failed = down.checks.find(({ name }) => name === "database");
+  // It is tried again whether or not a reader asks.
+  expect(Date.parse(failed?.next_try_at ?? "")).toBeGreaterThan(Date.parse(failed?.since ?? ""));
   await proxy.mend();
 });
