@@ -59,6 +59,15 @@ test("one that may run is found behind any number that may not", { tags: ["postg
   expect(await claim(9)).toEqual([]);
 });
 
+/** How many blocks a claim of 16 executions reads. */
+async function blocksOfClaim(): Promise<number> {
+  const plan = await database().sql.unsafe<
+    { "QUERY PLAN": [{ Plan: { "Shared Hit Blocks": number; "Shared Read Blocks": number } }] }[]
+  >(`explain (analyze, buffers, format json) select * from claim_executions('w', 16, 60, '{}', null, '{}', '{}')`);
+  const { "Shared Hit Blocks": hit, "Shared Read Blocks": read } = (plan[0] as (typeof plan)[number])["QUERY PLAN"][0].Plan;
+  return hit + read;
+}
+
 test("a claim reads what it takes, not what waits", { tags: ["postgres"], timeout: 60_000 }, async () => {
   const { sql } = database();
   const backlogs = { "three issues": (n: number) => `${n % 3}`, "an issue each": (n: number) => `${n}` };
@@ -67,14 +76,25 @@ test("a claim reads what it takes, not what waits", { tags: ["postgres"], timeou
     await queue(many(30_000, subject), 90_000);
     await sql`vacuum analyze task_executions`;
     for (let round = 0; round < 4; round++) {
-      const plan = await sql.unsafe<
-        { "QUERY PLAN": [{ Plan: { "Shared Hit Blocks": number; "Shared Read Blocks": number } }] }[]
-      >(`explain (analyze, buffers, format json) select * from claim_executions('w', 16, 60, '{}', null, '{}', '{}')`);
-      const { "Shared Hit Blocks": hit, "Shared Read Blocks": read } = (plan[0] as (typeof plan)[number])["QUERY PLAN"][0].Plan;
       // All of them are read from 90,000 blocks and more.
-      expect(hit + read, `${name}, claim ${round}`).toBeLessThan(8_000);
+      expect(await blocksOfClaim(), `${name}, claim ${round}`).toBeLessThan(8_000);
     }
   }
+});
+
+test("it does so where the statistics are of a time when nothing waited", { tags: ["postgres"] }, async () => {
+  const { sql } = database();
+  await queue(many(3_000, (n) => `alpha:an-organization/a-repository-of-it#${n}`));
+  await sql`update task_executions set state = 'running', lease = 'w:1', lease_expires_at = now()`;
+  await sql`update task_executions set state = 'succeeded', finished_at = now()`;
+  await sql`analyze task_executions`;
+  const begun = await queue(many(2_000, (n) => `running ${n}`));
+  await sql`update task_executions set state = 'running', lease = 'w:1', lease_expires_at = now() where id = any(${begun}::uuid[])`;
+  await queue(many(2_000, (n) => `waiting ${n}`));
+  // The first claim reads the catalogue, too.
+  await blocksOfClaim();
+  // By an index of all that is queued or runs, 3,000 and more.
+  expect(await blocksOfClaim()).toBeLessThan(1_500);
 });
 
 test("the next look is when one is due that was put off", { tags: ["postgres"] }, async () => {

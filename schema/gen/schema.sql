@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 1c0dea2767fb54a1
+-- Made from 84b9a7925bc9566d
 
 create extension if not exists vector;
 
@@ -105,10 +105,13 @@ begin
       select x.id from task_executions x
       where x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
         and (x.created_at, x.id) <= (coalesce(last_at, 'infinity'), coalesce(last_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
-        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
-        and not exists (
-          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
-            and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+        and (
+          select r.id from task_executions r where r.state = 'running' and r.subject >= x.subject and r.subject <= x.subject
+          order by r.subject limit 1) is null
+        and (
+          select o.id from task_executions o where o.state = 'queued' and o.run_after <= now() and o.subject >= x.subject
+            and (o.subject, o.created_at, o.id) < (x.subject, x.created_at, x.id)
+          order by o.subject, o.created_at, o.id limit 1) is null
       order by x.created_at, x.id limit most) d;
     if last_id is null or cardinality(ids) >= most then
       return ids;
@@ -142,10 +145,12 @@ begin
       ids := ids || array(
         select h.id from (
           select x.id, x.created_at, x.offered_to, x.offered_until from task_executions x
-          where x.subject = here and x.state = 'queued' and x.run_after <= now()
-          order by x.created_at, x.id limit 1) h
+          where x.state = 'queued' and x.run_after <= now() and x.subject >= here and x.subject <= here
+          order by x.subject, x.created_at, x.id limit 1) h
         where (h.offered_to is null or h.offered_until <= now()) and (h.created_at, h.id) > (last_at, last_id)
-          and not exists (select 1 from task_executions r where r.subject = here and r.state = 'running' offset 0));
+          and (
+            select r.id from task_executions r where r.state = 'running' and r.subject >= here and r.subject <= here
+            order by r.subject limit 1) is null);
     end loop;
     exit when is_all or cardinality(ids) > 0;
     last_at := null;
@@ -213,24 +218,30 @@ begin
           and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
           and not is_kept_back(x, open_keys, probes, served_agents, served_tasks, capable_tasks,
             paused_sources, paused_projects, paused_agents, paused_tasks)
-          and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
-          and not exists (
-            select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
+          and (
+          select r.id from task_executions r where r.state = 'running' and r.subject >= x.subject and r.subject <= x.subject
+          order by r.subject limit 1) is null
+          and (
+            select o.id from task_executions o where o.subject >= x.subject
+            and (o.subject, o.created_at, o.id) < (x.subject, x.created_at, x.id) and o.state = 'queued' and o.run_after <= now()
               and not is_kept_back(o, open_keys, probes, served_agents, served_tasks, capable_tasks,
                 paused_sources, paused_projects, paused_agents, paused_tasks)
-              and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+          order by o.subject, o.created_at, o.id limit 1) is null
         order by need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id, x.created_at, x.id limit most) c
       union
       select x.id, x.created_at, x.source, x.project, x.author from task_executions x
       where x.id = any(probes) and x.state = 'queued' and x.run_after <= now() and (x.offered_to is null or x.offered_until <= now())
         and not is_kept_back(x, open_keys, probes, served_agents, served_tasks, capable_tasks,
           paused_sources, paused_projects, paused_agents, paused_tasks)
-        and not exists (select 1 from task_executions r where r.subject = x.subject and r.state = 'running' offset 0)
-        and not exists (
-          select 1 from task_executions o where o.subject = x.subject and o.state = 'queued' and o.run_after <= now()
+        and (
+          select r.id from task_executions r where r.state = 'running' and r.subject >= x.subject and r.subject <= x.subject
+          order by r.subject limit 1) is null
+        and (
+          select o.id from task_executions o where o.subject >= x.subject
+            and (o.subject, o.created_at, o.id) < (x.subject, x.created_at, x.id) and o.state = 'queued' and o.run_after <= now()
             and not is_kept_back(o, open_keys, probes, served_agents, served_tasks, capable_tasks,
               paused_sources, paused_projects, paused_agents, paused_tasks)
-            and (o.created_at, o.id) < (x.created_at, x.id) offset 0)
+          order by o.subject, o.created_at, o.id limit 1) is null
     )
     select f.id, f.created_at::timestamptz, f.source, f.project, f.author from found f order by f.created_at, f.id limit most;
 end $function$
