@@ -5,6 +5,7 @@ const [quote, backslash, open, close] = [34, 92, [91, 123], [93, 125]] as const;
 
 /** Whether arrays and objects in a JSON text are nested deeper than `most`. Stops there, and builds nothing. */
 export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
+  if (!hasMore(most, utf8)) return false;
   let depth = 0;
   for (let i = 0; i < utf8.length; i++) {
     const byte = utf8[i];
@@ -12,6 +13,15 @@ export function isDeeperThan(most: number, utf8: Uint8Array): boolean {
     else if (byte === open[0] || byte === open[1]) {
       if (++depth > most) return true;
     } else if (byte === close[0] || byte === close[1]) depth--;
+  }
+  return false;
+}
+
+/** Whether a text has more opening brackets than that, those in strings included: with fewer it cannot be deeper, and they are found fast. */
+function hasMore(most: number, utf8: Uint8Array): boolean {
+  let count = 0;
+  for (const bracket of open) {
+    for (let at = utf8.indexOf(bracket); at >= 0; at = utf8.indexOf(bracket, at + 1)) if (++count > most) return true;
   }
   return false;
 }

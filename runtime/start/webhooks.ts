@@ -1,5 +1,6 @@
 import { carryOut } from "../executions/commands.ts";
 import { startForgetting } from "../own-writes/forget.ts";
+import { batch } from "../platform/database/batch.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
 import { createDeferred } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
@@ -28,7 +29,7 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
     policies: core.policies,
     warn,
     log,
-    wake: () => wake(core, queue),
+    wake: wakerOf(core, queue),
     cancelled: (ids) => void endAll(core, ids),
     carryOut: config.COMMANDS_ENABLED ? carryOut : null,
     debounceMs: config.UPDATE_DEBOUNCE_SECONDS * 1000,
@@ -62,10 +63,20 @@ export async function openWebhooks(core: Core, { connections, accounts, standing
 }
 export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
 
-/** Executions were queued. Wakes the other replicas only if this one has no free slot. */
-function wake({ log, bus }: Core, queue: Queue): void {
-  if (queue?.hasRoom()) queue.wake();
-  else bus.publish("queue").catch((error) => log.warn("failed to wake other replicas", { error }));
+/**
+ * Called when executions were queued. Wakes the other replicas only if this one has no free slot. A message is a transaction of its own,
+ * one after the other for the whole server, so events that arrive while one is sent share the next.
+ */
+function wakerOf({ log, bus }: Core, queue: Queue): () => void {
+  const publish = async (all: null[]) => {
+    await bus.publish("queue");
+    return all;
+  };
+  const wakeOthers = batch(publish, { maxItems: Number.POSITIVE_INFINITY, concurrency: 1 });
+  return () => {
+    if (queue?.hasRoom()) queue.wake();
+    else wakeOthers(null).catch((error) => log.warn("failed to wake other replicas", { error }));
+  };
 }
 
 /** Ends what runs of cancelled executions, on every replica; their subjects are free then. */
