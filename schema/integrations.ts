@@ -106,6 +106,25 @@ export const testStored = operation({
   }),
   problems: ["not_found"],
 });
+export const rotate = operation({
+  id: "integrations.rotate-secret",
+  http: "POST /api/integrations/:id/rotate-secret",
+  scope: "admin",
+  rpc: "IntegrationService.RotateIntegrationSecret",
+  summary: "Replace the webhook secret of an integration",
+  description:
+    "The secret that was stored becomes `webhook_secret_previous` and is accepted beside the new one, until an update leaves it out. `GET /api/status` says when it was last used.",
+  input: z.object({
+    id: z.uuid(),
+    webhook_secret: z.string().min(16).max(1_000).optional().describe("The new secret. Default: a random one."),
+  }),
+  output: integration
+    .extend({
+      webhook_secret: z.string().nullable().describe("The random secret, which is not shown again; null if it was sent."),
+    })
+    .meta({ id: "RotatedIntegration" }),
+  problems: ["not_found", "conflict", "unavailable"],
+});
 export const reencrypt = operation({
   id: "integrations.reencrypt",
   http: "POST /api/integrations/reencrypt",

@@ -127,3 +127,24 @@ export const seedSources = operation({
   description: "Mappings that already exist are not changed.",
   output: seedResult,
 });
+const hit = {
+  canonical_trigger: canonicalTrigger,
+  hits: z.int(),
+  last_at: timestamp,
+};
+export const hits = operation({
+  id: "routing.hits",
+  http: "GET /api/routing/hits",
+  rpc: "TaskService.CountRoutingHits",
+  summary: "Count what events fired",
+  description: "Counts, for the last seven days, which events fired which trigger and which tasks that started.",
+  output: z
+    .object({
+      from: timestamp.describe("Start of the counts: seven days ago, or later where there are more than 30,000 events."),
+      events: z.array(
+        z.object({ source: z.string(), event_name: z.string(), action: z.string().nullable(), ...hit }).meta({ id: "EventHits" }),
+      ),
+      tasks: z.array(z.object({ task_id: z.string(), ...hit }).meta({ id: "TaskHits" })),
+    })
+    .meta({ id: "RoutingHits" }),
+});

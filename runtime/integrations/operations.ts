@@ -16,6 +16,7 @@ import type { SourceEntry } from "../plugins/host.ts";
 import { listStoredSecrets, replaceStoredSecret, type StoredSecret } from "../stored-secrets/queries.ts";
 import { checkCredentials, lacking, mask, unmasked } from "./credentials.ts";
 import * as queries from "./queries.ts";
+import { rotateSecret } from "./rotate.ts";
 import { purposeOf } from "./store.ts";
 
 export interface IntegrationDeps {
@@ -85,6 +86,14 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       if (!made) throw absent(id);
       await changed();
       return shown(made);
+    }),
+    handle(integrations.rotate, async ({ id, webhook_secret }, { sql }) => {
+      vault.requireKey();
+      const before = await queries.findIntegration(sql, id);
+      const rotated = before && (await rotateSecret(sql, before, webhook_secret, deps));
+      if (!rotated) throw absent(id);
+      await changed();
+      return { ...shown(rotated.row), webhook_secret: rotated.made };
     }),
     handle(integrations.remove, async ({ id }, { sql }) => {
       if (!(await queries.deleteIntegration(sql, id))) throw absent(id);

@@ -54,3 +54,6 @@ export async function updateIntegration(sql: Queryable, one: NewIntegration): Pr
 export async function deleteIntegration(sql: Queryable, id: string): Promise<boolean> {
   return (await sql`delete from integrations where id = ${id}`).count > 0;
 }
+
+/** The last use of a previous secret that another one replaces. */
+export const deletePreviousUse = (sql: Queryable, id: string) => sql`delete from previous_secret_uses where connection = ${id}`;

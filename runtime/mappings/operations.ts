@@ -6,6 +6,7 @@ import { type Bound, handle } from "../platform/operation.ts";
 import { findTask } from "../tasks/queries.ts";
 import { hasMappingOfSource } from "../webhook-mappings/queries.ts";
 import { defaultSourceMappings, defaultTriggerMappings } from "./defaults.ts";
+import { countHits } from "./hit-queries.ts";
 import * as queries from "./queries.ts";
 
 /** The operations on both kinds of mappings. Every change is published before it is answered, so the next webhook sees it. */
@@ -31,6 +32,7 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
       await changed();
       return tally(rows);
     }),
+    handle(mappings.hits, (_, { sql }) => countHits(sql)),
     handle(mappings.listSources, (page, { sql }) => queries.listSourceMappings(sql, page)),
     handle(mappings.createSource, async (input, { sql }) => {
       const known = new Set<string>([...sources, ...loadedSources()]);

@@ -62,6 +62,8 @@ export type EventAuthor = ({ id: (string | null); name: (string | null); kind: A
 
 export type EventFilter = { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; source?: string | undefined; outcome?: "dispatched" | "discarded" | undefined };
 
+export type EventHits = { source: string; event_name: string; action: (string | null); canonical_trigger: string; hits: number; last_at: string };
+
 export type EventOutcome = "dispatched" | "discarded" | "refused";
 
 export type ExecutionFilter = { from?: string | undefined; to?: string | undefined; subject?: string | undefined; q?: string | undefined; state?: TaskExecutionState | undefined; task_id?: string | undefined; agent_id?: string | undefined; project_id?: number | undefined; event_id?: string | undefined };
@@ -160,6 +162,10 @@ export type Resolution = { source: string; event: string; action: (string | null
 
 export type RetentionRule = { what: string; setting: (string | null); days: number; due: number };
 
+export type RotatedIntegration = { id: string; source: string; name: string; credentials: { [name: string]: string }; missing: (string)[]; agent_id: (string | null); project_id: (number | null); created_at: string; updated_at: string; webhook_secret: (string | null) };
+
+export type RoutingHits = { from: string; events: (EventHits)[]; tasks: (TaskHits)[] };
+
 export type Seeded = { created: number; skipped: number };
 
 export type Setting = { name: string; value: (string | null); default: (string | null); source: "environment" | "file" | "default"; secret: boolean; about: string };
@@ -201,6 +207,8 @@ export type TaskExecutionState = "queued" | "held" | "running" | "waiting" | "su
 export type TaskExecutionWithProposals = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; dry_run: boolean; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[] };
 
 export type TaskExecutionWithTranscript = { id: string; task_id: string; event_id: (string | null); agent_id: (string | null); project_id: (number | null); source: string; canonical_trigger: string; subject: (string | null); state: TaskExecutionState; held_reason: (string | null); held_until: (string | null); waiting_for: (string | null); next_attempt_at: (string | null); reason: (string | null); hop: (number | null); answers: (string | null); attempts: number; result?: (string | null) | undefined; result_url: (string | null); error: (string | null); prompt_tokens: number; completion_tokens: number; tool_calls: number; model: (string | null); cost_usd: (number | null); unpriced_tokens: number; dry_run: boolean; duration_ms: (number | null); created_at: string; started_at: (string | null); finished_at: (string | null); transcript_removed_at: (string | null); proposals: (Proposal)[]; history: (AttemptEvent)[]; transcript: (ExecutionStep)[] };
+
+export type TaskHits = { task_id: string; canonical_trigger: string; hits: number; last_at: string };
 
 export type Tokens = { prompt: number; completion: number; total: number };
 
@@ -269,6 +277,7 @@ export interface Operations {
   "integrations.get": { input: { id: string }; output: Integration };
   "integrations.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (Integration)[] };
   "integrations.reencrypt": { input: {  }; output: { reencrypted: number; unchanged: number; failed: number } };
+  "integrations.rotate-secret": { input: { id: string } & { webhook_secret?: string | undefined }; output: RotatedIntegration };
   "integrations.test": { input: { source: string }; output: { status: ConnectionStatus; source: string } };
   "integrations.test-stored": { input: { source: string }; output: { id: string; source: string; status: ConnectionStatus; account: (string | null); message: string } };
   "integrations.update": { input: { id: string } & { name?: string | undefined; credentials?: { [name: string]: (string | boolean | number) } | undefined; agent_id?: (string | null) | undefined; project_id?: (number | null) | undefined }; output: Integration };
@@ -325,6 +334,7 @@ export interface Operations {
   "queues.ack": { input: { queue: string; id: string }; output: null };
   "queues.pending": { input: { queue: string; limit?: number | undefined; offset?: number | undefined }; output: (CloudEvent)[] };
   "queues.take": { input: { queue: string } & { limit?: number | undefined; lease_seconds?: number | undefined }; output: TakenEvents };
+  "routing.hits": { input: {  }; output: RoutingHits };
   "sources.check": { input: { source: string } & { project?: string | undefined; integration_id?: string | undefined; url?: string | undefined; apply?: boolean | undefined }; output: WebhookReport };
   "sources.create": { input: { source: string; event_name: string; action?: (string | null) | undefined; canonical_trigger: string }; output: SourceEventMapping };
   "sources.delete": { input: { id: number }; output: null };
@@ -405,6 +415,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "integrations.get": "GET /api/integrations/{id}",
   "integrations.list": "GET /api/integrations",
   "integrations.reencrypt": "POST /api/integrations/reencrypt",
+  "integrations.rotate-secret": "POST /api/integrations/{id}/rotate-secret",
   "integrations.test": "GET /api/integrations/{source}/test",
   "integrations.test-stored": "POST /api/integrations/{source}/test",
   "integrations.update": "PUT /api/integrations/{id}",
@@ -461,6 +472,7 @@ export const routes: Readonly<Record<keyof Operations, string>> = {
   "queues.ack": "POST /api/{queue}/events/{id}/ack",
   "queues.pending": "GET /api/{queue}/events/pending",
   "queues.take": "POST /api/{queue}/events/take",
+  "routing.hits": "GET /api/routing/hits",
   "sources.check": "POST /api/sources/{source}/check",
   "sources.create": "POST /api/tasks/sources",
   "sources.delete": "DELETE /api/tasks/sources/{id}",

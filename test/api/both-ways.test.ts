@@ -185,6 +185,7 @@ describe("what both doors only read is the same", () => {
     "policy.get": () => ({ agent_id: "pm_default" }),
     "projects.workflow-context": () => ({ id: seen.project }),
     "queues.pending": () => ({ queue: "postgres" }),
+    "routing.hits": () => ({}),
     "subjects.get": () => ({ source: "alpha", project: "octo/app", issue: "1" }),
     "subjects.search": () => ({ q: "octo/app#1" }),
     "task-executions.get": () => ({ id: seen.execution }),

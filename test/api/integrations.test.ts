@@ -131,6 +131,29 @@ test("has a webhook of its own, verified by its secret, answered in its name", {
   expect((await service.webhook(payload, { ...to, secret: "hook-secret" })).status).toBe(404);
 });
 
+test("its webhook secret is replaced while both are accepted; the audit log has neither", { timeout: limit }, async () => {
+  const one = await made();
+  const sent = async (secret: string) => (await service.webhook(issueOpened(), { slug: one.id, secret })).status;
+  const rotate = (body: object) =>
+    service.post<Integration & { webhook_secret: string | null }>(`${path}/${one.id}/rotate-secret`, body);
+  const { body: random } = await rotate({});
+  expect(Object.keys(random.credentials).sort()).toEqual(["api_url", "token", "webhook_secret", "webhook_secret_previous"]);
+  const secret = random.webhook_secret ?? "";
+  expect(secret).toMatch(/^[\w-]{43}$/);
+  expect([await sent(secret), await sent("hook-secret"), await sent("s3cret")]).toEqual([202, 202, 401]);
+  const given = ["a", "secret", "of", "our", "own"].join("-");
+  expect((await rotate({ webhook_secret: given })).body.webhook_secret).toBeNull();
+  expect([await sent(given), await sent(secret), await sent("hook-secret")]).toEqual([202, 202, 401]);
+  expect((await rotate({ webhook_secret: given })).status).toBe(409);
+  const { webhook_secret_previous: _, ...rest } = random.credentials;
+  expect((await service.put(`${path}/${one.id}`, { credentials: rest })).status).toBe(200);
+  expect([await sent(given), await sent(secret)]).toEqual([202, 401]);
+  const log = JSON.stringify((await service.get("/api/audit-log?operation=integrations.rotate-secret")).body);
+  expect(log).toContain(one.id);
+  expect(log).not.toMatch(new RegExp(`${secret}|${given}|hook-secret`));
+  await drop(one);
+});
+
 test("per agent wins over per project, and that over the environment", { timeout: limit }, async () => {
   const repo = "ours/app";
   const project = await service.post<{ id: number }>("/api/projects", { name: "Ours", source: "alpha", source_project_id: repo });

@@ -88,7 +88,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("restart the run");
     mended = true;
     await tab.press("Restart");
-    await tab.sees("goes on after its last finished step");
+    await tab.sees("resumes after its last finished step");
     await tab.page.locator("dialog button.primary").click();
     await tab.sees("The agent has answered, and the answer is posted.");
     expect(textsOf(world.tracker, "octo/app", 1)).toHaveLength(1);
@@ -288,6 +288,24 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees(/It does not work: .*401/);
     await tab.sees("requests left");
     expect(await tab.violations()).toEqual([]);
+    const confirm = () => tab.page.locator("dialog[open] .buttons button:first-child").click();
+    await tab.press("Rotate secret");
+    await tab.sees("A new webhook secret is made and shown once.");
+    await confirm();
+    await tab.sees("The new webhook secret is shown only once.");
+    const secret = await tab.page.$eval(".new-key code", ({ textContent }) => textContent ?? "");
+    const signed = () => world.service.webhook(issueOpened({ repo: "octo/app", number: 78 }), { slug: made.body.id, secret });
+    expect((await signed()).status).toBe(202);
+    await tab.press("Rotate secret");
+    await confirm();
+    await tab.press("Drop the previous secret");
+    await tab.sees("Webhooks that are still signed with it are refused.");
+    expect((await signed()).status).toBe(202);
+    await confirm();
+    await eventually(async () => (await signed()).status === 401);
+    expect(await tab.violations()).toEqual([]);
+    await tab.open("/console/routing");
+    await tab.sees(/issue\.created [\d,]+ hits/);
     await world.service.del(`/api/integrations/${made.body.id}`);
   });
 

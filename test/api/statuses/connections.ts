@@ -36,6 +36,16 @@ export const connections: Cases = {
     valid: async (world) => ({ params: { source: (await made(world)).params.id } }),
     404: () => ({ params: { source: nothing, id: nothing } }),
   },
+  "integrations.rotate-secret": {
+    valid: made,
+    409: async (world) => {
+      const { params } = await made(world);
+      const body = { webhook_secret: ["the", "same", "secret", "again"].join("-") };
+      await world.make("integrations.rotate-secret", { params, body });
+      return { params, body };
+    },
+    503: () => ({ at: "bare", params: { id: nothing }, body: {} }),
+  },
   "integrations.reencrypt": { 503: () => ({ at: "bare" }) },
   "webhook-mappings.create": {
     valid: () => ({ body: mapping() }),

@@ -1,16 +1,13 @@
 import { useState } from "preact/hooks";
-import type { Integration, Status } from "../../../../schema/gen/client.ts";
-import { CallError, call, list, type OutputOf } from "../api/call.ts";
+import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
-import { may } from "../api/session.ts";
+import { type Check, Health, webhookUrl } from "../parts/account-health.tsx";
 import { Badge } from "../parts/badge.tsx";
-import { ActionButton } from "../parts/dialog.tsx";
 import { Page, Section, Shown } from "../parts/page.tsx";
-import { Copy, Text } from "../parts/text.tsx";
-import { countText, Time } from "../parts/time.tsx";
-import { base } from "../route/location.ts";
+import { Copy } from "../parts/text.tsx";
 import { ModelCard } from "./connect-model.tsx";
 import { NewAccount } from "./new-account.tsx";
+import { Stored } from "./stored-account.tsx";
 
 export const platforms = [
   {
@@ -39,10 +36,6 @@ export const platforms = [
   },
 ] as const;
 
-/** The address that a tracker sends its webhooks to. */
-export const webhookUrl = (slug: string): string => new URL(`${base}webhook/${slug}`, location.href).href;
-
-type Check = Status["checks"][number];
 type CheckOf = (account: string) => Check | undefined;
 
 export function ConnectionsPage() {
@@ -54,6 +47,10 @@ export function ConnectionsPage() {
       <Section title="Trackers">
         <p class="hint lead">
           Use an account of its own for Signalbox: people see which comments are its own, and you can give it few rights.
+        </p>
+        <p class="hint lead">
+          To replace a webhook secret here, set the old one as <code>…_WEBHOOK_SECRET_PREVIOUS</code> beside the new one, restart,
+          and then change it at the tracker. Both are accepted meanwhile.
         </p>
         <ul class="list">
           {platforms.map((platform) => (
@@ -121,90 +118,3 @@ function Platform({ platform, check }: { platform: (typeof platforms)[number]; c
     </li>
   );
 }
-
-/** What the last check of an account found: whether it may write, and what is left of its rate limit. */
-function Health({ check }: { check: Check | undefined }) {
-  if (!check) return null;
-  const { may_write, rate_limit } = check.connection ?? { may_write: null, rate_limit: null };
-  return (
-    <>
-      <span class="why">
-        <Text max={400}>{rate_limit?.limit ? check.message.replace(/; \d+ of \d+ requests left[^;]*/, "") : check.message}</Text>
-      </span>
-      {may_write === false && <span class="why">Give it a credential that may write, or agents cannot answer.</span>}
-      {rate_limit?.limit ? (
-        <span class="budget-text">
-          <meter
-            class={rate_limit.remaining < rate_limit.limit / 10 ? "bad" : "good"}
-            min={0}
-            max={rate_limit.limit}
-            value={rate_limit.remaining}
-            aria-label="Requests left"
-          />{" "}
-          {countText(rate_limit.remaining)} of {countText(rate_limit.limit)} requests left
-          {rate_limit.resets_at && (
-            <>
-              , all of them <Time at={rate_limit.resets_at} />
-            </>
-          )}
-        </span>
-      ) : null}
-    </>
-  );
-}
-
-interface StoredProps {
-  readonly integration: Integration;
-  readonly check: Check | undefined;
-  readonly reload: () => Promise<void>;
-}
-
-function Stored({ integration, check, reload }: StoredProps) {
-  const { id, source, name, credentials, missing, agent_id, project_id } = integration;
-  const [tested, setTested] = useState<OutputOf<"integrations.test-stored"> | null>(null);
-  const remove = async () => {
-    await call("integrations.delete", { id });
-    await reload();
-  };
-  return (
-    <li>
-      <span class="main">
-        <strong>
-          <Text>{name}</Text>
-        </strong>{" "}
-        <span class="soft">
-          {source}
-          {agent_id && `, for ${agent_id}`}
-          {project_id !== null && `, for project ${project_id}`}
-        </span>
-        <span class="why">
-          Stored: {Object.keys(credentials).join(", ")}.{missing.length > 0 && ` Missing: ${missing.join(", ")}.`}
-        </span>
-        <span class="url">
-          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy the webhook URL" />
-        </span>
-        {!tested && <Health check={check} />}
-        <span role="status" class="why">
-          {tested && <Text max={400}>{`${tested.status === "ok" ? "It works" : "It does not work"}: ${tested.message}`}</Text>}
-        </span>
-      </span>
-      {missing.length > 0 && <Badge tone="wait">incomplete</Badge>}
-      <ActionButton
-        label="Test"
-        disabled={!may.value.write}
-        why="Your key may only read."
-        run={async () => setTested(await call("integrations.test-stored", { source: id }))}
-      />
-      <ActionButton
-        label="Delete"
-        kind="danger"
-        disabled={!may.value.admin}
-        why="This needs a key with the scope admin."
-        confirm={<p>Its credentials are deleted, and its webhook then answers 404. This cannot be undone.</p>}
-        run={remove}
-      />
-    </li>
-  );
-}
-
-export const messageOf = (error: unknown): string => (error instanceof CallError ? error.message : String(error));

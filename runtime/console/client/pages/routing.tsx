@@ -1,4 +1,4 @@
-import type { SourceEventMapping, Task, TriggerTaskMapping } from "../../../../schema/gen/client.ts";
+import type { RoutingHits, SourceEventMapping, Task, TriggerTaskMapping } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { may } from "../api/session.ts";
@@ -7,6 +7,7 @@ import { Field, Form, textOf } from "../parts/form.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Text } from "../parts/text.tsx";
+import { countText, Time } from "../parts/time.tsx";
 import { SeedAgents } from "./agents.tsx";
 import { TryEvent, TryPayload } from "./try-event.tsx";
 
@@ -15,12 +16,13 @@ const all = { limit: 1000 };
 
 export function RoutingPage() {
   const routing = useQuery("routing", async (signal) => {
-    const [sources, triggers, tasks] = await Promise.all([
+    const [sources, triggers, tasks, hits] = await Promise.all([
       list("sources.list", all, signal),
       list("triggers.list", all, signal),
       list("tasks.list", all, signal),
+      call("routing.hits", {}, signal),
     ]);
-    return { sources: sources.items, triggers: triggers.items, tasks: tasks.items };
+    return { sources: sources.items, triggers: triggers.items, tasks: tasks.items, hits };
   });
   return (
     <Page title="Routing">
@@ -48,14 +50,37 @@ interface MatrixProps {
   readonly sources: readonly SourceEventMapping[];
   readonly triggers: readonly TriggerTaskMapping[];
   readonly tasks: readonly Task[];
+  readonly hits: RoutingHits;
   readonly reload: () => Promise<void>;
 }
 
-/** One row a trigger: what fires it on the left, what it starts on the right. */
-function Matrix({ sources, triggers, tasks, reload }: MatrixProps) {
+const sum = (found: readonly { readonly hits: number }[]): number => found.reduce((total, { hits }) => total + hits, 0);
+
+/** Events that a mapping took: one without an action takes those that no other mapping of the same event names. */
+const hitsOf = (mapping: SourceEventMapping, { events }: RoutingHits, sources: readonly SourceEventMapping[]): number => {
+  const isOthers = (action: string | null) =>
+    sources.some((one) => one.source === mapping.source && one.event_name === mapping.event_name && one.action === action);
+  const taken = events.filter(
+    ({ source, event_name, action, canonical_trigger }) =>
+      source === mapping.source &&
+      event_name === mapping.event_name &&
+      canonical_trigger === mapping.canonical_trigger &&
+      (action === mapping.action || (mapping.action === null && !isOthers(action))),
+  );
+  return sum(taken);
+};
+
+/** One row a trigger: what fires it on the left, what it starts on the right, each with how often lately. */
+function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
   const names = [...new Set([...sources, ...triggers].map(({ canonical_trigger }) => canonical_trigger))].sort();
+  const fired = (name: string) => sum(hits.events.filter(({ canonical_trigger }) => canonical_trigger === name));
+  const started = ({ canonical_trigger, task_id }: TriggerTaskMapping) =>
+    sum(hits.tasks.filter((one) => one.canonical_trigger === canonical_trigger && one.task_id === task_id));
   return (
     <ScrollBox label="Events, triggers and tasks">
+      <p class="hint">
+        Hits since <Time at={hits.from} />, dry runs and replays included.
+      </p>
       <table>
         <thead>
           <tr>
@@ -75,6 +100,7 @@ function Matrix({ sources, triggers, tasks, reload }: MatrixProps) {
                       <Chip
                         key={one.id}
                         label={`${one.source} ${one.event_name}${one.action ? ` ${one.action}` : ""}`}
+                        hits={hitsOf(one, hits, sources)}
                         remove={() => call("sources.delete", { id: one.id })}
                         reload={reload}
                       />
@@ -82,7 +108,7 @@ function Matrix({ sources, triggers, tasks, reload }: MatrixProps) {
                 </Chips>
               </td>
               <th scope="row" data-label="Trigger">
-                <code>{name}</code>
+                <code>{name}</code> <Hits count={fired(name)} />
               </th>
               <td data-label="Tasks">
                 <Chips>
@@ -92,6 +118,7 @@ function Matrix({ sources, triggers, tasks, reload }: MatrixProps) {
                       <Chip
                         key={one.id}
                         label={taskLabel(one, tasks)}
+                        hits={started(one)}
                         remove={() => call("triggers.delete", { id: one.id })}
                         reload={reload}
                       />
@@ -116,10 +143,21 @@ function Chips({ children }: { children: preact.ComponentChildren[] }) {
   return children.length === 0 ? <span class="soft">nothing</span> : <ul class="chips">{children}</ul>;
 }
 
-function Chip({ label, remove, reload }: { label: string; remove: () => Promise<unknown>; reload: () => Promise<void> }) {
+const Hits = ({ count }: { count: number }) => (
+  <span class="soft">{count === 0 ? "no hits" : `${countText(count)} ${count === 1 ? "hit" : "hits"}`}</span>
+);
+
+interface ChipProps {
+  readonly label: string;
+  readonly hits: number;
+  readonly remove: () => Promise<unknown>;
+  readonly reload: () => Promise<void>;
+}
+
+function Chip({ label, hits, remove, reload }: ChipProps) {
   return (
     <li>
-      <Text>{label}</Text>
+      <Text>{label}</Text> <Hits count={hits} />
       {may.value.write && (
         <ActionButton
           label="Remove"

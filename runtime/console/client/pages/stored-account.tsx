@@ -1,0 +1,110 @@
+import { useState } from "preact/hooks";
+import type { Integration } from "../../../../schema/gen/client.ts";
+import { call, type OutputOf } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { type Check, Health, webhookUrl } from "../parts/account-health.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { ActionButton } from "../parts/dialog.tsx";
+import { Copy, Text } from "../parts/text.tsx";
+
+interface StoredProps {
+  readonly integration: Integration;
+  readonly check: Check | undefined;
+  readonly reload: () => Promise<void>;
+}
+
+export function Stored({ integration, check, reload }: StoredProps) {
+  const { id, source, name, credentials, missing, agent_id, project_id } = integration;
+  const [tested, setTested] = useState<OutputOf<"integrations.test-stored"> | null>(null);
+  const remove = async () => {
+    await call("integrations.delete", { id });
+    await reload();
+  };
+  return (
+    <li>
+      <span class="main">
+        <strong>
+          <Text>{name}</Text>
+        </strong>{" "}
+        <span class="soft">
+          {source}
+          {agent_id && `, for ${agent_id}`}
+          {project_id !== null && `, for project ${project_id}`}
+        </span>
+        <span class="why">
+          Stored: {Object.keys(credentials).join(", ")}.{missing.length > 0 && ` Missing: ${missing.join(", ")}.`}
+        </span>
+        <span class="url">
+          <code>{webhookUrl(id)}</code> <Copy text={webhookUrl(id)} label="Copy the webhook URL" />
+        </span>
+        {!tested && <Health check={check} />}
+        <span role="status" class="why">
+          {tested && <Text max={400}>{`${tested.status === "ok" ? "It works" : "It does not work"}: ${tested.message}`}</Text>}
+        </span>
+      </span>
+      {missing.length > 0 && <Badge tone="wait">incomplete</Badge>}
+      <ActionButton
+        label="Test"
+        disabled={!may.value.write}
+        why="Your key may only read."
+        run={async () => setTested(await call("integrations.test-stored", { source: id }))}
+      />
+      <Rotation integration={integration} reload={reload} />
+      <ActionButton
+        label="Delete"
+        kind="danger"
+        disabled={!may.value.admin}
+        why="This needs a key with the scope admin."
+        confirm={<p>Its credentials are deleted, and its webhook then answers 404. This cannot be undone.</p>}
+        run={remove}
+      />
+    </li>
+  );
+}
+
+/** Replaces the secret of the webhooks; the previous one is accepted until it is dropped. */
+function Rotation({ integration: { id, credentials }, reload }: Pick<StoredProps, "integration" | "reload">) {
+  const [secret, setSecret] = useState<string | null>(null);
+  const previous = Object.keys(credentials).find((name) => name.endsWith("_previous"));
+  const rotate = async () => {
+    setSecret((await call("integrations.rotate-secret", { id })).webhook_secret);
+    await reload();
+  };
+  const drop = async () => {
+    // Masked values that are sent back keep what is stored.
+    const others = Object.entries(credentials).filter(([name]) => name !== previous);
+    await call("integrations.update", { id, credentials: Object.fromEntries(others) });
+    setSecret(null);
+    await reload();
+  };
+  const access = { disabled: !may.value.admin, why: "This needs a key with the scope admin." };
+  return (
+    <>
+      <ActionButton
+        label="Rotate secret"
+        {...access}
+        confirm={
+          <p>
+            A new webhook secret is made and shown once. The old one is accepted too, until you drop it.
+            {previous && " The secret before it is no longer accepted."}
+          </p>
+        }
+        run={rotate}
+      />
+      {previous && (
+        <ActionButton
+          label="Drop the previous secret"
+          {...access}
+          confirm={<p>Webhooks that are still signed with it are refused. Do this once the tracker has the new secret.</p>}
+          run={drop}
+        />
+      )}
+      {secret && (
+        <div class="card new-key wide" role="status">
+          <p>The new webhook secret is shown only once. Enter it at the tracker:</p>
+          <code>{secret}</code> <Copy text={secret} />
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+import type { Status } from "../../../../schema/gen/client.ts";
+import { base } from "../route/location.ts";
+import { Text } from "./text.tsx";
+import { countText, Time } from "./time.tsx";
+
+export type Check = Status["checks"][number];
+
+/** The address that a tracker sends its webhooks to. */
+export const webhookUrl = (slug: string): string => new URL(`${base}webhook/${slug}`, location.href).href;
+
+/** What the last check of an account found: whether it may write, and what is left of its rate limit. */
+export function Health({ check }: { check: Check | undefined }) {
+  if (!check) return null;
+  const { may_write, rate_limit } = check.connection ?? { may_write: null, rate_limit: null };
+  return (
+    <>
+      <span class="why">
+        <Text max={400}>{rate_limit?.limit ? check.message.replace(/; \d+ of \d+ requests left[^;]*/, "") : check.message}</Text>
+      </span>
+      {may_write === false && <span class="why">Give it a credential that may write, or agents cannot answer.</span>}
+      {rate_limit?.limit ? (
+        <span class="budget-text">
+          <meter
+            class={rate_limit.remaining < rate_limit.limit / 10 ? "bad" : "good"}
+            min={0}
+            max={rate_limit.limit}
+            value={rate_limit.remaining}
+            aria-label="Requests left"
+          />{" "}
+          {countText(rate_limit.remaining)} of {countText(rate_limit.limit)} requests left
+          {rate_limit.resets_at && (
+            <>
+              , all of them <Time at={rate_limit.resets_at} />
+            </>
+          )}
+        </span>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+import { randomBytes } from "node:crypto";
+import { problem } from "@signalbox/schema/problem";
+import type { Queryable } from "../platform/database/client.ts";
+import type { Vault } from "../platform/vault.ts";
+import type { CredentialDeps } from "./credentials.ts";
+import * as queries from "./queries.ts";
+import { purposeOf } from "./store.ts";
+
+export interface Rotated {
+  readonly row: queries.StoredIntegration;
+  /** The secret that was made; `null` where one was given. */
+  readonly made: string | null;
+}
+
+/**
+ * Replaces the secret of an integration's webhooks. The one that was stored becomes the previous one, which is accepted too, until
+ * the integration is updated without it.
+ */
+export async function rotateSecret(
+  sql: Queryable,
+  before: queries.StoredIntegration,
+  given: string | undefined,
+  { vault, sources }: Pick<CredentialDeps, "sources"> & { readonly vault: Vault },
+): Promise<Rotated | undefined> {
+  const name = sources().get(before.source)?.source.signature?.secret ?? "webhook_secret";
+  const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
+    throw problem("unavailable", "The stored credentials cannot be decrypted; send all of them again.");
+  })) as Record<string, unknown>;
+  const made = given === undefined ? randomBytes(32).toString("base64url") : null;
+  const secret = given ?? made;
+  if (stored[name] === secret) throw problem("conflict", "webhook_secret: is the one that is stored");
+  const { [`${name}_previous`]: _, ...others } = stored;
+  const credentials = { ...others, [name]: secret, ...(stored[name] !== undefined && { [`${name}_previous`]: stored[name] }) };
+  const sealed = await vault.seal(credentials, purposeOf(before.id));
+  const row = await queries.updateIntegration(sql, { ...before, credentials: sealed, members: Object.keys(credentials) });
+  await queries.deletePreviousUse(sql, before.id);
+  return row && { row, made };
+}
