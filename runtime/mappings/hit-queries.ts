@@ -5,12 +5,13 @@ import { firstIdOf } from "../platform/ids.ts";
 
 type Hits = Output<typeof hits>;
 const days = 7;
+const dayMs = 86_400_000;
 /** Events and executions that are counted at most, the newest. */
 const most = 30_000;
 
 /** What fired which trigger, and what that started, lately. */
 export async function countHits(sql: Queryable): Promise<Hits> {
-  const start = Date.now() - days * 86_400_000;
+  const start = Math.floor(Date.now() / dayMs - days) * dayMs;
   const first = firstIdOf(start);
   const events = await sql<(Hits["events"][number] & { oldest: string | null })[]>`
     with newest as materialized (
