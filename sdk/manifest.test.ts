@@ -15,7 +15,7 @@ const full = {
   },
 };
 
-test("the least manifest is filled with defaults", () => {
+test("a minimal manifest is filled with defaults", () => {
   expect(manifest.parse(least)).toEqual({
     ...least,
     entry: "dist/plugin.js",
@@ -68,7 +68,7 @@ test.each([
   expect(manifestError(parsed.error as never)).toContain(member);
 });
 
-test("what a version may do beyond another is told in words", () => {
+test("additional permissions of a version are described in words", () => {
   const before = manifest.parse(full);
   expect(permissionDiff(before, before)).toEqual([]);
   const after = structuredClone(before);
@@ -100,7 +100,7 @@ test.each(["0.0.0", "1.2.3-rc.1", "0.1.0-dev.1767225600000", "1.2.3+build.5", "1
     expect(builtManifest.safeParse({ ...built, version }).success).toBe(true);
   },
 );
-test("what is new is new whatever its name, also where every object has a member of that name", () => {
+test("additions are found whatever their name, also names that every object has", () => {
   const of = (names: string[]) => {
     const all = Object.fromEntries(names.map((name) => [name, { about: "A." }]));
     const secrets = Object.fromEntries(names.map((name) => [name, { title: "T" }]));

@@ -30,7 +30,7 @@ const write = (client: ReturnType<typeof httpClient>, name: string, signal: Abor
   client.write({ route: "POST /notes", body: { name }, schema: z.object({ ok: z.boolean() }), signal });
 
 describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
-  test.for([0, 300])("with %i ms between writes none is refused twice, none is lost, none is doubled", async (writeInterval) => {
+  test.for([0, 300])("with %i ms between writes none is refused twice, lost or doubled", async (writeInterval) => {
     const { state, fetch } = tracker(80);
     const client = httpClient({ ...settings, fetch, writeInterval });
     const signal = new AbortController().signal;
@@ -59,7 +59,7 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
     else expect(state.refused.size).toBeLessThan(300);
   });
 
-  test("two queues of two replicas are refused, which the test above sees", async () => {
+  test("two separate queues exceed the limit, which the test above would notice", async () => {
     const { state, fetch } = tracker(80);
     const replicas = [0, 1].map(() => httpClient({ ...settings, fetch, writeInterval: 750 }));
     const { signal } = new AbortController();
@@ -69,7 +69,7 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
     expect(state.refused.size).toBeGreaterThan(0);
   });
 
-  test("reads and writes that count together keep one pace", async () => {
+  test("reads and writes that share a limit share one queue", async () => {
     const { state, fetch } = tracker(80);
     const { signal } = new AbortController();
     const started: number[] = [];
@@ -98,7 +98,7 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
       expect(Number(started[at]) - Number(started[at - 1])).toBeGreaterThanOrEqual(1000);
   });
 
-  test("a queue that cannot be reached gives way to the process's own", async () => {
+  test("the process's own queue replaces an unreachable one", async () => {
     const { state, fetch } = tracker(80);
     const away = () => Promise.reject(new Error("away"));
     const pace: SharedThrottle = { reserve: away, block: away };
@@ -111,7 +111,7 @@ describe("a burst of 1,000 writes at a tracker that takes 80 a minute", () => {
     expect(state.refused.size).toBe(0);
   });
 
-  test("what cannot be sent before its deadline says so, and was not sent", async () => {
+  test("a request that cannot be sent before its deadline fails without being sent", async () => {
     const { state, fetch } = tracker(80);
     const client = httpClient({ ...settings, fetch });
     const stop = new AbortController();

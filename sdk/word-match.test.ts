@@ -4,7 +4,7 @@ import { wordMatcher } from "./word-match.ts";
 const words = wordMatcher((word) => word);
 const of = (query: string, content: string) => words.all(query)(content);
 
-test("ranks are on the scale of PostgreSQL's: memories of both stand in one result", () => {
+test("ranks are on PostgreSQL's scale, so results of both stores can be merged", () => {
   // What `ts_rank_cd(to_tsvector('english', content), query, 33)` answers.
   expect(of("zebra", "full of task zebra")).toBeCloseTo(0.06728, 5);
   expect(of("zebra task", "full of task zebra")).toBeCloseTo(0.06728, 5);
@@ -13,7 +13,7 @@ test("ranks are on the scale of PostgreSQL's: memories of both stand in one resu
   expect(of("lion", "full of task zebra")).toBeNull();
 });
 
-test("more hits, and shorter texts, stand before others", () => {
+test("more hits and shorter texts rank higher", () => {
   const ranks = ["zebra zebra task", "zebra task", "a zebra behind many other words of a task"].map(
     (text) => of("zebra", text) ?? 0,
   );

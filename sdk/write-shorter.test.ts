@@ -16,7 +16,7 @@ async function written(longest: number, said: string, status = 422) {
   return { found, refused };
 }
 
-describe("what is refused for its length is written shorter", () => {
+describe("a text that is refused for its length is written shorter", () => {
   test.each([
     ["Body is too long (maximum is 6000 characters)", 6_000, 1],
     ["The entered text is too long. It exceeds the allowed limit of 6,000 characters.", 6_000, 1],
@@ -51,6 +51,6 @@ test("other refusals, and those of a short text, are errors", async () => {
   }
 });
 
-test("a platform that refuses every length ends in its error", async () => {
+test("if a platform refuses every length, its error is thrown", async () => {
   await expect(written(0, "is too long")).rejects.toMatchObject({ code: "invalid_input" });
 });

@@ -136,7 +136,7 @@ describe("what stands where", () => {
     const found = new Set(files.map((path) => path.split("/")[0] as string));
     expect([...found].filter((name) => !topLevel.includes(name))).toEqual([]);
   });
-  test("no folders for what has no name", () => {
+  test("no folders with vague names", () => {
     const bad = /(^|\/)(utils?|helpers?|services?|common|misc|lib|shared)\//;
     expect(files.filter((path) => bad.test(path))).toEqual([]);
   });
@@ -145,7 +145,7 @@ describe("what stands where", () => {
     expect(names.filter((name) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(name))).toEqual([]);
     expect(new Set(names.map((name) => name.slice(0, 4))).size).toBe(names.length);
   });
-  test("nothing tells of the machine it was written on", () => {
+  test("nothing names the machine that it was written on", () => {
     const self = "test/architecture.test.ts";
     const place =
       /(?<![\w.$}-])\/(?:work|root|home\/\w+|Users\/\w+)\/|verdaccio|artifactory|npmmirror|"resolved": "(?!https:\/\/registry\.npmjs\.org\/)http/;
@@ -226,7 +226,7 @@ describe("the reader of sources sees", () => {
     expect(read("const a = sql`\n select 1`;\nawait sql.unsafe(text);\nconst b = html`<p>`;").sql).toEqual([1, 3]);
     expect(read("const { a } = process.env;\nDeno.env.get('x');").environment).toEqual([1, 2]);
   });
-  test("long functions, barrels, default exports and circles", () => {
+  test("long functions, barrels, default exports and cycles", () => {
     const body = "  let x = 1;\n".repeat(50);
     expect(read(`function f() {\n${body}}\n`).functions).toEqual([{ name: "f", lines: 52 }]);
     expect(read(`const g = () => {\n  const h = () => {\n${body}  };\n};\n`).functions[0]).toEqual({ name: "g", lines: 3 });

@@ -11,13 +11,13 @@ describe("what users read", () => {
     const bad = faults.filter(({ place }) => !Object.hasOwn(stillAllowed, fileOf(place)));
     expect(bad.map(({ place, fault, text }) => `${place} ${fault}: ${text}`)).toEqual([]);
   });
-  test("nor have the comments of the code and its tests", () => {
+  test("neither do comments of the code and its tests", () => {
     const all = files.filter((path) => /\.tsx?$/.test(path) && !isGenerated(path)).flatMap(commentsOf);
     expect(all.length).toBeGreaterThan(2000);
     const bad = all.flatMap(({ place, text }) => faultsOf(text).map((fault) => `${place} ${fault}: ${text.trim()}`));
     expect(bad).toEqual([]);
   });
-  test("files that still have some have no more of them, and files that have none left are taken off the list", () => {
+  test("listed files have no more than listed, and clean files leave the list", () => {
     const counts = Object.fromEntries(
       [...Map.groupBy(faults, ({ place }) => fileOf(place))].map(([path, all]) => [path, all.length]),
     );
@@ -33,7 +33,7 @@ describe("what users read", () => {
 
 describe("the collector sees", () => {
   const read = (code: string) => messagesOf("a.ts", code).map(({ kind, text, place }) => [place, kind, text]);
-  test("errors, logs, descriptions and what is put together", () => {
+  test("errors, logs, descriptions and composed texts", () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: that is how a message with a gap is shown
     expect(read("throw new Error(`no task $" + "{id} here`);")).toEqual([["a.ts:1", "error", "no task ${…} here"]]);
     expect(read('\nproblem("conflict", "the key is " + "taken already");')).toEqual([

@@ -97,7 +97,7 @@ describe("the API", () => {
     expect((await post("/chat/completions", '{"model":"m","messages":[]}')).status).toBe(400);
   });
 
-  test("embeds the same text the same way, near texts near", async () => {
+  test("gives equal texts equal vectors, and similar texts similar ones", async () => {
     const { data, usage } = await client.embeddings.create({
       model: "e",
       dimensions: 256,

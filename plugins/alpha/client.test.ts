@@ -29,7 +29,7 @@ const open = async () => {
 };
 
 describe("requests", () => {
-  test("a read is repeated at 5xx, a write is not", async () => {
+  test("a read is retried after a 5xx, a write is not", async () => {
     const { source } = await open();
     tracker.fault({ kind: "status", status: 503, times: 2 });
     expect(await source.account(callContext(connection()))).toBe("signalbox-bot");

@@ -76,7 +76,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   });
   afterAll(() => tracker.close());
 
-  test("of all methods and tools", async () => {
+  test("for all methods and tools", async () => {
     const { sources, tools } = await setUpPlugin(alpha);
     const source = sources?.alpha;
     if (!source?.poll || !tools) throw new Error("alpha has no source, no poll or no tools");

@@ -89,7 +89,7 @@ describe("an answer goes where its event was", () => {
     expect(tracker.writes()).toBe(before);
   });
 
-  test("the standing of an account whose event does not tell", async () => {
+  test("looks up the standing of an author whose event does not contain it", async () => {
     tracker.permissions.ann = "write";
     const standing = (name: string) =>
       source.standing?.(

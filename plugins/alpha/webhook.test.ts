@@ -33,7 +33,7 @@ test("a webhook that does not exist is created on demand, with the secret, and t
   expect(await check({ apply: true, url: `${url}/` })).toMatchObject({ id: "50", missing: [], changed: null });
 });
 
-test("missing events are added to those that it has, and what else is wrong is named", async () => {
+test("missing events are added to the existing ones, and other problems are named", async () => {
   const { tracker, check } = await open();
   const config = { url, insecure_ssl: "1" };
   tracker.hooks.all.push({ id: 7, active: false, events: ["push", "issues"], config, last_response: { code: 404 } });
@@ -50,7 +50,7 @@ test("missing events are added to those that it has, and what else is wrong is n
   expect(tracker.hooks.all[0]?.events).toEqual(["push", "issues", "issue_comment"]);
 });
 
-test("a token that may not read webhooks is told what it needs", async () => {
+test("a token that may not read webhooks gets an error that names the missing permission", async () => {
   const { tracker, check } = await open();
   tracker.hooks.hidden = true;
   await expect(check()).rejects.toMatchObject({ code: "unauthorized", message: expect.stringContaining("admin:repo_hook") });

@@ -110,7 +110,7 @@ describe("every request matches the platform's documentation", () => {
   });
   afterAll(() => tracker.close());
 
-  test("of all methods and tools", async () => {
+  test("for all methods and tools", async () => {
     const { sources, tools } = await setUpPlugin(beta);
     const source = sources?.beta;
     if (!source?.poll || !tools) throw new Error("beta has no source, no poll or no tools");

@@ -78,7 +78,7 @@ describe("an answer goes where its event was", () => {
       ...more,
     });
 
-    test("it is internal, also by a tool", async () => {
+    test("the answer is internal, also when a tool writes it", async () => {
       await source.deliver(secret("12"), callContext(connection));
       expect(tracker.notes.at(-1)).toMatchObject({ of: "issues/12", internal: true });
       const call = { ...callContext(connection), private: true };
@@ -86,7 +86,7 @@ describe("an answer goes where its event was", () => {
       expect(tracker.notes.at(-1)).toMatchObject({ of: "issues/12", internal: true });
     });
 
-    test("where the server would publish it, it is removed, and the reason says so", async () => {
+    test("a note that the server publishes is removed, and the reason says so", async () => {
       tracker.internal = false;
       const before = tracker.notes.length;
       await expect(source.deliver(secret("12"), callContext(connection))).rejects.toMatchObject({ code: "unsupported" });

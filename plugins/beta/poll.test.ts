@@ -172,7 +172,7 @@ test("what one poll cannot read is read by the next ones, including notes", asyn
   expect(cursor?.length).toBeLessThan(1000);
 });
 
-test("a list longer than a page is read to its end, over several polls if needed", async () => {
+test("a list longer than a page is read completely, over several polls if needed", async () => {
   const { poll } = await bench();
   for (let count = 1; count <= 450; count++)
     tracker.add("issues", count, new Date(Date.now() - 50 * 60_000 + count * 1000).toISOString());

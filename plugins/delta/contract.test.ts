@@ -35,7 +35,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   });
   afterAll(() => tracker.close());
 
-  test("of all methods and tools", async () => {
+  test("for all methods and tools", async () => {
     const { sources, tools } = await setUpPlugin(delta);
     const source = sources?.delta;
     if (!source?.poll || !tools) throw new Error("delta has no source, no poll or no tools");

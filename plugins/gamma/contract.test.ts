@@ -36,7 +36,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   });
   afterAll(() => tracker.close());
 
-  test("of all methods and tools", async () => {
+  test("for all methods and tools", async () => {
     const { sources, tools } = await setUpPlugin(gamma);
     const source = sources?.gamma;
     if (!source?.poll || !tools) throw new Error("gamma has no source, no poll or no tools");

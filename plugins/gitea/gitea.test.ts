@@ -25,7 +25,7 @@ async function open() {
   return { server, source, call: () => callContext(connection) };
 }
 
-test("what an account may do is its standing; everybody may read a public repository", async () => {
+test("an account's permission decides its standing; reading a public repository gives none", async () => {
   const { server, source, call } = await open();
   const author = { id: "5", name: "ann", kind: "human", standing: "unknown" } as const;
   const standing = async (permission: string) => {
@@ -39,7 +39,7 @@ test("what an account may do is its standing; everybody may read a public reposi
   expect(await standing("read")).toBe("collaborator");
 });
 
-test("a poll tells what webhooks would have told, with their keys", async () => {
+test("a poll returns the events that webhooks would have sent, with the same keys", async () => {
   const { server, source, call } = await open();
   const { id } = await source.deliver({ subject: { project: "octo/app", issue: "7" }, body: "Hello." }, call());
   const closed_at = new Date().toISOString();
@@ -55,7 +55,7 @@ test("a poll tells what webhooks would have told, with their keys", async () => 
   expect((await source.parse(opened)).change_key).toBe("issues/opened/octo/app#7");
 });
 
-test("the webhook of a repository is created on demand and gets what it lacks", async () => {
+test("the webhook of a repository is created on demand, and missing events are added", async () => {
   const { server, source, call } = await open();
   const wanted = { project: "octo/app", url: "https://signalbox.example.com/webhook/gitea", apply: false };
   const events = [{ event_name: "issue_comment", action: "created" }];

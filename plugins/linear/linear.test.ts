@@ -28,7 +28,7 @@ async function open() {
 }
 const subject = { project: "ENG", issue: "ENG-42" };
 
-test("a webhook is refused a minute after it was sent, whoever sends it", () => {
+test("a webhook older than a minute is refused, even with a valid signature", () => {
   const now = Date.parse("2026-01-31T10:00:00Z");
   const judged = (webhookTimestamp: number) => {
     const body = new TextEncoder().encode(JSON.stringify({ action: "create", webhookTimestamp }));
@@ -40,7 +40,7 @@ test("a webhook is refused a minute after it was sent, whoever sends it", () => 
   expect(judged(now + 61_000)).toMatchObject({ ok: false });
 });
 
-test("a comment that is posted twice with one key is there once", async () => {
+test("posting twice with one key creates one comment", async () => {
   const { server, source, call } = await open();
   const one = call();
   const first = await source.deliver({ subject, body: "Once." }, one);
@@ -56,7 +56,7 @@ test("an answer goes into the thread of the comment that it answers", async () =
   expect(server.all[1]).toMatchObject({ parentId: null });
 });
 
-test("a rate limit in the errors of an answer is one, and names its wait", async () => {
+test("a rate limit in the errors of a response is recognised, with its wait", async () => {
   const { server, source, call } = await open();
   const reset = String(Date.now() + 1_800_000);
   const headers = { "x-ratelimit-complexity-remaining": "0", "x-ratelimit-complexity-reset": reset };
@@ -69,7 +69,7 @@ test("a rate limit in the errors of an answer is one, and names its wait", async
   expect(waitOf(new Headers({ "x-ratelimit-requests-remaining": "7", "x-ratelimit-requests-reset": "900000" }), 0)).toBe(60);
 });
 
-test("errors of GraphQL are errors of their kind, whatever the status says", async () => {
+test("GraphQL errors get their code, whatever the HTTP status", async () => {
   const { server, source, call } = await open();
   const coded = async (code: string, status: number, message = "no") => {
     server.fault({ kind: "status", status, body: JSON.stringify(failure(message, code).body) });
@@ -82,7 +82,7 @@ test("errors of GraphQL are errors of their kind, whatever the status says", asy
   expect(await coded("INPUT_ERROR", 400)).toEqual(["invalid_input", false]);
 });
 
-test("members, guests, applications and strangers have their standing", async () => {
+test("members, guests, applications and strangers get their standing", async () => {
   const { server, source, call } = await open();
   const standing = async (more: object) => {
     server.users.splice(0, 1, { ...ann, active: true, admin: false, guest: false, app: false, ...more });
@@ -94,7 +94,7 @@ test("members, guests, applications and strangers have their standing", async ()
   expect([await standing({ active: false }), await standing({ id: "another" })]).toEqual(["none", "none"]);
 });
 
-test("a poll tells what webhooks would have told, with their keys", async () => {
+test("a poll returns the events that webhooks would have sent, with the same keys", async () => {
   const { server, source, call } = await open();
   const since = new Date(Date.now() - 60_000).toISOString();
   server.issues.push(newIssue("0e2a1b3c-0000-4000-8000-000000000043", 43, "Another", ""));
@@ -106,7 +106,7 @@ test("a poll tells what webhooks would have told, with their keys", async () => 
   expect(read.find(({ event_name }) => event_name === "Comment")).toMatchObject({ marked: true, subject, comment: id });
 });
 
-test("the webhook of the workspace is created on demand and gets what it lacks", async () => {
+test("the webhook of the workspace is created on demand, and missing events are added", async () => {
   const { server, source, call } = await open();
   const wanted = { project: null, url: "https://signalbox.example.com/webhook/linear", apply: false };
   const events = [

@@ -11,7 +11,7 @@ const given = conformance.queues?.slack;
 const { routes } = conformance;
 if (!given || !routes) throw new Error("the conformance of slack must hold a queue and routes");
 
-describe("slack is where messages are forwarded to", () => {
+describe("forwards messages to slack", () => {
   const start = async () => {
     const started = await given.start?.();
     return { ...started, capabilities: { secret }, close: async () => started?.close() };
@@ -56,7 +56,7 @@ async function open(approvers = approver) {
   return { server, queue, send, calls, answers };
 }
 
-test("a request of Slack is believed for five minutes, with the signature of its bytes and time", () => {
+test("a request of Slack is valid for five minutes, if its signature matches its bytes and time", () => {
   // The example of Slack's documentation has this form; its secret and digest are computed here.
   const now = Date.now();
   const { body, headers } = signed("token=x&team_id=T1", now);
@@ -96,7 +96,7 @@ test("a waiting execution is posted with what it would write, as text, and with 
   expect(JSON.parse(buttons.elements[0]?.value ?? "")).toEqual({ execution: id, proposals: [proposal] });
 });
 
-test("what ended well is posted together; a message whose answer was lost is not posted again", async () => {
+test("successful executions share one message; a message whose response was lost is not posted again", async () => {
   const { server, queue } = await open();
   const many = Array.from({ length: 45 }, (_, at) => event("succeeded", at + 1));
   server.fault({ kind: "drop", after: true, writes: true, times: 1 });
@@ -108,7 +108,7 @@ test("what ended well is posted together; a message whose answer was lost is not
   expect(later.server.messages).toHaveLength(3);
 });
 
-test("a person who is named decides; what came of it replaces the buttons", async () => {
+test("an approver decides, and the outcome replaces the buttons", async () => {
   const { server, send, calls } = await open();
   server.messages.push({ ts: "1769850000.000100", text: "waits", blocks: [] });
   await send(button("approve", { execution: id, proposals: [proposal] }));
@@ -119,7 +119,7 @@ test("a person who is named decides; what came of it replaces the buttons", asyn
   expect(calls.at(-1)).toEqual(["task-executions.cancel", { id }, { on_behalf_of: approver }]);
 });
 
-test("no one may decide by default, and no one else where some are named", async () => {
+test("by default no one may decide; otherwise only the listed approvers", async () => {
   for (const approvers of ["", "U0000000"]) {
     const { server, send, calls } = await open(approvers);
     await send(button("approve", { execution: id }));
@@ -128,7 +128,7 @@ test("no one may decide by default, and no one else where some are named", async
   }
 });
 
-test("a decision that comes too late is answered with the reason", async () => {
+test("a decision that comes too late gets the reason", async () => {
   const { server, send, answers } = await open();
   answers.fails = new PluginError("conflict", "The execution does not wait.");
   await send(button("approve", { execution: id }));

@@ -36,7 +36,7 @@ describe.concurrent.each([
   const elsewhere = (url: string) => ({ ...source(url), space_keys: ["DOCS", "NOWHERE"] });
   for (const { name, run } of testKnowledge(wiki, { settings: source, elsewhere, body, strange, wiki: start })) test(name, run);
 
-  test("a page is not taken for deleted if its space is not visible", async () => {
+  test("a page in an invisible space does not count as deleted", async () => {
     const server = await start();
     try {
       const { knowledge } = await setUpPlugin(wiki);

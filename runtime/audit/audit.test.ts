@@ -131,7 +131,7 @@ describe("GET /api/agents/:id/audit", () => {
     expect(pages).toEqual(all);
   });
 
-  test("a failure keeps its entry and its id through a restart", async () => {
+  test("the entry of a failure keeps its id when the execution is restarted", async () => {
     const id = await queue("flaky");
     await (await claim()).write([], { state: "failed", error: "the model said 500", failures: 1 });
     const failed = (await audit())[0];
@@ -158,7 +158,7 @@ describe("GET /api/agents/:id/audit", () => {
     expect((await door.get("/api/agents/worker/audit")).total).toBe(6);
   });
 
-  test("a failure may be restarted after longer than an integer of milliseconds holds", async () => {
+  test("a failed execution can be restarted after more than 24.8 days", async () => {
     const id = await queue("old");
     await (await claim()).write([], { state: "failed", error: "no" });
     await door.sql`update task_executions set started_at = now() - interval '60 days'`;
@@ -186,7 +186,7 @@ describe("GET /api/agents/:id/audit", () => {
     ]);
   });
 
-  test("what happened outside of a task has no execution", async () => {
+  test("entries outside of a task have no execution", async () => {
     const { id, agent_id, seq, kind, state, name } = step({ name: "gpt" });
     await door.sql`insert into execution_steps ${door.sql({ id, agent_id, seq, kind, state, name })}`;
     expect(await audit()).toMatchObject([{ id, execution_id: null, event: "model.called" }]);

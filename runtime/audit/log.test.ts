@@ -16,7 +16,7 @@ beforeEach(async () => {
 const entry = (object: string) => JSON.stringify({ at: "2026-01-01T00:00:00.000Z", actor: "a", operation: "o", object });
 
 describe("the chain", () => {
-  test("of an empty log, of one portion and of several is intact", async () => {
+  test("is intact for an empty log, for one portion and for several", async () => {
     expect(await verifyLog(door.sql)).toMatchObject({ state: "intact", entries: 0, broken_at: null });
     await appendToLog(door.sql, ["1", "2"].map(entry));
     await appendToLog(door.sql, [entry('3 "ü"\n')]);

@@ -65,7 +65,7 @@ async function end(execution: Claimed, { tokens, part, end }: Request, replica: 
   return actual;
 }
 
-test("whatever answers, fails and dies on two replicas: no more than the limit and one request is used, and all is settled", {
+test("with answers, failures and crashes on two replicas, usage exceeds the limit by at most one request, and every reservation is settled", {
   tags: ["postgres"],
   timeout: 120_000,
 }, async () => {

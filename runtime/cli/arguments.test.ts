@@ -29,11 +29,11 @@ const complaint = async (...args: string[]) => {
 };
 
 describe("arguments of a verb", () => {
-  test("members of the path are positional arguments, or flags", async () => {
+  test("path members are positional arguments or flags", async () => {
     expect(await input("7", "left")).toEqual({ id: 7, part: "left" });
     expect(await input("--id", "7", "--part=left")).toEqual({ id: 7, part: "left" });
   });
-  test("each kind of member is read as what it is", async () => {
+  test("each kind of member is parsed by its type", async () => {
     const given = [
       "7",
       "left",
@@ -83,7 +83,7 @@ test("every operation that HTTP offers is a verb, with help", () => {
   for (const one of verbs) expect(helpOf([one])).toContain(one.op.summary);
 });
 
-test("a member may not have the name of a flag that every verb has", () => {
+test("a member may not have the name of a global flag", () => {
   const clashing = operation({
     id: "x.y",
     http: "POST /x",
@@ -115,7 +115,7 @@ describe("output", () => {
     expect(asTable(list, rows, 45).split("\n")[0]?.split(/\s+/)).toEqual(["ID", "NAME"]);
     expect(asTable(list, [], 80)).toBe("\n");
   });
-  test("what trackers write does not steer the terminal", () => {
+  test("text of trackers cannot control the terminal", () => {
     const evil = "\u001b[31mred\u009b2J";
     for (const text of [asTable(list, [{ ...rows[0], name: evil }], 80), asJson({ evil })])
       for (const char of ["\u001b", "\u009b"]) expect(text).not.toContain(char);

@@ -10,11 +10,11 @@ const good: Configured = {
   refused: [{ source: "unknown", reason: 'there is no webhook "x"' }],
 };
 
-test("doctor finds nothing wrong with what works", () => {
+test("doctor finds no problems in a working service", () => {
   expect(problemsOf(good)).toEqual([]);
 });
 
-test("doctor names what keeps events from being answered", () => {
+test("doctor names what prevents events from being answered", () => {
   const closed = { source: "alpha", event_name: "issues", action: "closed", canonical_trigger: "issue.closed" };
   const checks = [{ name: "connection:alpha", state: "failed" as const, message: "missing ALPHA_TOKEN" }];
   expect(problemsOf({ ...good, sources: [...good.sources, closed], agents: [], checks })).toEqual([
@@ -28,7 +28,7 @@ test("doctor names what keeps events from being answered", () => {
   expect(problemsOf({ ...good, tasks: fallback })).toEqual([]);
 });
 
-test("doctor names a source whose secret is missing at the platform, or differs", () => {
+test("doctor names a source whose secret is missing or different at the platform", () => {
   const refused = [
     { source: "alpha", reason: "the signature does not match" },
     { source: "alpha", reason: "the header x-hub-signature-256 is missing" },

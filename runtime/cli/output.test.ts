@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { asJson, onOneLine } from "./output.ts";
 import { run } from "./run.ts";
 
-test("what a plugin wrote neither steers a terminal nor looks like another line", () => {
+test("text of a plugin neither controls the terminal nor looks like another line", () => {
   const text = "a\nb\u001b[2J\u009b31m\u202edcba\u2028c";
   expect(onOneLine({ text })).toBe('{"text":"a\\nb\\u001b[2J\\u009b31m\\u202edcba\\u2028c"}');
   expect(JSON.parse(onOneLine({ text }))).toEqual({ text });
@@ -13,7 +13,7 @@ test("what a plugin wrote neither steers a terminal nor looks like another line"
   expect(asJson({ text })).not.toContain("\u009b");
 });
 
-test("nor does what its package holds, where it is refused", async () => {
+test("nor does the content of its package, if it is refused", async () => {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-output-"));
   try {
     writeFileSync(join(folder, "package.json"), JSON.stringify({ signalbox: { manifest: "\u001b[2J\u009b31m" } }));

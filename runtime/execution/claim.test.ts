@@ -42,14 +42,14 @@ test("the oldest of each issue is claimed, in the order in which they came", { t
   expect(await claim(9)).toEqual([a2]);
 });
 
-test("what waits behind a long backlog of one issue is claimed with it", { tags: ["postgres"] }, async () => {
+test("executions behind a long backlog of one issue are claimed together with it", { tags: ["postgres"] }, async () => {
   const [first] = await queue(many(2_000, () => "long"));
   const behind = await queue(["b", "c", null, "d"], 1_000);
   expect((await claim(9)).sort()).toEqual([first, ...behind].sort());
   expect(await claim(9)).toEqual([]);
 });
 
-test("one that may run is found behind any number that may not", { tags: ["postgres"] }, async () => {
+test("an execution that may run is found behind any number that may not", { tags: ["postgres"] }, async () => {
   const { sql } = database();
   await sql`insert into pauses (scope, id, reason, paused_by) values ('agent', 'x', 'a rest', 'ops')`;
   const paused = await queue(many(1_500, (n) => `paused ${n}`));
@@ -68,7 +68,7 @@ async function blocksOfClaim(): Promise<number> {
   return hit + read;
 }
 
-test("a claim reads what it takes, not what waits", { tags: ["postgres"], timeout: 60_000 }, async () => {
+test("a claim reads only what it takes, however long the queue is", { tags: ["postgres"], timeout: 60_000 }, async () => {
   const { sql } = database();
   const backlogs = { "three issues": (n: number) => `${n % 3}`, "an issue each": (n: number) => `${n}` };
   for (const [name, subject] of Object.entries(backlogs)) {
@@ -82,7 +82,7 @@ test("a claim reads what it takes, not what waits", { tags: ["postgres"], timeou
   }
 });
 
-test("it does so where the statistics are of a time when nothing waited", { tags: ["postgres"] }, async () => {
+test("so does a claim with statistics from when the queue was empty", { tags: ["postgres"] }, async () => {
   const { sql } = database();
   await queue(many(3_000, (n) => `alpha:an-organization/a-repository-of-it#${n}`));
   await sql`update task_executions set state = 'running', lease = 'w:1', lease_expires_at = now()`;
@@ -97,7 +97,7 @@ test("it does so where the statistics are of a time when nothing waited", { tags
   expect(await blocksOfClaim()).toBeLessThan(1_500);
 });
 
-test("the next look is when one is due that was put off", { tags: ["postgres"] }, async () => {
+test("the queue looks again when a postponed execution is due", { tags: ["postgres"] }, async () => {
   const { sql } = database();
   expect(await nextDue(sql)).toBeNull();
   const [first, second] = await queue(["a", "a"]);

@@ -3,7 +3,7 @@ import { concurrentRuns } from "./concurrency.ts";
 
 const mb = 1_048_576;
 
-test("hundreds of runs on a usual machine, fewer where there is little memory, and what is set where it is", () => {
+test("hundreds of runs by default, fewer with little memory, or the configured number", () => {
   expect(concurrentRuns(0, false, 2_048 * mb)).toBe(512);
   expect(concurrentRuns(0, false, 256 * mb)).toBe(64);
   expect(concurrentRuns(0, false, 32 * mb)).toBe(16);

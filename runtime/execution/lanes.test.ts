@@ -69,7 +69,7 @@ test("a claim does not look at executions that wait for a breaker or are paused,
   }
 });
 
-test("whatever is open, paused or connected: a claim takes the oldest of each issue that nothing keeps back", {
+test("with any breakers, pauses and connected agents, a claim takes the oldest unblocked execution of each issue", {
   tags: ["postgres"],
 }, async () => {
   const sql = sqlOf();

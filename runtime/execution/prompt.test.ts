@@ -4,7 +4,7 @@ import { systemPrompt } from "./prompt.ts";
 const promptOf = (...memories: { source: string; content: string }[]) =>
   systemPrompt(null, { actor_fallback: "Help." }, memories);
 
-test("memories are one item each between tags that they cannot know, with their source in one line", () => {
+test("memories are one item each between tags that they cannot know, each with its source on one line", () => {
   const prompt = promptOf(
     { source: "the project's memory, a\nb", content: "one\n</memory>\n- two" },
     { source: "s", content: "three" },
@@ -14,14 +14,14 @@ test("memories are one item each between tags that they cannot know, with their 
   expect(inside).toBe("- (the project's memory, a b) one\n  </memory>\n  - two\n- (s) three");
 });
 
-test("a large memory does not fill the prompt, and is not cut within a character", () => {
+test("a large memory is cut, but not within a character", () => {
   const prompt = promptOf({ source: "s", content: `${"x".repeat(7_999)}${"🦉".repeat(50_000)}` });
   expect(prompt.length).toBeLessThan(8_500);
   expect(prompt).toContain("… (99999 more characters)");
   expect(prompt.isWellFormed()).toBe(true);
 });
 
-test("a memory says who stored it and when, a passage who last edited its page; what is later than the event says so", () => {
+test("memories and passages name their author and time, and are marked if they are newer than the event", () => {
   const memories = [
     {
       source: "your own memory, k",

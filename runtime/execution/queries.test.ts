@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => own?.drop());
 
-test("steps are written while leases are renewed and released, and no two wait for each other", {
+test("writing steps, renewing leases and releasing them do not deadlock", {
   tags: ["postgres"],
 }, async () => {
   const { sql } = (own as TestDatabase).pools[0] as Database;
@@ -46,7 +46,7 @@ test("steps are written while leases are renewed and released, and no two wait f
   expect(await renewLeases(sql, held, 60)).toEqual(new Set(held.map(({ id }) => id)));
 });
 
-test("an execution that is stored while the claim is under way comes with its event", { tags: ["postgres"] }, async () => {
+test("an execution that is stored during a claim is claimed with its event", { tags: ["postgres"] }, async () => {
   const { sql } = (own as TestDatabase).pools[0] as Database;
   await sql`update task_executions set state = 'cancelled'`;
   const [event, id] = [newId(), newId()];
@@ -67,7 +67,7 @@ test("an execution that is stored while the claim is under way comes with its ev
   expect(await claimed).toMatchObject([{ id, place: { private: true, thread: "t1" }, origin: { author: null } }]);
 });
 
-test.runIf(testServer)("a worker that lost a lease and lives is no death; one that says nothing is", async () => {
+test.runIf(testServer)("a silent worker counts as a death, one that lost its lease but is alive does not", async () => {
   const { sql } = (own as TestDatabase).pools[0] as Database;
   const id = newId();
   const row = {
@@ -108,7 +108,7 @@ test.runIf(testServer)("a worker that lost a lease and lives is no death; one th
 });
 
 test.runIf(testServer)(
-  "a step tells its successor how long a request of it may be on its way; a clean release says: not at all",
+  "a step records how long its request may be under way; a clean release records that it is not",
   async () => {
     const { sql } = (own as TestDatabase).pools[0] as Database;
     await sql`update task_executions set state = 'cancelled' where state <> 'cancelled'`;

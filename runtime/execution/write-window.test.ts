@@ -38,7 +38,7 @@ test("a renewal counts from before it was sent", async () => {
   expect(lease.isOver()).toBe(true);
 });
 
-test("a process that was frozen sees that its lease is over before any timer has run", () => {
+test("a process that was frozen notices that its lease has ended before any timer runs", () => {
   const { lease, window } = openWindow(4);
   vi.setSystemTime(Date.now() + 60_000);
   vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
@@ -87,7 +87,7 @@ test("a request is aborted when its window or its lease ends, and then may still
   }
 });
 
-test("a stop lets a request that was sent end, sends no other, and aborts what waits", async () => {
+test("a stop finishes a request under way, sends no others, and aborts waits", async () => {
   const { window, stopping } = openWindow();
   await window.open();
   const answer = Promise.withResolvers<Response>();
@@ -107,7 +107,7 @@ test("a stop lets a request that was sent end, sends no other, and aborts what w
   expect(waiting.window.signal.aborted).toBe(true);
 });
 
-test("an answer of a gateway is no proof of what the server did: a repeated write counts as possibly made twice", async () => {
+test("after a gateway error a repeated write counts as possibly made twice", async () => {
   const { window } = openWindow();
   await window.open();
   await window.send(() => Promise.resolve(new Response("", { status: 502 })));
@@ -116,7 +116,7 @@ test("an answer of a gateway is no proof of what the server did: a repeated writ
   expect(window.mayHaveWrittenTwice).toBe(true);
 });
 
-test("after an attempt whose only write a gateway answered with an error, the next one has its write looked for again", async () => {
+test("if a gateway answered the only write of an attempt with an error, the next attempt looks for it again", async () => {
   const { lease, stopping } = openWindow(60);
   const limits = { lease, stopping: stopping.signal, windowMs, unconfirmed: new Set<string>() };
   const step = { id: "s1", in_flight_ms: null } as StepRow;
@@ -134,7 +134,7 @@ test("after an attempt whose only write a gateway answered with an error, the ne
   expect(step).toMatchObject({ in_flight_ms: null, check_ms: windowMs });
 });
 
-test("fetch asks the fence of its call for each request that may write, and for no other", async () => {
+test("fetch asks the fence of its call for requests that may write, and only for those", async () => {
   const send = vi.fn((request: (signal: AbortSignal) => Promise<Response>) => request(new AbortController().signal));
   const fetch = fencedFetch((async () => new Response("{}")) as typeof globalThis.fetch);
   await runFenced({ send }, async () => {
@@ -158,7 +158,7 @@ test("an attempt is stalled once the work under way has exceeded its own timeout
   expect(lease.isStalled()).toBe(true);
 });
 
-test("a write that has ended leaves nothing at the signal of the stop, which lives as long as the service", async () => {
+test("a finished write leaves no listener on the long-lived stop signal", async () => {
   const { window, stopping } = openWindow();
   expect(getEventListeners(stopping.signal, "abort")).toHaveLength(1);
   window.close();

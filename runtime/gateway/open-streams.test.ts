@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => door?.close());
 
-test("a stream that could not be announced is dropped: the next one is announced and served", async () => {
+test("a stream that could not be announced is dropped, and the next one is served", async () => {
   const bus = await openBus(door.database, quiet);
   let told = 0;
   bus.on("streams", () => {

@@ -47,16 +47,16 @@ describe("field numbers", () => {
     expect(back.lock.messages["signalbox.api.v1.DoXRequest"]).toEqual({ a: 1, b: 2, c: 3, d: 4, e: 5 });
     expect(back.text).toContain("string a = 1;");
   });
-  test("the lock only grows, and is the same when nothing changed", () => {
+  test("the file of numbers only grows, and stays the same without changes", () => {
     const again = next({ a: z.string(), b: z.string(), c: z.enum(["x", "y"]) }, first.lock);
     expect(again).toEqual(first);
     expect(next({}, first.lock).lock).toEqual({ ...first.lock, messages: { ...first.lock.messages } });
   });
-  test("numbers of protobuf's own are passed over", () => {
+  test("numbers reserved by protobuf are skipped", () => {
     const lock = { ...empty, messages: { "signalbox.api.v1.DoXRequest": { a: 18_999 } } };
     expect(next({ a: z.string(), b: z.string() }, lock).text).toContain("string b = 20000;");
   });
-  test("at run time a field without a number stops the start", () => {
+  test("a field without a number prevents the start", () => {
     expect(() => project(makeX({ a: z.string(), new: z.string() }), first.lock)).toThrow(
       "schema/field-numbers.json: signalbox.api.v1.DoXRequest has no number for new. Run `npm run generate` and commit the result.",
     );
@@ -80,7 +80,7 @@ describe("the files", () => {
     expect(Object.keys(generateProto(operations, empty).files)).toEqual(["api.proto", "gateway.proto"]);
     expect(Object.keys(generateProto(makeX({}), empty).files)).toEqual(["api.proto"]);
   });
-  test("pass buf lint, and compile to the very descriptors the server has", async () => {
+  test("pass buf lint, and compile to the server's descriptors", async () => {
     const lock = await write(operations);
     await buf("lint", folder);
     const { stdout } = await buf("build", folder, "-o", "-#format=binpb", "--exclude-source-info");

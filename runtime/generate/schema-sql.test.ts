@@ -28,7 +28,7 @@ describe("schema.sql", () => {
     expect(text).toContain("CREATE UNIQUE INDEX task_executions_running_subject ON task_executions");
     expect(text).not.toContain("public.");
   });
-  test("made again from what it made, it is the same", async () => {
+  test("generating it from its own output gives the same text", async () => {
     const body = text.replace(/^--.*\n/gm, "").trimStart();
     await database.sql.unsafe(body).simple();
     expect(await schemaText(database.sql)).toBe(body);

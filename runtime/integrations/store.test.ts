@@ -47,7 +47,7 @@ async function open(first: SourceEntry | undefined) {
   return { id, store, told, plugins };
 }
 
-test("an integration works with the plugin as it is now, not as it was before an upgrade", async () => {
+test("an integration uses the current version of its plugin", async () => {
   const [before, after] = [source("1.0.0"), source("1.1.0")];
   const { id, store, plugins } = await open(before);
   expect((await store.find(id))?.source).toBe(before);
@@ -58,7 +58,7 @@ test("an integration works with the plugin as it is now, not as it was before an
   store.close();
 });
 
-test("an integration is there before its plugin, as at every start: that is nothing to be told of", async () => {
+test("an integration whose plugin is not loaded yet, as at every start, causes no warning", async () => {
   const { id, store, told, plugins } = await open(undefined);
   await expect(store.find(id)).rejects.toMatchObject({ code: "unavailable" });
   plugins.tickets = source("1.0.0");
@@ -68,7 +68,7 @@ test("an integration is there before its plugin, as at every start: that is noth
   store.close();
 });
 
-test("one whose plugin is still not there later is told of, once", async () => {
+test("an integration whose plugin stays missing causes one warning", async () => {
   const { store, told } = await open(undefined);
   const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
   await store.refresh();
@@ -79,7 +79,7 @@ test("one whose plugin is still not there later is told of, once", async () => {
 });
 
 test.each(["thief", "tickets-2"])(
-  "its credentials are not handed to the plugin %s, which has a source of the same name now",
+  "its credentials are not given to the plugin %s, which now has a source with that name",
   async (plugin) => {
     const { id, store, told, plugins } = await open(source("1.0.0"));
     plugins.tickets = { ...source("2.0.0"), plugin } as SourceEntry;

@@ -27,7 +27,7 @@ const agent = (id: string) => ({ id, name: id, role_id: "qa", prompt: "p" });
 let admin = "";
 
 describe("API keys, in the order of their life", () => {
-  test("with none made, everybody may do everything; what cannot be made is refused", async () => {
+  test("without keys everyone may do everything; invalid keys are refused", async () => {
     expect((await door.get("/api/agents")).status).toBe(200);
     expect((await door.get("/api/keys")).body).toEqual([]);
     for (const body of [{}, { name: "x" }, { name: "x", scopes: [] }, { name: "x", scopes: ["all"] }, { scopes: ["read"] }])
@@ -77,7 +77,7 @@ describe("API keys, in the order of their life", () => {
     expect([answer.status, Object.keys(answer.body)]).toEqual([401, ["error"]]);
   });
 
-  test("names in use are taken; that of a revoked key is free", async () => {
+  test("names in use are taken; the name of a revoked key is free", async () => {
     const made = await as(admin, "POST", "/api/keys", { name: "ci", scopes: ["read"] });
     expect((await as(admin, "POST", "/api/keys", { name: "ci", scopes: ["write"] })).status).toBe(409);
     expect((await as(made.body.key, "GET", "/api/agents")).status).toBe(200);
@@ -92,7 +92,7 @@ describe("API keys, in the order of their life", () => {
     await expect.poll(async () => (await as(admin, "GET", "/api/keys")).body[0].last_used_at).not.toBeNull();
   });
 
-  test("what another process writes counts within seconds", async () => {
+  test("a key that another process creates is valid within seconds", async () => {
     const made = (await as(admin, "POST", "/api/keys", { name: "elsewhere", scopes: ["read"] })).body;
     expect((await as(made.key, "GET", "/api/agents")).status).toBe(200);
     await door.sql`update api_keys set revoked_at = now() where id = ${made.id}`;

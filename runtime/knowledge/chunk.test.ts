@@ -5,7 +5,7 @@ import { chunkMarkdown } from "./chunk.ts";
 const paths = (markdown: string) => chunkMarkdown(markdown).map(({ heading_path, text }) => [...heading_path, text]);
 
 describe("sections", () => {
-  test("have the headings above them; a heading alone is none", () => {
+  test("have the headings above them; a heading alone makes no chunk", () => {
     expect(paths("intro\n# A\n## B\nb\n### C ###\nc\n# D\n#### E\ne\n## F\nf")).toEqual([
       ["intro"],
       ["A", "B", "b"],
@@ -14,7 +14,7 @@ describe("sections", () => {
       ["D", "F", "f"],
     ]);
   });
-  test("code and hash tags begin none", () => {
+  test("code and hash tags are not headings", () => {
     expect(paths("# A\n```sh\n# comment\n```\n#tag\n\\# escaped\n~~~\n# x\n```\n~~~\n# B\nb")).toEqual([
       ["A", "```sh\n# comment\n```\n#tag\n\\# escaped\n~~~\n# x\n```\n~~~"],
       ["B", "b"],
@@ -46,12 +46,12 @@ describe("long sections", () => {
     }
     expect(new Set(pieces.flatMap(({ text }) => text.split(" ")))).toEqual(new Set(words));
   });
-  test("are rather cut between paragraphs than within", () => {
+  test("are cut between paragraphs rather than within them", () => {
     const paragraph = `${"x".repeat(500)}. ${"y".repeat(420)}`;
     const pieces = chunkMarkdown(`${paragraph}\n\n${paragraph}\n\n${paragraph}`);
     for (const { text } of pieces) expect(text).toMatch(/y$/);
   });
-  test("of any text lose nothing but space, and never half a character", () => {
+  test("lose only white space of any text, and never half a character", () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: "grapheme", maxLength: 40 }), { maxLength: 60 }),

@@ -93,7 +93,7 @@ const indexed = () =>
   door.sql<{ page_id: string; content: string }[]>`select page_id, content from document_chunks order by page_id, chunk_index`;
 
 describe("a sync", () => {
-  test("keeps a page that a listing missed, and removes one that cannot be read any more", async () => {
+  test("keeps a page that a listing missed, and removes one that can no longer be read", async () => {
     for (const id of ["a", "b", "c"]) put(id, `Body of ${id}`);
     expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 3, pages_changed: 3, chunks_written: 3 });
     // c was deleted; the listing lost b, because the pages behind c moved up.
@@ -106,7 +106,7 @@ describe("a sync", () => {
   test.each<[string, (cursor: number) => number]>([
     ["in a circle", (cursor) => (cursor + 1) % 3],
     ["the same under ever new cursors", (cursor) => cursor + 1],
-  ])("a listing that gives pages %s fails, and removes nothing", { timeout: 30_000 }, async (_, next) => {
+  ])("a listing that returns pages %s fails, and removes nothing", { timeout: 30_000 }, async (_, next) => {
     for (const id of ["a", "b"]) put(id, `Body ${id}`);
     await sync();
     nextPortion = next;
@@ -121,14 +121,14 @@ describe("a sync", () => {
     expect(await sync()).toMatchObject({ pages_seen: 2, pages_changed: 2, chunks_written: 2 });
   });
 
-  test("a page that vanishes between list and read leaves nothing", async () => {
+  test("a page that disappears between list and read leaves nothing behind", async () => {
     put("a", "x");
     portions = [["a", "ghost"]];
     expect(await sync()).toMatchObject({ status: "succeeded", pages_seen: 2, pages_changed: 1, pages_deleted: 1 });
     expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["a"]);
   });
 
-  test("after a passing failure waits, says why, and goes on behind what it has", async () => {
+  test("after a temporary failure it waits, says why, and resumes where it was", async () => {
     for (let i = 0; i < 60; i++) put(`p${String(i).padStart(2, "0")}`, "x");
     const read = knowledge.read;
     const second = async (ids: readonly string[], call: Parameters<typeof read>[1]) => {
@@ -146,7 +146,7 @@ describe("a sync", () => {
     expect(reads.map((ids) => ids.length)).toEqual([25, 10]);
   });
 
-  test("a page that cannot be read holds up no other, and is tried again by the next sync", async () => {
+  test("an unreadable page does not stop the others, and the next sync tries it again", async () => {
     for (let i = 0; i < 40; i++) put(`p${String(i).padStart(2, "0")}`, "x");
     const read = knowledge.read;
     const broken: typeof read = async (ids, call) => {
@@ -163,7 +163,7 @@ describe("a sync", () => {
     expect(await indexed()).toHaveLength(40);
   });
 
-  test("a broken page holds up no deletion, whether it is listed or not, and is not taken for gone", async () => {
+  test("an unreadable page, listed or not, stops no deletion and is not removed", async () => {
     for (const id of ["kept", "lost", "torn", "veiled"]) put(id, "x");
     await sync();
     put("torn", "y", "2");
@@ -184,7 +184,7 @@ describe("a sync", () => {
     expect((await indexed()).map(({ page_id }) => page_id)).toEqual(["kept", "torn", "veiled"]);
   });
 
-  test("is given up after six failures without progress, and at once where it cannot pass", async () => {
+  test("fails after six failures without progress, and at once if the error is permanent", async () => {
     put("a", "x");
     failure = new PluginError("unavailable", "the map is folded");
     await openJob(door.sql, newId(), source);
@@ -203,7 +203,7 @@ describe("a sync", () => {
 });
 
 describe("jobs", () => {
-  test("a source has one open job; of two replicas one gets it, and the other when its lease ends", async () => {
+  test("a source has one open job, which another replica takes when its lease ends", async () => {
     const [one, two] = await Promise.all([openJob(door.sql, newId(), source), openJob(door.sql, newId(), source)]);
     expect(one?.id).toBe(two?.id);
     const first = await claimJob(door.sql, newId(), 0.2);
@@ -221,7 +221,7 @@ describe("jobs", () => {
     expect(await openJob(door.sql, newId(), newId())).toBeUndefined();
   });
 
-  test("an enabled source is due once none of its syncs began for so long", async () => {
+  test("an enabled source is due when its last sync began an interval ago", async () => {
     expect(await openDueJobs(door.sql, 60, newId)).toBe(0);
     await door.sql`update knowledge_sources set enabled = true`;
     expect(await openDueJobs(door.sql, 60, newId)).toBe(1);
@@ -233,7 +233,7 @@ describe("jobs", () => {
   });
 });
 
-test("a page whose first heading is its title says it once", () => {
+test("a page whose first heading equals its title has the title once", () => {
   const page = { id: "p", revision: "1", title: "Day  one", url: null, space: null };
   const { added } = changeOf({ ...page, body: "# Day one\na\n## Noon\nb\n# Day two\nc" }, []);
   expect(added.map(({ content, metadata }) => [content, metadata.heading_path])).toEqual([
@@ -244,7 +244,7 @@ test("a page whose first heading is its title says it once", () => {
   expect(changeOf({ ...page, title: "", body: "a" }, []).added.map(({ content }) => content)).toEqual(["a"]);
 });
 
-test("chunks whose text stayed keep their rows", () => {
+test("chunks with unchanged text keep their rows", () => {
   const page = { id: "p", revision: "1", title: "T", url: null, space: null };
   const first = changeOf({ ...page, body: "# A\na\n# B\nb\n# C\nc" }, []);
   expect(first.added.map(({ content }) => content)).toEqual(["T › A\n\na", "T › B\n\nb", "T › C\n\nc"]);

@@ -34,12 +34,12 @@ test.each([
   ["no number", "[null, 0]"],
   ["text", '["1", 0]'],
   ["nothing", "[]"],
-])("%s is a failure that may pass, and nothing to store", async (_, vector) => {
+])("%s is a temporary failure, and nothing is stored", async (_, vector) => {
   answer = `{"data": [{"index": 0, "embedding": ${vector}}, {"index": 1, "embedding": [0, 1]}]}`;
   await expect(ask()).rejects.toMatchObject({ name: "Failure", retryable: true, message: expect.stringContaining("1 vectors") });
 });
 
-test("the first texts, embedded at the same time, find out together that vectors must be shortened", async () => {
+test("texts that are embedded at the same time learn together that vectors must be shortened", async () => {
   const asked: (number | undefined)[] = [];
   // A model whose own vectors are of 8 numbers, and that shortens them when it is asked to.
   server.use(

@@ -15,7 +15,7 @@ const two = [
   { id: "b", name: "add_comment", arguments: '{"body":"x"}' },
 ];
 
-test("calls in pieces, one after the other and by turns", async () => {
+test("calls in pieces, in sequence and interleaved", async () => {
   const pieces: Call[] = [
     { index: 0, id: "a", function: { name: "get_issue", arguments: "" } },
     { index: 0, function: { arguments: '{"issue"' } },
@@ -30,13 +30,13 @@ test("calls in pieces, one after the other and by turns", async () => {
 test.each([
   ["that all have the number 0", { index: 0 }],
   ["without a number", {}],
-])("whole calls %s: each is one of its own", async (_, number) => {
+])("whole calls %s are separate calls", async (_, number) => {
   const whole = two.map(({ id, ...rest }): Call => ({ ...number, id, function: rest }));
   expect(await callsOf(...whole.map((call) => [call]))).toEqual(two);
   expect(await callsOf(whole)).toEqual(two);
 });
 
-test("calls without ids get some", async () => {
+test("calls without ids get ids", async () => {
   const calls = await callsOf([{ index: 0, function: { name: "one" } }], [{ index: 1, function: { name: "other" } }]);
   expect(calls.map(({ id, name }) => [id, name])).toEqual([
     ["call_0", "one"],

@@ -41,7 +41,7 @@ const until = async (check: () => Promise<boolean>) => {
   }
 };
 
-test("an embedder that is down loses nothing and delays only vectors", { timeout: 60_000 }, async () => {
+test("without the embedder nothing is lost, and only vectors are delayed", { timeout: 60_000 }, async () => {
   down = true;
   const all = Array.from({ length: 5 }, (_, i) => `late-${i}`);
   for (const key of all)
@@ -60,7 +60,7 @@ test("an embedder that is down loses nothing and delays only vectors", { timeout
 });
 
 test.each([400, 500, undefined])(
-  "a text that the model takes amiss (%s) holds up no other",
+  "a text that the model refuses (%s) does not stop the others",
   { timeout: 60_000 },
   async (status) => {
     down = true;
@@ -79,7 +79,7 @@ test.each([400, 500, undefined])(
   },
 );
 
-test("a model that goes away while it is asked for one text after the other has refused none", { timeout: 60_000 }, async () => {
+test("a model that becomes unavailable during single requests has refused no text", { timeout: 60_000 }, async () => {
   down = true;
   [poison, answer] = ["poison", 400];
   for (let i = 0; i < 4; i++)
@@ -106,7 +106,7 @@ test("creations at the same time are embedded together", async () => {
   expect(batches.length).toBeLessThan(15);
 });
 
-test("a short-term store that is away fails short-term calls alone, with 503", async () => {
+test("an unavailable short-term store fails only short-term calls, with 503", async () => {
   const refused = await create({ key: "short", content: "c", scope: "task" });
   expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("memory store short is unavailable") } });
   expect((await opened.door.get("/api/memory?scope=task")).status).toBe(503);

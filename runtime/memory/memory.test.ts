@@ -43,7 +43,7 @@ test("201 with the memory object", async () => {
   expect(found.body[0].similarity).toBeLessThanOrEqual(1);
 });
 
-test("409 where the key exists, in whichever tier", async () => {
+test("409 if the key exists, in either tier", async () => {
   expect((await create({ key: "twice", content: "one", scope: "organizational" })).status).toBe(201);
   for (const scope of ["task", "agent", "project", "organizational"]) {
     const { status, body } = await create({ key: "twice", content: "two", scope });
@@ -116,7 +116,7 @@ test.each(["a/b/../c", "search", "100%", "%2F", "a b+c", "ключ/é", "x?y=z#f
   },
 );
 
-test("405 and 400 for paths that are none", async () => {
+test("405 and 400 for invalid paths", async () => {
   expect((await opened.door.put("/api/memory/search", {})).status).toBe(405);
   expect((await opened.door.put("/api/memory/other", {})).status).toBe(405);
   expect((await opened.door.get("/api/memory/%ff")).status).toBe(400);
@@ -135,7 +135,7 @@ test("of many creations of one key exactly one succeeds, across the tiers", asyn
   }
 });
 
-test("an expired memory is gone at once, and its key is free", async () => {
+test("an expired memory disappears at once, and its key is free", async () => {
   for (const [scope, next] of [
     ["task", "agent"],
     ["agent", "task"],
@@ -156,7 +156,7 @@ test("an expired memory is gone at once, and its key is free", async () => {
   expect(left?.rows).toBe(0);
 });
 
-test("short-term memories live for REDIS_MEMORY_TTL, others for ever", async () => {
+test("short-term memories expire after REDIS_MEMORY_TTL, others never", async () => {
   await create({ key: "ttl-task", content: "c", scope: "task" });
   await create({ key: "ttl-agent", content: "c", scope: "agent" });
   const rows = await opened.door.sql<{ key: string; seconds: number | null }[]>`
@@ -165,7 +165,7 @@ test("short-term memories live for REDIS_MEMORY_TTL, others for ever", async () 
   expect(Math.abs((rows[1]?.seconds ?? 0) - 3600)).toBeLessThan(30);
 });
 
-test("a creation that died gives its key back", async () => {
+test("a creation that crashed releases its key", async () => {
   const hold = (key: string, pending: string) => opened.door.sql`
     insert into memory_keys (key, id, store, pending_until) values (${key}, ${newId()}, 'pgvector', ${pending}::timestamptz)`;
   await hold("died", "2020-01-01");

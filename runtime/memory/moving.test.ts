@@ -74,7 +74,7 @@ test("export and import give back the same memories", { timeout: 60_000 }, async
   expect({ content, created_at }).toEqual({ content: before.content, created_at: before.created_at });
 });
 
-test("a file's lines end with a line feed alone, whatever stands in them; of two with one key the first is stored", async () => {
+test("only line feeds end the lines of a file; of two memories with one key the first is stored", async () => {
   const { keep } = await open(64);
   const odd = { key: "odd\u2028key", content: "a\u2029b\u0085c\ufeff☃ \r d", scope: "organizational" };
   const first = { ...odd, key: "two lines", content: "first", created_at: "2020-01-01T01:00:00+01:00" };
@@ -89,7 +89,7 @@ test("a file's lines end with a line feed alone, whatever stands in them; of two
   for (const { key } of [odd, first]) await keep.remove(key);
 });
 
-test("a model that does not answer costs no vector", async () => {
+test("a model that does not answer loses no vector", async () => {
   const proxy = { EMBEDDING_PROVIDER: "proxy", LLM_BASE_URL: "http://127.0.0.1:9/v1", EMBEDDING_DIMENSION: "64" };
   const config = readConfig({ DATA_DIR: data, ...proxy }, "none");
   const signal = new AbortController().signal;
@@ -98,7 +98,7 @@ test("a model that does not answer costs no vector", async () => {
   await expect(open(64)).resolves.toBeDefined();
 });
 
-test("another model is refused until everything is embedded anew; ended half way it goes on", { timeout: 120_000 }, async () => {
+test("another model is refused until reembed has finished; an interrupted reembed resumes", { timeout: 120_000 }, async () => {
   await expect(open(96)).rejects.toThrow(/signalbox reembed/);
   const told: Progress[] = [];
   const stop = new AbortController();

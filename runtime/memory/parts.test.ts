@@ -30,7 +30,7 @@ describe("feature hashing", () => {
   });
 });
 
-test("fusion keeps what stands high in both above what stands high in one", () => {
+test("fusion ranks results of both lists above results of one", () => {
   const ids = (...all: string[]) => all.map((id) => ({ id }));
   expect(
     fuse(ids("a", "b", "c"), ids("c", "b", "d"), 10)
@@ -63,7 +63,7 @@ test("a page of two lists is the page of the merged list", () => {
   );
 });
 
-test("which documents a filter lets through", () => {
+test("which documents a filter selects", () => {
   expect(chunkFilter([{}])).toEqual({ projects: "all" });
   expect(chunkFilter([{ agent_id: "a" }])).toBeNull();
   expect(chunkFilter([{ scope: "task" }, { scope: "agent" }])).toBeNull();

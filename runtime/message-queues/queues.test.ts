@@ -127,7 +127,7 @@ describe("the queue of the database", () => {
     expect(ids(await pending("?limit=1&offset=1"))).toEqual([second.event]);
   });
 
-  test("what is taken is nobody else's until its lease ends; what is acknowledged is done with", async () => {
+  test("a taken message is hidden from others until its lease ends; an acknowledged one is gone", async () => {
     const [first, second] = [await event(1), await event(2)];
     expect(ids(await take({ limit: 1, lease_seconds: 600 }))).toEqual([first.event]);
     expect(ids(await take({ limit: 5, lease_seconds: 600 }))).toEqual([second.event]);
@@ -140,13 +140,13 @@ describe("the queue of the database", () => {
     expect(ids(await take())).toEqual([second.event]);
   });
 
-  test("takers at the same time get different events", async () => {
+  test("concurrent consumers get different events", async () => {
     for (let issue = 1; issue <= 9; issue++) await event(issue);
     const taken = await Promise.all([take({ limit: 3 }), take({ limit: 3 }), take({ limit: 3 })]);
     expect(new Set(taken.flatMap(ids)).size).toBe(9);
   });
 
-  test("an execution that is restarted and ends again is told of again", async () => {
+  test("an execution that is restarted and ends again is published again", async () => {
     const { event: id, execution } = await event(1);
     await finish(execution, "failed");
     for (const one of await take()) await ack(one.id);
@@ -157,7 +157,7 @@ describe("the queue of the database", () => {
     expect(id).toBeDefined();
   });
 
-  test("the sweep forgets takes that are done with, never a message that is not", async () => {
+  test("the sweep removes finished takes, but never an unacknowledged message", async () => {
     const [old, older, open] = [await event(1), await event(2), await event(3)];
     const age = (id: string, minutes: number) => {
       const when = Date.now() - minutes * 60_000;
@@ -180,14 +180,14 @@ describe("the queue of the database", () => {
     expect((await ack((third as CloudEvent).id)).status).toBe(404);
   });
 
-  test("waits a week, no longer", async () => {
+  test("keeps messages for a week", async () => {
     const { event: id } = await event(1);
     await door.sql`update webhook_events set received_at = now() - make_interval(days => ${keptDays}) - interval '1 minute' where id = ${id}`;
     expect(await pending()).toEqual([]);
   });
 });
 
-describe("what is not right", () => {
+describe("invalid requests", () => {
   test.each(["/api/agents/events/pending", "/api/redis/events/pending"])("%s: there is no such queue", async (path) => {
     expect(await door.get(path)).toMatchObject({
       status: 404,
@@ -203,7 +203,7 @@ describe("what is not right", () => {
     expect((await door.post("/api/nowhere/events/take", {})).status).toBe(404);
     expect((await door.send("POST", "/api/nowhere/events/1/ack")).status).toBe(404);
   });
-  test("a queue that is away is 503", async () => {
+  test("an unavailable queue answers 503", async () => {
     outside.away = true;
     expect((await door.get("/api/outside/events/pending")).status).toBe(503);
     expect((await door.post("/api/outside/events/take", {})).status).toBe(503);
@@ -217,7 +217,7 @@ describe("what is not right", () => {
   });
 });
 
-test("a queue that is away does not keep another from forgetting", async () => {
+test("an unavailable queue does not prevent the sweep of others", async () => {
   outside.away = true;
   const expired: string[] = [];
   const queues = new Map([...plugins, ["other", { ...plugin, expire: async (before: string) => void expired.push(before) }]]);
@@ -227,7 +227,7 @@ test("a queue that is away does not keep another from forgetting", async () => {
   outside.away = false;
 });
 
-test("plugins' queues get every message once it is there, also after they were away", async () => {
+test("plugins' queues get every message once, also after they were unavailable", async () => {
   outside.got.length = 0;
   outside.away = true;
   const { event: first } = await event(1);

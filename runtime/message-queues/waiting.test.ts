@@ -17,7 +17,7 @@ afterAll(() => door?.close());
 
 const pending = async () => (await door.get("/api/postgres/events/pending")).body as CloudEvent[];
 
-test("an execution that waits or is held is one message, however long it does, and another one if it does so again", async () => {
+test("an execution that waits or is held publishes one message each time, however long it lasts", async () => {
   const [waiting, held] = [newId(), newId()];
   for (const [id, state] of [
     [waiting, "waiting"],
@@ -41,7 +41,7 @@ test("an execution that waits or is held is one message, however long it does, a
   expect(await pending()).toMatchObject([{ data: { execution_id: waiting } }]);
 });
 
-test("a queue that forwards is none to take messages from", async () => {
+test("no messages can be taken from a forwarding queue", async () => {
   const { status, body } = await door.get("/api/chat/events/pending");
   expect([status, body]).toMatchObject([404, { error: expect.stringContaining("Available: postgres.") }]);
 });

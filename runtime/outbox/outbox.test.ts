@@ -18,7 +18,7 @@ const finder = new SecretFinder([
 const clean = (text: string) => redact(text, finder);
 const inPieces = (text: string, between: string) => [...text].join(between);
 
-describe("values of our secrets are taken out", () => {
+describe("values of our secrets are redacted", () => {
   const bytes = Buffer.from(secret);
   test.each([
     ["as they are", secret],
@@ -41,7 +41,7 @@ describe("values of our secrets are taken out", () => {
     expect(text).toMatch(/^The token is .{0,12}\[redacted\].{0,8} indeed\.$/s);
     expect(found).toEqual(["ALPHA_TOKEN"]);
   });
-  test("words that a secret is made of remain, the secret does not", () => {
+  test("a secret is redacted, the words that it consists of are not", () => {
     expect(clean("The tracker token is set.").text).toBe("The tracker token is set.");
     expect(clean(`${word} and tracker**-token**`).text).toBe("[redacted] and [redacted]**");
   });
@@ -60,7 +60,7 @@ describe("values of our secrets are taken out", () => {
   });
 });
 
-describe("what looks like a key is taken out", () => {
+describe("what looks like a key is redacted", () => {
   const body = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
   test.each([
     ["github", `gh${"p_"}${body}`],
@@ -148,7 +148,7 @@ test.each([
 ])("images of other hosts become links: %s", (text, expected) => {
   expect(safe(text)).toBe(expected);
 });
-test("an address that can be read in two ways is no own one", () => {
+test("an ambiguous address does not count as our own", () => {
   for (const address of [
     "//evil.example",
     "\\\\evil.example",
@@ -260,7 +260,7 @@ describe("where a call may go", () => {
     });
     expect(await check("write", { issue: id.replace("0f", "1f") }, delta)).toMatchObject({ kind: "refused" });
   });
-  test("whatever the spelling: what is allowed is called with the event's own names", async () => {
+  test("allowed calls are made with the event's own names, whatever their spelling", async () => {
     const part = fc.constantFrom(
       "octo",
       "app",
@@ -288,7 +288,7 @@ describe("where a call may go", () => {
       }),
     );
   });
-  test("places are read from what platforms write", () => {
+  test("places are read from the platforms' own notations", () => {
     expect(
       placeOf(
         "delta",

@@ -34,7 +34,7 @@ async function open() {
 }
 const aMoment = () => new Promise((done) => setTimeout(done, 5));
 
-test("what was read before a change does not replace what was read after it", async () => {
+test("a value read before a change does not replace one read after it", async () => {
   const { state, fresh, hold, letGo } = await open();
   hold();
   const before = fresh.refresh();
@@ -48,7 +48,7 @@ test("what was read before a change does not replace what was read after it", as
   fresh.close();
 });
 
-test("many who ask while a read is under way wait for one more, which sees what all of them changed", async () => {
+test("callers during a read share one more read, which sees all their changes", async () => {
   const { state, fresh, hold, letGo } = await open();
   hold();
   const first = fresh.refresh();
@@ -65,7 +65,7 @@ test("many who ask while a read is under way wait for one more, which sees what 
   fresh.close();
 });
 
-test("after a read that failed the next one is made", async () => {
+test("a failed read is followed by another one", async () => {
   let fails = false;
   let reads = 0;
   const fresh = await openCachedValue({

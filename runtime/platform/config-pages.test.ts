@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(join(import.meta.dirname, "../..", p
 const readme = read("README.md");
 
 describe("the README", () => {
-  test("names only variables that there are", () => {
+  test("names only existing variables", () => {
     const named = readme.match(/\b(?:LLM|ALPHA|BETA|GAMMA|DELTA|API|DATABASE|TRACKER|SIGNALBOX|EXECUTION)_[A-Z_]+\b/g) ?? [];
     const known = { ...variables, ...clientVariables };
     expect(named.filter((name) => !Object.hasOwn(known, name))).toEqual([]);

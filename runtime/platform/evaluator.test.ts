@@ -63,7 +63,7 @@ describe("JSONPath", () => {
 });
 
 describe("isolation", () => {
-  it("ends an endless filter by its deadline, while this process and other filters go on", async () => {
+  it("ends an endless filter at its deadline, while this process and other filters continue", async () => {
     const stall = await stallOf(async () => {
       const began = performance.now();
       await expect(matches("def f: f; f", {})).rejects.toThrow("did not finish within 1000 ms");

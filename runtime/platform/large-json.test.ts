@@ -71,7 +71,7 @@ describe("large texts", () => {
     },
   );
 
-  test("keep what is at the top, also beside what is too much", async () => {
+  test("keep the top-level members, also beside an oversized one", async () => {
     const value = {
       action: "opened",
       issue: { number: 7, title: "a" },

@@ -30,7 +30,7 @@ describe.each([true, false])("pretty: %s", (pretty) => {
     }
   });
 
-  test("no text of anyone acts on a terminal", () => {
+  test("no text can control a terminal", () => {
     const text = fc.string({ unit: "binary", maxLength: 50 });
     fc.assert(
       fc.property(text, text, (message, value) => {
@@ -68,7 +68,7 @@ test("lines below the level are not written", () => {
   ]);
 });
 
-test("a log whose reader has ended is silent: no error follows from its lines", async () => {
+test("a log without a reader is silent and causes no error", async () => {
   const program = `
     import { createLog } from ${JSON.stringify(new URL("log.ts", import.meta.url).href)};
     const log = createLog({ pretty: false });

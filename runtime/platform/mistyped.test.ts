@@ -10,11 +10,11 @@ test.each([
   ["LLM_BASEURL", "LLM_BASE_URL"],
   ["DATABSE_URL", "DATABASE_URL"],
   ["API_KEY", "API_KEYS"],
-])("%s is none of ours; %s is meant", (name, meant) => {
+])("%s is unknown, and %s is suggested", (name, meant) => {
   expect(mistypedIn([name], known)).toEqual([{ name, meant }]);
 });
 
-test("variables of ours, and those of others, are no slips", () => {
+test("our variables, and those of others, are not reported", () => {
   const others = [
     "HOME",
     "PATH",

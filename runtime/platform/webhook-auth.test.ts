@@ -31,7 +31,7 @@ describe("hmac_sha256", () => {
 
 describe("token", () => {
   const check = authCheck({ method: "token", header: "X-Token" }, "s3cret");
-  it("wants exactly the secret", () => {
+  it("accepts exactly the secret", () => {
     expect(check(sent({ "x-token": "s3cret" }))).toEqual({ ok: true });
     for (const headers of [{}, { "x-token": "" }, { "x-token": "s3cre" }, { "x-token": "s3cret " }])
       expect(check(sent(headers as Record<string, string>)).ok).toBe(false);

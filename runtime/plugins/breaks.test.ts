@@ -66,7 +66,7 @@ describe("what a compatible version breaks", () => {
     expect(breaks(before(had), note(has))).toEqual(expected);
   });
 
-  test("what is gone, of every kind, whatever its name", () => {
+  test("removed contributions of every kind, whatever their names", () => {
     const about = { about: "A." };
     const had = built(
       "1.0.0",
@@ -80,7 +80,7 @@ describe("what a compatible version breaks", () => {
     ]);
   });
 
-  test("only where the number says that nothing breaks", () => {
+  test("only if the version number announces no breaking change", () => {
     const told = (from: string, to: string) => breaks(built(from, { note: schema({}) }), built(to, {})).length > 0;
     expect([told("1.0.0", "1.4.0"), told("1.0.0", "1.0.1"), told("0.1.0", "0.1.1")]).toEqual([true, true, true]);
     expect([told("1.0.0", "2.0.0"), told("0.1.0", "0.2.0"), told("1.1.0", "1.0.0")]).toEqual([false, false, false]);

@@ -340,27 +340,27 @@ describe("with worker threads", () => {
       code: "timeout",
       message: expect.stringContaining("2000 ms"),
     }));
-  test("what the function throws is failed", async () =>
+  test("an exception of the function has the code failed", async () =>
     expect(call("markdownToHtml", null)).rejects.toMatchObject({
       code: "failed",
       message: expect.stringContaining("delta: markdownToHtml: "),
     }));
-  test("a function that the plugin does not have is failed", async () => {
+  test("an unknown function has the code failed", async () => {
     await expect(call("toString", "x")).rejects.toMatchObject({ code: "failed" });
     await expect(call("absent", "x")).rejects.toMatchObject({ code: "failed" });
   });
-  test("input that is not JSON is invalid", async () => {
+  test("input that is not JSON has the code invalid", async () => {
     await expect(call("markdownToHtml", 1n)).rejects.toMatchObject({ code: "invalid_input" });
     await expect(call("markdownToHtml", nested(50_000, "x"))).rejects.toMatchObject({ code: "invalid_input" });
   });
-  test("a module that cannot be loaded is failed", async () => {
+  test("a module that cannot be loaded has the code failed", async () => {
     const other = offloadFor(plugin, new URL("missing.ts", import.meta.url).href);
     await expect(other("markdownToHtml", "x" as never)).rejects.toMatchObject({
       code: "failed",
       message: expect.stringContaining("missing.ts"),
     });
   });
-  test("calls that wait too long, and those at the end, are unavailable", async () => {
+  test("calls that wait too long, or during shutdown, have the code unavailable", async () => {
     const closing: (() => Promise<void>)[] = [];
     const short = openOffload({ add: (close) => void closing.push(close) }, log, { deadlineMs: 2_000, queueMs: 300 });
     const run = short.offloadFor(plugin);

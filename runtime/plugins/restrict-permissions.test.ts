@@ -17,8 +17,8 @@ const manifest = builtManifest.parse({
 });
 const http = (given: typeof manifest) => given.permissions.http.map(({ host, methods }) => [host, ...methods].join(" "));
 
-describe("what an operator leaves a plugin", () => {
-  test("a method, a host, an operation and an open route are taken away", () => {
+describe("permissions that an operator leaves a plugin", () => {
+  test("a method, a host, an operation and an open route can be denied", () => {
     const wanted = { http: [{ host: "a.example.com", methods: ["GET"] }], operations: [], open_routes: [] };
     const left = restrictPermissions(manifest, denialsFor(wanted, manifest, null));
     // Named without a method: no setting with its address gives it back.
@@ -26,13 +26,13 @@ describe("what an operator leaves a plugin", () => {
     expect(left.permissions.operations).toEqual([]);
     expect(left.contributes.routes.hook?.scope).toBe("write");
   });
-  test("what is not named stays as it was", () => {
+  test("permissions that are not named stay", () => {
     const first = denialsFor({ operations: [] }, manifest, null);
     const second = denialsFor({ http: [] }, manifest, first);
     expect(second).toMatchObject({ operations: ["projects.list"], open_routes: [] });
     expect(http(restrictPermissions(manifest, second))).toEqual(["a.example.com", "b.example.com"]);
   });
-  test("what an older version was denied stays denied when a newer one does not ask for it", () => {
+  test("a denial stays when a newer version does not ask for the permission", () => {
     const [a, b] = manifest.permissions.http as [(typeof manifest.permissions.http)[0], (typeof manifest.permissions.http)[0]];
     const newer = { ...manifest, permissions: { ...manifest.permissions, http: [{ ...a, methods: ["GET" as const] }] } };
     const before = denialsFor({ http: [{ host: a.host, methods: ["GET"] }] }, manifest, null);

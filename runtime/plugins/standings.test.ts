@@ -22,7 +22,7 @@ test("the first call asks and does not wait; later ones have the answer, and one
   expect(ask).toHaveBeenCalledTimes(2);
 });
 
-test("a crowd of strangers makes four requests at a time, and a failure is no answer", async () => {
+test("many strangers cause four requests at a time, and a failure is not cached", async () => {
   const gate = Promise.withResolvers<never>();
   const ask = vi.fn(() => gate.promise);
   const standings = createStandings(log as never);

@@ -28,7 +28,7 @@ const create = (source_project_id: string, more = {}) =>
   door.post("/api/projects", { name: "App", source: "alpha", source_project_id, ...more });
 
 describe("projects", () => {
-  test("are created, read, changed, listed and deleted", async () => {
+  test("can be created, read, changed, listed and deleted", async () => {
     const created = await create("octo/life", { description: null });
     expect(created).toMatchObject({ status: 201, body: { name: "App", description: null, source: "alpha" } });
     const path = `/api/projects/${created.body.id}`;

@@ -64,7 +64,7 @@ async function given(sql: Sql, { ago, state = "succeeded", outcome = "dispatched
 }
 
 describe("retention", () => {
-  test("each kind of data goes after its period, and what has not ended stays", async () => {
+  test("each kind of data is removed after its period, unless its execution has not ended", async () => {
     const { sql } = door;
     const old = await given(sql, { ago: 100 });
     const held = await given(sql, { ago: 100, state: "held" });
@@ -168,7 +168,7 @@ describe("usage", () => {
     expect(await door.get(`/api/usage?${query}`)).toMatchObject({ status: 400, body: { error: expect.stringMatching(error) } }),
   );
 
-  test("a period is read from the sums of its whole days, and the rest live", () => {
+  test("a period combines the sums of its whole days with live data for the rest", () => {
     const at = (text: string) => Date.parse(text);
     const known = { from: "2026-01-01", to: "2026-01-31" };
     expect(split(at("2026-01-10T12:00:00Z"), at("2026-02-03T00:00:00Z"), known)).toEqual({
@@ -197,7 +197,7 @@ describe("usage", () => {
 });
 
 describe("erasure", () => {
-  test("of an issue: payloads, transcripts and memories go, ids and states stay; others are untouched", async () => {
+  test("of an issue: payloads, transcripts and memories are removed, ids and states stay, other issues are untouched", async () => {
     const { sql } = door;
     await sql`delete from webhook_events`;
     const mine = await given(sql, { ago: 1, subject: "gamma:CONF#CONF-7" });
@@ -226,7 +226,7 @@ describe("erasure", () => {
     ]);
   });
 
-  test("by the address of its page; what names a person goes, and a reason that does not stays", async () => {
+  test("by URL: reasons that name a person are removed, others stay", async () => {
     const { sql } = door;
     await sql`delete from webhook_events`;
     const one = await given(sql, { ago: 1, actor: "bob" });

@@ -11,7 +11,7 @@ const told = (parameters: Record<string, unknown>, sandboxed = true) => {
   return made;
 };
 
-test("a schema that no model's API would take is told as one that it takes, and still checked by", () => {
+test("a schema that model APIs refuse is offered in a form that they accept, and still checked", () => {
   const rubbish = {
     type: "object",
     properties: { text: { type: "string", minLength: "many" }, "": { type: "no such type" }, späte: true, self: { $ref: "#" } },
@@ -25,7 +25,7 @@ test("a schema that no model's API would take is told as one that it takes, and 
   expect(made?.parse({ text: "a", späte: 1 })).toEqual({ text: "a", späte: 1 });
   expect(told({ properties: 5, required: "x", type: "string" })?.parameters).toEqual({ type: "object", properties: {} });
 });
-test("a good schema is told as it is", () => {
+test("a valid schema is offered unchanged", () => {
   const schema = z.toJSONSchema(z.object({ text: z.string().max(9).describe("It."), to: z.enum(["a", "b"]).optional() }), {
     io: "input",
   });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { commandNames, commandOf, readCommand, refusalOf } from "./command.ts";
 
-test("a command stands at the beginning of a comment, alone or with a rest of its line", () => {
+test("a command begins a comment, alone or with arguments on its line", () => {
   expect(readCommand("/stop")).toEqual({ name: "stop", rest: "" });
   expect(readCommand("  /Retry now please\nmore")).toEqual({ name: "retry", rest: "now please" });
   expect(readCommand("/reject the label\r\n")).toEqual({ name: "reject", rest: "the label" });
@@ -26,7 +26,7 @@ test("property: any text is read without an error, and only names of commands ar
   );
 });
 
-test("who may give one", () => {
+test("who may use commands", () => {
   const author = (standing: "collaborator" | "contributor" | "none" | "unknown", kind: "human" | "bot" = "human") =>
     ({ id: "1", name: "ann", kind, standing }) as const;
   expect(refusalOf({ name: "stop", rest: "" }, author("unknown"))).toBeNull();

@@ -23,7 +23,7 @@ const given = (from: EventAuthor | null, policy: Policy = {}, more: Partial<Sour
   trusted: false,
 });
 
-test("whoever the platform does not describe starts runs as ever; so does a stranger by default", () => {
+test("authors that the platform does not describe start runs; so do strangers by default", () => {
   expect(refusalOf(given(null, { trigger_min_standing: "owner" }))).toBeNull();
   expect(refusalOf(given(author({ kind: "unknown", standing: "unknown" }), { trigger_min_standing: "owner" }))).toBeNull();
   expect(refusalOf(given(author()))).toBeNull();
@@ -41,7 +41,7 @@ test("a bot or app must be named; the reason names the limit and its level", () 
   }
 });
 
-test("property: a standing is refused exactly if the platform tells it and it is lower than required", () => {
+test("property: a standing is refused exactly if it is known and lower than required", () => {
   fc.assert(
     fc.property(fc.constantFrom(...standings), fc.constantFrom(...requiredStandings), (standing, required) => {
       const isRefused = refusalOf(given(author({ standing }), { trigger_min_standing: required })) !== null;

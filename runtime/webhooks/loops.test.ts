@@ -47,7 +47,7 @@ const write = async (more: { key?: string; ref?: string; kind?: "comment" | "edi
 const heldOf = async (one: Arrival, database = first) =>
   [...(await insertArrivals(database.sql, [one], limits)).values()].map(({ held }) => held)[0];
 
-test("hops: each needs a new write; the fourth is held; quiet resets the count; every replica counts the same", {
+test("a hop needs a new write, the fourth is held, quiet resets the count, and replicas share it", {
   tags,
 }, async () => {
   const answers: (number | undefined)[] = [await heldOf(arrival())];
@@ -70,7 +70,7 @@ test("hops: each needs a new write; the fourth is held; quiet resets the count; 
   expect(await heldOf(arrival())).toBe(0);
 });
 
-test("events without a write of ours between them are no hops, however many they are; nor is what may hop freely", {
+test("events without a write of ours between them are not hops; nor are events without a limit", {
   tags,
 }, async () => {
   await write();
@@ -85,7 +85,7 @@ test("events without a write of ours between them are no hops, however many they
   }
 });
 
-test("two replicas with the same subjects in opposite order neither wait in a ring nor miscount", {
+test("two replicas with the same subjects in opposite order neither deadlock nor miscount", {
   tags,
   timeout: 60_000,
 }, async () => {
@@ -104,7 +104,7 @@ test("two replicas with the same subjects in opposite order neither wait in a ri
   expect(counts.map(({ hops }) => hops)).toEqual(subjects.map(() => 1));
 });
 
-test("a marker counts on the comment that it was posted with; a copy of it silences no one", { tags }, async () => {
+test("a marker counts only on the comment that it was posted with", { tags }, async () => {
   const { mark } = await write({ key: "e.5", ref: "900" });
   const marked = (comment: string | null, marks = [mark]) => arrival({ suspect: { marks, comment, kinds: [], digests: [] } });
   const outcomeOf = async (one: Arrival) => [...(await insertArrivals(first.sql, [one], limits)).values()][0];
@@ -118,7 +118,7 @@ test("a marker counts on the comment that it was posted with; a copy of it silen
   expect(count?.n).toBe(2);
 });
 
-test("a change without an actor is ours where it tells what we wrote, once for each write", { tags }, async () => {
+test("a change without an actor is ours if it contains what we wrote, once per write", { tags }, async () => {
   const { digests } = await write({ kind: "edit", texts: ["A new description"] });
   const nameless = (kinds: string[], told = digests) =>
     arrival({ suspect: { marks: [], comment: null, kinds, digests: [...told, "other"] } }, { actor: null });
@@ -129,7 +129,7 @@ test("a change without an actor is ours where it tells what we wrote, once for e
   expect(await outcomeOf(nameless(["edit"]))).toBe("dispatched");
 });
 
-test("of two hooks that deliver one change one counts, however they race; one hook may deliver it twice", {
+test("of two hooks that deliver one change, one counts, however they race", {
   tags,
   timeout: 60_000,
 }, async () => {

@@ -39,7 +39,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => own?.drop());
 
-test("of a poll and a webhook of one change exactly one is stored, however they race", {
+test("a poll and a webhook of one change store exactly one event, however they race", {
   tags: ["postgres"],
   timeout: 60_000,
 }, async () => {
@@ -59,7 +59,7 @@ test("of a poll and a webhook of one change exactly one is stored, however they 
   expect(Math.min(winners.webhook, winners.poll)).toBeGreaterThan(0);
 });
 
-test("a poll that has not committed holds up the webhook of its change, which then is a duplicate", {
+test("the webhook of a change waits for an uncommitted poll of it, then is a duplicate", {
   tags: ["postgres"],
 }, async () => {
   const [poll, webhook] = [arrival("held", true), arrival("held", false)];
@@ -84,7 +84,7 @@ test("two polls of one change are one event, two webhooks of one change are two"
   expect((await insertArrivals(first.sql, [arrival("labels", false), arrival("labels", false)])).size).toBe(2);
 });
 
-test("batches of several slugs do not wait for each other in a ring", { tags: ["postgres"], timeout: 60_000 }, async () => {
+test("batches of several slugs do not deadlock", { tags: ["postgres"], timeout: 60_000 }, async () => {
   const both = (n: number) => [arrival(`ring/${n}`, n % 2 === 0, "beta"), arrival(`ring/${n}`, n % 2 === 1, "alpha")];
   const rounds = Array.from({ length: 100 }, (_, n) =>
     insertArrivals((n % 3 ? first : second).sql, n % 5 ? both(n) : both(n).reverse()),

@@ -19,7 +19,7 @@ describe("an event keeps the headers that its source reads", () => {
     expect(recorded.read()).toEqual({ "x-alpha-event": "issues" });
   });
 
-  test("but no credential, however it is called and read", () => {
+  test("but no credential, whatever its name", () => {
     const recorded = recordReads(sent);
     expect(Object.entries(recorded.headers)).toHaveLength(Object.keys(sent).length);
     expect(recorded.read()).toEqual({

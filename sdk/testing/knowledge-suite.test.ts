@@ -61,7 +61,7 @@ const wrong: [string, Parameters<typeof sampleKnowledge>[0], string][] = [
   ],
 ];
 
-test("a right connector passes every case", async () => expect(await failing(undefined)).toEqual([]), 30_000);
+test("a correct connector passes every case", async () => expect(await failing(undefined)).toEqual([]), 30_000);
 test.for(wrong)("a connector that %s fails", { timeout: 30_000 }, async ([, change, at]) => {
   expect(await failing(change, at)).not.toEqual([]);
 });

@@ -57,7 +57,7 @@ function casesOf(change: Change) {
   return testQueues(plugin, { start });
 }
 
-test("a right queue passes every case", async () => {
+test("a correct queue passes every case", async () => {
   for (const { run } of casesOf(() => ({}))) await run();
 });
 

@@ -39,7 +39,7 @@ async function failures(change: Partial<Route>): Promise<string[]> {
   return failed;
 }
 
-test("a right route passes every case", async () => expect(await failures({})).toEqual([]));
+test("a correct route passes every case", async () => expect(await failures({})).toEqual([]));
 
 const answers = (answer: unknown): Partial<Route> => ({ run: () => answer as never });
 const wrong: [string, Partial<Route>, string][] = [

@@ -196,16 +196,16 @@ const wrong: [string, Parameters<typeof samplePlugin>[0], string][] = [
   ["names a secret that is no setting", () => ({ secrets: ["password" as never] }), "declares its connection"],
 ];
 
-test("a right source passes every case", async () => expect(await sources(undefined)).toEqual([]), 30_000);
+test("a correct source passes every case", async () => expect(await sources(undefined)).toEqual([]), 30_000);
 test.for(wrong)("a source that %s fails", { timeout: 30_000 }, async ([, change, at]) => {
   expect(await sources(change, at)).not.toEqual([]);
 });
-test("a golden webhook that is read otherwise fails", async () => {
+test("a golden webhook that is parsed differently fails", async () => {
   const golden = [{ name: "x", headers: {}, payload: { comment: "Hi" }, expect: { text: "Ho" } }];
   expect(await failures(testSource(samplePlugin(), { ...sampleFixtures, golden }))).toEqual(["source sample: parse reads x"]);
 }, 30_000);
 
-test("a platform with one address for everybody: requests to the host that the plugin declares go to the case's tracker", async () => {
+test("requests to a host that the plugin declares go to the case's tracker", async () => {
   const host = "api.sample.example";
   const addressed = (call: object) => ({
     ...call,

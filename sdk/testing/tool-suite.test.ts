@@ -75,7 +75,7 @@ const wrong: [string, Parameters<typeof sampleTools>[0], string][] = [
   ],
 ];
 
-test("a right tool passes every case", async () => expect(await tools(undefined)).toEqual([]), 30_000);
+test("a correct tool passes every case", async () => expect(await tools(undefined)).toEqual([]), 30_000);
 test.for(wrong)("a tool that %s fails", { timeout: 30_000 }, async ([, change, at]) => {
   expect(await tools(change, at)).not.toEqual([]);
 });

@@ -63,7 +63,7 @@ async function failing(change: (useCase: UseCase, host: Host) => Partial<UseCase
 
 const forgetful = (call: UseCaseContext): UseCaseContext => ({ ...call, save: async () => {} });
 
-test("a use case that does what it must passes", async () => {
+test("a correct use case passes", async () => {
   expect(await failing(() => ({}))).toEqual([]);
 });
 

@@ -96,7 +96,7 @@ describe("agents", () => {
     );
   });
 
-  test("a lone surrogate is kept as the replacement character, never a 500", async () => {
+  test("a lone surrogate becomes the replacement character, never a 500", async () => {
     const answer = await service.post<{ name: string }>("/api/agents", { ...minimal, id: "lone", name: "a\ud800b" });
     expect(answer.status).toBeOneOf([201, 400]);
     if (answer.status === 201) expect(answer.body.name).toBe("a\ufffdb");
@@ -141,14 +141,14 @@ describe("tasks", () => {
     expectRefused(await service.put("/api/tasks/review", { name: "x" }), 404);
   });
 
-  test("the words below /api/tasks are no tasks", async () => {
+  test("reserved words below /api/tasks are not tasks", async () => {
     for (const id of ["triggers", "sources", "seed", "resolve"])
       expectRefused(await service.post("/api/tasks", { ...task, id }), 400, /reserved/);
     expect((await service.get<unknown[]>("/api/tasks/triggers")).body).toBeInstanceOf(Array);
     expectRefused(await service.get("/api/tasks/seed"), 405);
   });
 
-  test("resolve says what an event fires; 200 with null where it is not mapped; 400 without its members", async () => {
+  test("resolve answers what an event fires, null if it is not mapped, 400 without its members", async () => {
     expect(await service.get("/api/tasks/resolve?source=alpha&event=issues&action=opened")).toMatchObject({
       status: 200,
       body: {
@@ -172,7 +172,7 @@ describe("tasks", () => {
     expectRefused(await service.get("/api/tasks/resolve?event=issues"), 400, /source/);
   });
 
-  test("restart: 404 for nothing of that name, 409 where nothing has failed", async () => {
+  test("restart: 404 for an unknown id, 409 if nothing has failed", async () => {
     expectRefused(await service.post("/api/tasks/no_such_task/restart"), 404, /no_such_task/);
     expectRefused(await service.post(`/api/tasks/${missing}/restart`), 404);
     expectRefused(await service.post("/api/tasks/triage_initial_intent/restart"), 409, /failed/);

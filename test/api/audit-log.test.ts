@@ -35,7 +35,7 @@ test("each change is an entry with actor, operation, object, before, after and r
   expect(removed).toMatchObject({ operation: "agents.delete", before: { name: "B" }, after: null });
 });
 
-test("what changed nothing is no entry: reads, refusals, webhooks", async () => {
+test("reads, refusals and webhooks make no entry", async () => {
   const before = (await verify()).entries;
   await service.get("/api/agents");
   expect((await service.post("/api/agents", { id: "x" })).status).toBe(400);
@@ -84,7 +84,7 @@ test("filters: actor, operation, times", async () => {
   expect((await service.get("/api/audit-log", { headers })).status).toBe(403);
 });
 
-test("the chain is intact, also for what twenty changes at once wrote", async () => {
+test("the chain is intact after twenty concurrent changes", async () => {
   const { entries } = await verify();
   await Promise.all(
     Array.from({ length: 20 }, (_, i) => service.post("/api/agents", { id: `a${i}`, name: "n", role_id: "qa", prompt: "p" })),

@@ -124,7 +124,7 @@ const has = (id: string) => operations.some((op) => op.id === id);
 const without = (value: Plain, names: readonly string[] = []) =>
   Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 
-describe("what one door writes the other reads", () => {
+describe("what one API writes, the other reads", () => {
   test("the table has every noun that both can create", () => {
     const creating = operations.filter(({ id, grpc }) => grpc && /\.(create|add-capability)$/.test(id)).map(({ id }) => id);
     expect(
@@ -170,7 +170,7 @@ describe("what one door writes the other reads", () => {
   });
 });
 
-describe("what both doors only read is the same", () => {
+describe("both APIs read the same", () => {
   const reads: Record<string, () => Plain> = {
     "agents.audit": () => ({ id: "pm_default" }),
     "agents.audit-trail": () => ({ id: "pm_default" }),

@@ -66,7 +66,7 @@ const alsoKeys = ["GET /api/memory/search", "DELETE /api/memory/search"];
 const named = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 describe("every operation", () => {
-  test("takes its own methods only: 405 with Allow", async () => {
+  test("accepts only its own methods: 405 with Allow", async () => {
     for (const path of new Set(endpoints.map((one) => one.path))) {
       const here = endpoints.filter((one) => one.path === path);
       const allowed = here.map(({ method }) => method).sort();
@@ -101,7 +101,7 @@ describe("every operation", () => {
     }
   });
 
-  test("about nothing that exists: one of its declared statuses, in the one shape", async () => {
+  test("about nothing that exists: a declared status, in the one error shape", async () => {
     for (const one of endpoints.filter(({ path }) => path.includes("{") && !path.startsWith("/webhook"))) {
       const { status, body } = await request(one.method, sample(one), one.described.requestBody ? '{"name":"x"}' : undefined);
       expect({ of: named(one), status: String(status), body }).toMatchObject({
@@ -111,7 +111,7 @@ describe("every operation", () => {
     }
   });
 
-  test("with path parameters that make no sense: 4xx", async () => {
+  test("with invalid path parameters: 4xx", async () => {
     for (const one of endpoints.filter(({ path }) => path.includes("{"))) {
       for (const value of ["%00", "%ff", "%", "%2e%2e%2f", "x".repeat(4_000), "%F0%9F%A6%89", "'%3B--"]) {
         const { status, body } = await request(
@@ -127,7 +127,7 @@ describe("every operation", () => {
     }
   });
 
-  test("that lists: X-Total-Count, and 400 for a limit or offset that cannot be", async () => {
+  test("that lists: X-Total-Count, and 400 for an invalid limit or offset", async () => {
     const lists = endpoints.filter(({ described }) => described.parameters?.some(({ name }) => name === "offset"));
     expect(lists.length).toBeGreaterThan(4);
     for (const one of lists) {
@@ -152,7 +152,7 @@ describe("every operation", () => {
   });
 });
 
-describe("the reference and what is not there", () => {
+describe("the reference and unknown paths", () => {
   test("/docs, /openapi.json and /health are served", async () => {
     const docs = await fetch(`${service.url}/docs`);
     expect([docs.status, docs.headers.get("content-type")]).toEqual([200, expect.stringContaining("text/html")]);
@@ -163,13 +163,13 @@ describe("the reference and what is not there", () => {
     });
   });
 
-  test("404 in the one shape everywhere else", async () => {
+  test("404 in the one error shape everywhere else", async () => {
     for (const path of ["/api", "/api/nothing", "/api/agents/a/b/c", "/webhook", "/%F0%9F%A6%89"])
       expectRefused(await service.get(path), 404);
     expectRefused(await service.get("/%"), 400);
   });
 
-  test("405 with Allow on what is not an operation; no U+0000 in a path; numbers in plain digits only", async () => {
+  test("405 with Allow on unknown methods; no U+0000 in a path; numbers in plain digits only", async () => {
     for (const path of ["/openapi.json", "/docs", "/docs/page.js"]) {
       const answer = await service.post(path, {});
       expectRefused(answer, 405, /GET/);
@@ -181,7 +181,7 @@ describe("the reference and what is not there", () => {
     for (const id of ["0x1", "1e1", "1.0", "%201"]) expectRefused(await service.get(`/api/projects/${id}`), 400, /id/);
   });
 
-  test("in the one shape even what is no request", async () => {
+  test("the one error shape even for invalid HTTP", async () => {
     expectRefused(await service.get("/api/agents", { headers: { "x-long": "x".repeat(20_000) } }), 431, /16 KiB/);
     expect(await say("GET /api/agents HTTP/1.1\r\nno header\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*\{"error":"[^"]+"\}$/s);
     expect(await say("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n")).toMatch(

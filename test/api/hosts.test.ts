@@ -77,7 +77,7 @@ describe("with and without keys", () => {
       }
     },
   );
-  test("HTML has a policy that takes nothing from elsewhere and no inline script", async () => {
+  test("HTML has a policy without other hosts and inline scripts", async () => {
     const policy = (await fetch(`${open.url}/docs`)).headers.get("content-security-policy") ?? "";
     expect(policy).toMatch(/default-src 'none'/);
     expect(policy).toMatch(/frame-ancestors 'none'/);

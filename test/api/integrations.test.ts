@@ -42,7 +42,7 @@ const made = async (more: object = {}): Promise<Integration> => {
 const drop = async ({ id }: Integration) => expect((await service.del(`${path}/${id}`)).status).toBe(204);
 const finish = (event_id: string) => waitForExecutions(service, { event_id, count: 2, timeout: 30_000 });
 
-test("stores, lists, shows, changes and deletes; credentials are never seen again", async () => {
+test("stores, lists, shows, changes and deletes; credentials are never shown again", async () => {
   const one = await made();
   const masked = { token: "********", api_url: "********", webhook_secret: "********" };
   expect(one).toMatchObject({ source: "alpha", name: "Customer", credentials: masked, agent_id: null, project_id: null });
@@ -78,7 +78,7 @@ test("names what a source still needs, and keeps what it does not know", async (
   await drop(proof);
 });
 
-test("what was read can be written: masked values stay, unless an address leads elsewhere", async () => {
+test("a read integration can be written back: masked values stay, unless the address changes", async () => {
   const one = await made();
   const put = (credentials: object) => service.put<Integration>(`${path}/${one.id}`, { ...one, name: "Written", credentials });
   expect((await put(one.credentials)).body).toMatchObject({ name: "Written", credentials: one.credentials, missing: [] });
@@ -113,7 +113,7 @@ test.each([
   expect([status, body.error]).toEqual([400, expect.stringContaining(error)]);
 });
 
-test("has a webhook of its own, verified by its secret, answered in its name", { timeout: limit }, async () => {
+test("has its own webhook, verified by its secret and answered by its account", { timeout: limit }, async () => {
   const one = await made();
   const payload = issueOpened({ repo: "customer/app", number: 3 });
   const to = { slug: one.id };
@@ -154,7 +154,7 @@ test("its webhook secret is replaced while both are accepted; the audit log has 
   await drop(one);
 });
 
-test("per agent wins over per project, and that over the environment", { timeout: limit }, async () => {
+test("per agent wins over per project, and per project over the environment", { timeout: limit }, async () => {
   const repo = "ours/app";
   const project = await service.post<{ id: number }>("/api/projects", { name: "Ours", source: "alpha", source_project_id: repo });
   const comments = async (issue: number) => {
@@ -172,7 +172,7 @@ test("per agent wins over per project, and that over the environment", { timeout
   expect(await comments(4)).toEqual([2, 0]);
 });
 
-test("without an address it is an account at the server that the environment names, after a restart too", {
+test("without an address it uses the server that the environment names, also after a restart", {
   timeout: limit,
 }, async () => {
   const one = await made({ credentials: { token, webhook_secret: "hook-secret" } });
@@ -195,7 +195,7 @@ test("tries the connection of the environment", async () => {
   expect(await tried("alpha")).toEqual({ status: "failed", source: "alpha" });
 });
 
-test("keys rotate; a lost key is told of and harms nothing else", { timeout: limit }, async () => {
+test("keys rotate; a lost key is reported and harms nothing else", { timeout: limit }, async () => {
   await using bare = await startService({ env: { ENCRYPTION_KEY: keys[0] } });
   expect((await bare.get(`${path}/alpha/test`)).body).toEqual({ status: "not_configured", source: "alpha" });
   expect((await bare.get(`${path}/gamma/test`)).body).toMatchObject({ source: "gamma" });

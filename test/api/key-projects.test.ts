@@ -45,7 +45,7 @@ test("reads its project's executions, policy and context, without naming the pro
     expect([path, (await mine.get(path)).status]).toEqual([path, 200]);
 });
 
-test("learns nothing of another project, and changes nothing in it", async () => {
+test("can neither read nor change another project", async () => {
   const [, other] = executions;
   const absent = "00000000-0000-7000-8000-000000000000";
   for (const path of ["", "/cancel", "/approve", "/reject", "/release"]) {
@@ -104,7 +104,7 @@ test("the same over gRPC and MCP", async () => {
   expect(JSON.stringify(body)).toContain("is restricted to the projects");
 });
 
-test("is not made for agents, nor for projects that do not exist", async () => {
+test("cannot be created for agents, or for projects that do not exist", async () => {
   const bad: [object, string][] = [
     [{ scopes: ["read"], projects: [999_999] }, "projects: there is no project 999999"],
     [{ scopes: ["read"], projects: [] }, "projects"],

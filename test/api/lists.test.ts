@@ -31,7 +31,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-describe("what a list does not know is refused", () => {
+describe("unknown query members are refused", () => {
   test.each([
     ["/api/task-executions?stat=failed", /stat: is not a query member of GET \/api\/task-executions; did you mean "state"\?/],
     ["/api/webhook-events?outcom=discarded", /did you mean "outcome"\?/],
@@ -51,7 +51,7 @@ describe("what a list does not know is refused", () => {
     expectRefused(await world.service.get(`/api/webhook-events?offset=1&cursor=${next}`), 400, /offset: cannot be combined/);
   });
 
-  test("also of an operation that changes something, and of a tool of the MCP server", async () => {
+  test("also for an operation that writes, and for a tool of the MCP server", async () => {
     expectRefused(await world.service.post("/api/agents/seed?dry_run=true"), 400, /dry_run: .*it takes none/);
     const call = { name: "task_executions_list", arguments: { stat: "failed" } };
     const answer = await world.service.post<string | object>(
@@ -64,7 +64,7 @@ describe("what a list does not know is refused", () => {
 });
 
 describe.each(["desc", "asc"])("a cursor, order=%s", (order) => {
-  test.each([1, 7, 36])("leads through all rows, by %i, while others arrive", async (limit) => {
+  test.each([1, 7, 36])("a cursor leads through all rows, %i at a time, while others arrive", async (limit) => {
     const before = ids((await page(`/api/webhook-events?limit=1000&order=${order}`)).rows);
     const seen: string[] = [];
     let path: string | null = `/api/webhook-events?limit=${limit}&order=${order}`;
@@ -83,7 +83,7 @@ describe.each(["desc", "asc"])("a cursor, order=%s", (order) => {
   });
 });
 
-test("subject: as text, as an address, as it is listed", async () => {
+test("subject: as text, as a URL, as it is listed", async () => {
   const [stored] = (await page("/api/task-executions?subject=acme/webshop%237")).rows;
   expect(stored?.subject).toBe("alpha:acme/webshop#7");
   for (const text of ["https://github.com/acme/webshop/issues/7#issuecomment-1", "alpha:acme/webshop#7"]) {
@@ -94,7 +94,7 @@ test("subject: as text, as an address, as it is listed", async () => {
     expect((await page(`/api/${list}?subject=CONF-7`)).rows).toEqual([]);
 });
 
-test("from and to bound the time of creation, and add up", async () => {
+test("from and to bound the time of creation and can be combined", async () => {
   const all = (await page("/api/task-executions?limit=1000&order=asc")).rows as (Row & { created_at: string })[];
   const middle = all[10]?.created_at as string;
   const [older, newer] = [
@@ -115,7 +115,7 @@ test("q: every word of the reason, by pages", async () => {
   for (const q of ["star%25mapping", "nowhere%20mapping"]) expect((await page(`/api/webhook-events?q=${q}`)).total).toBe("0");
 });
 
-test("long members only where fields names them", async () => {
+test("long members only if fields names them", async () => {
   const [execution] = (await page("/api/task-executions?limit=1")).rows;
   expect(execution).not.toHaveProperty("result");
   expect((await page("/api/task-executions?limit=1&fields=id,%20result")).rows[0]).toHaveProperty("result", "Answer of second");

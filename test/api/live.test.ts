@@ -48,7 +48,7 @@ test("an execution is followed to its end, and a stream that was cut continues b
   expect(states(rest)).toEqual(["succeeded"]);
 }, 60_000);
 
-test("the service is followed, and a new stream begins with what ended meanwhile", async () => {
+test("the service is followed, and a new stream begins with what ended in between", async () => {
   const stream = streamed("/api/events?seconds=5");
   const id = await started(2);
   const changes = (await stream).filter(({ data }) => data.execution_id === id);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-test("an exact action beats any action; what is changed counts for the next event", async () => {
+test("an exact action wins over any action; a change applies to the next event", async () => {
   const any = await service.post<{ id: number }>("/api/tasks/sources", {
     source: "alpha",
     event_name: "label",
@@ -44,7 +44,7 @@ test("an exact action beats any action; what is changed counts for the next even
   expectRefused(await service.del(`/api/tasks/sources/${any.body.id}`), 404);
 });
 
-test("triggers: 201, 409, 204, 404, and 400 for what cannot be one", async () => {
+test("triggers: 201, 409, 204, 404, and 400 for invalid ones", async () => {
   const mapping = { canonical_trigger: "label.any", task_id: "triage_initial_intent" };
   const made = await service.post<{ id: number }>("/api/tasks/triggers", mapping);
   expect(made).toMatchObject({ status: 201, body: { ...mapping, id: expect.any(Number) } });

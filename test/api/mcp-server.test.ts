@@ -48,7 +48,7 @@ const call = (key: string | undefined, name: string, given: Record<string, unkno
 const textOf = (result: CallToolResult) => (result.content[0] as { text: string }).text;
 
 describe("what is listed", () => {
-  test("every operation and every tool, with schemas and what it may do", async () => {
+  test("lists every operation and every tool, with schemas and annotations", async () => {
     const tools = await toolsOf(keys.admin);
     expect(tools.map(({ name }) => name)).toEqual(openTools);
     const names = new Set(openTools);
@@ -93,7 +93,7 @@ describe("what is listed", () => {
     expect(openTools).toContain("keys_create");
   });
 
-  test("?only= leaves some nouns and providers, for clients that take few tools", async () => {
+  test("?only= selects nouns and providers, for clients with a limit on tools", async () => {
     const names = (await toolsOf(keys.admin, "?only=triggers,delta")).map(({ name }) => name);
     expect(names.length).toBeGreaterThan(3);
     expect(names.filter((name) => !/^(triggers_|delta__)/.test(name))).toEqual([]);
@@ -102,7 +102,7 @@ describe("what is listed", () => {
 });
 
 describe("what is called", () => {
-  test("an operation: structured, as its schema says, and as text", async () => {
+  test("an operation answers structured, by its schema, and as text", async () => {
     const listed = await call(keys.read, "agents_list", { limit: 2 });
     expect(listed.structuredContent).toMatchObject({ total: 5, items: [{ id: expect.any(String) }, { id: expect.any(String) }] });
     expect(JSON.parse(textOf(listed))).toEqual(listed.structuredContent);
@@ -115,7 +115,7 @@ describe("what is called", () => {
     });
   });
 
-  test("bad input: the model is told what would be right", async () => {
+  test("bad input: the error says what would be right", async () => {
     const bad = await call(keys.write, "agents_create", { id: "Bad Id", name: "M", role_id: "boss", prompt: "Hi." });
     expect([bad.isError, textOf(bad)]).toEqual([
       true,
@@ -177,7 +177,7 @@ describe("the door", () => {
     expect(await statusOf({ host: "rebound.example", origin: "http://rebound.example" })).toBe(401);
   });
 
-  test("no streams, no rubbish", async () => {
+  test("no streams, no invalid messages", async () => {
     const get = await world.service.get("/mcp", { headers: bearer(keys.read) });
     expect([get.status, get.headers.get("allow")]).toEqual([405, "POST"]);
     expect((await post("{", bearer(keys.read))).body).toEqual({ error: expect.stringContaining("not valid JSON") });

@@ -36,7 +36,7 @@ const run = async (program: string, args: readonly string[], env: Record<string,
   }
 };
 
-test("a client made of openapi.json compiles, and lives through a whole life", async () => {
+test("a client generated from openapi.json compiles, and works through a whole life cycle", async () => {
   await run("node", ["generate.ts", `${service.url}/openapi.json`]);
   await run("tsc", ["-p", "."]);
   const env = { SIGNALBOX_URL: service.url, SIGNALBOX_API_KEY: key, ALPHA_WEBHOOK_SECRET: webhookSecret };

@@ -44,7 +44,7 @@ describe("the table", () => {
     expect(table.length).toBeGreaterThan(450);
     expect(table.filter(({ arrange }) => !arrange).map(({ op, status }) => `${op.id} ${status}`)).toEqual([]);
   });
-  test("has none for what is not declared", () => {
+  test("has no case for an undeclared status", () => {
     const declared = new Set(table.flatMap(({ op, status }) => [`${op.id} valid`, `${op.id} ${status}`]));
     const written = Object.entries(cases).flatMap(([id, own]) => Object.keys(own).map((status) => `${id} ${status}`));
     expect(written.filter((one) => !declared.has(one))).toEqual([]);

@@ -94,7 +94,7 @@ describe.each(sources)("%s", (source) => {
   });
 });
 
-test("a seed decides what is drawn, and streams do not disturb one another", () => {
+test("a seed decides the draws, and streams are independent", () => {
   const drawn = (random = seeded(7)) => Array.from({ length: 20 }, () => random.next());
   expect(drawn()).toEqual(drawn());
   expect(drawn(seeded(8))).not.toEqual(drawn());

@@ -78,7 +78,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     expect(cookie?.value).not.toContain(key);
   });
 
-  test("a failing run is found, understood and mended; its issue shows the way from delivery to comment", async () => {
+  test("a failing run is found, understood and fixed; its issue shows the path from delivery to comment", async () => {
     await deliver(1, "the model is broken");
     await waitForExecutions(world.service, { count: 1, state: "failed" });
     await tab.open("/console/now");
@@ -99,7 +99,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.sees("Open the comment");
   });
 
-  test("failed runs are restarted together after a look at them; a run is tried with another prompt, answers side by side", async () => {
+  test("failed runs are restarted together after a preview; a run is tried with another prompt, answers side by side", async () => {
     mended = false;
     await deliver(2, "the model is broken");
     await waitForExecutions(world.service, { count: 1, state: "failed" });
@@ -201,7 +201,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await world.service.put("/api/agents/pm_default", { policy: {} });
   });
 
-  test("keys only: search, go, open and close", async () => {
+  test("keyboard only: search, go, open and close", async () => {
     await tab.open("/console/now");
     await tab.sees("Failures by message");
     await tab.page.keyboard.press("g");
@@ -220,7 +220,7 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.page.waitForFunction(() => !document.querySelector("dialog"));
   });
 
-  test("a pasted payload is explained, and a text that is none is refused in words", async () => {
+  test("a pasted payload is explained, and other text is refused with a reason", async () => {
     await tab.open("/console/routing");
     await tab.sees("What would this payload start?");
     await tab.fill("Source or integration", "alpha");

@@ -74,7 +74,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
     expect((await fetch(`${service.url}/console/assets/none.js`)).status).toBe(404);
   });
 
-  test("the first key closes the service, and the page goes on with it", async () => {
+  test("the first key closes the service, and the page continues with it", async () => {
     await tab.open("/box/console/settings/keys");
     await tab.fill("Name", "mine");
     const logIn = await held(tab, (request) => request.method() === "POST" && request.url().endsWith("/console/session"));

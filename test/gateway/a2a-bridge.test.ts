@@ -59,7 +59,7 @@ test("an issue's task goes to an agent that speaks A2A, and its artifact becomes
   expect(world.model.chats()).toEqual([]);
 });
 
-test("a bridge that is killed while the agent works goes on with the same task", { timeout: 60_000 }, async () => {
+test("a bridge that is killed while the agent works resumes the same task", { timeout: 60_000 }, async () => {
   const before = agent.logs();
   const { body } = await world.service.webhook(issueOpened({ repo, number: 2 }));
   await eventually(() => agent.logs().length > before.length, { timeout: 30_000, interval: 5 });

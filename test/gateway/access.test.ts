@@ -67,7 +67,7 @@ describe("with API keys, RegisterAgent", () => {
     expect((await register(agent, key, given)).code).toBe(code);
   });
 
-  test("does not tell an agent that exists from one that does not", async () => {
+  test("does not reveal whether an agent exists", async () => {
     for (const given of ["", "a guess"]) {
       const [there, absent] = [await register("guarded", undefined, given), await register("nobody", undefined, given)];
       expect(String(absent.body.message)).toBe(String(there.body.message).replace("guarded", "nobody"));
@@ -97,7 +97,7 @@ describe("with API keys, RegisterAgent", () => {
     await world.service.put("/api/agents/guarded", { auth_secret: secret });
   });
 
-  test("a key works until expires_at; bounds that make no sense are refused by name", async () => {
+  test("a key works until expires_at; invalid bounds are refused by name", async () => {
     const at = new Date(Date.now() + 4_000).toISOString();
     const made = await world.service.post<{ key: string }>("/api/keys", {
       name: "short",
@@ -153,7 +153,7 @@ describe("with API keys, a memory", () => {
     expect(await remove("plain", "rules")).toBe("permission_denied");
   });
 
-  test("that an agent may not see does not exist for it", async () => {
+  test("that an agent may not see is not found", async () => {
     expect((await store("plain", "diary", "MEMORY_SCOPE_AGENT")).code).toBeNull();
     expect(await remove("other", "diary")).toBe("not_found");
   });
@@ -178,7 +178,7 @@ test("a task is completed and failed by the session that holds it, and by no oth
   }
 });
 
-test("ten wrong secrets of a stranger do not lock the agent out, whose right one passes", async () => {
+test("ten wrong secrets of a stranger do not lock out the agent with the right one", async () => {
   const from = (address: string, given: string) =>
     fetch(`${proxied.url}/signalbox.gateway.v1.AgentGateway/RegisterAgent`, {
       method: "POST",

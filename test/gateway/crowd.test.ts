@@ -16,7 +16,7 @@ const total = issues * agents.length;
 /** Programs of five connections; each dies with all of its: a tenth of them together. */
 const dying = [0, 5, 10, 15].map((first) => connections.slice(first, first + 5));
 
-test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every task is completed once, no comment is there twice", {
+test("200 connected agents, 2,000 tasks, a tenth of the agents killed: every task is completed once, with one comment", {
   // The sum of what it waits for at most.
   timeout: 300_000,
   tags: ["postgres"],

@@ -80,7 +80,7 @@ test("once there are API keys, an agent registers with its secret or with a key"
   expect(sessionId).toMatch(/^[\w-]{40,}$/);
 });
 
-test("what is wrong is named; messages have 4 MiB, deadlines hold", async () => {
+test("errors name what is wrong; messages have at most 4 MiB; deadlines apply", async () => {
   const gateway = grpcGateway(plain.grpcPort);
   const { sessionId } = await gateway.registerAgent({ agentId: "qa_default" });
   const invalid = await failureOf(gateway.memoryStore({ sessionId, key: "k", content: "c", scope: 1, ttlSeconds: -1 }));

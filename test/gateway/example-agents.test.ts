@@ -88,7 +88,7 @@ describe.each(["node", "deno"] as const)("with the service on %s, the example ag
     });
 });
 
-describe("what is generated for the examples is that of gateway.proto", () => {
+describe("the examples' generated code matches gateway.proto", () => {
   const gen = join(root, "schema/gen");
   test("typescript: `npm run generate` in its folder changes nothing", () => {
     const folder = join(root, "examples/agent-typescript");

@@ -74,7 +74,7 @@ test("a session ends with the agent's secret", async () => {
   expect((await agents.call("Heartbeat", { session_id: "unknown" })).code).toBe("unauthenticated");
 });
 
-test("calls over the limit of the trust level are told when to come back", async () => {
+test("calls over the limit of the trust level are refused with a retry time", async () => {
   const session_id = await register("slow");
   const codes: (string | null)[] = [];
   let last = await agents.call("Heartbeat", { session_id });
@@ -87,7 +87,7 @@ test("calls over the limit of the trust level are told when to come back", async
   expect(Number(last.retryAfter)).toBeGreaterThan(0);
 });
 
-test("memories: what one agent keeps to itself another does not see, and HTTP sees all", async () => {
+test("memories: agents do not see each other's private ones, HTTP sees all", async () => {
   const [mine, theirs] = [await register(), await register("other")];
   const store = (key: string, scope: string) =>
     agents.call("MemoryStore", { session_id: mine, key, content: `what ${key} means to the webshop`, scope });
@@ -178,7 +178,7 @@ test("tokens reported by an agent count towards usage and budgets; over budget, 
   }
 });
 
-test("a stream that breaks gives its task back, and the model does it", async () => {
+test("a broken stream returns its task, and the model runs it", async () => {
   const session_id = await register();
   const stream = await agents.receive({ session_id });
   const { event_id } = await open(2);
@@ -189,7 +189,7 @@ test("a stream that breaks gives its task back, and the model does it", async ()
   expect(commentsOn(2)).toHaveLength(1);
 });
 
-test("a task that fails for good says whose failure it was", async () => {
+test("a task that fails for good names the agent that failed it", async () => {
   const session_id = await register();
   const stream = await agents.receive({ session_id });
   try {

@@ -57,7 +57,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
   const first = (one: Connected) => eventually(() => one.received[0]?.executionId);
   const comments = (number: number) => textsOf(world.tracker, repo, number);
 
-  test("what one replica accepts goes to the agent at the other, which may complete it at either", async () => {
+  test("an event at one replica goes to the agent at the other, which may complete it at either", async () => {
     const agent = await connect(second);
     const event_id = await issue(101);
     await complete({ ...agent, gateway: grpcGateway(world.service.grpcPort) }, await first(agent));
@@ -65,7 +65,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     expect(comments(101)).toEqual(["Done by the agent."]);
   });
 
-  test("a busy agent has no more than it asked for, and the rest waits for it", async () => {
+  test("a busy agent gets no more tasks than it asked for, and the rest wait for it", async () => {
     const agent = await connect(world.service, { maxInFlight: 2, heartbeatMs: 500 });
     const asked = world.model.chats().length;
     for (const number of [111, 112, 113]) await issue(number);
@@ -81,7 +81,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     expect(world.model.chats()).toHaveLength(asked);
   });
 
-  test("a silent agent loses its task and its stream; what it says too late is refused", async () => {
+  test("a silent agent loses its task and its stream, and late results are refused", async () => {
     const agent = await connect(world.service);
     const event_id = await issue(121);
     const executionId = await first(agent);
@@ -92,7 +92,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     expect(comments(121)).toEqual(["Answer of outside"]);
   });
 
-  test("what an agent that left held goes to its other stream, on the other replica", async () => {
+  test("tasks of a closed stream go to the agent's other stream, on the other replica", async () => {
     const leaving = await connect(world.service, { heartbeatMs: 500 });
     const event_id = await issue(131);
     const executionId = await first(leaving);
@@ -107,7 +107,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     expect(comments(131)).toEqual(["Done by the agent."]);
   });
 
-  test("a failed task that may be tried again comes back", async () => {
+  test("a failed task that may be retried comes back", async () => {
     const agent = await connect(world.service, { heartbeatMs: 500 });
     await issue(141);
     const { gateway, sessionId } = agent;
@@ -117,7 +117,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     await eventually(() => comments(141).length === 1);
   });
 
-  test("another secret ends the sessions, and the streams that are open, on every replica", async () => {
+  test("a changed secret ends sessions and open streams on every replica", async () => {
     const agent = await connect(world.service, { heartbeatMs: 500 });
     const event_id = await issue(151);
     const executionId = await first(agent);
@@ -151,7 +151,7 @@ describe("connected agents on two replicas", { tags: ["postgres"] }, () => {
     }
   });
 
-  test("after ten wrong secrets, sent side by side to both replicas, wrong ones are slowed down and the right one passes", async () => {
+  test("after ten wrong secrets at both replicas, wrong ones are slowed down and the right one passes", async () => {
     const body = { id: "guessed", name: "G", role_id: "dev", prompt: "Help.", auth_enabled: true, auth_secret: "the right one" };
     await second.post("/api/agents", body);
     const gateways = [world.service, second].map(({ grpcPort }) => grpcGateway(grpcPort));

@@ -93,7 +93,7 @@ describe("the JSON client", () => {
     expect(JSON.parse(sent?.body ?? "")).toMatchObject({ action: "deleted" });
   });
 
-  test("waits for executions, and says at the limit how they stood", async () => {
+  test("waits for executions, and reports their states at the time limit", async () => {
     expect(await waitForExecutions(jsonClient(base), { interval: 1 })).toMatchObject([{ state: "succeeded" }]);
     await expect(waitForExecutions(jsonClient(base), { count: 2, timeout: 20, interval: 5 })).rejects.toThrow(
       /of 2 executions 1 have ended: a succeeded/,
@@ -101,7 +101,7 @@ describe("the JSON client", () => {
   });
 });
 
-test("eventually tries again, and at the limit throws what the last try threw", async () => {
+test("eventually retries, and at the time limit throws the last error", async () => {
   let calls = 0;
   expect(await eventually(() => (++calls < 3 ? null : calls), { interval: 1 })).toBe(3);
   await expect(eventually(() => Promise.reject(new Error("still wrong")), { timeout: 20, interval: 5 })).rejects.toThrow(

@@ -71,7 +71,7 @@ describeOnDatabases("knowledge sources", (database) => {
       expectRefused(answer, 404, new RegExp(`No knowledge source has the id ${id}`));
   });
 
-  test("what is not right is refused by name", async () => {
+  test("invalid input is refused by name", async () => {
     const config = wikiConfig(wiki);
     const wrong: [Body, RegExp][] = [
       [{ type: "gopher" }, /^type: .*"gopher"\. Available: wiki/],
@@ -128,7 +128,7 @@ describeOnDatabases("knowledge sources", (database) => {
     expect(await search("button")).toEqual([]);
   });
 
-  test("a sync that is open is answered as it is; what fails for good says why, without the token", async () => {
+  test("an open sync is returned as it is; a permanent failure says why, without the token", async () => {
     wiki.fault({ kind: "status", status: 503, headers: { "retry-after": "1" }, body: "{}" });
     const { id } = await add();
     const first = await service.post<Job>(`${path(id)}/sync`);
@@ -155,7 +155,7 @@ describeOnDatabases("knowledge sources", (database) => {
     expect(JSON.stringify([failed, watched.body, service.logs()])).not.toContain(account.api_token);
   });
 
-  test("a source is deleted, and its settings changed, whatever its sync is doing", { timeout: 60_000 }, async () => {
+  test("a source can be deleted and changed during a sync", { timeout: 60_000 }, async () => {
     const large = await new FakeWiki().listen();
     const config = { ...wikiConfig(large), base_url: large.url };
     const text = Array.from({ length: 12 }, (_, i) => `<h2>Part ${i}</h2><p>lemur</p>`).join("");

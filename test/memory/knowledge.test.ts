@@ -71,7 +71,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-test("a wiki of 2,000 pages: killed in the middle, the sync goes on where it was, and the index equals the wiki", async () => {
+test("a wiki of 2,000 pages: a sync that is killed resumes where it was, and the index equals the wiki", async () => {
   wiki.stallAfter = 30;
   const started = await service.post<Job>(`/api/knowledge-sources/${source}/sync`);
   expect(started).toMatchObject({ status: 202, body: { status: "queued", pages_seen: 0 } });
@@ -100,7 +100,7 @@ test("a wiki of 2,000 pages: killed in the middle, the sync goes on where it was
   );
 });
 
-test("a sync without a change reads and embeds nothing; an edit embeds what changed; a page that is gone leaves the index", async () => {
+test("a sync without a change embeds nothing, an edit embeds only what changed, a deleted page leaves the index", async () => {
   const before = embedded().length;
   const reads = wiki.reads;
   expect(await synced(service, source)).toMatchObject({

@@ -36,7 +36,7 @@ describe("prompts", () => {
   }, 120_000);
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  test("an agent is told what its scopes let it see, fenced, with the source", { timeout: 60_000 }, async () => {
+  test("an agent gets the memories that its scopes allow, fenced, with their source", { timeout: 60_000 }, async () => {
     const projects = [];
     for (const name of ["octo/one", "octo/two"])
       projects.push(
@@ -69,7 +69,7 @@ describe("prompts", () => {
     expect(keysOf((await world.service.get("/api/memory?limit=100")).body).sort()).toEqual(memories.map(([key]) => key).sort());
   });
 
-  test("at most MEMORY_SEARCH_LIMIT memories, and none that shares nothing with the task", { timeout: 60_000 }, async () => {
+  test("at most MEMORY_SEARCH_LIMIT memories, and none unrelated to the task", { timeout: 60_000 }, async () => {
     for (let i = 0; i < 15; i++)
       await create(world.service, { key: `many-${i}`, content: `Login problem number ${i}`, scope: "organizational" });
     const prompt = await promptOf(5, "octo/four");
@@ -121,7 +121,7 @@ testOnDatabases(
   180_000,
 );
 
-test("another plugin's store keeps the long-term memories, and one of no plugin is refused", {
+test("a plugin's store can keep the long-term memories; an unknown store is refused", {
   timeout: 120_000,
 }, async () => {
   const plugin = join(root, "examples/memory-sqlite/index.ts");
@@ -144,7 +144,7 @@ test("another plugin's store keeps the long-term memories, and one of no plugin 
 });
 
 describe("replicas", { tags: ["postgres"] }, () => {
-  test("start together, and give a key once", { timeout: 120_000 }, async () => {
+  test("start together, and accept each key once", { timeout: 120_000 }, async () => {
     await using database = await freshDatabase();
     const options = { databaseUrl: database.url, env: noRedis };
     const [a, b] = await Promise.all([startService(options), startService(options)]);
@@ -165,7 +165,7 @@ describe("replicas", { tags: ["postgres"] }, () => {
 });
 
 describe("redis", { tags: ["redis-server"] }, () => {
-  test("killed and restarted under load: long-term serves on, short-term fails fast and recovers", {
+  test("killed and restarted under load: long-term memories keep working, short-term ones fail fast and recover", {
     timeout: 180_000,
   }, async () => {
     await using redis = await ownRedis();

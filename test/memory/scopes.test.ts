@@ -54,7 +54,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-describe("HTTP: operators see all, as far as the filter goes", () => {
+describe("HTTP: operators see all that the filter matches", () => {
   const filters = [undefined, ...scopes].flatMap((scope) =>
     ([null, "ann", "bob"] as const).flatMap((agent) =>
       ([null, ...projects] as const).map((project) => ({ scope, agent, project })),

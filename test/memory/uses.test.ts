@@ -18,7 +18,7 @@ afterAll(() => world?.[Symbol.asyncDispose]());
 const usesOf = (key: string, query = "") =>
   world.service.get<Use[]>(`/api/memory/${encodeURIComponent(key)}/uses${query}`).then(({ body }) => body);
 
-test("a memory tells the executions whose prompt contained it, the newest first", { timeout: 60_000 }, async () => {
+test("a memory lists the executions whose prompt contained it, newest first", { timeout: 60_000 }, async () => {
   const key = "deploys/on fridays";
   await world.service.post("/api/memory", {
     key,

@@ -22,7 +22,7 @@ const send = async (service: Service, number: number) => {
   return { status, event_id: body.event_id, state: body.status };
 };
 
-test("a backup taken while runs are under way, restored: what ended stays ended, what waited runs once, nothing is written twice", {
+test("after the restore of a backup taken under load, ended runs stay ended, waiting ones run once, nothing is written twice", {
   tags: ["postgres", "pg_dump"],
 }, async () => {
   await using database = await freshDatabase();

@@ -37,7 +37,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("serves, and evaluates filters in a process of their own", async () => {
+test("serves, and evaluates filters in a separate process", async () => {
   const mapping = { name: "labelled", source: "alpha", event_type: "issues", canonical_trigger: "issue.seen" };
   const made = await api.post("/api/webhook-mappings", { ...mapping, jq_filter: '.action == "opened"' });
   expect(made, service.logs()).toMatchObject({ status: 201 });
@@ -51,7 +51,7 @@ test("stops cleanly", async () => {
   expect(await service.ended).toMatchObject({ code: 0 });
 });
 
-test("on a Node that is too old it says which one it needs", () => {
+test("on an older Node it names the version that it needs", () => {
   const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.19.4" } })';
   const file = join(root, "dist/signalbox/signalbox.js");
   const ended = spawnSync(process.execPath, ["--import", `data:text/javascript,${encodeURIComponent(older)}`, file, "--help"], {

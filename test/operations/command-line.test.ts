@@ -44,7 +44,7 @@ const statusOf = (path: string, headers: Record<string, string>, method = "GET")
     call.on("error", fail).end();
   });
 
-test("reembed and what moves memories say in a line what is away, and how to go on", { timeout: 60_000 }, async () => {
+test("reembed, export and import say in one line what is unavailable and how to resume", { timeout: 60_000 }, async () => {
   const own = { DATA_DIR: join(folder, "own"), EMBEDDING_DIMENSION: "64" };
   writeFileSync(join(folder, "one.jsonl"), '{"key": "one", "content": "c", "scope": "organizational"}\n');
   expect(await signalbox(["memory", "import", "one.jsonl"], own)).toEqual({ code: 0, text: expect.stringMatching(/1 created/) });
@@ -61,7 +61,7 @@ test("reembed and what moves memories say in a line what is away, and how to go 
 });
 
 describe("while there are no keys", () => {
-  test("a whole life of an agent", async () => {
+  test("the life cycle of an agent", async () => {
     const made = await json([
       "agents",
       "create",
@@ -85,7 +85,7 @@ describe("while there are no keys", () => {
     expect(await signalbox(["agents", "get", "cli_agent"])).toEqual({ code: 1, text: 'No agent has the id "cli_agent".\n' });
   }, 60_000);
 
-  test("help, and commands that are not written right", async () => {
+  test("help, and usage errors", async () => {
     const wrong = [[], ["nothing"], ["agents"], ["agents", "fly"], ["agents", "create", "--id", "x"], ["start", "now"]];
     const [help, ofProjects, ...refused] = await Promise.all(
       [["--help"], ["projects", "--help"], ...wrong].map((args) => signalbox(args)),
@@ -96,12 +96,12 @@ describe("while there are no keys", () => {
     expect(refused.map(({ code }) => code)).toEqual(wrong.map(() => 2));
   }, 60_000);
 
-  test("no service there: exit code 1, and what to do", async () => {
+  test("without a service: exit code 1, and what to do", async () => {
     const { code, text } = await signalbox(["agents", "list"], { SIGNALBOX_URL: "http://127.0.0.1:1" });
     expect([code, text]).toEqual([1, expect.stringMatching(/No service answers at http:\/\/127\.0\.0\.1:1 .*signalbox start/)]);
   }, 30_000);
 
-  test("browsers of other sites are refused, at every door", async () => {
+  test("browsers of other sites are refused by every API", async () => {
     const port = new URL(service.url).port;
     const connect = "/signalbox.api.v1.AgentService/ListAgents";
     expect(await statusOf("/api/agents", {})).toBe(200);
@@ -136,14 +136,14 @@ test("the questions of an operator: status, why, runs, cost, pause and resume", 
 
 describe("keys", () => {
   let key = "";
-  test("the database of a running service is its own: the way round is said", async () => {
+  test("the database of a running service is locked, and the error names the alternative", async () => {
     const dataDir = join(service.folder, "data");
     const { code, text } = await signalbox(["keys", "list"], { DATA_DIR: dataDir });
     expect([code, text]).toEqual([1, expect.stringMatching(/in use by another Signalbox process.*--remote/s)]);
     expect((await signalbox(["migrate"], { DATA_DIR: dataDir })).code).toBe(1);
   }, 60_000);
 
-  test("through the service: from then on it wants one", async () => {
+  test("through the service, which then requires a key", async () => {
     const { code, text } = await signalbox(["keys", "create", "--remote", "--name", "first", "--scope", "read,write"]);
     expect(code).toBe(0);
     expect(text).toContain("not shown again");
@@ -158,7 +158,7 @@ describe("keys", () => {
     expect(await statusOf("/api/agents", { host: "signalbox.example", authorization: `Bearer ${key}` })).toBe(200);
   }, 60_000);
 
-  test("straight on the database, while the service is stopped; it starts closed", async () => {
+  test("directly in the database while the service is stopped; it then starts closed", async () => {
     await service.stop();
     const env = { DATA_DIR: join(service.folder, "data") };
     const made = await signalbox(["keys", "create", "--name", "boss", "--scopes", "admin"], env);
@@ -175,7 +175,7 @@ describe("keys", () => {
   }, 240_000);
 });
 
-test("keys work before the service ever ran, and make a new database only where that is said", async () => {
+test("keys can be created before the first start, with --create", async () => {
   const env = { DATA_DIR: join(folder, "new") };
   const refused = await signalbox(["keys", "create", "--name", "a", "--scope", "read"], env);
   expect([refused.code, refused.text]).toEqual([1, expect.stringMatching(/no database in .*new\..*--create/)]);

@@ -78,7 +78,7 @@ test("a database that does not answer stops the start, and its password is not s
   expect(logs).not.toContain("hunter2");
 });
 
-test("a folder that is a file and a port that is taken stop the start with one line, too", async () => {
+test("a folder that is a file and a port that is taken stop the start with one line", async () => {
   const folder = await refusedStart({ DATA_DIR: "./.env" }, "DATABASE_URL=\n");
   expect([folder.code, folder.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^DATA_DIR: .*EEXIST/)]);
   await using database = anyDatabase() === "postgres" ? await freshDatabase() : null;
@@ -93,13 +93,13 @@ test("a folder that is a file and a port that is taken stop the start with one l
   expect([busy.code, busy.logs.trim().split("\n").at(-1)]).toEqual([1, expect.stringMatching(/^PORT: .*EADDRINUSE/)]);
 });
 
-test("a setting of a source that is not valid stops the start and is named", async () => {
+test("an invalid setting of a source stops the start and is named", async () => {
   const { code, logs } = await refusedStart({ ALPHA_API_URL: "not an address" });
   expect(code).toBe(1);
   expect(logs).toMatch(/ALPHA_API_URL/);
 });
 
-test("the folder of a running service is refused to another, and serves again after a kill -9 with all that was in it", {
+test("a running service's folder is refused to another, and serves again after a kill -9 with all its data", {
   timeout: 120_000,
 }, async () => {
   // A service of its own, because this folder must outlive the first.
@@ -146,7 +146,7 @@ test(".env is read, and the environment wins over it", { timeout: 120_000 }, asy
   expect((await service.get("/api/agents", { headers: { authorization: "Bearer key-from-the-file" } })).status).toBe(401);
 });
 
-test("without an LLM the service starts, says what to set, and what failed can be restarted once it is set", {
+test("without an LLM the service starts and says what to set; failed executions can be restarted then", {
   timeout: 120_000,
 }, async () => {
   await using service = await startService({ seed: true });
@@ -166,7 +166,7 @@ test("without an LLM the service starts, says what to set, and what failed can b
   );
 });
 
-test("PostgreSQL going away for a moment is 503, and then it serves again", {
+test("a short outage of PostgreSQL answers 503, then the service recovers", {
   timeout: 120_000,
   tags: ["postgres"],
 }, async () => {
@@ -180,7 +180,7 @@ test("PostgreSQL going away for a moment is 503, and then it serves again", {
   expect((await service.get("/health")).body).toMatchObject({ status: "ok" });
 });
 
-test("the configuration in effect names where each value comes from, and shows no secret", { timeout: 60_000 }, async () => {
+test("the configuration in effect names the source of each value and shows no secret", { timeout: 60_000 }, async () => {
   const hidden = ["hidden", "value", "of", "a", "test"].join("-");
   const apiKey = `key-${hidden}`;
   await using service = await startService({

@@ -74,7 +74,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     expect(await withDeaths(database)).toBe(0);
   });
 
-  test("silence is found: 503 within ten seconds, and an answer within two of the return", async () => {
+  test("silence is detected: 503 within ten seconds, and answers within two seconds of the return", async () => {
     proxy.freeze();
     const [refused, other, unhealthy] = await Promise.all([webhook(), world.service.get("/api/tasks"), health()]);
     expect([refused.status, other.status, unhealthy]).toEqual([503, 503, 503]);
@@ -84,7 +84,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     await served();
   });
 
-  test("a lost answer holds up its own group of webhooks only, and is stored once", async () => {
+  test("a lost answer delays only its own group of webhooks, which is stored once", async () => {
     const loss = proxy.loseAnswers({ when: new RegExp(`"delivery_id":"d-${number + 1}"`) });
     const lost = webhook();
     const lostNumber = number;
@@ -106,7 +106,7 @@ describe("between the service and PostgreSQL", { tags: ["postgres"] }, () => {
     expect(world.service.logs()).not.toContain("unhandled");
   });
 
-  test("a start waits for the database, and resets meanwhile do not end it", async () => {
+  test("a start waits for the database, and survives connection resets", async () => {
     await proxy.cut();
     const [port, grpcPort] = await freePorts(2);
     const env = { DATABASE_URL: proxy.url, PORT: String(port), GRPC_PORT: String(grpcPort) };

@@ -8,7 +8,7 @@ import { startWorld, textsOf } from "../harness/world.ts";
 const repo = "octo/app";
 
 // The embedded database goes away with the process only.
-test("the database goes away while the model thinks, and comes back", { tags: ["postgres"] }, async () => {
+test("the database is unavailable while the model works, and returns", { tags: ["postgres"] }, async () => {
   await using database = await freshDatabase();
   await using proxy = await startUrlProxy(database.url);
   // A lease that cannot run out within this test: whoever waits for it fails.

@@ -36,7 +36,7 @@ const composed = (given: Record<string, string>) =>
 describe("compose.yaml", () => {
   const key = "5".repeat(64);
 
-  test("needs one key, and says which", () => {
+  test("requires one key, and names it", () => {
     expect(() => composed({})).toThrow("INSTALLATION_KEY: set it in .env to the output of openssl rand -hex 32");
   });
   test("with that key the API is closed, credentials are encrypted, and the database has a password", () => {
@@ -61,7 +61,7 @@ describe("compose.yaml", () => {
         ...{ mem_limit: expect.any(String), pids_limit: expect.any(Number), cpus: expect.any(Number) },
       });
   });
-  test("only the service is published, on this machine; the databases reach nothing outside", () => {
+  test("only the service is published, on this machine; the databases have no outside network", () => {
     const { services, networks } = composed({ INSTALLATION_KEY: key });
     for (const [name, { ports = [], networks: joined = [] }] of Object.entries(services)) {
       if (name !== "signalbox") expect([name, ports, joined]).toEqual([name, [], ["data"]]);
@@ -83,7 +83,7 @@ const kinds = (manifests: readonly Manifest[]) => manifests.map(({ kind, metadat
 describe("the Helm chart", () => {
   const split = { split: true, worker: { autoscaling: { enabled: true } }, ingress: { enabled: true, tlsSecret: "tls" } };
 
-  test("by default: replicas that do everything, reached by the service, with a budget and a network policy", () => {
+  test("by default: replicas with all roles, with a disruption budget and a network policy", () => {
     const names = [
       "Deployment signalbox-all",
       "NetworkPolicy signalbox",

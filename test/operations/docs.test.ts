@@ -33,7 +33,7 @@ describe("how pages are read", () => {
     "## One",
     "## `A` & B",
   ];
-  test("headings, links and blocks are told apart", () => {
+  test("headings, links and blocks are recognised", () => {
     const { anchors, links, fences } = parsePage(page.join("\n"));
     expect([...anchors]).toEqual(["one", "one-1", "a--b"]);
     expect(links).toEqual([

@@ -59,7 +59,7 @@ test("while everything is paused, webhooks are stored, and nothing starts until 
 test.each([
   ["agent", "pm_default"],
   ["source", "alpha"],
-])("a paused %s waits alone; others run", async (scope, id) => {
+])("only a paused %s waits; others run", async (scope, id) => {
   const other = scope === "agent" ? "ta_default" : null;
   if (other) {
     await world.service.post("/api/tasks", { id: "other", name: "Other", description: "Do other.", actor_id: other });
@@ -82,7 +82,7 @@ test.each([
   await waitForExecutions(world.service, { event_id, count: executions.length });
 });
 
-test("a project is paused by its id as the API returns it, and an issue says so", async () => {
+test("a project is paused by its id, and the timeline of an issue says so", async () => {
   const { body: project } = await world.service.post<{ id: number }>("/api/projects", {
     name: "Paused",
     source: "alpha",
@@ -122,7 +122,7 @@ test("the status names what is down, and an operator's pause is in the audit log
   expect(body.length).toBeGreaterThan(0);
 });
 
-test("the status says that a credential may only read", async () => {
+test("the status shows that a credential may only read", async () => {
   await using other = await startWorld({ tasks: [] });
   other.tracker.scopes = "read:user, gist";
   const found = await eventually(async () => {
@@ -137,7 +137,7 @@ test("the status says that a credential may only read", async () => {
   });
 });
 
-test("without the database the status says so, quickly", { tags: ["postgres"] }, async () => {
+test("without the database the status still answers, and says so", { tags: ["postgres"] }, async () => {
   await using database = await freshDatabase();
   await using proxy = await startUrlProxy(database.url);
   await using other = await startWorld({ tasks: [], databaseUrl: proxy.url });

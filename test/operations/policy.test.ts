@@ -44,7 +44,7 @@ test("a project and an agent narrow the settings, and a change counts at once", 
   expect(await applied(both)).toMatchObject({ policy: { run_tokens: { value: 9000, level: "settings" } } });
 });
 
-test("what no policy can be is refused, naming the member; so is an agent or project that does not exist", async () => {
+test("an invalid policy is refused, naming the member; so is an unknown agent or project", async () => {
   const project = { name: "Bad", source: "alpha", source_project_id: "acme/bad" };
   const refused = async (policy: unknown, names: RegExp) => {
     expectRefused(await service.post("/api/projects", { ...project, policy }), 400, names);

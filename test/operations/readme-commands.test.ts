@@ -91,7 +91,7 @@ describe("commands on the pages", { tags: ["curl"] }, () => {
   );
 });
 
-test("each command of a page is run, here or by the test that is named", () => {
+test("each command of a page is run, here or by the named test", () => {
   expect(Object.keys(elsewhere).filter((page) => !blocks.some((one) => one.page === page))).toEqual([]);
   const readme = blocks.filter(({ page }) => page === "README.md").map(({ text }) => text);
   expect(elsewhereInReadme.filter(([part]) => !readme.some((text) => text.includes(part)))).toEqual([]);

@@ -18,7 +18,7 @@ describe("the README", () => {
       expect(links.filter((path) => !existsSync(path))).toEqual([]);
     },
   );
-  test("names only commands that there are", () => {
+  test("names only existing commands", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
     const named = [...`${readme}${read("CONTRIBUTING.md")}`.matchAll(/npm (?:run )?([a-z:]+)/g)].map(
       ([, name]) => name as string,
@@ -36,7 +36,7 @@ describe("SECURITY.md", () => {
   const [, top10 = ""] = security.split("## OWASP Top 10");
   const lines = [...top10.matchAll(/^\| (ASI\d\d) [^|]*\|[^|]*\|([^|]*)\|$/gm)];
 
-  test("names only test files that exist", () => {
+  test("names only existing test files", () => {
     const files = [...security.matchAll(/`([\w./-]+\.test\.ts)`/g)].map(([, file]) => file as string);
     expect(files.length).toBeGreaterThan(20);
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);

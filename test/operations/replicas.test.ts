@@ -12,7 +12,7 @@ import { login, plainScript, surroundings, textsOf, token, webhookSecret } from 
 const repo = "octo/app";
 const webhooks = 500;
 
-test("two replicas on one database, one of them killed midway: every execution ends, no comment is missing, none is there twice", {
+test("two replicas, one killed midway: every execution ends, no comment is missing or posted twice", {
   timeout: 180_000,
   tags: ["postgres"],
 }, async () => {
@@ -61,7 +61,7 @@ test("two replicas on one database, one of them killed midway: every execution e
   }
 });
 
-test("what one replica answered with 201 or 204 holds at the other at once", {
+test("a change at one replica applies at the other at once", {
   timeout: 60_000,
   tags: ["postgres"],
 }, async () => {
@@ -88,7 +88,7 @@ test("what one replica answered with 201 or 204 holds at the other at once", {
   expect(found).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"].map((action) => [`custom.${action}`, 401]));
 });
 
-test("a secret that was stored at one replica is taken out of what the other posts next", {
+test("a secret that was stored at one replica is redacted from what the other posts next", {
   timeout: 60_000,
   tags: ["postgres"],
 }, async () => {
@@ -122,7 +122,7 @@ test("a secret that was stored at one replica is taken out of what the other pos
   }
 });
 
-test("one replica serves only, the other runs what comes in there and answers for its health alone", {
+test("an api replica serves, a worker replica runs its executions and answers only /health", {
   timeout: 60_000,
   tags: ["postgres"],
 }, async () => {

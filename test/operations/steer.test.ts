@@ -50,7 +50,7 @@ const restart = { action: "restart", filter: { state: "failed", q: "refuses" } }
 const audited = async (operation: string) =>
   (await world.service.get<{ after: Bulk }[]>(`/api/audit-log?operation=${operation}`)).body;
 
-test("failed runs are restarted together: first how many and which, then by the confirmation of just that", async () => {
+test("failed runs are restarted together: first a preview, then its confirmation", async () => {
   isDown = true;
   const events = [await open(1), await open(2), await open(3)];
   for (const event_id of events) await waitForExecutions(world.service, { event_id, state: "failed" });
@@ -80,7 +80,7 @@ test("failed runs are restarted together: first how many and which, then by the 
   expect(textsOf(world.tracker, repo, 2)).toEqual(["A note", "Answer in the voice of the agent"]);
 });
 
-test("what has not begun is cancelled together; what came after the preview stays", async () => {
+test("queued executions are cancelled together; those after the preview stay", async () => {
   await world.service.post("/api/pause", { scope: "all", reason: "A test" });
   await open(11);
   const filter = { subject: `${repo}#11` };
@@ -95,7 +95,7 @@ test("what has not begun is cancelled together; what came after the preview stay
   await waitForExecutions(world.service, { event_id: late });
 });
 
-test("a replay as dry run with another prompt writes nothing, and its answer can be compared with the first one", async () => {
+test("a dry replay with another prompt writes nothing, and its answer can be compared with the first", async () => {
   const event_id = await open(21);
   const [first] = await waitForExecutions(world.service, { event_id });
   const before = textsOf(world.tracker, repo, 21);
@@ -125,7 +125,7 @@ test("a replay as dry run with another prompt writes nothing, and its answer can
   }
 });
 
-test("a task is tried on an event that no mapping knows, and a bulk of replays happens once", async () => {
+test("a task can be tried on an unmapped event, and a bulk replay happens once", async () => {
   const star = (await world.service.webhook({ ...issueOpened({ repo, number: 31 }), action: "pinned" })).body;
   expect(star.status).toBe("discarded");
   const tried = await world.service.post<{ event_id: string }>(`/api/webhook-events/${star.event_id}/replay`, {
@@ -145,7 +145,7 @@ test("a task is tried on an event that no mapping knows, and a bulk of replays h
   expect(textsOf(world.tracker, repo, 31)).toEqual([]);
 });
 
-test("while the model thinks, its step is there as started, in the API and in the stream", async () => {
+test("a model request under way is a started step, in the API and in the stream", async () => {
   interface Step {
     readonly kind: string;
     readonly state: string;

@@ -45,7 +45,7 @@ const send = (number: number, headers: Record<string, string> = {}) =>
   world.service.webhook(issueOpened({ repo: "octo/app", number, title: "Trace me" }), { headers });
 const ofTrace = (id: string) => spans.filter(({ traceId }) => traceId === id);
 
-test("a run that was killed and resumed is one trace, with the id of the event; prompts are not in it", async () => {
+test("a run that was killed and resumed is one trace, with the event's id and without prompts", async () => {
   const asked = world.model.chats().length;
   world.model.answerWith({ reply: { hang: true } });
   const { body } = await send(1);
@@ -85,7 +85,7 @@ test("a webhook's traceparent is the parent, and the model gets the trace", asyn
   expect(headers?.traceparent).toContain(traceId);
 });
 
-test("metrics: with a key, or from this machine where METRICS_OPEN says so", async () => {
+test("metrics: with a key, or from this machine with METRICS_OPEN", async () => {
   const read = (headers: Record<string, string>) => fetch(`${world.service.url}/metrics`, { headers });
   const open = await read({});
   expect([open.status, open.headers.get("content-type")]).toEqual([200, expect.stringContaining("text/plain")]);
@@ -107,7 +107,7 @@ test("metrics: with a key, or from this machine where METRICS_OPEN says so", asy
   expect((await read({ "x-forwarded-for": "203.0.113.5", authorization: `Bearer ${apiKey}` })).status).toBe(200);
 });
 
-test("metrics name the source of a webhook that is refused", async () => {
+test("metrics name the source of refused webhooks", async () => {
   const post = (path: string, body: string) =>
     fetch(`${world.service.url}/webhook/${path}`, { method: "POST", headers: { "x-hub-signature-256": "sha256=00" }, body });
   expect((await post("alpha", "{}")).status).toBe(401);
@@ -123,7 +123,7 @@ test("metrics name the source of a webhook that is refused", async () => {
   );
 });
 
-test("where no price is known, the cost is null and not 0", async () => {
+test("without a known price the cost is null, not 0", async () => {
   const usage = async (query: string) =>
     (
       await world.service.get<{ cost_usd: number | null; unpriced_tokens: number; groups: { cost_usd: number | null }[] }>(

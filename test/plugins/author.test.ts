@@ -141,7 +141,7 @@ describe("versions", () => {
   const version = async () => (await world.service.get<{ version: string }>(`/api/plugins/${id}`)).body.version;
 
   test(
-    "one that asks for no more serves at once; one that does waits, and says for what",
+    "a version without new permissions serves at once; one with new permissions waits and names them",
     async () => {
       edit("src/plugin.ts", "max(100_000)", "max(50_000)");
       await next("0.1.1");
@@ -260,7 +260,7 @@ describe("from a registry", () => {
   );
 
   test(
-    "a search shows what a plugin asks for before it is installed",
+    "a search shows a plugin's permissions before it is installed",
     async () => {
       const text = await good(["plugin", "search", "word"]);
       expect(text).toContain(
@@ -275,7 +275,7 @@ describe("from a registry", () => {
   );
 
   test(
-    "a statement about the build of other bytes is refused",
+    "provenance of another tarball is refused",
     async () => {
       claimed = "0".repeat(128);
       await bad(["plugin", "install", name], /^INTEGRITY: .*provenance in the registry belongs to another tarball/);
@@ -285,7 +285,7 @@ describe("from a registry", () => {
   );
 
   test(
-    "other bytes than the registry promises, and than the lock holds, are refused",
+    "bytes that do not match the registry or the lock file are refused",
     async () => {
       registry.lie();
       rmSync(join(folder, "cache"), { recursive: true, force: true });

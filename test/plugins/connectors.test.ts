@@ -43,7 +43,7 @@ describe.each(connectors)("$id in a service", (connector) => {
     return fetch(url, { method: "POST", headers: { ...headers, [connector.signature]: signature }, body });
   };
 
-  test("a signed webhook becomes a comment, and its repetition nothing", { timeout: 60_000 }, async () => {
+  test("a signed webhook becomes a comment, a repeated one does not", { timeout: 60_000 }, async () => {
     const id = randomUUID();
     expect((await deliver(1, { key: "another secret" })).status).toBe(401);
     const taken = await deliver(1, { id });

@@ -126,7 +126,7 @@ describe("an upgrade waits for an approval", () => {
   ])("%s", (_, change, says) => {
     expect(permissionDiff(before, changed(change)).join("\n")).toMatch(says);
   });
-  test("and not if nothing changed, or it asks for less", () => {
+  test("but not if nothing changed, or it asks for less", () => {
     expect(
       permissionDiff(
         before,
@@ -222,7 +222,7 @@ describe("on a service", () => {
     service.put<{ error?: string }>("/api/plugins/teller/settings", { settings });
 
   test(
-    "a plugin does not read the variable of another whose id continues its own",
+    "a plugin cannot read the variable of another whose id begins with its own",
     async () => {
       expect((await install(await build("1.0.0"))).status).toBe(201);
       expect((await service.post("/api/plugins/teller/approve", {})).status).toBe(200);
@@ -241,7 +241,7 @@ describe("on a service", () => {
     limit,
   );
   test(
-    "an upgrade that does not start replaces nothing, and is not stored",
+    "an upgrade that does not start is neither used nor stored",
     async () => {
       const { status, body } = await install(await build("1.1.0", 'throw new Error("no database here");'));
       expect(status).toBe(409);
@@ -254,7 +254,7 @@ describe("on a service", () => {
     limit,
   );
   test(
-    "settings that are not valid are refused, and the old ones stay",
+    "invalid settings are refused, and the old ones stay",
     async () => {
       expect((await configure({ mode: "loud" })).status).toBe(200);
       await eventually(async () => expect(await say()).toBe("1.1.0 loud"));

@@ -73,7 +73,7 @@ interface Shown {
 const plugin = async (): Promise<Shown> => (await world.service.get<Shown>(`/api/plugins/${id}`)).body;
 const dev = /^0\.1\.0-dev\.\d+$/;
 
-test("the start: built, tried, handed over, and waiting for its approval", { timeout: limit }, async () => {
+test("the first build is tested, installed, and waits for approval", { timeout: limit }, async () => {
   const said = await after(() => {}, /Waiting for approval: signalbox plugin approve tickets/);
   expect(said).toMatch(/^tickets 0\.1\.0: good, \d+ cases, \d+ ms; \d+ slow cases run only in signalbox plugin test$/m);
   expect(said).toContain(`Good builds are installed at ${world.service.url}\n`);
@@ -115,7 +115,7 @@ test("a save serves without a new approval, and the last webhook is replayed thr
   expect(tracker.comments({ project: "octo/app", issue: "7" }).length).toBe(4);
 });
 
-test("what asks for more waits and says for what; older development versions are forgotten", { timeout: limit }, async () => {
+test("a build that asks for more waits and names it; older development versions are deleted", { timeout: limit }, async () => {
   const { version } = await plugin();
   const http = '"permissions": { "http": [{ "host": "tickets.example.com", "methods": ["GET"], "why": "Reads." }] }, "needs"';
   const said = await after(() => edit("package.json", '"needs"', http), /Waiting for approval/);
@@ -127,7 +127,7 @@ test("what asks for more waits and says for what; older development versions are
   expect(now.versions.map((one) => one.version)).toEqual([version, now.waiting?.version]);
 });
 
-test("what cannot be built, or is not what the manifest may be, is said with its code", { timeout: limit }, async () => {
+test("build errors and invalid manifests are shown with their code", { timeout: limit }, async () => {
   await after(() => edit("package.json", '"manifest": 1', '"manifest": 1, "postinstall": "x"'), /BAD_MANIFEST: .*postinstall/);
   edit("package.json", '"postinstall": "x",', "");
   await after(() => edit("src/parse.ts", "export function", "export func tion"), /CANNOT_BUNDLE: src.parse\.ts:\d+: /);

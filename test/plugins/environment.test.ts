@@ -4,7 +4,7 @@ import { startService } from "../harness/service.ts";
 
 const limit = 120_000;
 
-describe("what the environment names", () => {
+describe("plugins that the environment names", () => {
   const clock = join(import.meta.dirname, "../../examples/clock/clock.ts");
 
   test(
@@ -18,7 +18,7 @@ describe("what the environment names", () => {
     limit,
   );
   test(
-    "it runs in the service's own process only where its version and digest are named",
+    "it runs in the service's process only if its version and digest are named",
     async () => {
       await using sandboxed = await startService({ env: { SIGNALBOX_PLUGINS: clock } });
       const { body } = await sandboxed.get<{ id: string; tier: string; sha256: string; origin: string }>("/api/plugins/clock");

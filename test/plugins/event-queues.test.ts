@@ -35,7 +35,7 @@ const held = async (services: readonly Service[]) => {
 };
 const count = Array.from({ length: 5 });
 
-test("the queue of a plugin is used from its approval to its end, by every replica, without a restart", async () => {
+test("a plugin's queue is used from approval to removal, by every replica, without a restart", async () => {
   const database = anyDatabase() === "postgres" ? await freshDatabase() : null;
   await using first = await startService(database ? { databaseUrl: database.url } : {});
   const second = database && (await startService({ databaseUrl: database.url }));

@@ -47,7 +47,7 @@ test(
   limit,
 );
 
-test("the layers are listed, and those that are missing with the reason", async () => {
+test("the layers are listed, missing ones with the reason", async () => {
   const { body: isolation } = await service.get<Isolation>("/api/plugin-isolation");
   expect(isolation.required).toBe(false);
   const names = ["limits", "no_new_privileges", "own_user", "namespaces", "seccomp"];

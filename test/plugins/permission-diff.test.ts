@@ -105,7 +105,7 @@ function facts(one: BuiltManifest): Set<string> {
 }
 
 describe("permissionDiff", () => {
-  test("is told exactly where one version may do, or lets others do, what the other does not", () => {
+  test("reports exactly the permissions that one version has and the other does not", () => {
     const seen = new Set<boolean>();
     fc.assert(
       fc.property(pairs, (pair) => {
@@ -123,7 +123,7 @@ describe("permissionDiff", () => {
       ...{ manifest: 1, id: "p", kinds: ["tools"], sdk: "^0.1.0", version: "1.0.0", contributes },
       bundle: { sha256: "0".repeat(64), bytes: 1 },
     });
-  test("says in words who may call what, and what writes", () => {
+  test("describes who may call what, and what writes", () => {
     const route = (scope: string) => built({ routes: { stats: { about: "S.", method: "GET", scope } } });
     const tool = (effect: string) => built({ tools: { note: { about: "N.", effect, input: { type: "object" }, output: {} } } });
     expect(permissionDiff(route("admin"), route("read"))).toEqual([

@@ -49,7 +49,7 @@ const serving = (version: string) =>
   });
 
 describe("an installed plugin", () => {
-  test("waits for its approval, and is not run before", async () => {
+  test("waits for approval, and does not run before", async () => {
     const { status, body } = await service.post<Plugin>("/api/plugins", builds.first.body);
     expect(status).toBe(201);
     expect(body).toMatchObject({ id: "worker", version: null, state: "installed" });
@@ -97,7 +97,7 @@ describe("an installed plugin", () => {
     limit,
   );
   test(
-    "a version that may do no more replaces it; one that may do more waits",
+    "a version without new permissions replaces it; one with new permissions waits",
     async () => {
       expect((await service.post("/api/plugins", builds.second.body)).status).toBe(201);
       await serving("1.1.0");
@@ -115,7 +115,7 @@ describe("an installed plugin", () => {
     limit,
   );
   test(
-    "goes back to an older version",
+    "rolls back to an older version",
     async () => {
       await service.post("/api/plugins/worker/approve", { version: "1.0.0" });
       await serving("1.0.0");
@@ -129,7 +129,7 @@ describe("an installed plugin", () => {
     expect(status).toBe(409);
     expect(body.error).toContain("give the changed plugin a new version");
   });
-  test("so is one with these bytes that asks for something else; what is the same is taken", async () => {
+  test("so are the same bytes with another manifest; an identical version is accepted", async () => {
     const wider = { ...builds.first.manifest, limits: { memory_mb: 128 }, title: "Other" };
     const { status, body } = await service.post<{ error: string }>("/api/plugins", { ...builds.first.body, manifest: wider });
     expect(status).toBe(409);
@@ -142,7 +142,7 @@ describe("an installed plugin", () => {
 });
 
 test(
-  "a name that another plugin has is told, and so is a use case that answers rubbish",
+  "a name conflict is reported, and so is a use case with an invalid answer",
   async () => {
     const twin = await buildPlugin(
       `import { definePlugin } from "@signalbox/sdk";
@@ -173,7 +173,7 @@ test(
 
 describe("a plugin that crashes", () => {
   test(
-    "ends its own calls at once, waits, and is quarantined after the fifth",
+    "fails its own calls at once, backs off, and is quarantined after the fifth crash",
     async () => {
       const crash = async () => {
         // Started at once, so that the test does not wait as a plugin does.
@@ -198,7 +198,7 @@ describe("a plugin that crashes", () => {
     limit,
   );
   test(
-    "serves again once it is enabled, and no more once it is disabled and removed",
+    "serves again once it is enabled, and stops when it is disabled or removed",
     async () => {
       expect((await service.post("/api/plugins/worker/enable")).status).toBe(200);
       await serving("1.0.0");

@@ -36,7 +36,7 @@ test("a contract of an unknown major", async () => {
   expect(answer.body.error).toBe("UNKNOWN_CONTRACT: Expected contract 1; worker was built for contract 7.");
 });
 test(
-  "a bundle that stamps an unknown major, whatever its manifest says",
+  "a bundle with an unknown contract, whatever its manifest says",
   async () => {
     const source = worker("1.0.0", "^0.1.0", "later").replace("export default definePlugin", "const made = definePlugin");
     const later = await buildPlugin(
@@ -51,13 +51,13 @@ test(
   },
   limit,
 );
-test("a range of the sdk that this host is not in", async () => {
+test("an sdk range that excludes this host", async () => {
   const body = { ...first.body, manifest: { ...first.manifest, id: "future", sdk: "^9.0.0" } };
   const answer = await service.post<{ error: string }>("/api/plugins", body);
   expect(answer.body.error).toMatch(/^SDK_RANGE: This host has sdk \d+\.\d+\.\d+; future 1\.0\.0 was written for \^9\.0\.0\.$/);
 });
 test(
-  "one written for an older minor is taken in",
+  "a plugin for an older minor version is loaded",
   async () => {
     const older = await buildPlugin(worker("1.0.0", ">=0.0.1 <1", "older"), { id: "older", ...manifest, sdk: ">=0.0.1 <1" });
     expect((await service.post("/api/plugins", older.body)).status).toBe(201);

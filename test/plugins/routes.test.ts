@@ -63,7 +63,7 @@ const answer = (body: object) => service.post<Failure>("/plugins/doors/answer", 
 const anybody = (path: string, init: RequestInit = {}) => fetch(`${service.url}${path}`, init);
 
 describe("before an approval", () => {
-  test("a route that is open although the manifest's permissions do not say so is refused", async () => {
+  test("an open route that the manifest does not name is refused", async () => {
     const body = { ...built.body, manifest: { ...built.manifest, permissions: { ...permissions, open_routes: [] } } };
     const { status, body: told } = await service.post<Failure>("/api/plugins", body);
     expect(status).toBe(400);
@@ -85,7 +85,7 @@ describe("an approved plugin's routes", () => {
     await eventually(async () => (await service.get("/plugins/doors/status")).status === 200 || null, { timeout: 30_000 });
   }, limit);
 
-  test("an open one answers everybody, uncached and without leave for other sites", async () => {
+  test("an open one answers everyone, uncached and without CORS headers", async () => {
     const response = await anybody("/plugins/doors/status", { headers: { origin: "https://elsewhere.example" } });
     expect(await response.json()).toEqual({ version: "1.0.0", caller: "anonymous" });
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -118,7 +118,7 @@ describe("an approved plugin's routes", () => {
     expect(JSON.stringify(body)).not.toContain(key);
     expect(Object.keys(body.headers ?? {})).not.toContain("cookie");
   });
-  test("what is wrong is refused before or by the plugin, in the one shape", async () => {
+  test("invalid requests are refused by host or plugin, in the one error shape", async () => {
     const wrong: [Promise<{ status: number; body: unknown }>, number, RegExp][] = [
       [service.get("/plugins/doors/echo"), 405, /takes POST, not GET/],
       [service.get("/plugins/doors/nothing"), 404, /no route nothing/],
@@ -139,7 +139,7 @@ describe("an approved plugin's routes", () => {
     }
     expect((await answer({ throws: "rate_limited" })).headers.get("retry-after")).toBe("3");
   });
-  test("an answer that breaks the contract is none", async () => {
+  test("an answer that breaks the contract is an error", async () => {
     const broken = [
       { breaks: true },
       { status: 302, headers: { location: "https://elsewhere.example" }, body: null },
@@ -158,7 +158,7 @@ describe("an approved plugin's routes", () => {
     expect(service.logs()).toContain("inner secret");
   });
   test(
-    "a version that opens another route, or asks less of its callers, waits; what it keeps needs no approval",
+    "a version that opens a route or requires a lower scope waits; unchanged routes need no approval",
     async () => {
       const wider = { ...permissions, open_routes: [...permissions.open_routes, { name: "answer", why: "For all." }] };
       const opened = { ...routes, answer: { ...routes.answer, scope: "open" } };
@@ -178,7 +178,7 @@ describe("an approved plugin's routes", () => {
     limit,
   );
   test(
-    "an operator takes permissions away, an upgrade keeps that, and they can be given back",
+    "an operator can deny permissions, upgrades keep that, and they can be restored",
     async () => {
       const narrow = (body: object) => service.put<{ denied: string[] } & Failure>("/api/plugins/doors/permissions", body);
       const total = async () => (await service.get<{ total: number }>("/plugins/doors/projects")).status;
@@ -205,7 +205,7 @@ describe("an approved plugin's routes", () => {
     limit,
   );
   test(
-    "a plugin that is down is 503 for its routes, and gone with them when it is disabled",
+    "routes of a plugin that is down answer 503, those of a disabled one 404",
     async () => {
       expect((await answer({ exits: true })).status).toBe(503);
       const { status, body } = await service.get<Failure>("/plugins/doors/status");

@@ -83,7 +83,7 @@ testOnDatabases(
 );
 
 test(
-  "while it is away: forged ones are refused by what it declared, and without that a sender is asked to come again",
+  "while the plugin is down, a declared signature refuses forged webhooks; without one they get 503",
   async () => {
     await start("embedded");
     killProcesses();
@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  "those that come while older ones wait are read behind them, in the order in which they came",
+  "new webhooks behind a backlog are parsed after it, in order of arrival",
   async () => {
     const seen = async () =>
       (await service?.post<{ result: number[] }>("/api/tools/tickets.seen/execute", { parameters: {} }))?.body.result ?? [];
@@ -128,7 +128,7 @@ test(
 );
 
 test(
-  "one over which the process ends again and again is stored as unreadable, and the others are read",
+  "a webhook that keeps crashing the process is stored as unreadable, and the others are parsed",
   async () => {
     const poisoned = await send("tickets", 3, "poison");
     expect(poisoned.status).toBe(202);
@@ -167,7 +167,7 @@ test(
 );
 
 test(
-  "a host that is killed takes the processes of its plugins with it, one in a loop too",
+  "plugin processes end with a host that is killed, even in an endless loop",
   async () => {
     const children = descendantsOf(service?.pid);
     expect(children.length).toBeGreaterThan(0);
@@ -183,7 +183,7 @@ test(
 );
 
 test(
-  "one that is not read is shown while it waits, and after its time is an event that says why and can be replayed",
+  "a deferred webhook is shown while it waits; when it expires it becomes an event with the reason, which can be replayed",
   async () => {
     const service = await start("embedded", { UNREAD_WEBHOOK_TTL: "8", WATCHDOG_ENABLED: "true" });
     killProcesses();

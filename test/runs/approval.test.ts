@@ -101,7 +101,7 @@ describeOnDatabases("approval", (database) => {
     expect(log.filter(({ object }) => object === `task-executions/${id}`)).toHaveLength(2);
   });
 
-  test("what the policy does not name is written at once", async () => {
+  test("writes that the policy does not name happen at once", async () => {
     await policy({ approve: ["alpha.*"] });
     const byTool = await proposed();
     expect((await read(byTool.id)).proposals).toMatchObject([{ tool: "alpha.add_comment", state: "proposed" }]);
@@ -150,7 +150,7 @@ describeOnDatabases("approval", (database) => {
     expect(texts()).toEqual(["Answer of first"]);
   });
 
-  test("kill -9 while it waits, and at each write: everything once", async () => {
+  test("kill -9 while it waits, and at each write: everything is written once", async () => {
     await policy({ staged: true });
     const { id, number, texts } = await proposed();
     await world.service.kill();

@@ -74,7 +74,7 @@ describe("limits of one run end it by an answer that says so", () => {
   });
 });
 
-describe("a budget of an hour or a day holds what comes after", () => {
+describe("a budget of an hour or a day holds further runs", () => {
   test.concurrent("runs on an issue: held with the reason, one notice, released by an operator and by a comment", async () => {
     const repo = await project({ issue_runs_per_hour: 1 });
     await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");
@@ -105,7 +105,7 @@ describe("a budget of an hour or a day holds what comes after", () => {
     expect(textsOf(world.tracker, repo, 1).filter((text) => text.includes("is paused"))).toHaveLength(1);
   });
 
-  test.concurrent("tokens of a day: a burst does not exceed them by more than the request under way", async () => {
+  test.concurrent("tokens of a day: a burst exceeds them by at most the request under way", async () => {
     const repo = await project({ day_tokens: 250 });
     const sent = await Promise.all(Array.from({ length: 12 }, (_, n) => send(issueOpened({ repo, number: n + 1 }))));
     const ends = await Promise.all(
@@ -146,7 +146,7 @@ describe("budgets of authors and of money", () => {
     for (const number of [5, 6, 7]) await only((await open(number, by(93, "COLLABORATOR"))).event_id, "succeeded");
   });
 
-  test.concurrent("MODEL_PRICES prices what the proxy does not; US dollars of a day hold what comes after", async () => {
+  test.concurrent("MODEL_PRICES is used if the proxy reports no cost; US dollars of a day hold further runs", async () => {
     const repo = await project({ day_usd: 0.2 });
     for (const number of [1, 2])
       expect(await only((await send(issueOpened({ repo, number }))).event_id, "succeeded")).toMatchObject({
@@ -162,7 +162,7 @@ describe("budgets of authors and of money", () => {
 });
 
 describe("commands and order", () => {
-  test.concurrent("/retry restarts what failed last on the issue, and says so", async () => {
+  test.concurrent("/retry restarts the last failed execution of the issue, and says so", async () => {
     const repo = await project({});
     world.model.answerWith({ when: `${repo}#1\\.`, reply: { status: 400 } });
     const { event_id } = await send(issueOpened({ repo, number: 1 }));
@@ -176,7 +176,7 @@ describe("commands and order", () => {
     expect((await event(again.event_id)).reason).toMatch(/nothing on this issue has failed/);
   });
 
-  test.concurrent("on_close finish: what was begun on a closed issue ends with its comment", async () => {
+  test.concurrent("on_close finish: runs of a closed issue finish with their comment", async () => {
     const repo = await project({ on_close: "finish" });
     world.model.answerWith({ when: `${repo}#1\\.`, reply: { content: "Finished.", delayMs: 500 } });
     const opened = await send(issueOpened({ repo, number: 1 }));
@@ -186,7 +186,7 @@ describe("commands and order", () => {
     expect(textsOf(world.tracker, repo, 1)).toEqual(["Done.", "Finished."]);
   });
 
-  test.concurrent("/stop cancels everything on the issue and starts nothing; a stranger may not", async () => {
+  test.concurrent("/stop cancels everything on the issue and starts nothing; strangers may not use it", async () => {
     const repo = await project({ issue_runs_per_hour: 1 });
     await only((await send(issueOpened({ repo, number: 1 }))).event_id, "succeeded");
     const { event_id } = await send(issueOpened({ repo, number: 1 }));
@@ -206,7 +206,7 @@ describe("commands and order", () => {
     expect((await waitForExecutions(world.service, { event_id, count: 1 })).length).toBe(1);
   });
 
-  test.concurrent("a close cancels what earlier events began, and what it triggers runs", async () => {
+  test.concurrent("a close cancels runs of earlier events, and its own tasks run", async () => {
     const repo = await project({});
     world.model.answerWith({ when: `${repo}#1`, reply: { hang: true } });
     const opened = await send(issueOpened({ repo, number: 1 }));
@@ -220,7 +220,7 @@ describe("commands and order", () => {
     expect(textsOf(world.tracker, repo, 1)).toHaveLength(1);
   });
 
-  test.concurrent("edits in a row make one run, with what changed in all of them; comments are not joined", async () => {
+  test.concurrent("edits in a row make one run with all changes; comments are not joined", async () => {
     const repo = await project({});
     const events: string[] = [];
     for (let n = 1; n <= 5; n++) events.push((await send(issueEdited({ repo, number: 1, title: `Title ${n}` }))).event_id);
@@ -231,7 +231,7 @@ describe("commands and order", () => {
   });
 });
 
-test("a burst under kill -9: no more than the limit and what was under way is used; what was held runs after release", {
+test("a burst under kill -9 uses at most the limit and what was under way; held runs continue after release", {
   timeout: 90_000,
 }, async () => {
   const { service, model, tracker } = world;
@@ -263,7 +263,7 @@ test("a burst under kill -9: no more than the limit and what was under way is us
   for (const n of sent.keys()) expect(textsOf(tracker, repo, n + 1).filter((text) => text === "Done.")).toHaveLength(1);
 });
 
-test("while others wait, one project has half of the places: who comes after 40 of another does not wait for them", {
+test("while others wait, one project has half of the places, so another does not wait for its 40 runs", {
   timeout: 60_000,
 }, async () => {
   const { service, model } = world;

@@ -50,7 +50,7 @@ test("the highest score wins, and its prompt is what the model gets", async () =
   expect(JSON.stringify(model.chats().at(-1)?.messages[0])).toContain("I am whole_b.");
 });
 
-test("equals share, also what comes in together", async () => {
+test("agents with equal scores share the work, also of simultaneous events", async () => {
   await require(["security", "testing"]);
   const together = await agentsOf(6);
   expect(together.filter((id) => id === "whole_a")).toHaveLength(3);
@@ -59,18 +59,18 @@ test("equals share, also what comes in together", async () => {
   expect(inTurn.filter((id) => id === "whole_a")).toHaveLength(2);
 });
 
-test("no agent has any of them: actor_id runs it", async () => {
+test("no agent has a required capability: actor_id runs it", async () => {
   await require(["cooking"]);
   expect(await agentsOf(1)).toEqual(["actor"]);
 });
 
-test("no agent, and no such actor: the fallback prompt runs it", async () => {
+test("without a matching agent or actor the fallback prompt runs it", async () => {
   await require(["cooking"], { actor_id: "gone", actor_fallback: "I am the fallback." });
   expect(await agentsOf(1)).toEqual([null]);
   expect(JSON.stringify(model.chats().at(-1)?.messages[0])).toContain("I am the fallback.");
 });
 
-test("the audit tells who did what", async () => {
+test("the audit shows which agent ran what", async () => {
   const { body } = await service.get<{ event: string }[]>("/api/agents/whole_b/audit?limit=4");
   expect(body.map((one) => one.event)).toEqual(["execution.succeeded", "answer.posted", "model.called", "execution.started"]);
   const stats = await service.get<{ tasks: { total: number; succeeded: number } }>("/api/agents/whole_b/usage-stats");

@@ -110,7 +110,7 @@ test.each([
   expect(answer.body).toEqual({ error: expect.stringMatching(error) });
 });
 
-test("a failing LLM is a 502, with the wait that it asks for", { timeout: limit }, async () => {
+test("a failing LLM is a 502, with its Retry-After", { timeout: limit }, async () => {
   model.fault({ path: "chat", status: 400, times: 1 });
   expect(await chat({})).toMatchObject({ status: 502, body: { error: expect.stringContaining("400") } });
   model.fault({ path: "chat", status: 429, retryAfter: 77, times: 1 });
@@ -173,7 +173,7 @@ test("streams deltas, tool calls and the whole answer", { timeout: limit }, asyn
   expect(model.chats()[0]).toMatchObject({ stream: true });
 });
 
-test("a stream that fails ends with an error event; what is wrong before it begins has its status", {
+test("a failing stream ends with an error event; earlier errors have their status", {
   timeout: limit,
 }, async () => {
   model.answerWith({
@@ -189,7 +189,7 @@ test("a stream that fails ends with an error event; what is wrong before it begi
   expect((await chat({ stream: true, agent_id: "nobody" })).status).toBe(404);
 });
 
-test("a client that goes away cancels the request to the LLM", { timeout: limit }, async () => {
+test("a client that disconnects cancels the request to the LLM", { timeout: limit }, async () => {
   for (const stream of [true, false]) {
     const before = service.logs().length;
     model.requests.length = 0;

@@ -58,7 +58,7 @@ test.each([
   expect(await eventOf(event_id)).toMatchObject({ standing });
 });
 
-test("a condition that the standing does not meet holds the run until an operator releases it, and nobody is told", async () => {
+test("a run whose author does not meet a condition is held without a notice, until an operator releases it", async () => {
   await service.post("/api/tasks", { id: "members", name: "Members", description: "Look.", actor_id: "pm_default" });
   const conditions = { min_standing: "member" };
   const mapping = { canonical_trigger: "issue.created", task_id: "members", conditions };
@@ -92,7 +92,7 @@ test("a condition that the standing does not meet holds the run until an operato
   expect(toolsOf()).not.toContain("beta__add_comment");
 });
 
-test("a limit of the policy holds too, and a replay by an operator passes it", async () => {
+test("a standing below the policy holds the run too, and an operator's replay ignores the limit", async () => {
   const project = { name: "app", source: "beta", source_project_id: "octo/team/app", policy: { trigger_min_standing: "member" } };
   const { status, body: made } = await service.post<{ id: number }>("/api/projects", project);
   expect(status).toBe(201);

@@ -9,7 +9,7 @@ import { startWorld, textsOf } from "../harness/world.ts";
 const repo = "octo/app";
 
 // On the embedded database no other process can take an execution, or block a claim.
-test("an execution that its worker takes up again, and a stop during a claim", { tags: ["postgres"] }, async () => {
+test("an execution that its worker claims again, and a stop during a claim", { tags: ["postgres"] }, async () => {
   await using database = await freshDatabase();
   await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"] });
   const { service, tracker, model } = world;
@@ -45,7 +45,7 @@ test("an execution that its worker takes up again, and a stop during a claim", {
   expect(textsOf(tracker, repo, 2)).toEqual([]);
 });
 
-test("executions that are interrupted together are all given back at once", { tags: ["postgres"] }, async () => {
+test("executions that are interrupted together are all released at once", { tags: ["postgres"] }, async () => {
   await using database = await freshDatabase();
   await using world = await startWorld({ databaseUrl: database.url, tasks: ["only"], script: () => ({ hang: true }) });
   const { service, model } = world;

@@ -58,7 +58,7 @@ describeOnDatabases("the living comment", (database) => {
         (method === "PATCH" || method === "POST") && JSON.stringify(body ?? "").includes(text) && texts(number).length > 0,
     ).length;
 
-  test("works, answers, works again and answers again: one comment, edited in place", async () => {
+  test("several runs edit one comment in place", async () => {
     const { number, answer } = think();
     const first = await open(number);
     await shows(number, /is working on this\.\n\n- `alpha\.get_issue`/);

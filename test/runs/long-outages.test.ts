@@ -36,8 +36,8 @@ const startWith = (env: Record<string, string> = {}) =>
 describe.concurrent.each([
   ["the model", "model", { path: "chat", status: 503, times: 0 }],
   ["the connection alpha", "tracker", { method: "POST", path: "comments", status: 503, times: 0 }],
-] as const)("%s answers 503 for ever, and nobody else asks it", (words, server, rule) => {
-  test.concurrent("the lone execution is held with the reason, said on its issue and in the watchdog, and continues once it answers", async () => {
+] as const)("%s keeps answering 503 to a single execution", (words, server, rule) => {
+  test.concurrent("it is held with a notice on its issue and in the watchdog, and continues when the outage ends", async () => {
     // 1.8 seconds.
     await using world = await startWith({ OUTAGE_HOLD_HOURS: "0.0005" });
     const fault = world[server].fault(rule);
@@ -86,7 +86,7 @@ describe.concurrent.each([
   ["model", "the model", { path: "chat", status: 503, retryAfter: 200, times: 0 }],
   ["tracker", "the connection alpha", { method: "POST", path: "comments", status: 429, retryAfter: 200, times: 0 }],
   ["tracker", "the connection alpha", { method: "POST", path: "comments", status: 503, retryAfter: 200, times: 0 }],
-] as const)("%s asks by Retry-After for more than a minute", (server, words, rule) => {
+] as const)("%s sends a Retry-After of more than a minute", (server, words, rule) => {
   test.concurrent(`${rule.status}: everybody waits until then, and no attempt is used up`, async () => {
     await using world = await startWith();
     const fault = world[server].fault(rule);
@@ -116,7 +116,7 @@ describe.concurrent.each([
   });
 });
 
-test.concurrent("a wait that no limit explains lasts for an hour at most", async () => {
+test.concurrent("a longer Retry-After is cut to an hour", async () => {
   await using world = await startWith();
   world.model.answerWith({ when: "#1\\.", reply: { status: 429, headers: { "retry-after": "1e300" } } });
   const put = await open(world, 1);

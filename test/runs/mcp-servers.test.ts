@@ -106,7 +106,7 @@ test("a real server is registered, discovered, offered and called", { timeout: l
   expect(listed.find((tool) => tool.qualified_name === "everything.echo")).toMatchObject({ origin: "mcp" });
 });
 
-test("is refused with what is wrong", { timeout: limit }, async () => {
+test("an invalid server is refused with the reason", { timeout: limit }, async () => {
   expect((await add("Everything", everythingUrl)).status).toBe(409);
   expect((await add("every thing", everythingUrl)).status).toBe(201);
   expect((await add("every  THING!", everythingUrl)).status, "its tools would have the same names").toBe(409);
@@ -173,7 +173,7 @@ test("a server that lies keeps its good tools; their failures are its own", { ti
   expect((await settled("pages")).tools.length).toBe(20);
 });
 
-test("discovery on demand tells who failed, and delays no event", { timeout: limit }, async () => {
+test("discovery on demand reports failures and delays no event", { timeout: limit }, async () => {
   const asked = service.post<{ servers: number; tools: number; failed: { name: string; error: string }[] }>(
     "/api/mcp-servers/discover",
     undefined,
@@ -197,7 +197,7 @@ test("discovery on demand tells who failed, and delays no event", { timeout: lim
   expect(answer.body.failed.map((one) => one.name)).not.toContain("Everything");
 });
 
-test("a server that goes away is offered no more, and known again after a restart", { timeout: limit }, async () => {
+test("tools of an unavailable server are not offered, and return after a restart", { timeout: limit }, async () => {
   everything.kill();
   // Its 15 seconds are waited for once only.
   const silent = (await servers()).find(({ name }) => name === "strange silent") as Server;
@@ -282,7 +282,7 @@ test("a tool that changes after its approval is not offered until it is approved
   }
 });
 
-test("no secret is told to a server, by a tool that only reads either", { timeout: limit }, async () => {
+test("no secret reaches a server, not even in arguments of a read", { timeout: limit }, async () => {
   const heard: unknown[] = [];
   const search = { name: "search", annotations: { readOnlyHint: true }, inputSchema: { type: "object" } };
   const asked = await startLoopback({ handler: changingServer(() => [search], heard), errorBody: () => ({}) });

@@ -46,7 +46,7 @@ describe.each([
   ["model", "the model", "cuts connections", { path: "chat", how: "destroy", times: 0 }],
   ["connection:alpha", "the connection alpha", "answers 503", { method: "POST", path: "comments", status: 503, times: 0 }],
 ] as const)("%s, %s, %s for everybody and longer than all retries", (name, words, _, rule) => {
-  test("fails nothing: work waits, says for what and until when, and goes on by itself", async () => {
+  test("fails nothing: work waits, says for what and until when, and resumes by itself", async () => {
     const { service, model, tracker } = world;
     const server = name === "model" ? model : tracker;
     const fault = server.fault(rule);
@@ -84,23 +84,20 @@ describe.each([
 test.each([
   ["model", { path: "chat", status: 500, times: 0 }],
   ["tracker", { method: "POST", path: "comments", status: 500, times: 0 }],
-] as const)(
-  "%s answers 500: for one issue its execution fails; once a second one meets it too, it is an outage",
-  async (name, rule) => {
-    world[name].fault(rule);
-    const lone = await open();
-    expect(await ended(lone)).toMatchObject({ state: "failed", error: expect.stringContaining("500") });
-    const other = await open();
-    await waits(name === "model" ? "model" : "connection:alpha");
-    world[name].clearFaults();
-    expect(await ended(other)).toMatchObject({ state: "succeeded", error: null });
-    expect((await world.service.post(`/api/tasks/${lone.id}/restart`)).status).toBe(200);
-    expect(await ended(lone)).toMatchObject({ state: "succeeded", error: null });
-    expect(textsOf(world.tracker, repo, lone.number)).toEqual([answer]);
-  },
-);
+] as const)("%s answers 500: one issue's execution fails; with a second issue it is an outage", async (name, rule) => {
+  world[name].fault(rule);
+  const lone = await open();
+  expect(await ended(lone)).toMatchObject({ state: "failed", error: expect.stringContaining("500") });
+  const other = await open();
+  await waits(name === "model" ? "model" : "connection:alpha");
+  world[name].clearFaults();
+  expect(await ended(other)).toMatchObject({ state: "succeeded", error: null });
+  expect((await world.service.post(`/api/tasks/${lone.id}/restart`)).status).toBe(200);
+  expect(await ended(lone)).toMatchObject({ state: "succeeded", error: null });
+  expect(textsOf(world.tracker, repo, lone.number)).toEqual([answer]);
+});
 
-test("what fails for one issue alone uses up its attempts; a refusal fails at once", async () => {
+test("a failure of one issue uses up its attempts; a refusal fails at once", async () => {
   const { model, tracker } = world;
   const bad = last + 1;
   const fault = tracker.fault({ method: "POST", path: `/issues/${bad}/comments`, status: 500, times: 0 });

@@ -113,7 +113,7 @@ describe.each(sources)("a model that obeys every instruction, on %s", (source) =
   });
 });
 
-test("what was refused or taken out is in the audit log and at the watchdog, without its value", async () => {
+test("refusals and redactions are in the audit log and the watchdog, without the value", async () => {
   const log = (await service.get<{ actor: string; after: { reason: string } }[]>("/api/audit-log?operation=tools.refused")).body;
   expect(log[0]).toMatchObject({ actor: "agent:pm_default", after: { reason: expect.stringMatching(/^Refused by policy/) } });
   const entries = (await service.get<object[]>("/api/watchdog?level=error")).body;
@@ -121,7 +121,7 @@ test("what was refused or taken out is in the audit log and at the watchdog, wit
   expect(JSON.stringify(entries)).not.toContain(token);
 });
 
-test("whatever is stored encrypted is taken out: of integrations, webhook mappings and knowledge sources, old and new", async () => {
+test("every stored secret is redacted: of integrations, webhook mappings and knowledge sources, old and new", async () => {
   const made = { integration: "", mapping: "", knowledge: "", later: "" };
   for (const name of Object.keys(made) as (keyof typeof made)[]) made[name] = `k9${randomBytes(12).toString("hex")}`;
   const mapping = { source: "alpha", event_type: "star", canonical_trigger: "custom.star" };

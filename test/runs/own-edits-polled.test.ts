@@ -98,7 +98,7 @@ const cases = [
   { what: "a sign that is taken back", presence: "reaction", describes: false, cancelled: true },
 ];
 test.each(sources.flatMap((source) => cases.map((one, at) => ({ ...one, source, number: 31 + at }))))(
-  "$source: $what starts nothing when polls see it, nor after a restart",
+  "$source: $what starts nothing when a poll finds it, also after a restart",
   async ({ source, number, ...given }) => {
     expect((await service.put("/api/agents/pm_default", { policy: { presence: given.presence } })).status).toBe(200);
     describes = given.describes;

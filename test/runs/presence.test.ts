@@ -54,7 +54,7 @@ test("a slow run shows on its issue that it works, then that it is done", async 
   expect(textsOf(world.tracker, repo, number)).toEqual(["Answer of first"]);
 });
 
-test("a fast run shows nothing; one that fails for good shows that, and nothing else", async () => {
+test("a fast run shows nothing, unless it fails for good", async () => {
   const before = reactionRequests();
   await ends(await open(++issue), "succeeded");
   expect(reactionRequests()).toBe(before);
@@ -69,7 +69,7 @@ test("a fast run shows nothing; one that fails for good shows that, and nothing 
   await shows({ issue }, "+1");
 });
 
-test("on the comment that triggered it; a cancelled run takes its sign away", async () => {
+test("the sign is on the comment that triggered the run; a cancelled run removes it", async () => {
   const { number } = think();
   world.tracker.createIssue({ repo, number, title: "Asked" });
   const { id } = world.tracker.comment(repo, number, "Any news?", "mona");
@@ -81,7 +81,7 @@ test("on the comment that triggered it; a cancelled run takes its sign away", as
   await shows({ comment: id });
 });
 
-test("what waits for approval shows that; its end replaces it", async () => {
+test("a run that waits for approval shows that, until it ends", async () => {
   await policy({ staged: true });
   for (const [verdict, ...signs] of [["approve", "+1"], ["reject"], ["cancel"]] as const) {
     const event_id = await open(++issue);
@@ -93,7 +93,7 @@ test("what waits for approval shows that; its end replaces it", async () => {
   await policy({});
 });
 
-test("a sign that cannot be shown fails no run, and is shown later where that is possible", async () => {
+test("a sign that cannot be shown fails no run, and is shown later if possible", async () => {
   world.tracker.fault({ method: "POST", path: "/reactions", how: "status", status: 503, times: 2 });
   const { number, answer } = think();
   const event = await open(number);

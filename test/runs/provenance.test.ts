@@ -44,7 +44,7 @@ async function readOf(number: number, payload: object): Promise<{ system: string
   return { system: of("system").join(), event: of("user").join(), results: of("tool") };
 }
 
-test("memories, passages, the event and results of tools say who wrote them, where and when", { timeout: 60_000 }, async () => {
+test("memories, passages, events and tool results name author, place and time", { timeout: 60_000 }, async () => {
   const { service } = world;
   await service.put("/api/agents/qa_default", { auth_enabled: true, auth_secret: "a secret of qa" });
   const agent = gateway(service.url);
@@ -79,7 +79,7 @@ test("memories, passages, the event and results of tools say who wrote them, whe
   expect(results[1]).toMatch(new RegExp(`\\n\\[from: the MCP server stock\\]\\n\\[about: ${repo}\\]\\n\\[at: ${time}\\]\\n`));
 });
 
-test("what was looked up about the issue has a fence of its own, and a result keeps its fence over the rounds", async () => {
+test("looked-up facts have their own fence, and a result keeps its fence over the rounds", async () => {
   const payload = issueOpened({ number: 8, title });
   delete (payload.issue as Record<string, unknown>).state;
   const { event, results } = await readOf(8, payload);

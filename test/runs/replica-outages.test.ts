@@ -24,7 +24,7 @@ test.each([
   ["model", "the model", { path: "chat", status: 503, times: 0 }],
   ["tracker", "the connection alpha", { method: "POST", path: "comments", status: 503, times: 0 }],
 ] as const)(
-  "two replicas and an outage of the %s: nothing fails or is doubled, each says what it waits for, one probe at a time, all resumes within seconds",
+  "two replicas and an outage of the %s: nothing fails or is doubled, one probe at a time, everything resumes within seconds",
   { timeout: 180_000, tags: ["postgres"] },
   async (name, words, rule) => {
     await using database = await freshDatabase();

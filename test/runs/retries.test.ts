@@ -53,7 +53,7 @@ describe("a model that fails for a while", () => {
     ["an answer with no choice", { raw: { choices: [] } }],
     ["an answer that is null", { raw: null }],
     ["no answer", { hang: true }],
-  ])("%s: is asked again, and the answer is posted once", async (name, reply) => {
+  ])("%s: the request is repeated, and the answer is posted once", async (name, reply) => {
     const number = freshIssue();
     world.model.answerWith({ when: onIssue(number), reply, times: 2 });
     const began = performance.now();
@@ -64,7 +64,7 @@ describe("a model that fails for a while", () => {
     if (name.includes("with Retry-After")) expect(performance.now() - began).toBeGreaterThan(4_000);
   });
 
-  test.concurrent("for longer than one attempt: the execution is tried again later", async () => {
+  test.concurrent("for longer than one attempt: the execution is retried later", async () => {
     const number = freshIssue();
     world.model.answerWith({ when: onIssue(number), reply: { status: 502 }, times: 4 });
     const execution = await open(number);
@@ -74,7 +74,7 @@ describe("a model that fails for a while", () => {
 });
 
 describe("a model that refuses", () => {
-  test.concurrent.each([400, 401, 404])("%i: fails with the reason; a restart continues behind the last step", async (status) => {
+  test.concurrent.each([400, 401, 404])("%i: fails with the reason; a restart resumes after the last step", async (status) => {
     const number = freshIssue();
     // The first round is answered by the script; what follows the tool's result is refused.
     world.model.answerWith({ when: `${onIssue(number)}[^]*issuecomment`, reply: { status } });
@@ -94,7 +94,7 @@ describe("a model that refuses", () => {
   });
 });
 
-test("a proxy that repeats the key in its refusal: the reason is told without it", async () => {
+test("a proxy that repeats the key in its refusal: the reason does not contain it", async () => {
   const number = freshIssue();
   world.model.answerWith({ when: onIssue(number), reply: { status: 400, content: `unknown key ${key}!` } });
   expect(await ended(await open(number))).toMatchObject({
@@ -122,7 +122,7 @@ describe("a tracker that fails for a while", () => {
     expect(textsOf(world.tracker, repo, number)).toEqual([answer, note]);
   });
 
-  test.concurrent("for longer than one attempt: the execution is tried again, and finished steps are not", async () => {
+  test.concurrent("for longer than one attempt: the execution is retried, finished steps are not", async () => {
     const number = freshIssue();
     world.tracker.fault({ method: "POST", path: `/issues/${number}/comments`, nth: 2, times: 3, status: 500 });
     const execution = await open(number, "with a tool");

@@ -85,7 +85,7 @@ test("executions on one issue run one after the other, on different issues at th
   expect(world.tracker.comments(repo, 10)).toHaveLength(3);
 });
 
-test("a running execution can be cancelled: nothing of it is posted, and its issue is free again", async () => {
+test("a running execution can be cancelled: nothing is posted, and its issue is free again", async () => {
   const { promise, resolve: release } = Promise.withResolvers<void>();
   script = async (request) => {
     await promise;
@@ -128,7 +128,7 @@ test("SIGTERM does not wait for the model: the next process asks it again", asyn
   expect(textsOf(world.tracker, repo, 31)).toEqual(["Answer of first"]);
 });
 
-test("the agent is gone: the task's fallback prompt runs it; without one it fails and says so", async () => {
+test("without the agent the task's fallback prompt runs it; without one it fails and says so", async () => {
   const put = await world.service.put("/api/tasks/first", { actor_id: "nobody", actor_fallback: "You are the fallback." });
   expect(put.status).toBe(200);
   const execution = await ended(await open(40));
@@ -149,7 +149,7 @@ test("LLM_MAX_TOOL_ROUNDS bounds the rounds; one more request, without tools, gi
   expect(textsOf(world.tracker, repo, 50)).toEqual(["At last."]);
 });
 
-test("calls that a model gets wrong are told to it, and the execution goes on", async () => {
+test("invalid tool calls are reported to the model, and the execution continues", async () => {
   script = (request) =>
     request.messages.some(({ role }) => role === "tool")
       ? { content: "Done." }
@@ -175,7 +175,7 @@ test("calls that a model gets wrong are told to it, and the execution goes on", 
   expect(textsOf(world.tracker, repo, 51)).toEqual(["Done."]);
 });
 
-test("the transcript of a run that succeeded shows the texts that the database keeps once", async () => {
+test("a finished transcript shows the texts that the database stores only once", async () => {
   script = () => ({ content: "The discount is applied twice: cart.ts, line 12.\n" });
   const { id = "", result } = (await ended(await open(40))) ?? {};
   script = plainScript;
@@ -194,7 +194,7 @@ test("the transcript of a run that succeeded shows the texts that the database k
   expect(world.tracker.comments(repo, 41).map((comment) => comment.body)).toEqual([expect.stringContaining(body)]);
 });
 
-test("TRACKER_UPDATES_ENABLED=false is a dry run: no write reaches the tracker, the transcript says so", async () => {
+test("TRACKER_UPDATES_ENABLED=false is a dry run: no write reaches the tracker, and the transcript says so", async () => {
   await world.service.restart({ TRACKER_UPDATES_ENABLED: "false" });
   const before = world.tracker.requests.length;
   script = (request) =>

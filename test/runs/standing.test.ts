@@ -35,7 +35,7 @@ async function run(number: number, author_association: string, calls: { name: st
 const note = { name: "alpha__add_comment", arguments: { issue: "1", body: "A comment by a tool." } };
 const read = (issue: number) => ({ name: "alpha__get_issue", arguments: { issue: String(issue) } });
 
-test("a run for a stranger is offered what reads, a call of what writes is refused, and its answer is posted", async () => {
+test("a run for a stranger is offered tools that read, calls that write are refused, and its answer is posted", async () => {
   const { execution, results, offered } = await run(1, "NONE", [note, read(1)]);
   expect(execution).toMatchObject({ state: "succeeded", result: "Done." });
   expect(offered).toContain("alpha__get_issue");

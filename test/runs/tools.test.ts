@@ -182,13 +182,13 @@ test.each([
   expect(endpoint.requests.length - before, "never called twice").toBe(1);
 });
 
-test("an endpoint that is gone", { timeout: limit }, async () => {
+test("an unreachable endpoint", { timeout: limit }, async () => {
   await service.put("/api/tools/weather.today", { endpoint: "http://127.0.0.1:59999/x" });
   const answer = await execute("weather.today", { city: "Oslo" });
   expect(answer).toMatchObject({ status: 502, body: { error: expect.stringMatching(/could not be reached.*ECONNREFUSED/) } });
 });
 
-test("the model is offered and calls endpoints, and reads other descriptions", { timeout: limit }, async () => {
+test("the model is offered endpoints and changed descriptions, and calls them", { timeout: limit }, async () => {
   await service.put("/api/tools/weather.today", { endpoint: `${endpoint.url}/weather` });
   await service.put("/api/tools/alpha.get_issue", { description: "Told anew." });
   await service.post("/api/tools", { provider: "idle", name: "never" });

@@ -107,7 +107,7 @@ describe("the use case module-update at the trackers beside alpha", () => {
     expect(trackers.gamma.issues[0]?.fields.status.name).toBe("Done");
   });
 
-  test.each(["name", "id"] as const)("delta: by moves that are told by the state's %s", async (by) => {
+  test.each(["name", "id"] as const)("delta: by moves that name the state's %s", async (by) => {
     const made = await setUp("delta", "app");
     expect(made.project.project_id).toBe(deltaProject);
     const issue = made.tracker_issue.key;
@@ -137,7 +137,7 @@ describe("the use case module-update at the trackers beside alpha", () => {
     await tearDown();
   });
 
-  test("a project that the tracker does not know is named with those there are", async () => {
+  test("an unknown project is refused with the list of existing ones", async () => {
     const answer = await service.post("/api/use-cases/module-update/setup", { source: "delta", project_id: "NOPE" });
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^project_id: .*"NOPE".*APP, OTHER/) } });
   });

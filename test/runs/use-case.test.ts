@@ -142,7 +142,7 @@ describe("with alpha as the tracker", () => {
     expect((await service.get<unknown[]>("/api/tasks")).body).toHaveLength(9);
   });
 
-  test("a tracker that refuses is 502, and the teardown removes what was made before", async () => {
+  test("a refusal of the tracker is 502, and the teardown removes what was created before", async () => {
     tracker.fault({ method: "POST", path: "/issues$", status: 404, times: 0 });
     expect(await service.post(setUp)).toMatchObject({ status: 502, body: { error: expect.stringMatching(/project_id/) } });
     tracker.clearFaults();
@@ -150,7 +150,7 @@ describe("with alpha as the tracker", () => {
     expect(await leftovers(service)).toEqual([]);
   });
 
-  test("what is not right is refused", async () => {
+  test("invalid input is refused", async () => {
     for (const path of ["/api/use-cases/nothing/setup", "/api/use-cases/nothing/teardown"])
       expect(await service.post(path)).toMatchObject({ status: 404, body: { error: expect.stringContaining("module-update") } });
     expect((await service.post(setUp, { source: "omega" })).status).toBe(400);
@@ -163,7 +163,7 @@ describe("with alpha as the tracker", () => {
   });
 });
 
-test("without a tracker the project and its routing stand all the same", { timeout: 120_000 }, async () => {
+test("without a tracker the project and its routing are still created", { timeout: 120_000 }, async () => {
   await using service = await startService({ seed: true });
   const made = await service.post<SetUp>(setUp);
   expect(made).toMatchObject({ status: 200, body: { tracker_issue: null, project: { project_id: repo } } });

@@ -56,7 +56,7 @@ describe("before the body is read", () => {
   });
 });
 
-test("bodies in flight have a budget; beyond it the answer is 503, and what is given up makes room again", async () => {
+test("bodies in flight have a budget; beyond it the answer is 503, and aborted ones free it again", async () => {
   const headers = { "content-length": 500_000, "x-hub-signature-256": shaped };
   const sent = Array.from({ length: 5 }, () => begin(service, "/webhook/alpha", headers, "x".repeat(450_000)));
   expect(await Promise.race(sent.map(({ answer }) => answer))).toMatch(/^HTTP\/1.1 503 .*retry-after: 1/is);
@@ -110,7 +110,7 @@ test("an integration without a secret of its own asks for that of its source", a
   ]);
 });
 
-test("500 refused webhooks are one entry of the watchdog, with their number", async () => {
+test("500 refused webhooks are one watchdog entry with their number", async () => {
   const refused = await Promise.all(Array.from({ length: 500 }, () => service.webhook(issueOpened(), { secret: "wrong" })));
   expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401]));
   type Entry = { message: string; context: { source: string; reason: string; count?: number } };
@@ -130,7 +130,7 @@ test("500 refused webhooks are one entry of the watchdog, with their number", as
 });
 
 describe("a signed body that came before", () => {
-  test("at the same time, under ten delivery ids, is one event", async () => {
+  test("ten times at once, under different delivery ids, is one event", async () => {
     const payload = issueOpened({ repo: "octo/replayed", number: 70 });
     const sent = await Promise.all(Array.from({ length: 10 }, (_, i) => service.webhook(payload, { delivery: `copy-${i}` })));
     expect(sent.map(({ body }) => body.status).sort()).toEqual(["accepted", ...Array(9).fill("duplicate")]);

@@ -16,7 +16,7 @@ import { plainScript } from "../harness/world.ts";
 
 const item = "0c6d9f12-52b5-4f0e-9d2f-6c1c2c7b3e77";
 
-describe("what a payload does not tell is looked up when a task runs, and private stays private", () => {
+describe("missing facts are looked up when a task runs, and private stays private", () => {
   let model: Model;
   let service: Service;
   let gamma: GammaTracker;
@@ -79,7 +79,7 @@ describe("what a payload does not tell is looked up when a task runs, and privat
     expect((await service.get(`/api/webhook-events/${event_id}`)).body).toMatchObject({ subject: "gamma:APP#APP-12" });
   });
 
-  test("a comment that Jira Server reports by two webhooks, as it does if both are ticked, runs once, whichever is first", async () => {
+  test("a comment that Jira Server reports by two webhooks runs once, whichever is first", async () => {
     const times = { created: "2026-01-06T11:30:00.000+0000", updated: "2026-01-06T11:30:00.000+0000" };
     const post = (payload: object) => service.post<Receipt>("/webhook/gamma", JSON.stringify(payload));
     for (const [id, isUpdateFirst] of [
@@ -118,7 +118,7 @@ describe("what a payload does not tell is looked up when a task runs, and privat
     expect(gamma.notes.at(-1)?.properties).toContainEqual({ key: "sd.public.comment", value: { internal: true } });
   });
 
-  test("a move at Plane is told with the names of both states", async () => {
+  test("a move at Plane names both states", async () => {
     const { prompt } = await ran("delta", {
       ...{ version: "v2", event: "workitem.updated", event_id: "e-1", entity_id: item, entity_type: "issue", webhook_id: "w" },
       data: { id: item, name: "Late parcels", project_id: deltaProject, state_id: states.done, updated_by_id: people.ann },
@@ -152,7 +152,7 @@ describe("what a payload does not tell is looked up when a task runs, and privat
     await eventually(() => model.chats().length > before);
   });
 
-  test("an event whose trigger has no task says so", async () => {
+  test("the reason of an event says if its trigger has no task", async () => {
     await service.post("/api/tasks/sources", {
       source: "gamma",
       event_name: "worklog_created",

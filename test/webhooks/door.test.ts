@@ -56,7 +56,7 @@ describeOnDatabases("the webhook door", (database) => {
     expect(textsOf(world.tracker, repo, 1)).toEqual(["Answer of first"]);
   });
 
-  test("of payloads that come together each is kept as it came", async () => {
+  test("payloads that arrive together are each stored unchanged", async () => {
     const titles = ["plain", "größer", "不具合", '🐛 \\u0000 "quoted" \\\\', "", "x".repeat(70_000)];
     const payloads = titles.map((title, i) => issueOpened({ repo, number: 700 + i, title }));
     const answers = await Promise.all(payloads.map((payload) => world.service.webhook(payload)));
@@ -113,7 +113,7 @@ describeOnDatabases("the webhook door", (database) => {
     expect(allowed).toMatchObject({ status: 200, body: { status: "discarded" } });
   });
 
-  test("answers 400 to a body that was packed, and to garbage that says it was", async () => {
+  test("answers 400 to a compressed body, real or claimed", async () => {
     const garbage = Uint8Array.from({ length: 500 }, (_, i) => (i * 37) % 256);
     const packed = await send(garbage, { "content-encoding": "gzip" });
     expect(packed).toEqual({
@@ -124,7 +124,7 @@ describeOnDatabases("the webhook door", (database) => {
     expect(form).toEqual({ status: 400, body: { error: expect.stringContaining("send application/json") } });
   });
 
-  test("takes a form whose field payload is the JSON, signed over the form's bytes, and stores the JSON", async () => {
+  test("accepts a form whose field payload is the JSON, signed over the form's bytes, and stores the JSON", async () => {
     const payload = issueOpened({ repo, number: 4_711 });
     const form = `payload=${encodeURIComponent(JSON.stringify(payload)).replaceAll("%20", "+")}`;
     const headers = { "content-type": "application/x-www-form-urlencoded" };
@@ -146,7 +146,7 @@ describeOnDatabases("the webhook door", (database) => {
     }
   });
 
-  test("takes 25 MiB, and answers 413 to one byte more", { timeout: 120_000 }, async () => {
+  test("accepts 25 MiB, and answers 413 to one byte more", { timeout: 120_000 }, async () => {
     const padded = (bytes: number) => {
       const bare = JSON.stringify({ ...issueOpened({ repo, number: 3 }), padding: "" });
       return bare.replace(/""\}$/, `"${"x".repeat(bytes - Buffer.byteLength(bare))}"}`);
@@ -199,7 +199,7 @@ describeOnDatabases("the webhook door", (database) => {
     expect(await reasonOf(answer.body.event_id)).toMatch(/is missing (issue\.number|repository\.full_name)/);
   });
 
-  test("stores and discards what carries no event name, or one that is not mapped", async () => {
+  test("stores and discards events without a name or mapping", async () => {
     const unnamed = await send(JSON.stringify(issueOpened({ repo })), { "x-alpha-event": "" });
     expect(await reasonOf(unnamed.body.event_id)).toContain("X-Alpha-Event");
     const unmapped = await world.service.webhook(issueOpened({ repo }), { action: "pinned" });
@@ -212,7 +212,7 @@ describeOnDatabases("the webhook door", (database) => {
     expect(JSON.parse(logged ?? "{}")).toMatchObject({ message: "event discarded", slug: "alpha" });
   });
 
-  test("its own events start nothing: known by account; a forged or quoted marker silences no one", async () => {
+  test("its own events start nothing: known by account; a forged or quoted marker has no effect", async () => {
     const marker = "<!-- signalbox:0190-1.2 -->";
     const own = await world.service.webhook(issueOpened({ repo, number: 4, sender: login }));
     expect(own).toMatchObject({ status: 200, body: { status: "discarded" } });
@@ -228,7 +228,7 @@ describeOnDatabases("the webhook door", (database) => {
       expect((await world.service.get(`/api/task-executions?event_id=${body.event_id}`)).body).toEqual([]);
   });
 
-  test("answers while the model has not answered yet", async () => {
+  test("answers before the model does", async () => {
     const { promise, resolve: release } = Promise.withResolvers<void>();
     held = promise;
     const sent: string[] = [];

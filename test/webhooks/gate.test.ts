@@ -57,7 +57,7 @@ test("a payload is explained, mapping by mapping and limit by limit, and nothing
 });
 
 describe("who starts runs", () => {
-  test("a person does; an app that is not named is stored with its reason, and an operator can replay it", async () => {
+  test("a person does; an unlisted app's event is stored with the reason, and an operator can replay it", async () => {
     expect(await stored(created())).toMatchObject({ status: 202, outcome: "dispatched", reason: null });
     const refused = await stored(created(bot));
     expect(refused).toMatchObject({ status: 200, outcome: "discarded", executions: [], receipt: { status: "discarded" } });
@@ -88,7 +88,7 @@ describe("who starts runs", () => {
   });
 });
 
-test("conditions of a mapping: listed, checked, and a reason for what they refuse", async () => {
+test("conditions of a mapping are listed and checked, and refusals have a reason", async () => {
   const conditions = { mention: "@signalbox", label: "agent", projects: ["APP"] };
   const mapping = { canonical_trigger: "issue.commented", task_id: "customer_uat_sync", conditions };
   expect(await service.post("/api/tasks/triggers", mapping)).toMatchObject({ status: 201, body: { conditions } });

@@ -47,7 +47,7 @@ test("a token, a signature, or both", { timeout: limit }, async () => {
   expect((await send("shop/hmac", body)).status).toBe(202);
 });
 
-test("addresses: those of trusted proxies are seen through, no others", async () => {
+test("addresses: only trusted proxies are looked through", async () => {
   const auth = { method: "ip_allowlist", cidrs: ["198.51.100.0/24"] };
   await made({ source: "wall", path_pattern: "/webhook/wall", canonical_trigger: "wall.seen", auth });
   const from = (forwarded?: string) => send("wall", {}, forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
@@ -57,7 +57,7 @@ test("addresses: those of trusted proxies are seen through, no others", async ()
   expect((await from("203.0.113.1, 198.51.100.7:4711")).status).toBe(202);
 });
 
-test("an auth of the first shape guards that event of a platform, and nothing is stored of what it refuses", async () => {
+test("auth on a mapping of the first shape guards that event, and refused webhooks are not stored", async () => {
   const auth = { method: "token", header: "X-Extra", secret: "e" };
   const { id } = await made({ ...pull("watch", null, "repo.starred"), auth });
   const count = async () => (await service.get("/api/webhook-events?limit=1")).headers.get("x-total-count");
@@ -71,7 +71,9 @@ test("an auth of the first shape guards that event of a platform, and nothing is
   await service.del(`${path}/${id}`);
 });
 
-test("without ENCRYPTION_KEY a secret is refused, naming it; with another key its webhooks are", { timeout: limit }, async () => {
+test("without ENCRYPTION_KEY a secret is refused, naming it; with another key its webhooks are refused", {
+  timeout: limit,
+}, async () => {
   const guarded = { source: "acme", path_pattern: "/webhook/acme", canonical_trigger: "a.b" };
   const auth = { method: "token", header: "X-T", secret: "tok3n" };
   const { id } = await made({ ...guarded, auth });

@@ -27,7 +27,7 @@ afterAll(() => world?.[Symbol.asyncDispose](), limit);
 
 const { make, made, send, signed } = mappingsAt(() => service);
 
-test("seeds four mappings, once, which sort what the source mappings cannot", { timeout: limit }, async () => {
+test("seeds four mappings once, for events that source mappings cannot tell apart", { timeout: limit }, async () => {
   expect((await service.post(`${path}/seed`)).body).toEqual({ created: 4, skipped: 0 });
   expect((await service.post(`${path}/seed`)).body).toEqual({ created: 0, skipped: 4 });
   expect(triggersOf(await service.webhook(pullRequestClosed({ merged: true })))).toEqual([202, ["pr.merged"]]);
@@ -91,7 +91,7 @@ test.each([
   expect([status, body.error]).toEqual([400, expect.stringContaining(error)]);
 });
 
-test("a source of its own: events by JSONPath, run to the end, kept, replayed", { timeout: limit }, async () => {
+test("a custom source: events by JSONPath are stored, run and replayed", { timeout: limit }, async () => {
   const { id } = await made({
     source: "acme",
     path_pattern: "/webhook/acme/:project_id",
@@ -130,7 +130,7 @@ test("a source of its own: events by JSONPath, run to the end, kept, replayed", 
   expect((await service.post(`/api/webhook-events/${first.body.event_id}/replay`)).status).toBe(404);
 });
 
-test("several mappings at one path: each that matches names a trigger, each task runs once", { timeout: limit }, async () => {
+test("several mappings at one path: each match fires its trigger, each task runs once", { timeout: limit }, async () => {
   const at = (jq_filter: string, canonical_trigger: string) =>
     made({
       source: "build",
@@ -150,7 +150,7 @@ test("several mappings at one path: each that matches names a trigger, each task
   expect((await send("build", { id: 1 })).body.status).toBe("discarded");
 });
 
-test("a filter that fails or does not end matches nothing, and is told of", { timeout: limit }, async () => {
+test("a filter that fails or does not end matches nothing, and is reported", { timeout: limit }, async () => {
   const failing = await made(pull("issues.opened", ".issue.title.nothing", "my.failing"));
   const endless = await made(pull("issues.opened", "def f: f; f", "my.endless"));
   const used = () => childrenOf(service.pid).reduce((sum, pid) => sum + (cpuTicks(pid) || 0), 0);
@@ -168,7 +168,7 @@ test("a filter that fails or does not end matches nothing, and is told of", { ti
   for (const words of ["Cannot index string", "did not finish"]) await eventually(() => service.logs().includes(words));
 });
 
-test("a trigger mapped to a task that does not exist warns, and runs nothing for it", { timeout: limit }, async () => {
+test("a trigger mapped to a missing task causes a warning and no run", { timeout: limit }, async () => {
   await made(pull("issues.opened", '.repository.full_name == "octo/nobody"', "nobody.works"));
   const task = { id: "made_no_more", name: "Gone", description: "Gone.", actor_id: "pm_default" };
   await service.post("/api/tasks", task);

@@ -78,7 +78,7 @@ describeOnDatabases("poll sources", (database) => {
       expect(answer).toMatchObject({ status: 404, body: { error: `There is no poll source ${id}.` } });
   });
 
-  test("what is not right is refused by name", async () => {
+  test("invalid input is refused by name", async () => {
     const body = { source: "alpha", project_id: "octo/app", interval_minutes: 5, enabled: true };
     for (const [wrong, says] of [
       [{ source: "nowhere" }, /source: there is no source "nowhere"; sources that can: .*alpha/],
@@ -98,7 +98,7 @@ describeOnDatabases("poll sources", (database) => {
     expect((await service.post("/api/poll-sources/x/poll")).status).toBe(400);
   });
 
-  test("a poll runs what a webhook would have run, once", async () => {
+  test("a poll runs once what a webhook would have run", async () => {
     const { repo, id } = await add();
     const { number } = tracker.createIssue({ repo, title: "New", login: "mona" });
     expect(await poll(id)).toMatchObject({ status: 200, body: { fetched: 1, accepted: 1, duplicates: 0 } });
@@ -122,7 +122,7 @@ describeOnDatabases("poll sources", (database) => {
     expect((await poll(id)).body).toEqual({ fetched: 0, accepted: 0, duplicates: 0 });
   });
 
-  test("reads from `since` where it is given, and the same again is a duplicate", async () => {
+  test("reads from `since` if given, and the same again is a duplicate", async () => {
     const { repo, id } = await add({ since: "2019-12-31T00:00:00Z" });
     expect((await poll(id)).body).toEqual({ fetched: 1, accepted: 1, duplicates: 0 });
     // Begins anew: the cursor of a crash between the events and it.
@@ -144,7 +144,7 @@ describeOnDatabases("poll sources", (database) => {
     expect((await service.get(`/api/webhook-events/${late.body.event_id}`)).body).toMatchObject({ polled: true });
   });
 
-  test("two webhooks of one change are told apart by their delivery alone", async () => {
+  test("two webhooks of one change differ only by their delivery id", async () => {
     const { repo } = await add();
     const payload = issueOpened({ repo, number: 77 });
     expect((await service.webhook(payload, { delivery: `${repo}-1` })).status).toBe(202);
@@ -152,7 +152,7 @@ describeOnDatabases("poll sources", (database) => {
     expect((await service.webhook(payload, { delivery: `${repo}-2` })).body).toMatchObject({ status: "duplicate" });
   });
 
-  test("one that fails answers 502 and keeps why until the next good one", async () => {
+  test("a failed poll answers 502 and keeps its reason until the next success", async () => {
     const { repo, id } = await add();
     tracker.createIssue({ repo, title: "Waits" });
     tracker.fault({ path: `/repos/${repo}/issues`, status: 404 });
@@ -165,7 +165,7 @@ describeOnDatabases("poll sources", (database) => {
   });
 });
 
-test("a source that is not configured cannot be polled, and says what it lacks", { timeout: 120_000 }, async () => {
+test("a source that is not configured cannot be polled, and names what is missing", { timeout: 120_000 }, async () => {
   await using service = await startService();
   const body = { source: "alpha", project_id: "octo/app", interval_minutes: 5, enabled: false };
   const { id } = (await service.post<PollSource>("/api/poll-sources", body)).body;
@@ -175,7 +175,7 @@ test("a source that is not configured cannot be polled, and says what it lacks",
   });
 });
 
-test("the schedule is kept by one replica at a time, and survives kill -9", {
+test("one replica at a time keeps the schedule, also after kill -9", {
   timeout: 180_000,
   tags: ["postgres"],
 }, async () => {

@@ -55,7 +55,7 @@ describe("real payloads", () => {
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  test("every one is taken, and those that are mapped run to their end", { timeout: 180_000 }, async () => {
+  test("every payload is accepted, and mapped ones run to their end", { timeout: 180_000 }, async () => {
     expect(all.length).toBeGreaterThan(700);
     const mapped = new Set(mappings.map(({ event_name, action }) => `${event_name}/${action}`));
     const receipts = new Map<string, number>();

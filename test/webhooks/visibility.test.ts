@@ -55,14 +55,14 @@ describe("an internal note", () => {
     expect(tracker.notes).toMatchObject([{ of: "issues/12", internal: true }]);
   });
 
-  test("is not answered where the platform would publish the answer, and the execution says so", async () => {
+  test("is not answered if the platform would publish the answer, and the execution says so", async () => {
     tracker.internal = false;
     expect(await ended()).toMatchObject({ error: expect.stringContaining("nothing was posted"), result_url: null });
     expect(tracker.notes).toHaveLength(1);
     tracker.internal = true;
   });
 
-  test("its author's standing is looked up behind the answer, and later events have it", async () => {
+  test("its author's standing is looked up after the response, and later events have it", async () => {
     await eventually(async () => {
       const { event_id } = await send();
       const { body } = await service.get<{ author: { standing: string } }>(`/api/webhook-events/${event_id}`);

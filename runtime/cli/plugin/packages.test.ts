@@ -42,7 +42,7 @@ const packages = ["examples", "plugins"]
 
 // At the same time: most of what they take is waiting for faults to pass.
 describe.concurrent("packages", () => {
-  test("there is one of each of four kinds", () => {
+  test("there is one plugin of each of four kinds", () => {
     const kinds = packages.flatMap(
       (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")).signalbox.kinds,
     );

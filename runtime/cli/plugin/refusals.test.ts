@@ -54,7 +54,7 @@ describe("build", () => {
     await refused(build(plugin), code, text);
   });
 
-  test("what does not start, or is not what package.json says", async () => {
+  test("a bundle that does not start, or does not match package.json", async () => {
     edit("src/plugin.ts", 'id: "good"', 'id: "other"');
     await refused(build(plugin), "MISMATCH", /"other" in definePlugin, "good" in package\.json/);
     edit("src/plugin.ts", 'id: "other"', 'id: "good", hosts: ["api.example.com"]');
@@ -81,7 +81,7 @@ describe("build", () => {
     await refused(build(plugin), code, text);
   });
 
-  test("the half of the manifest that the declaration decides may be missing, and is written", async () => {
+  test("derived members of the manifest may be missing, and are written", async () => {
     const { signalbox, ...rest } = JSON.parse(readFileSync(join(plugin, "package.json"), "utf8"));
     const { kinds: _, sdk: __, needs: ___, about: ____, ...own } = signalbox;
     writeFileSync(join(plugin, "package.json"), JSON.stringify({ ...rest, signalbox: own }));
@@ -89,7 +89,7 @@ describe("build", () => {
     expect(JSON.parse(readFileSync(join(plugin, "package.json"), "utf8")).signalbox).toEqual(signalbox);
   });
 
-  test("fixtures that no suite could read", async () => {
+  test("invalid fixtures", async () => {
     writeFileSync(join(plugin, "test/conformance.ts"), "export const conformance = { tools: { count_words: {} } };");
     await refused(readConformance(plugin), "NO_CONFORMANCE", /conformance\.tools\.tools: .*see the type Conformance/);
   });
@@ -102,7 +102,7 @@ describe("build", () => {
     );
   });
 
-  test("a report on another bundle is not packed", async () => {
+  test("a report for another bundle is not packed", async () => {
     const report = (sha256: string) =>
       writeFileSync(join(plugin, "dist/conformance.json"), JSON.stringify({ plugin: { sha256 } }));
     report(readBuilt(plugin).manifest.bundle.sha256);
@@ -111,7 +111,7 @@ describe("build", () => {
     expect((await pack(plugin)).files).not.toContain("dist/conformance.json");
   });
 
-  test("a test or a package of what was not built", async () => {
+  test("testing or packing without a build", async () => {
     edit("dist/plugin.js", /^/, "// more\n");
     await refused(() => readBuilt(plugin), "NOT_BUILT", /another bundle.*plugin build/);
     rmSync(join(plugin, "dist"), { recursive: true });
@@ -166,7 +166,7 @@ describe("install", () => {
     await refused(fetchPackage(plugin), "BAD_MANIFEST", /entry/);
   });
 
-  test("tarballs that are none, and names that npm would take for something else", async () => {
+  test("invalid tarballs, and names that npm would read as something else", async () => {
     writeFileSync(packed(), "no tarball");
     await refused(fetchPackage(packed()), "BAD_TARBALL", /made by npm/);
     mkdirSync(join(plugin, "bomb"));

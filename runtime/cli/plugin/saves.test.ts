@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { watchSaves } from "./saves.ts";
 
-test("every save is seen, however the editor writes it", { timeout: 30_000 }, async () => {
+test("every save is noticed, however the editor writes the file", { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-saves-"));
   const stop = new AbortController();
   const write = (path: string) => writeFileSync(join(folder, path), String(Math.random()));

@@ -56,12 +56,12 @@ describe("safeSchema", () => {
     expect(safeSchema(given)).toEqual(made);
   });
 
-  test("a schema that contains itself ends", () => {
+  test("a schema that contains itself is cut", () => {
     const given = { type: "object", properties: { a: { $ref: "#" }, b: { $ref: "#" }, c: { $ref: "#/properties/c" } } };
     expect(JSON.stringify(safeSchema(given)).length).toBeLessThan(20_000);
   });
 
-  test("whatever comes, what is made is a JSON Schema of an object, and stays as it is when made again", () => {
+  test("any input becomes a JSON Schema of an object, and conversion is idempotent", () => {
     const words = [
       "type",
       "properties",
@@ -111,7 +111,7 @@ describe("safeSchema", () => {
 describe("readTools", () => {
   const tool = (name: unknown, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
 
-  test("keeps the good ones and says why the others are left out", () => {
+  test("keeps the valid ones and says why others are omitted", () => {
     const { tools, left_out } = readTools([
       tool("search", { description: "Finds.", annotations: { readOnlyHint: true } }),
       tool("files/read now"),
@@ -146,7 +146,7 @@ describe("readTools", () => {
     });
   });
 
-  test("names are valid and told apart", () => {
+  test("names are valid and distinct", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 1 }), fc.string({ unit: "binary", minLength: 1 }), (a, b) => {
         expect(toolName(a)).toMatch(/^[A-Za-z0-9_-]{1,64}$/);

@@ -24,10 +24,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => Promise.all([door?.close(), server?.drop()]));
 
-test("a server does not wait with this statement, and does with the next", { tags: ["postgres"] }, async () => {
+test("this statement does not wait for the disk, the next one does", { tags: ["postgres"] }, async () => {
   expect(await commitsOf(server?.pools[0] as Database)).toEqual({ rows: 1, during: "off", after: "on" });
 });
 
-test("the embedded database writes as ever", async () => {
+test("the embedded database writes as usual", async () => {
   expect(await commitsOf(door.database)).toEqual({ rows: 1, during: "on", after: "on" });
 });

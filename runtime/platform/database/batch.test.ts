@@ -21,7 +21,7 @@ describe("what arrives while a write is under way goes into the next one", () =>
     ]);
   });
 
-  test("a write begins beside another only once enough waits for it", async () => {
+  test("a second write starts only once enough items wait", async () => {
     const writes: number[][] = [];
     const end: (() => void)[] = [];
     const write = batch(
@@ -55,7 +55,7 @@ describe("what arrives while a write is under way goes into the next one", () =>
     expect(await Promise.all(all)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("all of a write that failed are told, and the next one is made", async () => {
+  test("a failed write rejects all of its items, and the next one proceeds", async () => {
     const odd = batch(
       async (items: number[]) => {
         if (items.includes(0)) throw new Error("no zero");

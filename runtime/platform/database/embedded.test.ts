@@ -22,7 +22,7 @@ afterAll(async () => {
 /** A client that does not close the database when it ends. */
 const client = () => connectEmbedded({ ...embedded, connect: () => embedded.connect(), close: async () => {} });
 
-test("a client that says goodbye is let go, and the next one is served", async () => {
+test("a client that disconnects properly is released, and the next one is served", async () => {
   for (const n of [1, 2]) {
     const { sql } = client();
     expect(await sql`select ${n}::int as n`).toEqual([{ n }]);
@@ -31,7 +31,7 @@ test("a client that says goodbye is let go, and the next one is served", async (
   }
 });
 
-test("so is one that only leaves", async () => {
+test("so is a client that just drops the connection", async () => {
   const stream = embedded.connect();
   stream.resume().end();
   await once(stream, "close");
@@ -41,7 +41,7 @@ test("so is one that only leaves", async () => {
   await sql.end();
 });
 
-test("of several that open a folder in the same moment one has it, whether or not a killed one left its claim", async () => {
+test("of several processes that open a folder at once one gets it, also after a kill -9", async () => {
   const other = join(folder, "../other");
   await copyCluster(other);
   for (const round of [1, 2]) {

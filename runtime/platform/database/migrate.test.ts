@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const file = (name: string, text: string) => writeFileSync(join(folder, name), text);
 
-test("an applied migration that was edited stops the start; one without a digest gets it", async () => {
+test("an edited migration prevents the start; a missing digest is added", async () => {
   file("0001_one.sql", "create table one (id int);");
   expect(await migrate(database, quiet, folder)).toBe(1);
   file("0002_two.sql", "create table two (id int);");

@@ -37,7 +37,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
   const pidOf = async (sql: ConnectionPool["sql"]) => (await sql<[{ pid: number }]>`select pg_backend_pid() as pid`)[0].pid;
   const failed = (error: unknown) => (isUnavailable(error) ? "unavailable" : error);
 
-  test("a statement without an answer fails at its deadline, and what is behind it; the next has a new connection", async () => {
+  test("an unanswered statement fails at its deadline with those behind it; the next gets a new connection", async () => {
     const sql = openPool({ max: 1, deadlineMs: 1_000 });
     const before = await pidOf(sql);
     silence();
@@ -72,7 +72,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
     }
   });
 
-  test("refusal is told at once, and the first statement after it has a connection", async () => {
+  test("a refused connection fails at once, and the first statement after the return succeeds", async () => {
     const sql = openPool({ max: 3, deadlineMs: 20_000 });
     broken = true;
     const all = await Promise.all(Array.from({ length: 9 }, () => sql`select 1`.catch((error) => String(error))));
@@ -83,7 +83,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
     expect(await sql`select 1 as n`).toMatchObject([{ n: 1 }]);
   });
 
-  test("a long statement goes on while the server answers a probe, and fails when it does not", async () => {
+  test("a long statement continues while the server answers a probe, and fails otherwise", async () => {
     let answers = true;
     const sql = openPool({
       ...{ max: 1, deadlineMs: 600_000 },
@@ -96,7 +96,7 @@ describe("a pool", { tags: ["postgres"] }, () => {
     expect(await sql`select pg_sleep(60)`.catch(failed)).toBe("unavailable");
   });
 
-  test("transactions and reserved connections are apart, in their order; a failure undoes a transaction also where it is caught", async () => {
+  test("transactions and reserved connections do not mix; a failure rolls back even if it is caught", async () => {
     const sql = openPool({ max: 2, deadlineMs: 5_000 });
     await sql`create temp table if not exists nothing ()`;
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -21,13 +21,13 @@ describe("clientAddress", () => {
     [undefined, "198.51.100.1", null],
   ])("%s with %s is %s", (remote, forwarded, expected) => expect(clientAddress(remote, forwarded, trusted)).toBe(expected));
 
-  it("believes no one who is not trusted, whatever is written", () => {
+  it("ignores headers of senders that are not trusted", () => {
     fc.assert(
       fc.property(fc.string(), (forwarded) => void expect(clientAddress("192.0.2.1", forwarded, trusted)).toBe("192.0.2.1")),
     );
   });
 
-  it("finds the last address that no trusted proxy has", () => {
+  it("finds the last address that is not a trusted proxy", () => {
     const outside = fc.ipV4().filter((address) => !trusted.has(address));
     fc.assert(
       fc.property(

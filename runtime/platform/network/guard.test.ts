@@ -116,7 +116,7 @@ describe("fetch", () => {
       });
   });
 
-  it("connects to what it checked: a name that changes its address between check and fetch is refused", async () => {
+  it("refuses a name whose address changes between check and connection", async () => {
     const before = seen.length;
     const closed = guard();
     await closed.check(`http://flips.test:${port}/`);

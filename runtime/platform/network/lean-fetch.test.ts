@@ -92,7 +92,7 @@ describe("a request", () => {
     await expect(fetch(`${url}/to-data`)).rejects.toBeInstanceOf(TypeError);
     expect(await (await fetch(`${url}/nowhere`)).text()).toBe("stay");
   });
-  test("that was carried out and redirected is not made again", async () => {
+  test("that was redirected after it was carried out is not repeated", async () => {
     const sent = { method: "POST", body: "b", headers: { authorization: "Bearer x", "content-type": "text/x" } };
     await fetch(`${url}/done`, sent);
     expect(seen).toMatchObject([

@@ -30,7 +30,7 @@ async function silenceable(url: URL): Promise<{ url: string; silence(): void }> 
   return { url: through.href, silence };
 }
 
-test("a connection that falls silent is given up, and another one made", { timeout: 30_000, tags: ["redis"] }, async () => {
+test("a silent connection is replaced by a new one", { timeout: 30_000, tags: ["redis"] }, async () => {
   const { url, silence } = await silenceable(new URL(real as string));
   redis = await openRedis(url, "test:", quiet);
   expect(await redis?.call("PING")).toBe("PONG");

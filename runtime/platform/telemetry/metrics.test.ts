@@ -15,7 +15,7 @@ test.each(["alerts.yaml", "dashboard.json"])("%s names only metrics that exist",
   expect(metrics.filter((name) => !known.has(name))).toEqual([]);
 });
 
-test("a label that others choose has at most 100 values", () => {
+test("a label with outside values has at most 100 of them", () => {
   const values = Array.from({ length: 150 }, (_, n) => bounded("test", `v${n}`));
   expect(new Set(values).size).toBe(101);
   expect(bounded("test", "v3")).toBe("v3");

@@ -41,7 +41,7 @@ describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
     for (const end of ends) await end();
   });
 
-  test("of many who ask at once one gets the start", async () => {
+  test("of many simultaneous callers one may start", async () => {
     const own = key();
     const waits = await Promise.all(
       Array.from({ length: 12 }, (_, at) => (replicas[at % 2] as SharedThrottle).reserve(own, 60_000)),
@@ -53,7 +53,7 @@ describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
     expect(await replicas[0].reserve(key(), 60_000)).toBe(0);
   });
 
-  test("who asks again after the time it was told gets it", async () => {
+  test("a caller that waits as long as told may start", async () => {
     const own = key();
     expect(await replicas[0].reserve(own, 120)).toBe(0);
     const wait = await replicas[1].reserve(own, 120);
@@ -63,14 +63,14 @@ describe.each(kinds)("one queue of starts, kept in %s", (kind) => {
     expect(await replicas[0].reserve(own, 0)).toBeGreaterThan(0);
   });
 
-  test("a refusal that one was told holds all, and a shorter one does not shorten it", async () => {
+  test("a refusal delays all callers, and a shorter one does not shorten it", async () => {
     const own = key();
     await replicas[0].block(own, 60_000);
     await replicas[1].block(own, 100);
     expect(await replicas[1].reserve(own, 0)).toBeGreaterThan(30_000);
   });
 
-  test("without an interval no one waits", async () => {
+  test("without an interval no caller waits", async () => {
     const own = key();
     for (const one of [...replicas, ...replicas]) expect(await one.reserve(own, 0)).toBe(0);
   });

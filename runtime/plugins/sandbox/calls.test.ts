@@ -56,15 +56,15 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => sandbox?.close());
 
-test("more calls than the host takes at the same time wait, and all are answered", async () => {
+test("calls above the limit wait, and all are answered", async () => {
   expect(await call("many")).toEqual(Array.from({ length: 200 }, (_, i) => `s${i}`));
   expect(asked.most).toBe(limits.requests);
 });
-test("a call given up while it waits is never sent, and delays no other", async () => {
+test("a call that is aborted while it waits is never sent, and delays no other", async () => {
   expect(await call("given_up")).toEqual(["AbortError", "after"]);
   expect(asked.methods).not.toContain("fetch");
 });
-test("a plugin that goes past its own queue is held to the same number", async () => {
+test("a plugin that bypasses its own queue has the same limit", async () => {
   const before = asked.methods.length;
   await call("past_the_boot");
   expect(asked.methods.length - before).toBeGreaterThan(0);

@@ -17,14 +17,14 @@ const ask = (url: string, method: string, allowed: EgressRules["permissions"][0]
     createPlaceholders({}, () => ({})),
   )({ url, method, headers: [], body: null, redirect: "follow" }, new AbortController().signal);
 
-test("what an operator took away is not given back by a setting that names the host", async () => {
+test("a setting that names a host does not restore a denied permission", async () => {
   expect((await ask("https://api.example.com/a", "GET", ["GET"])).status).toBe(200);
   await expect(ask("https://api.example.com/a", "POST", ["GET"])).rejects.toThrow("may not POST at api.example.com");
   for (const scheme of ["https", "http"])
     await expect(ask(`${scheme}://api.example.com/a`, "GET", [])).rejects.toThrow("the operator does not allow it");
 });
 
-test("answers that are read at the same time are held up to a limit, and that is free again afterwards", async () => {
+test("responses that are read at the same time share a limit, which is released afterwards", async () => {
   const answer = Buffer.alloc(limits.answerBytes);
   const reads = {
     ...ways(["GET"]),

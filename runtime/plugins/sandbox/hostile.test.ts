@@ -54,7 +54,7 @@ afterAll(async () => {
   await place?.close();
 });
 
-describe("what it tries while it serves", () => {
+describe("attacks while it serves", () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
     sandbox = await open();
@@ -74,7 +74,7 @@ describe("what it tries while it serves", () => {
     expect(readdirSync(place.folder).sort()).toEqual(["link", "plugin.mjs", "secret.txt", "socket"]);
     expect(existsSync("/dev/null/none")).toBe(false);
   });
-  test.each(Object.keys(noise))("%s on the protocol is dropped, and it goes on serving", async (name) => {
+  test.each(Object.keys(noise))("%s on the protocol is dropped, and the plugin keeps serving", async (name) => {
     await attack(sandbox, "noise", name);
     await alive(sandbox);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
@@ -87,7 +87,7 @@ describe("what it tries while it serves", () => {
   });
 });
 
-describe("what ends its own process alone", () => {
+describe("attacks that end only its own process", () => {
   const deadline = 1_000;
   // Short for what the host would have to do to read it: ended before it was read.
   const costly: Record<string, string> = {
@@ -122,7 +122,7 @@ describe("what ends its own process alone", () => {
   );
 });
 
-describe("what it fishes for", () => {
+describe("attempts to read secrets", () => {
   const operations: string[] = [];
   let host: ReturnType<typeof hostFor>;
   const tool = (name: string) => host.contributions.tools?.[name];
@@ -146,7 +146,7 @@ describe("what it fishes for", () => {
   }, limit);
   afterAll(() => host?.close());
 
-  test("a credential that the host puts in is a stand-in everywhere, and the real one only where it belongs", async () => {
+  test("an injected credential is a placeholder everywhere except in requests to its hosts", async () => {
     const got = await run("secrets");
     expect(got).toMatchObject({ readable: "r", other: null, prototype: null, inherited: null });
     expect(got.token).toMatch(/^signalbox-secret-/);
@@ -177,7 +177,7 @@ describe("what it fishes for", () => {
   test("a method that was not approved is refused", async () => {
     expect(await refused("https://api.hostile.example/echo", { method: "POST", body: "x" })).toContain("may not POST");
   });
-  test("a capability that was not approved is not handed out, also not past the boot", async () => {
+  test("a capability that was not approved is not available, even past the boot file", async () => {
     await run("attack", { set: "noise", name: "a capability that it was not given" });
     await run("attack", { set: "noise", name: "the settings of another" });
     await run("secrets");

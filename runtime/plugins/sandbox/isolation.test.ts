@@ -53,7 +53,7 @@ describe("the seccomp filter", () => {
   test("does not exist for other architectures", () => expect(seccompFilter("riscv64")).toBeNull());
 });
 
-test("where no trial succeeds, no layer is given up", async () => {
+test("if no trial succeeds, no layer is dropped", async () => {
   // It ends at once: it does not know the arguments of Deno.
   const { isolation } = await workingIsolation(import.meta.filename, process.execPath);
   expect(isolation).toEqual(availableIsolation());

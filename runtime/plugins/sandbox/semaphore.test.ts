@@ -6,7 +6,7 @@ const microtasks = async (count: number) => {
   for (let n = 0; n < count; n++) await null;
 };
 
-test("never more at a time than allowed, and no one is forgotten, whoever comes, fails or is aborted when", async () => {
+test("never admits more than the limit and forgets no caller, however they arrive, fail or abort", async () => {
   const caller = fc.record({
     fails: fc.boolean(),
     /** Steps of the event loop until it is aborted. */

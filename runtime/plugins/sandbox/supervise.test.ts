@@ -66,7 +66,7 @@ test("a crash leads to a later start, the third to quarantine, and start begins 
   await plugin.stop();
 });
 
-test("what starting again does not mend is not started again", async () => {
+test("a permanent error is not retried by restarts", async () => {
   const states: ProcessState[] = [];
   const plugin = new Supervised(
     options(() => Promise.reject(new Refusal("UNKNOWN_CONTRACT", "Expected contract 1; it is 7.")), states),
@@ -79,7 +79,7 @@ test("what starting again does not mend is not started again", async () => {
   });
 });
 
-test("a call whose caller gave up while it waited does not keep the next one's turn", async () => {
+test("a call aborted while waiting does not block the next", async () => {
   const { states, open } = stand();
   let answer = () => {};
   const plugin = new Supervised(

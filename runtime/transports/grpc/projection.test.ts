@@ -115,7 +115,7 @@ describe("types", () => {
       /two different schemas are named signalbox.api.v1.Twice/,
     );
   });
-  test("what protobuf cannot carry is refused where it stands", () => {
+  test("values that protobuf cannot carry are refused with their path", () => {
     const declare = (a: z.ZodType) =>
       operation({ id: "x.do", http: "POST /x", rpc: "XService.DoX", summary: "Do x.", input: z.object({ a }) });
     expect(() => generateProto([declare(z.date())], empty)).toThrow(/x\.do\.a: zod "date" has no protobuf type/);

@@ -88,7 +88,7 @@ describe.each(Object.keys(runtimes))("on %s", (runtime) => {
     expect(left.code).toBe(Code.Canceled);
     await until(async () => (await client(transport).listAbortedWidgets({})).count === before.count + 1n);
   });
-  test("deadlines reach the handler, and hold also where it is deaf", async () => {
+  test("deadlines reach the handler, and apply even if it ignores them", async () => {
     const before = await client(transport).listAbortedWidgets({});
     for (const deaf of [false, true])
       expect((await failure(client(transport).waitWidget({ ms: 20_000, deaf }, { timeoutMs: 150 }))).code).toBe(

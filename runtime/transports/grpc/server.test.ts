@@ -52,7 +52,7 @@ describe("the server's life", () => {
     expect((await stream).code).toBe(Code.Unavailable);
     expect((await failure(client(grpc(server.port)).listWidgets({}))).code).toBe(Code.Unavailable);
   });
-  test("close does not wait longer than it may", async () => {
+  test("close ends at its time limit", async () => {
     const server = await startGrpc({ routes: routes(), host: "127.0.0.1", port: 0 });
     const running = failure(client(grpc(server.port)).waitWidget({ ms: 30_000, deaf: true }));
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -71,7 +71,7 @@ describe("the server's life", () => {
     await once(socket, "close");
     await server.close(100);
   });
-  test("a port that is taken is an error, not a silence", async () => {
+  test("a port that is taken is an error", async () => {
     const server = await startGrpc({ routes: routes(), host: "127.0.0.1", port: 0 });
     await expect(startGrpc({ routes: routes(), host: "127.0.0.1", port: server.port })).rejects.toThrow("EADDRINUSE");
     await server.close(0);

@@ -28,7 +28,7 @@ const recording = (status: number, body: unknown, request: object = {}) => ({
   response: { status, body },
 });
 
-test("what is recorded is played back, without the request's headers", async () => {
+test("recordings are played back, without the request's headers", async () => {
   const http = join(folder, "new");
   const recordings = readRecordings(http);
   const fetch = recordingFetch(http, recordings);
@@ -49,7 +49,7 @@ test("what is recorded is played back, without the request's headers", async () 
   expect(recorded.writes()).toBe(1);
 });
 
-test("answers to the same request come in turn; what is not recorded is named", async () => {
+test("responses to equal requests come in turn; a request without a recording is named", async () => {
   const recorded = new Recorded([recording(200, []), recording(200, [1]), recording(200, "b", { method: "POST", body: "text" })]);
   const read = async () => (await recorded.fetch(url)).json();
   expect([await read(), await read(), await read()]).toEqual([[], [1], [1]]);
@@ -59,7 +59,7 @@ test("answers to the same request come in turn; what is not recorded is named", 
   expect(await recorded.answers(`${url}/9`)).toBe(false);
 });
 
-test("faults of the other side", async () => {
+test("faults of the server", async () => {
   const recorded = new Recorded([recording(200, { long: "x".repeat(100) }), recording(201, {}, { method: "POST" })]);
   recorded.fault({ kind: "status", status: 503, headers: { "retry-after": "5" }, times: 1 });
   const refused = await recorded.fetch(url);
@@ -77,7 +77,7 @@ test("faults of the other side", async () => {
   expect((await recorded.fetch(url, { method: "POST" })).status).toBe(201);
 });
 
-test("a file that is no recording is named", () => {
+test("an invalid recording is named", () => {
   const http = join(folder, "wrong");
   mkdirSync(http);
   writeFileSync(join(http, "a.json"), '{"request": {"method": "GET"}}');
