@@ -1,6 +1,7 @@
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { Failure } from "../platform/retry.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
+import { createPost } from "./post.ts";
 import { gather } from "./streaming.ts";
 
 export interface ToolCall {
@@ -59,16 +60,13 @@ export const openAiClient = ({ baseUrl, apiKey, fetch }: Endpoint, timeout?: num
 /** An LLM behind an OpenAI-compatible API. */
 export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   const client = openAiClient(options, options.timeoutMs);
+  const post = createPost({ client, path: "/chat/completions", ...options });
   return {
     timeoutMs: options.timeoutMs,
     chat: async (request, signal, onDelta) => {
       if (onDelta) return streamed(client, request, signal, options, onDelta);
       try {
-        const answer = await client.chat.completions.create(
-          { ...body(request), stream: false },
-          { signal, timeout: options.timeoutMs, headers: traceHeaders() },
-        );
-        return read(answer as unknown as Loose, request.model);
+        return read((await post({ ...body(request), stream: false }, signal, traceHeaders())) as Loose, request.model);
       } catch (error) {
         throw classify(error, options.apiKey);
       }

@@ -61,6 +61,19 @@ describe("an answer", () => {
     expect(answer.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
     expect(await answer.text()).toBe("hello");
   });
+  test("that has arrived is read once, in any way", async () => {
+    const answer = await fetch(`${url}/x`);
+    expect(answer).toBeInstanceOf(Response);
+    const copy = answer.clone();
+    const chunks = await Array.fromAsync(answer.body ?? []);
+    expect([Buffer.concat(chunks).toString(), await copy.text(), answer.bodyUsed]).toEqual(["hello", "hello", true]);
+    await expect(answer.text()).rejects.toThrow(TypeError);
+    const read = await fetch(`${url}/x`);
+    expect(new TextDecoder().decode(await read.bytes())).toBe("hello");
+    expect(read.bodyUsed).toBe(true);
+    await expect(read.json()).rejects.toThrow(TypeError);
+    expect(() => read.clone()).toThrow(TypeError);
+  });
   test("may be packed, empty, large or a stream", async () => {
     expect(await (await fetch(`${url}/gzip`)).text()).toBe("packed");
     expect(await (await fetch(`${url}/none`)).text()).toBe("");
@@ -76,7 +89,7 @@ describe("an answer", () => {
 describe("a request", () => {
   test("has the method, the headers and the body", async () => {
     await fetch(new URL(`${url}/x`), { method: "post", body: '{"ä":1}', headers: new Headers({ "content-type": "text/x" }) });
-    await fetch(`${url}/x`, { method: "PUT", body: new TextEncoder().encode("bytes"), headers: { a: "b" } });
+    await fetch(`${url}/x`, { method: "PUT", body: new TextEncoder().encode("bytes"), headers: { A: " b\n" } });
     await fetch(new Request(`${url}/y`, { method: "PATCH", body: "z" }));
     expect(seen).toMatchObject([
       { method: "POST", body: '{"ä":1}', headers: { "content-type": "text/x" } },

@@ -3,6 +3,7 @@ import { createGunzip } from "node:zlib";
 import { fetchOnce } from "@signalbox/sdk";
 import { Agent, EnvHttpProxyAgent, interceptors, request } from "undici";
 import type { Config } from "../config.ts";
+import { WholeResponse } from "./whole-response.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -28,7 +29,7 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
     const { body, signal } = init;
     if (input instanceof Request || !(body == null || typeof body === "string" || body instanceof Uint8Array))
       return usual(input, init);
-    const headers = Object.fromEntries(new Headers(init.headers));
+    const headers = recordOf(init.headers);
     if (typeof body === "string") headers["content-type"] ??= "text/plain;charset=UTF-8";
     headers["accept-encoding"] = "gzip";
     // As fetch does: some trackers refuse who does not say what it is.
@@ -46,12 +47,25 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
         await answer.body.dump();
         throw new TypeError("unexpected redirect");
       }
-      return new Response(await bodyOf(answer, signal), { status: answer.statusCode, headers: headersOf(answer.headers) });
+      const content = await bodyOf(answer, signal);
+      const fields = headersOf(answer.headers);
+      return content instanceof ArrayBuffer
+        ? (new WholeResponse(content, answer.statusCode, fields) as Response)
+        : new Response(content, { status: answer.statusCode, headers: fields });
     } catch (error) {
       signal?.throwIfAborted();
       throw new TypeError("fetch failed", { cause: error });
     }
   };
+}
+
+/** Headers by their names in lower case. Most callers bring them like that, so that no `Headers` is made for them. */
+function recordOf(given: HeadersInit | undefined): Record<string, string> {
+  if (given instanceof Headers) return Object.fromEntries(given);
+  const entries = given === undefined || Array.isArray(given) ? null : Object.entries(given as Record<string, unknown>);
+  const isPlain = ([name, value]: [string, unknown]) =>
+    name === name.toLowerCase() && typeof value === "string" && value === value.trim();
+  return entries?.every(isPlain) ? { ...(given as Record<string, string>) } : Object.fromEntries(new Headers(given));
 }
 
 type Answer = Awaited<ReturnType<typeof request>>;
