@@ -168,7 +168,7 @@ test.each([
   ["/text", 200, "plain words"],
   ["/empty", 200, null],
   ["/broken", 502, /answered 500: out of order/],
-  ["/lies", 502, /did not/],
+  ["/lies", 502, /its body is not JSON/],
   ["/deep", 502, /levels deep/],
   ["/huge", 502, /more than 1048576 bytes/],
   ["/moved", 502, /answered 307/],
