@@ -1,7 +1,7 @@
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from "openai";
 import { Failure } from "../platform/retry.ts";
 import { traceHeaders } from "../platform/telemetry/tracing.ts";
-import { createPost } from "./post.ts";
+import { readAnswer } from "./answer.ts";
 import { gather } from "./streaming.ts";
 
 export interface ToolCall {
@@ -60,18 +60,79 @@ export const openAiClient = ({ baseUrl, apiKey, fetch }: Endpoint, timeout?: num
 /** An LLM behind an OpenAI-compatible API. */
 export function createLlm(options: Endpoint & { timeoutMs: number }): Llm {
   const client = openAiClient(options, options.timeoutMs);
-  const post = createPost({ client, path: "/chat/completions", ...options });
+  const post = createPost(client, "/chat/completions", options);
   return {
     timeoutMs: options.timeoutMs,
     chat: async (request, signal, onDelta) => {
       if (onDelta) return streamed(client, request, signal, options, onDelta);
       try {
-        return read((await post({ ...body(request), stream: false }, signal, traceHeaders())) as Loose, request.model);
+        return readAnswer(await post({ ...body(request), stream: false }, signal, traceHeaders()), request.model);
       } catch (error) {
         throw classify(error, options.apiKey);
       }
     },
   };
+}
+
+/** Sends a body as JSON and gives the value of the answer; the text of one that is no JSON. Throws errors of the package. */
+type Post = (body: object, signal: AbortSignal, headers: Readonly<Record<string, string>>) => Promise<unknown>;
+
+/**
+ * Requests that are answered whole. Their address and headers are those of the package, made once: what it does for each request costs more
+ * than the rest of the step.
+ */
+function createPost(client: OpenAI, path: string, { fetch, timeoutMs }: Endpoint & { timeoutMs: number }): Post {
+  let head: Promise<{ readonly url: string; readonly headers: Record<string, string> }> | undefined;
+  const makeHead = async () => {
+    const { url, req } = await client.buildRequest({ method: "post", path, body: {}, timeout: timeoutMs });
+    return { url, headers: Object.fromEntries(req.headers) };
+  };
+  return async (body, signal, more) => {
+    head ??= makeHead();
+    const { url, headers } = await head;
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    if (signal.aborted) end();
+    signal.addEventListener("abort", end, { once: true });
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      end();
+    }, timeoutMs);
+    const inTime = <T>(step: Promise<T>): Promise<T> =>
+      step.catch((error) => {
+        if (signal.aborted) throw new APIUserAbortError();
+        throw isLate ? new APIConnectionTimeoutError() : error;
+      });
+    try {
+      const sent = { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body), signal: ended.signal };
+      const response = await inTime(fetch(url, sent).catch(unreached));
+      const text = await inTime(response.text());
+      if (!response.ok) throw APIError.generate(response.status, parsed(text) as object, text, response.headers as Headers);
+      const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+      return type.includes("application/json") || type.endsWith("+json") ? JSON.parse(text) : text;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+    }
+  };
+}
+
+/** The operating system's own time limit is one, too. */
+function unreached(error: Error): never {
+  const isTimeout = /timed? ?out/i.test(`${error} ${error.cause ?? ""}`);
+  throw isTimeout
+    ? Object.assign(new APIConnectionTimeoutError(), { cause: error })
+    : new APIConnectionError({ message: error.message, cause: error });
+}
+
+/** Absent where the text is no JSON: the error's message is the text then. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The same answer, heard while it is written. Once a piece of it was handed over, another try would tell it twice. */
@@ -120,51 +181,6 @@ function toWire(message: Message): OpenAI.Chat.ChatCompletionMessageParam {
   }));
   return { role: "assistant", content: message.content, tool_calls };
 }
-
-/** An answer of which nothing is certain: proxies and models differ. */
-interface Loose {
-  model?: unknown;
-  choices?: {
-    finish_reason?: unknown;
-    message?: {
-      refusal?: unknown;
-      content?: unknown;
-      tool_calls?: { id?: unknown; function?: { name?: unknown; arguments?: unknown } }[];
-    };
-  }[];
-  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown };
-}
-
-function read(answer: Loose, model: string): ChatAnswer {
-  const choice = answer?.choices?.[0];
-  const message = choice?.message;
-  if (!message) throw new Failure("The LLM's answer has no message in its choices.", { retryable: true });
-  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
-  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
-  return {
-    model: typeof answer.model === "string" ? answer.model : model,
-    content: text(message.content),
-    finishReason: typeof choice?.finish_reason === "string" ? choice.finish_reason : null,
-    refusal: text(message.refusal) || null,
-    toolCalls: calls.map((call, i) => ({
-      id: typeof call?.id === "string" && call.id ? call.id : `call_${i}`,
-      name: String(call?.function?.name ?? ""),
-      arguments:
-        typeof call?.function?.arguments === "string" ? call.function.arguments : JSON.stringify(call?.function?.arguments ?? {}),
-    })),
-    promptTokens: count(answer.usage?.prompt_tokens),
-    completionTokens: count(answer.usage?.completion_tokens),
-    costUsd: typeof answer.usage?.cost === "number" ? answer.usage.cost : null,
-  };
-}
-
-/** Some models answer with an array of parts. */
-const text = (content: unknown): string =>
-  typeof content === "string"
-    ? content
-    : Array.isArray(content)
-      ? content.map((part) => (typeof part?.text === "string" ? part.text : "")).join("")
-      : "";
 
 /** Some proxies repeat in their refusal the key that they were sent. */
 const without = (text: string, apiKey: string | undefined) => (apiKey ? text.replaceAll(apiKey, "********") : text);

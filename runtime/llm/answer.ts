@@ -1,0 +1,49 @@
+import { Failure } from "../platform/retry.ts";
+import type { ChatAnswer } from "./client.ts";
+
+/** An answer of which nothing is certain: proxies and models differ. */
+interface Loose {
+  model?: unknown;
+  choices?: {
+    finish_reason?: unknown;
+    message?: {
+      refusal?: unknown;
+      content?: unknown;
+      tool_calls?: { id?: unknown; function?: { name?: unknown; arguments?: unknown } }[];
+    };
+  }[];
+  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown; cost?: unknown };
+}
+
+/** Reads the answer to a request to this model. Throws a `Failure` where it has no message. */
+export function readAnswer(answer: unknown, model: string): ChatAnswer {
+  const loose = (answer ?? {}) as Loose;
+  const choice = loose.choices?.[0];
+  const message = choice?.message;
+  if (!message) throw new Failure("The LLM's answer has no message in its choices.", { retryable: true });
+  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
+  return {
+    model: typeof loose.model === "string" ? loose.model : model,
+    content: text(message.content),
+    finishReason: typeof choice?.finish_reason === "string" ? choice.finish_reason : null,
+    refusal: text(message.refusal) || null,
+    toolCalls: calls.map((call, i) => ({
+      id: typeof call?.id === "string" && call.id ? call.id : `call_${i}`,
+      name: String(call?.function?.name ?? ""),
+      arguments:
+        typeof call?.function?.arguments === "string" ? call.function.arguments : JSON.stringify(call?.function?.arguments ?? {}),
+    })),
+    promptTokens: count(loose.usage?.prompt_tokens),
+    completionTokens: count(loose.usage?.completion_tokens),
+    costUsd: typeof loose.usage?.cost === "number" ? loose.usage.cost : null,
+  };
+}
+
+/** Some models answer with an array of parts. */
+const text = (content: unknown): string =>
+  typeof content === "string"
+    ? content
+    : Array.isArray(content)
+      ? content.map((part) => (typeof part?.text === "string" ? part.text : "")).join("")
+      : "";
