@@ -25,17 +25,17 @@ import { serve } from "./transports/serve.ts";
 export interface Service {
   readonly port: number;
   readonly grpcPort: number;
-  /** Drains and stops: no new work, running executions may end, the rest is given back. */
+  /** Drains and stops: starts no new work, lets running executions finish, and releases the rest. */
   stop(): Promise<void>;
 }
 
 /** Between two tries while the database is unavailable. */
 const againMs = 500;
-/** Once the stop has begun a statement has only so long. */
+/** Deadline of statements after the stop has begun. */
 const stoppingMs = 4_000;
 
 /**
- * Config → database → plugins → queue → HTTP and gRPC; the stop goes the other way round, as does a start that fails. A start
+ * Config → database → plugins → queue → HTTP and gRPC; a stop, or a failed start, closes them in reverse. A start
  * that fails because the database is unavailable is begun again.
  */
 export async function start(config: Config, { builtIns }: { builtIns: readonly Plugin[] }, log: Log): Promise<Service> {

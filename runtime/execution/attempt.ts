@@ -28,7 +28,7 @@ export interface AttemptDeps extends RunDeps {
   readonly alarm: (message: string, context: Record<string, unknown>) => void;
 }
 
-/** An execution is failed after this many dead workers: it may be what kills them. */
+/** After this many dead workers an execution fails, because it may be what kills them. */
 const maxDeaths = 5;
 /** A model or a tracker may postpone an execution for this long at most; a longer Retry-After is a mistake. */
 const longestRetryAfterMs = 3_600_000;
@@ -38,13 +38,13 @@ export type AttemptOutcome =
   | { readonly kind: "recorded" }
   | {
       readonly kind: "interrupted";
-      /** Nothing that it sent can still be on its way. */
+      /** No request of it can still be under way. */
       readonly clean: boolean;
       /** Ids of its steps whose write was sent and is not stored as done. */
       readonly unconfirmed: readonly string[];
     };
 
-/** What bounds an attempt from outside. */
+/** The outer bounds of an attempt. */
 export interface AttemptBounds {
   readonly lease: Lease;
   readonly stopping: AbortSignal;
@@ -129,7 +129,7 @@ function openTranscript(execution: Claimed, lease: Lease, { sql, write }: Attemp
   return execution.attempts > 1 ? Transcript.open(sql, execution, writeAndTell) : new Transcript(execution, [], writeAndTell);
 }
 
-/** The execution goes on behind its last step when the hold ends. */
+/** The execution resumes after its last step when the hold ends. */
 async function recordHold(
   execution: Claimed,
   { hold }: HoldExecution,
@@ -147,7 +147,7 @@ async function recordHold(
   if (!isQuiet) await deps.onHeld({ ...execution, held_reason: reason, held_until: until });
 }
 
-/** What it needs is unavailable for everybody: it goes on behind its last step later, and no attempt is used up. */
+/** Something that it needs is unavailable: it resumes after its last step later, without using up an attempt. */
 async function postpone(
   execution: Claimed,
   { breaker, failure, heldReason, message }: OutageError,
@@ -156,7 +156,7 @@ async function postpone(
 ): Promise<void> {
   const started = transcript?.steps.find(({ state }) => state === "started");
   if (started && failure) transcript?.complete(started, { error: message });
-  // A breaker keeps it as long as the other side asks for.
+  // A breaker postpones it for as long as the server asks.
   const after_ms = breaker ? 0 : Math.min(failure?.retryAfterMs ?? 0, longestRetryAfterMs);
   const held_reason = heldReason ?? undefined;
   await transcript?.flush({
@@ -201,7 +201,7 @@ async function recordFailure(
       }
     : { state: "failed" as const };
   const started = transcript?.steps.find(({ state }) => state === "started");
-  // Of a request to a model nothing is left to find out; a restart sends another one.
+  // The outcome of a model request cannot be looked up; a restart sends a new one.
   const ended = started?.kind === "model" && !retry && { state: "failed" as const };
   if (started) transcript?.complete(started, { error: message, ...ended });
   const agent_id = transcript?.steps[0]?.agent_id ?? null;

@@ -9,7 +9,7 @@ import type { StepLog } from "./conversation.ts";
 import type { Claimed } from "./queries.ts";
 import type { StepRow } from "./steps/queries.ts";
 
-/** Why an execution does not go on now, and until when; without a time until it is released. */
+/** Why an execution is held, and until when; without a time, until it is released. */
 export interface Hold {
   readonly reason: string;
   readonly until: string | null;
@@ -31,7 +31,7 @@ export class HoldExecution extends Error {
 
 const holdOf = ({ reason, until, member }: Exceeded): Hold => ({ reason, until, waitsFor: `the budget ${member}` });
 
-/** What an execution may use. */
+/** The budget of an execution. */
 export interface RunBudget {
   /** Why the run ends with one last request without tools; `null` while it may go on. */
   exhausted(log: StepLog): string | null;
@@ -54,7 +54,7 @@ export interface BudgetDeps {
 
 /** Error of a tool call that the budget of writes refused. */
 const noMoreWrites = "This write was not carried out: ";
-/** Characters of a token, at a guess, and tokens of an answer. */
+/** Estimates: characters per token, and tokens of an answer. */
 const charactersPerToken = 4;
 const answerTokens = 500;
 

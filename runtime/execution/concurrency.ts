@@ -6,8 +6,8 @@ const bytesOfRun = 4 * 1_048_576;
 const [least, most, mostEmbedded] = [16, 512, 64];
 
 /**
- * How many executions a replica runs at a time. Almost all of its time a run waits for the model and costs nothing but memory, so
- * that is what the default comes from. Connections to the database do not bound it: runs write together.
+ * How many executions a replica runs at a time. A run spends most of its time waiting for the model, which costs only memory, so
+ * the default follows from the memory. Database connections are not the limit, because runs write together.
  */
 export function concurrentRuns(given: number, isEmbedded: boolean, memory = memoryOfProcess()): number {
   if (given > 0) return given;

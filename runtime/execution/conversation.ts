@@ -16,7 +16,7 @@ import { toolResults } from "./tool-results.ts";
 import { callTool, eligibleName } from "./tools-step.ts";
 import type { AttemptLimits } from "./write-step.ts";
 
-/** What is decided before the first request. It is stored in the transcript, so that a resumed run follows the same plan. */
+/** Decisions made before the first request. They are stored in the transcript, so that a resumed run follows the same plan. */
 export interface Plan {
   readonly agent_id: string | null;
   readonly model: string;
@@ -56,14 +56,14 @@ export interface Conversation {
   readonly project: string | null;
   /** Subject of the event, `<source>:<project>#<issue>`. */
   readonly subject?: string | null;
-  /** It is about something that not everybody who can see the project can see. */
+  /** It is about something that is not visible to everyone in the project. */
   readonly private?: boolean;
   /** When the event that started it happened, milliseconds: results of tools say what was written later. */
   readonly since?: number | null;
   readonly connectionFor: (source: string) => Promise<Connection | null>;
-  /** Makes a call of what other executions use too, and puts the run off while it is unavailable. Absent outside of executions. */
+  /** Calls a service that executions share, and postpones the run while it is unavailable. Absent outside of executions. */
   readonly guarded?: <T>(target: Target, call: () => Promise<T>) => Promise<T>;
-  /** An answer that people cannot see, or none, is a failure. */
+  /** An empty or invisible answer is a failure. */
   readonly mustAnswer?: boolean;
   /** The arguments of a call as they may be sent. Throws a `Failure` where the call is refused. */
   readonly outgoing?: (tool: RegisteredTool, input: Parameters) => Promise<Parameters>;
@@ -131,12 +131,12 @@ async function finish(conversation: Conversation, answer: StepRow, round: number
 export interface ModelOutput {
   readonly content: string;
   readonly tool_calls: readonly ToolCall[];
-  /** Where the model stopped early: `length` or `content_filter`. */
+  /** Why the model stopped early: `length` or `content_filter`. */
   readonly finish_reason?: string;
   readonly refusal?: string;
 }
 
-/** The answers of the model, without those that were none. */
+/** The answers of the model, without failed ones. */
 export const modelSteps = (log: StepLog): StepRow[] =>
   log.steps.filter((step) => step.kind === "model" && step.state !== "failed" && step.state !== "started");
 
@@ -150,7 +150,7 @@ function begin({ plan, log }: Conversation, call?: ToolCall): StepRow {
   return log.add({ kind: "tool", state: "started", name: eligibleName(plan, call), agent_id, input: call.arguments });
 }
 
-/** A request to the model that an earlier attempt sent, and that has cost nothing: it is sent again. */
+/** A request to the model from an earlier attempt, without an answer: it is sent again. */
 const isUnanswered = ({ kind, state, output, prompt_tokens }: StepRow): boolean =>
   kind === "model" && (state === "started" || (state === "failed" && output === null && prompt_tokens === 0));
 

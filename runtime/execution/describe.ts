@@ -5,13 +5,13 @@ import type { Claimed } from "./queries.ts";
 
 /** Longest wait for a tracker to describe a subject. A run goes on without. */
 const patienceMs = 5_000;
-/** After a failure the tracker is left alone for so long: a burst of runs must not wait for it one by one. */
+/** Pause after a failed look-up, so that a burst of runs does not wait for the tracker one by one. */
 const restMs = 30_000;
 const maxKept = 500;
 
-/** Looks up what the payload of an event does not tell about its issue: title, state, labels, author, address. */
+/** Looks up facts about an issue that the payload of its event does not contain: title, state, labels, author, URL. */
 export interface Descriptions {
-  /** `null`: the source cannot tell, or the tracker did not answer. Never rejects. */
+  /** `null`: the source has no look-up, or the tracker did not answer. Never rejects. */
   of(execution: Claimed, connection: Connection | null): Promise<SubjectDetails | null>;
 }
 
@@ -63,7 +63,7 @@ export function detailsText(details: SubjectDetails | null): string | null {
   return listed.length > 0 ? `## The issue now\n\n${listed.join("\n")}` : null;
 }
 
-/** Ids of states and labels say nothing to a reader. */
+/** Ids of states and labels mean nothing to a reader. */
 export const withNames = (content: string, names: Readonly<Record<string, string>>): string =>
   Object.entries(names)
     .filter(([id, name]) => id.length >= 8 && name.trim() !== "")

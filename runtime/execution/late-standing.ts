@@ -19,14 +19,14 @@ export interface LateStandingDeps {
 }
 
 /**
- * The execution with what its author is in the project, where the payload does not tell that and the platform was not asked
- * before the webhook was answered: so the first event of a stranger is limited like the second. Throws `HoldExecution` where the
+ * The execution with its author's standing, if the payload does not contain it and the platform was not asked
+ * before the webhook was answered. So the first event of a stranger is limited like the second. Throws `HoldExecution` if the
  * event would have been refused.
  */
 export async function withLateStanding(execution: Claimed, deps: LateStandingDeps): Promise<Claimed> {
   const { origin, project, event_id } = execution;
   const author = origin?.author;
-  // The gate has judged a standing that it knew.
+  // The gate already judged a known standing.
   if (!author || execution.author_standing !== "unknown" || project === null || event_id === null) return execution;
   const connection = await deps.connectionFor(execution.source, execution, null);
   if (!connection?.source.source.standing) return execution;
@@ -48,7 +48,7 @@ async function refusalOf(
   const policy = deps.policies.of(execution.agent_id, projectKeyOf(execution)).trigger_min_standing;
   const rules = await standingRules(deps.sql, execution);
   const who = `${name ?? id ?? "the author"} has the standing ${standing}`;
-  // An operator's replay passes the limits of the policy on authors, as it does at the gate.
+  // An operator's replay ignores the policy's limits on authors, as at the gate.
   if (!rules.is_replay && isBelow(standing, policy.value))
     return `${who}, and ${placeOf("trigger_min_standing", policy.level)} requires at least ${policy.value}`;
   const required = requiredStandings.find((one) => one === rules.min_standing);

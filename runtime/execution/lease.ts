@@ -3,7 +3,7 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-/** Part of a lease that is not used: clocks differ, and an abort takes a moment. */
+/** Safety margin of a lease: clocks differ, and an abort takes a moment. */
 const marginOf = (leaseMs: number): number => Math.min(2_000, leaseMs / 10);
 
 /**
@@ -15,7 +15,7 @@ export class Lease {
   readonly #leaseMs: number;
   #until: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** By then the attempt must have made progress. */
+  /** Deadline for the attempt's next progress. */
   #stalledAt = Number.POSITIVE_INFINITY;
 
   /** `asked`: when the claim was sent, by `performance.now()`. The database counts from later, so it never ends earlier. */
@@ -61,12 +61,12 @@ export class Lease {
     clearTimeout(this.#timer);
   }
 
-  /** The attempt has made progress; what it does now takes at most `ms`, as its own timeouts say. */
+  /** Records progress of the attempt; its current work takes at most `ms` by its own timeouts. */
   progress(ms: number): void {
     this.#stalledAt = performance.now() + ms + stallMarginMs;
   }
 
-  /** Whether the work under way has exceeded all of its own timeouts: an answer was lost, and it would wait for ever. */
+  /** Whether the current work has exceeded all of its timeouts, so an answer was lost and it would wait for ever. */
   isStalled(): boolean {
     return performance.now() > this.#stalledAt;
   }

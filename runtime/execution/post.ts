@@ -15,14 +15,14 @@ import { runWrite } from "./write-step.ts";
 /** Timeout of one call of a source's `deliver` or `find`. */
 const callMs = 90_000;
 
-/** Where an answer is; without an address, `error` may say why it was not posted. */
+/** Where the answer was posted; without a URL, `error` may say why it was not. */
 export interface Posted {
   readonly url: string | null;
   readonly error: string | null;
 }
 export const nowhere: Posted = { url: null, error: null };
 
-/** What is stored of a post, so that it is looked for where it was made: the text, and its place where that is not the issue. */
+/** The stored part of a post, needed to look for it: its text, and its place if that is not the issue. */
 export interface PostInput {
   readonly body: string;
   readonly private?: true;
@@ -112,7 +112,7 @@ async function sendAnswer(
     }
     const edit = { sql: deps.sql, connection, post, key, settles: true, executionId: execution.id, agentId: step.agent_id };
     const at = { ...edit, subject: execution.subject ?? "", content: () => post };
-    // It looks for itself for what an earlier attempt has written.
+    // It looks for earlier writes itself.
     return reconcile(undefined, async () => (await writeLiving(at, call().signal)) ?? noComment, signal, false);
   };
   const target = connectionTarget(execution.source, connection.id, "write");
@@ -129,7 +129,7 @@ async function sendAnswer(
   }
 }
 
-/** Why the platform cannot take the answer where it belongs; `null`: something else went wrong. */
+/** Why the platform cannot accept the answer at its place; `null`: another error. */
 function unsupported(error: unknown): string | null {
   if (!(error instanceof Failure) || (error.cause as { code?: unknown } | undefined)?.code !== "unsupported") return null;
   return `nothing was posted: ${error.message}`;

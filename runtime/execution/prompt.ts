@@ -33,7 +33,7 @@ export function systemPrompt(
 /** Longest memory in a prompt, in characters: a larger one would fill the model's context in every run that finds it. */
 const longestMemory = 8_000;
 
-/** What belongs to an item is indented, so no text of an item can begin another one. */
+/** Content of an item is indented, so its text cannot begin another item. */
 function line({ source, content, about = {} }: Remembered, since: number | null): string {
   const clean = cleanText(content);
   const rest = clean.length - longestMemory;
@@ -67,7 +67,7 @@ const changesOf = ({ changes }: Claimed): string =>
 
 /**
  * The task, the event as data, and what was looked up about its issue. Nothing that the event carries is outside of the fence, its
- * issue included. A text of a webhook is not always by who caused the event: a maintainer labels what a stranger wrote.
+ * issue included. The author of a text may differ from who caused the event: a maintainer labels what a stranger wrote.
  */
 export function taskPrompt(task: Task, execution: Claimed, about: SubjectDetails | null = null): Message {
   const { subject, origin } = execution;

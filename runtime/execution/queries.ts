@@ -3,12 +3,12 @@ import type { EventAuthor } from "@signalbox/sdk";
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Sql } from "../platform/database/client.ts";
 
-/** What the event of an execution tells about where its answer belongs. See `SourceEvent`. */
+/** Facts of an execution's event that decide where its answer belongs. See `SourceEvent`. */
 export interface AnswerPlace {
   readonly private: boolean;
   readonly thread: string | null;
   readonly comment: string | null;
-  /** The payload does not tell everything about the issue. */
+  /** The payload does not contain all facts about the issue. */
   readonly incomplete: boolean;
   readonly traceparent: string | null;
 }
@@ -49,7 +49,7 @@ export interface Claimed {
   readonly state: "running" | "held";
   /** Who caused its event, comparable within a source. */
   readonly author: string | null;
-  /** What its author is in the project, as far as that was known when it was stored, or was found since. */
+  /** Its author's standing, as known when the event was stored, or looked up since. */
   readonly author_standing: string | null;
   readonly held_reason: string | null;
   readonly held_until: string | null;
@@ -68,7 +68,7 @@ export interface Claimed {
   readonly agent_version: string | null;
 }
 
-/** What a worker asks for, and what it has. */
+/** The request of a worker: how many executions it wants, and what it already runs. */
 export interface ClaimRequest {
   readonly worker: string;
   readonly most: number;
@@ -179,11 +179,11 @@ export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
   return result.count;
 }
 
-/** A lease under which this worker does nothing any more. */
+/** A lease that this worker no longer uses. */
 export interface EndedLease {
   readonly id: string;
   readonly lease: string;
-  /** Nothing that was sent under it can still be on its way. */
+  /** No request that was sent under it can still be under way. */
   readonly clean: boolean;
 }
 

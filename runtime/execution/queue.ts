@@ -50,11 +50,11 @@ const sweepMs = 5_000;
 const shortestSleepMs = 20;
 /** Longest sleep while executions wait for runs of their subjects that other replicas may have. */
 const longestAgainMs = 320;
-/** How long nothing is looked for besides the executions of the one project or author that has work. */
+/** How long other projects and authors are assumed to have no work. */
 const aloneMs = 1_000;
 /** Pause after a claim that found nothing while a breaker is open. */
 const blockedMs = 100;
-/** Part of a stop that is kept for releasing what did not end. */
+/** Part of the stop's time that is reserved for releasing unfinished executions. */
 const releaseMs = 3_000;
 
 /** Claims executions and runs them, under leases that other replicas respect. It claims nothing before `begin`. */
@@ -190,11 +190,11 @@ class LeasedQueue implements ExecutionQueue {
     return Math.min(again, Math.max(shortestSleepMs, probe ?? again));
   }
 
-  /** While something is unavailable, lets executions try it now and then. Returns when the next one may, milliseconds. */
+  /** While something is unavailable, lets one execution at a time probe it. Returns when the next probe is due, milliseconds. */
   async #probe(): Promise<number | null> {
     const { breakers } = this.#options;
     if (!breakers.any) return null;
-    // A claim then looks at all that waits: not with every webhook.
+    // A claim then looks at everything that waits, so it is not made with every webhook.
     await sleep(blockedMs, this.#stopping.signal).catch(() => {});
     return breakers.admit();
   }
@@ -219,7 +219,7 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   #start(execution: Claimed, lease: Lease): void {
-    // Its lease was lost without our noticing, and we have claimed it again: the earlier attempt can record nothing any more.
+    // Its lease was lost unnoticed, and this worker has claimed it again. The earlier attempt can no longer record anything.
     this.#held.get(execution.id)?.lease.lose("claimed again");
     const bounds = { lease, stopping: this.#stopping.signal, windowMs: this.#windowMs };
     const done = attemptExecution(execution, bounds, this.#deps).then((outcome) => this.#ended(execution, lease, outcome));
@@ -251,7 +251,7 @@ class LeasedQueue implements ExecutionQueue {
         sql,
         [...ended.values()].map(([, { execution, clean }]) => ({ id: execution.id, lease: execution.lease, clean })),
       );
-      // One that was let go may have ended meanwhile, and tell more.
+      // A released attempt may have ended since, with more details.
       for (const [key, one] of ended.values()) if (this.#interrupted.get(key) === one) this.#interrupted.delete(key);
     }
     return any;

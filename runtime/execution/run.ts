@@ -30,7 +30,7 @@ import type { AttemptLimits } from "./write-step.ts";
 export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps {
   readonly lookup: Lookup;
   readonly tools: ToolRegistry;
-  /** Finds the memories that go into a prompt. */
+  /** Finds the memories for a prompt. */
   readonly recall: Recall;
   readonly defaultModel: string;
   /** Whether an external agent of this id is connected and receives tasks. */
@@ -40,7 +40,7 @@ export interface RunDeps extends ConversationDeps, BudgetDeps, LateStandingDeps 
   readonly breakers: Pick<Breakers, "guard" | "succeeded">;
   /** How long a proposal can be approved, milliseconds; `null`: for ever. */
   readonly approvalTtlMs: number | null;
-  /** Looks up what the payload of an event does not tell about its issue. */
+  /** Looks up facts about an issue that the payload of its event does not contain. */
   readonly descriptions: Descriptions;
   readonly log: Log;
 }
@@ -107,13 +107,13 @@ export async function runExecution(begun: Run, given: RunDeps): Promise<RunOutco
   return { kind: "done" };
 }
 
-/** When the event happened, or arrived where its platform does not tell. */
+/** When the event happened, or arrived if the platform does not say. */
 function timeOf({ origin }: Claimed): number | null {
   const time = Date.parse(origin?.occurred_at ?? origin?.received_at ?? "");
   return Number.isNaN(time) ? null : time;
 }
 
-/** The state in which an execution ends whose answer is known. Throws where something that was approved could not be written. */
+/** The final state of an execution whose answer is known. Throws if an approved write failed. */
 function endingOf(steps: readonly StepRow[]): Patch {
   const open = steps.filter(isOpen);
   if (open.length > 0) return { state: "waiting", waiting_for: waitingFor(open) };
@@ -191,7 +191,7 @@ async function makePlan({ execution, transcript }: Run, deps: RunDeps): Promise<
   return plan;
 }
 
-/** The memories for the prompt; which they are is kept with the execution. */
+/** The memories for the prompt. Their keys are stored with the execution. */
 async function recallNoted(execution: Claimed, viewer: Viewer, { recall, sql }: RunDeps) {
   const memories = await inSpan("memory.search", {}, () => recall(execution.content, viewer));
   const keys = memories.map(({ key }) => key);

@@ -43,7 +43,7 @@ function tagOf(step: StepRow): string {
   return tag;
 }
 
-/** Who gave a result, about what, and when. Whose words are in it, and when they were written, is said beside them. */
+/** Who returned a result, about what, and when. The authors and times of texts inside it are next to them. */
 function provenanceOf({ input, started_at }: StepRow, tool: RegisteredTool | undefined): Provenance {
   const { project, issue } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
   const about = [project, issue].filter((part) => typeof part === "string" || typeof part === "number");

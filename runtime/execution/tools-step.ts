@@ -83,7 +83,7 @@ async function runCall(conversation: Conversation, call: ToolCall, begun: StepRo
 /** Calls of one tool with the same arguments that a run carries out. */
 const maxSameCalls = 5;
 
-/** The answer to a call that a run has made too often already; `null` where it has not. */
+/** The answer to a call that the run has made too often; `null` otherwise. */
 function repeatedResult(steps: readonly StepRow[], step: StepRow): Pick<StepRow, "state" | "output"> | null {
   const asked = argumentsOf(step);
   const same = steps.filter((one) => one !== step && one.kind === "tool" && one.name === step.name && argumentsOf(one) === asked);

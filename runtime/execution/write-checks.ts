@@ -66,7 +66,7 @@ async function carryOut(check: WriteCheck, ended: AbortSignal, options: WriteChe
   const { sql, log } = options;
   const signal = AbortSignal.any([ended, AbortSignal.timeout(checkMs)]);
   try {
-    // An attempt is still at it, and finds the first write itself.
+    // An attempt is still running, and finds the first write itself.
     if (check.state === "started" && check.attempts < maxAttempts) return await postponeWriteCheck(sql, check, retryMs);
     const writes = await findWrites(check, signal, options);
     if (writes && writes.found.length > 1) await removeDuplicates(check, writes, options);

@@ -35,7 +35,7 @@ export async function runWrite<T>(
   { lease, stopping, windowMs, unconfirmed }: AttemptLimits,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  // Null: the earlier attempt knew that nothing of it was on its way when it ended.
+  // `null`: the earlier attempt ended with no request under way.
   const wasLost = resumed && step.in_flight_ms !== null;
   if (wasLost) await sleep(step.in_flight_ms ?? 0, AbortSignal.any([lease.signal, stopping]));
   const store = async (ms: number) => {
@@ -63,7 +63,7 @@ export async function runWrite<T>(
     window.close();
     if (window.hasSent) unconfirmed.add(step.id);
     const mayBeTwice = (wasLost && window.hasSent) || window.mayHaveWrittenTwice;
-    // A further attempt must know that something may still come of this one or of an earlier one.
+    // The next attempt must know that a request of this or an earlier one may still take effect.
     const isOpen = !isDone && (wasLost || window.isUnknown);
     log.complete(step, {
       ...(mayBeTwice && { check_ms: windowMs }),

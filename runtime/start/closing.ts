@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../platform/log.ts";
 
-/** What was opened, to be closed the other way round. */
+/** Opened resources, to be closed in reverse order. */
 export interface Closing {
   /** `limitMs`: a step that takes longer is left behind. */
   add(close: () => unknown, limitMs?: number): void;
-  /** Closes all of it; what fails does not keep the rest open, and is thrown at the end. */
+  /** Closes everything. An error does not stop the rest from closing, and is thrown at the end. */
   close(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ import type { Plugins } from "./plugins.ts";
 /** Sizes change slowly, and reading them costs more than the rest. Milliseconds. */
 const sizesMs = 60_000;
 
-/** Reads what is measured when metrics are asked for. What does not answer keeps its last value. */
+/** Reads metrics on request. A value that cannot be read keeps its last one. */
 export function openMetrics({ sql, database, log }: Core, { manager }: Plugins, queue: { running: () => number } | null) {
   measureProcess();
   let sizesAt = Number.NEGATIVE_INFINITY;

@@ -92,7 +92,7 @@ export function bindOperations(stages: Stages) {
   );
 }
 
-/** What decides about a webhook, for its explanation. */
+/** The deciding functions of a webhook, for its explanation. */
 const explainDeps = ({ core, plugins, webhooks }: Stages) => ({
   routing: webhooks.routing,
   rules: webhooks.rules,

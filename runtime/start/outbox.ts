@@ -5,7 +5,7 @@ import { openStoredSecrets } from "../stored-secrets/known.ts";
 import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 
-/** The way by which everything that agents write leaves the service. */
+/** The outbox, through which everything leaves that agents write. */
 export async function openOutbox(
   { config, sql, bus, log, vault, policies, alarm, closing }: Core,
   { connections, host }: Plugins,

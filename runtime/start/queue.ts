@@ -61,7 +61,7 @@ export async function startQueue(core: Core, { connections, standings }: Plugins
     lookup: createLookup(sql, concurrencyOf(core, 2)),
     onlyProcess: database.kind === "embedded",
     settings: settingsPolicy(config),
-    // Of a dry run nothing is said at its issue.
+    // A dry run posts nothing at its issue.
     onHeld: async (execution) => {
       if (!execution.dry_run) await notices.held(execution, execution.held_reason ?? "", execution.held_until);
     },

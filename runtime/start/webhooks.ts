@@ -79,7 +79,7 @@ function wakerOf({ log, bus }: Core, queue: Queue): () => void {
   };
 }
 
-/** Ends what runs of cancelled executions, on every replica; their subjects are free then. */
+/** Ends cancelled executions that run, on every replica, which frees their subjects. */
 async function endAll({ log, bus }: Core, ids: readonly string[]): Promise<void> {
   try {
     for (const id of ids) await bus.publish("cancel", id);

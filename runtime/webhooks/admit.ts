@@ -7,7 +7,7 @@ import { recordReads } from "./stored-headers.ts";
 /** A webhook whose body has not been read. */
 export type WebhookHead = Omit<SentRequest, "body">;
 
-/** In place of a body that has not been read: reading it throws. */
+/** Used in place of a body that has not been read; reading it throws. */
 const unread = new Proxy(new Uint8Array(0), {
   get: () => {
     throw new Error("the body has not been read");
@@ -16,7 +16,7 @@ const unread = new Proxy(new Uint8Array(0), {
 
 export const withoutBody = (head: WebhookHead): SentRequest => ({ ...head, body: unread });
 
-/** Runs a check without the body. Its problem counts; any other failure means that it needs the body. */
+/** Runs a check without the body. If it throws a `Problem`, that is its verdict; any other error means that it needs the body. */
 export async function judgedByHead<T>(check: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await check();
@@ -26,10 +26,10 @@ export async function judgedByHead<T>(check: () => T | Promise<T>): Promise<T | 
   }
 }
 
-/** The headers with which a connection's check came as far as the body, with the lengths of their values. */
+/** The headers with which a connection's check got as far as the body, with the lengths of their values. */
 const seenBefore = new WeakMap<Connection, readonly (readonly [name: string, length: number | undefined])[]>();
 
-/** Whether a check by the head would end at the body, as an earlier one with such headers did: finding out costs an exception. */
+/** Whether a check without the body would need it, as an earlier one with such headers did. Trying again would cost an exception. */
 export const endsAtBody = (connection: Connection, headers: SentRequest["headers"]): boolean =>
   seenBefore.get(connection)?.every(([name, length]) => headers[name]?.length === length) ?? false;
 
@@ -49,7 +49,7 @@ export async function verifyByHead(connection: Connection, request: SentRequest)
 
 const checked = new WeakMap<Connection, boolean>();
 
-/** Whether the webhooks of a connection need a proof. One of a sandboxed source that declares no signature counts as without. */
+/** Whether the webhooks of a connection need a proof. Sandboxed sources that declare no signature count as having none. */
 export async function needsProof(connection: Connection): Promise<boolean> {
   const known = checked.get(connection);
   if (known !== undefined) return known;

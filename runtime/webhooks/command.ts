@@ -8,7 +8,7 @@ export type CommandName = (typeof commandNames)[number];
 /** A command that people write at the beginning of a comment: `/reject the label is wrong`. */
 export interface Command {
   readonly name: CommandName;
-  /** The rest of its line. */
+  /** The rest of the line after the command. */
   readonly rest: string;
 }
 
@@ -19,13 +19,13 @@ export interface CommandPlace {
   readonly by: string;
 }
 
-/** What a command has done. */
+/** The outcome of a command. */
 export interface Effect {
-  /** In words: it is the reason of the event. */
+  /** In words; becomes the reason of the event. */
   readonly summary: string;
   /** Ids of executions that were cancelled. */
   readonly cancelled: readonly string[];
-  /** It found something to do. */
+  /** Whether there was something to do. */
   readonly isDone: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { type Json, type SourceEvent, valueAt } from "@signalbox/sdk";
 
-/** Deepest member that is looked at for labels: `object_attributes.labels`, `issue.fields.labels`. */
+/** Maximum depth at which labels are looked for: `object_attributes.labels`, `issue.fields.labels`. */
 const maxDepth = 3;
 const maxLabels = 500;
 
@@ -32,7 +32,7 @@ const commentTexts = [
   ["data", "comment_html"],
 ];
 
-/** The text that the event brings: that of its comment, else the whole text for the agent. */
+/** The new text of the event: its comment, otherwise the whole text for the agent. */
 export function newestText({ text }: SourceEvent, payload: Json): string {
   for (const path of commentTexts) {
     const found = valueAt(payload, ...path);

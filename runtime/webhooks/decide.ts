@@ -11,7 +11,7 @@ import type { LoopLimits } from "./loop-queries.ts";
 import type { Arrival, NewEvent, NewExecution } from "./queries.ts";
 import type { Routing } from "./routing.ts";
 
-/** What an operator's replay asks for. */
+/** Options of an operator's replay. */
 export interface ReplayOptions {
   readonly dry_run: boolean;
   readonly agent_id?: string | undefined;
@@ -20,9 +20,9 @@ export interface ReplayOptions {
   readonly prompt?: string | undefined;
 }
 
-/** An authenticated event that is to be dispatched. */
+/** An authenticated event to dispatch. */
 export interface Incoming {
-  /** The id that its event gets; a new one where absent. If an event with this id exists, this one is a duplicate. */
+  /** Id of its event; a new one if absent. If an event with this id exists, this one is a duplicate. */
   readonly id?: string;
   readonly source: string;
   /** Path segment of the webhook: the source's name or an integration's id. */
@@ -37,7 +37,7 @@ export interface Incoming {
   readonly accounts: readonly string[];
   readonly replayOf?: string;
   readonly replay?: ReplayOptions;
-  /** A webhook mapping of its path matched: there is no tracker behind it. */
+  /** A webhook mapping of its path matched, so there is no tracker behind it. */
   readonly viaPath?: boolean;
   /** It came from a poll: a duplicate of any event with the same change key. */
   readonly polled?: boolean;
@@ -47,13 +47,13 @@ export interface Incoming {
   readonly traceparent?: string | null;
   /** Triggers that the webhook mappings of its path name. */
   readonly triggers?: readonly string[];
-  /** Why it starts nothing, where parsing or authentication found a reason. */
+  /** Why it starts nothing, if parsing or authentication found a reason. */
   readonly reason?: string;
-  /** Tells its author, by a reaction, that its command was carried out, or that there was nothing to do. Never throws. */
+  /** Reacts to the comment: its command was carried out, or there was nothing to do. Never throws. */
   readonly acknowledge?: (isDone: boolean) => void;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
-  /** Finds the webhook mappings whose filter matches; absent where no mapping concerns the event. */
+  /** Finds the webhook mappings whose filter matches; absent if no mapping is about the event. */
   readonly matching?: () => Promise<readonly { readonly canonical_trigger: string | null }[]>;
 }
 
@@ -68,15 +68,15 @@ export interface DecisionDeps {
   readonly routing: Routing;
   readonly policies: Pick<Policies, "of">;
   readonly loops: LoopLimits;
-  /** How long the execution of a snapshot waits for further ones, milliseconds; 0: each runs. */
+  /** How long the execution of a snapshot waits for further snapshots, milliseconds. 0: each runs. */
   readonly debounceMs: number;
-  /** Writes a warning to the watchdog: a mapping does not do what its author meant. */
+  /** Writes a watchdog warning about a mapping that cannot do what its author meant. */
   readonly warn: Report;
 }
 
 const closing: ReadonlySet<string> = new Set(["issue.closed", "pr.closed", "pr.merged"]);
 
-/** Whether the event cancels what earlier ones began on its issue. A close of our own does not end the run that made it. */
+/** Whether the event cancels runs of earlier events on its issue. Our own close does not end the run that made it. */
 const closes = ({ event, replayOf, own }: Incoming, triggers: readonly string[], reason: string | null): boolean =>
   reason === null && !replayOf && !own && event.subject !== null && (event.closes ?? triggers.some((one) => closing.has(one)));
 
@@ -151,7 +151,7 @@ export const gateInput = (incoming: Incoming, mapping: TaskMapping, policies: Pi
   return { event, payload, mapping, policy, trusted: replayOf !== undefined || own };
 };
 
-/** The tasks that the event may start, each once, and why it may not start others. */
+/** The tasks that the event may start, each once, and the reasons against others. */
 function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, policies, warn }: DecisionDeps) {
   const only = incoming.replay?.task_id;
   if (only !== undefined) return { allowed: [chosenTask(only, triggers)], refusals: [] };
@@ -171,7 +171,7 @@ function tasksOf(incoming: Incoming, triggers: readonly string[], { routing, pol
   return { allowed: [...allowed.values()], refusals: [...new Set(refusals)] };
 }
 
-/** An operator names the task: neither a mapping nor its conditions are asked. */
+/** An operator named the task, so mappings and their conditions do not apply. */
 const chosenTask = (task_id: string, [canonical_trigger = "replay"]: readonly string[]): TaskMapping => ({
   ...{ id: 0, task_id, canonical_trigger, conditions: {}, created_at: "" },
   ...{ task_exists: true, agent_id: null },
@@ -230,7 +230,7 @@ function authorOf({ id, name, kind, standing }: EventAuthor): EventAuthor {
   return { id: text(id), name: text(name), kind, standing };
 }
 
-/** ISO 8601 in UTC; `null` for what is no time that the database can store. */
+/** ISO 8601 in UTC; `null` if it is not a time that the database can store. */
 function instant(text: string | null): string | null {
   const ms = text === null ? Number.NaN : Date.parse(text);
   return ms >= 0 && ms < 253_402_300_800_000 ? new Date(ms).toISOString() : null;

@@ -27,13 +27,13 @@ export interface DispatcherOptions extends DecisionDeps {
   readonly sql: Sql;
   /** Executions were stored: a worker can take them. */
   readonly wake: () => void;
-  /** Executions were cancelled: what runs of them ends. */
+  /** Executions were cancelled; those that run end. */
   readonly cancelled: (ids: readonly string[]) => void;
   /** Carries out commands of comments; `null`: comments give none. */
   readonly carryOut: CarryOut | null;
   /** Writes of webhooks that may run at the same time. */
   readonly concurrency: number;
-  /** A signed body that arrived within so many hours before is a duplicate; 0: off. */
+  /** A signed body is a duplicate if it arrived before within this many hours. 0: off. */
   readonly replayHours: number;
   readonly loops: LoopLimits;
   readonly log: Pick<Log, "info" | "warn">;
@@ -108,10 +108,10 @@ const storeIn = ({ sql, replayHours, loops }: DispatcherOptions, concurrency: nu
     sizeOf: ({ event, content, executions }) => event.body.byteLength + content.length * executions.length,
   });
 
-/** The outcome of each event that is new, else the id of the earlier one. */
+/** The outcome of each new event, or the id of the earlier one. */
 async function storeAll(sql: Sql, arrivals: readonly Arrival[], limits: ArrivalLimits): Promise<(string | StoredEvent)[]> {
   const all: (string | StoredEvent)[] = [];
-  // A closed issue cancels what was stored before: it begins a statement of its own.
+  // A close cancels what was stored before it, so it begins a new statement.
   for (const some of splitBefore(arrivals, ({ closes }) => closes === true)) {
     const stored = await insertArrivals(sql, some, limits);
     all.push(...(await Promise.all(some.map((arrival) => storedOrEarlier(sql, arrival, stored)))));
@@ -139,7 +139,7 @@ interface Dispatched {
   readonly arrival: Arrival;
   /** The id of an earlier event, if it is a duplicate. */
   readonly stored: string | StoredEvent;
-  /** What its command has done. */
+  /** The outcome of its command. */
   readonly effect: Effect | null;
 }
 

@@ -8,8 +8,8 @@ export function authorKey({ source, author, actor }: Pick<NewEvent, "source" | "
 }
 
 /**
- * Cancels the executions on the issues that are closed, except where a policy says that they finish. The statement does not see
- * the executions that it stores itself: what the close triggers runs.
+ * Cancels the executions on closed issues, unless a policy lets them finish. The statement does not see
+ * the executions that it stores itself, so tasks of the close run.
  */
 export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
   const closed = arrivals.flatMap(({ event, closes }) =>

@@ -35,7 +35,7 @@ type Task = Explanation["tasks"][number];
 
 export const explainOperation = (deps: ExplainDeps): Bound => handle(explain, (input, { sql }) => explained(input, sql, deps));
 
-/** What the path of a webhook does, without storing anything: each verdict comes from the function that decides there. */
+/** Follows the path of a webhook without storing anything. Each verdict comes from the function that decides for real. */
 async function explained(input: Input<typeof explain>, sql: Sql, deps: ExplainDeps): Promise<Explanation> {
   const { incoming, checks: ofPath } = await read(input, deps);
   const { source, event } = incoming;

@@ -18,7 +18,7 @@ export interface Verdict {
   readonly reason: string;
 }
 
-/** What a task's rules are about. */
+/** The event and the mapping that the rules judge. */
 export interface GateInput {
   readonly event: SourceEvent;
   readonly payload: Json;
@@ -105,10 +105,10 @@ function isNamed({ id, name }: EventAuthor, actor: string | null, allowed: reado
   return allowed.some((one) => one === "*" || logins.includes(bare(one)));
 }
 
-/** Answers in a row that a bot or an app is allowed. */
+/** Hops in a row that a bot or an app may make. */
 const maxHopsOfBots = 3;
 
-/** How many events in a row may answer our writes, and the reason for what comes after; 0: any number. */
+/** How many events in a row may answer our writes, and the reason for holding the next. 0: any number. */
 export function hopLimit(policy: EffectivePolicy, kind: EventAuthor["kind"], windowSeconds: number) {
   const { value, level } = policy.loop_max_hops;
   const isBot = kind === "bot" || kind === "app";

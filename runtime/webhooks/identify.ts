@@ -5,12 +5,12 @@ import { digestsIn, kindsOfEvent } from "../own-writes/own-write.ts";
 import type { Incoming } from "./decide.ts";
 import type { Arrival } from "./queries.ts";
 
-/** Largest body that is compared without what differs between hooks, in bytes; a larger one is compared as it is. */
+/** Largest body that is compared without the members that differ between hooks, in bytes. Larger ones are compared whole. */
 const maxCompared = 1_048_576;
 /** Members of a payload that differ between the hooks of a repository, an organisation and an app. */
 const ofHooks = new Set(["hook", "hook_id", "installation", "organization", "enterprise", "business"]);
 
-/** By what an event is recognised as a copy of another, or as a change of our own. */
+/** Keys by which an event is recognised as a copy of another, or as our own change. */
 export function identify(incoming: Incoming, replayHours: number): Pick<Arrival, "digest" | "hookDigest" | "suspect"> {
   const { event, body, payload = null, signed, replayOf, own } = incoming;
   const isNew = replayOf === undefined && !own;
@@ -31,7 +31,7 @@ function hookDigest(payload: Json, body: Uint8Array): string {
   return sha256(JSON.stringify(Object.fromEntries(Object.entries(payload).filter(([name]) => !ofHooks.has(name)))));
 }
 
-/** An event whose text carries a marker, or that names no actor, may be a change of our own: the database knows what we wrote. */
+/** An event with a marker, or without an actor, may be our own change. The database knows what we wrote. */
 function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming): NonNullable<Arrival["suspect"]> | null {
   const comment = event.comment ?? null;
   if (event.marked) return { marks: markersIn(JSON.stringify(payload)), comment, kinds: [], digests: [] };
@@ -42,10 +42,10 @@ function suspectOf({ event, payload = null, viaPath, polled, source }: Incoming)
   return { marks: [], comment, kinds, digests: digestsIn(payload), moved_at: isVague ? event.occurred_at : null };
 }
 
-/** Platforms where a reaction moves the time of the last change, which is all that a poll sees of some changes. */
+/** Platforms where a reaction updates the time of the last change, which is all that a poll sees of some changes. */
 const movedBySigns: ReadonlySet<string> = new Set(["beta"]);
 const builtIn = new Set<string>(sources);
 
-/** Whether the marker of an event can be looked up. Plugins of other people may mark in ways of their own, and are believed. */
+/** Whether the marker of an event can be looked up. Third-party plugins may use markers of their own, which count as valid. */
 export const hasKnownMarker = ({ source, payload = null }: Incoming): boolean =>
   builtIn.has(source) || markersIn(JSON.stringify(payload)).length > 0;

@@ -1,13 +1,13 @@
 import type { Policy, PolicyLevel } from "@signalbox/schema/policy";
 import type { Queryable } from "../platform/database/client.ts";
 
-/** Whose use counts for the limits on work that an event would start. */
+/** Whose usage counts against the limits of an event's executions. */
 export interface Limited {
   readonly source: string;
   readonly subject: string | null;
   /** Project at its platform. */
   readonly project: string | null;
-  /** Key of an author whose runs are limited, for example `alpha:583231`; `null`: they are not. */
+  /** Key of an author whose runs are limited, for example `alpha:583231`; `null`: no limit. */
   readonly author: string | null;
   readonly agentId: string | null;
 }
@@ -16,7 +16,7 @@ export interface BudgetUse {
   readonly member: string;
   readonly level: PolicyLevel;
   readonly is_used_up: boolean;
-  /** What was used and what the limit is, in words. */
+  /** Usage and limit, in words. */
   readonly reason: string;
 }
 

@@ -15,7 +15,7 @@ interface LimitOptions {
   readonly hops: { readonly max: number; readonly reason: string };
 }
 
-/** What would hold work that has passed the rules of its event, or keep it waiting: loops, budgets and pauses, as they are now. */
+/** What would hold or delay executions that passed the rules: loops, budgets and pauses, as they are now. */
 export async function limitVerdicts(sql: Sql, given: Limited, options: LimitOptions): Promise<LimitVerdict[]> {
   const { settings, windowSeconds, hops } = options;
   const budgets = await readBudgets(sql, settings, given);

@@ -1,7 +1,7 @@
 import type { Queryable } from "../platform/database/client.ts";
 import type { Arrival } from "./queries.ts";
 
-/** When events that answer our own writes are a loop. */
+/** When events that answer our own writes form a loop. */
 export interface LoopLimits {
   /** An event that comes within so many seconds after a write of ours answers it; 0: loops are not detected. */
   readonly windowSeconds: number;
@@ -9,7 +9,7 @@ export interface LoopLimits {
   readonly cooldownSeconds: number;
 }
 
-/** Writes take this long at most: how far back the one is looked for that an event answers. */
+/** Maximum duration of a write: how far back the write that an event answers is looked for. */
 const longestWriteSeconds = 300;
 
 /**

@@ -32,7 +32,7 @@ export interface MappingRules extends CachedValue {
   concerning(source: string, event: string, action: string | null): readonly MappingRule[];
   /** All mappings of a source that name an event. */
   ofSource(source: string): readonly MappingRule[];
-  /** Names of the sources that have mappings: also those that no plugin brings. */
+  /** Names of the sources that have mappings, including those without a plugin. */
   sources(): readonly string[];
   /** Mappings of a source with a path pattern. Their parameters are empty: they come with a path. */
   byPathOf(source: string): readonly PathRule[];
@@ -163,7 +163,7 @@ export type RuleAuthentication<R> =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * The rules for which a webhook authenticates. Where rules ask for authentication, at least one of them must succeed;
+ * The rules for which a webhook authenticates. If rules require authentication, at least one must succeed;
  * otherwise the webhook is refused for the first reason.
  */
 export function authenticate<R extends MappingRule>(rules: readonly R[], request: SentRequest): RuleAuthentication<R> {

@@ -31,7 +31,7 @@ export async function parseBySource(
   return { source: connection.source.name, event: withStanding(event, connection, options.standings), ...reason };
 }
 
-/** Adds what the author is in the project, where the payload does not tell and an earlier look-up did. */
+/** Adds the author's standing from an earlier look-up, if the payload does not contain it. */
 function withStanding(event: SourceEvent, connection: Connection, standings: Standings): SourceEvent {
   const { author, subject } = event;
   if (!author || !subject || author.standing !== "unknown") return event;

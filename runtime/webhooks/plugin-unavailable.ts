@@ -21,7 +21,7 @@ export async function callSandboxed<T>(call: () => Promise<T> | T): Promise<T> {
     return await Promise.race([call(), timeout]);
   } catch (error) {
     const { code, message, retryable } = (error ?? {}) as { code?: unknown; message?: unknown; retryable?: unknown };
-    // A process that is starting can be called again. One that ended during the call says that it must not be repeated.
+    // A starting process can be called again. If the process ended during the call, the call must not be repeated.
     if (code === "unavailable" || code === "timeout")
       throw new PluginUnavailable(String(message), code === "timeout" || retryable === false);
     throw error;

@@ -55,7 +55,7 @@ export function createPreviousSecrets(sql: Sql, log: Pick<Log, "warn">): Previou
       if (verdict?.ok !== false || !hasPrevious(connection)) return verdict;
       const second = await check(asBefore(connection), request);
       if (second?.ok) note(connection);
-      // What the sender reads is about the secret that it should have.
+      // The sender gets the reason of the current secret.
       return second?.ok === false ? verdict : second;
     },
   };

@@ -57,13 +57,13 @@ export interface Arrival {
   readonly changes?: readonly string[];
   /** Cancels what earlier events began on its issue. */
   readonly closes?: boolean;
-  /** Its executions wait this long for a further snapshot, which replaces them; 0: they do not wait and are not replaced. */
+  /** Its executions wait this long for a newer snapshot, which replaces them. 0: they do not wait and are not replaced. */
   readonly delayMs?: number;
   /** SHA-256 of the body, in hexadecimal, if a copy of it is a duplicate. */
   readonly digest?: string | null;
   /** SHA-256 of what all hooks would deliver, in hexadecimal, for an event that names its hook. */
   readonly hookDigest?: string | null;
-  /** It may tell of a change of our own. */
+  /** It may report our own change. */
   readonly suspect?: Omit<Suspect, "id" | "subject"> | null;
   readonly executions: readonly NewExecution[];
 }
@@ -151,7 +151,7 @@ function rowsOf(arrivals: readonly Arrival[]) {
   // Snapshots come first, in the order of their subjects, which they lock.
   const place = ({ event }: Arrival) => `${event.slug} ${event.snapshot ? `0 ${event.subject}` : "1"} ${event.delivery_id ?? ""}`;
   const ordered = arrivals.map((one) => ({ one, at: place(one) })).sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-  // As text in one piece: half of what bytes are on the wire, and a statement that is the same for any number of events.
+  // One text: half the size of bytes on the wire, and the same statement for any number of events.
   const bodies = ordered.map(({ one: { event } }) =>
     Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength).toString(),
   );

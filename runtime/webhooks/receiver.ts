@@ -20,9 +20,9 @@ export interface DeliveryContext {
   readonly polled?: boolean;
   /** Signalbox caused the event and wants its mappings to run; the webhook about it, which follows, runs nothing. */
   readonly own?: boolean;
-  /** What an operator wants to be different this time. */
+  /** What an operator changes for this replay. */
   readonly replay?: ReplayOptions;
-  /** The id that the event gets: a second try with it is a duplicate. */
+  /** Id of the event; a second attempt with it is a duplicate. */
   readonly id?: string;
   /** The webhook was stored while its plugin was unavailable. */
   readonly deferred?: DeferredDelivery;
@@ -47,7 +47,7 @@ export type Entry =
 export interface Received extends WebhookRequest, Partial<Pick<SentRequest, "address">> {
   /** Its source checked a secret or signature. */
   readonly signed?: boolean;
-  /** The bytes that were sent, which signatures are of, where `body` is the JSON of a form. */
+  /** The bytes as sent, which signatures cover, if `body` is the JSON of a form. */
   readonly sent?: Uint8Array;
 }
 
@@ -69,7 +69,7 @@ export interface Receiver {
   accept(entry: Entry, slug: string, request: Received, payload: Json, context?: DeliveryContext): Promise<Receipt>;
   /** Stores the event of a webhook that could not be parsed, as discarded for this reason. */
   storeUnreadable(webhook: UnreadableWebhook, reason: string): Promise<void>;
-  /** Keeps that a webhook was refused, without its body. `isKnown`: its path leads somewhere. */
+  /** Stores a refused webhook without its body. `isKnown`: its path exists. */
   noteRefusal(refused: { slug: string; isKnown: boolean; head: WebhookHead; reason: string }): Promise<void>;
   /** Resolves once the refusals so far are stored. */
   refusalsStored(): Promise<void>;

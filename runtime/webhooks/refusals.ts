@@ -5,14 +5,14 @@ import { storableText } from "../platform/json.ts";
 import type { Log } from "../platform/log.ts";
 import { insertRefused, type RefusedDelivery } from "./refusal-queries.ts";
 
-/** Most that are kept of one source in a day: a stranger who sends without end fills no disk. */
+/** Maximum per source and day, so that a stranger cannot fill the disk. */
 const mostADay = 1_000;
 const dayMs = 86_400_000;
-/** Longest that a reader waits for what is being stored, milliseconds. */
+/** Longest time that a reader waits for pending writes, milliseconds. */
 const patienceMs = 1_000;
 
 export interface Refusals {
-  /** Keeps that a delivery was refused, without its body. Never throws or delays its caller. */
+  /** Stores a refused delivery without its body. Never throws or delays its caller. */
   add(refused: { source: string; slug: string; headers: Readonly<Record<string, string>>; reason: string }): void;
   /** Resolves once everything that was refused so far is stored, or could not be. */
   stored(): Promise<void>;

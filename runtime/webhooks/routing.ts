@@ -6,7 +6,7 @@ import type { Log } from "../platform/log.ts";
 
 /** Which trigger an event maps to and which tasks it fires, answered from memory. */
 export interface Routing extends CachedValue {
-  /** The mapping of an event: an exact action beats the mapping for any action. */
+  /** The mapping of an event. A mapping with the exact action wins over one for any action. */
   find(source: string, event: string, action: string | null): SourceMapping | undefined;
   /** The mappings of a trigger to existing tasks, in their order; the ids of missing tasks in `missing`. */
   tasksOf(trigger: string): TriggeredTasks;

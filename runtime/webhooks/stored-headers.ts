@@ -4,7 +4,7 @@ type Headers = Readonly<Record<string, string>>;
 const secret = /auth|cookie|signature|token|key|secret|pass|credential|session|hmac/;
 
 export interface RecordedHeaders {
-  /** The same headers, to hand to whoever reads the event. */
+  /** The same headers, to pass to the source. */
   readonly headers: Headers;
   /** Names of those that were looked for so far. */
   readonly names: ReadonlySet<string>;

@@ -15,15 +15,15 @@ export interface LivingWrite {
   readonly executionId: string;
   /** Key of this write, which becomes the comment's: so it can be found out whether the write succeeded. */
   readonly key: string;
-  /** What it should say; `null`: it is deleted. Answers `undefined` where it should stay as it is. */
+  /** Its new text; `null` deletes it. Answers `undefined` if it should stay as it is. */
   readonly content: (found: LivingComment) => Promise<NewComment | null | undefined> | NewComment | null | undefined;
-  /** For finding it: everything but the text counts. */
+  /** Used to find it: everything except the text. */
   readonly post: NewComment;
   /** It shows the answer of its execution: signs of that execution no longer change it. */
   readonly settles: boolean;
 }
 
-/** How long a writer holds the comment. Its requests end before. */
+/** Lease of a writer. Its requests end before it does. */
 const leaseMs = 30_000;
 const marginMs = 5_000;
 const waitMs = 250;
@@ -124,7 +124,7 @@ async function replace(
   try {
     return await source.update(content, comment, call);
   } catch (error) {
-    // Deleted at the platform: the next one takes its place.
+    // Deleted at the platform: the next write posts a new one.
     if ((error as { code?: unknown } | null)?.code !== "not_found") throw error;
     return source.deliver(content, call);
   }

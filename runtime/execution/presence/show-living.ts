@@ -7,12 +7,12 @@ import { writeLiving } from "./living.ts";
 import { findAnswer, type LivingComment } from "./living-queries.ts";
 import type { Sign } from "./queries.ts";
 
-/** How often a comment that says what an agent does is looked at, milliseconds. */
+/** How often a comment about running work is updated, milliseconds. */
 export const lookMs = 5_000;
 
 /**
  * Edits the living comment of an agent to what its execution does, or how it ended; its answer is posted by the run itself.
- * Answers what is shown of an execution that goes on, so that it is looked at again; `null`: nothing will change.
+ * Answers what is shown of a running execution, so that it is checked again; `null`: nothing will change.
  */
 export async function showLiving(
   sign: Sign,
@@ -49,7 +49,7 @@ async function contentOf(
   { connection, sql }: { readonly connection: Connection; readonly sql: Sql },
 ): Promise<NewComment | null | undefined> {
   if (found.settled_by === sign.execution_id) {
-    // The answer is there already, or about to be; one that could not be written is a failure to show.
+    // The answer is posted or about to be; if it could not be written, that failure is shown.
     const isLost = sign.sign === "failed" && (await findAnswer(sql, sign.execution_id)) === null;
     return isLost ? post : undefined;
   }
@@ -81,9 +81,9 @@ const addresses = [
   /\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|localdomain|lan|corp|intranet|svc|cluster\.local))(?::\d{1,5})?\b/gi,
 ];
 
-/** Everybody at the issue reads why an agent failed, but not how the hosts behind this service are called. */
+/** Everyone at the issue may read why an agent failed, but not the names of internal hosts. */
 const withoutAddresses = (text: string): string => addresses.reduce((safe, one) => safe.replace(one, "[address]"), text);
 
-/** A reason may quote anything: in a code span nothing of it has an effect. */
+/** A reason may quote anything; in a code span, nothing has an effect. */
 const code = (text: string): string => `\`${text.replace(/[`\s]+/g, (run) => (run.includes("`") ? "'" : " ")).slice(0, 500)}\``;
 const plain = (text: string): string => text.replace(/[^\p{L}\p{N} .,()-]+/gu, " ").slice(0, 100);

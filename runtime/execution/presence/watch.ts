@@ -7,11 +7,11 @@ export const quietMs = 3_000;
 export interface Presence {
   /** Watches a run, and shows that it works once it takes long. `end` stops that. */
   watch(execution: Claimed): { end(): void };
-  /** An execution ended: look what its issue should show. */
+  /** An execution ended: update what its issue shows. */
   wake(): void;
 }
 
-/** Nothing is written until the run takes long: most runs cost a timer. One that was retried is shown at once. */
+/** Nothing is written until the run takes long, so most runs cost only a timer. A retried run is shown at once. */
 export function watchRun(execution: Claimed, begin: (execution: Claimed) => Promise<void>, ended: () => void): { end(): void } {
   let begun = false;
   const timer = setTimeout(

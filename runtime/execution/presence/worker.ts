@@ -47,12 +47,12 @@ const leaseSeconds = 30;
 /** Signs that one replica shows at the same time. */
 const concurrency = 4;
 const callMs = 60_000;
-/** A sign is best effort: after so many failures it is not shown. */
+/** Signs are best effort: after this many failures one is abandoned. */
 const maxAttempts = 4;
 const retryMs = 2_000;
 const longestRetryMs = 120_000;
 
-/** Shows signs of life: a reaction on what triggered a run. Whatever fails here fails no run. */
+/** Shows signs of life: a reaction on what triggered a run. Errors here never fail a run. */
 export function startPresence(options: PresenceOptions): Presence & Pick<Worker, "stop"> {
   const { sql, bus, log, sweepMs = 5_000 } = options;
   const worker = startLeasedWork<Sign>({

@@ -71,7 +71,7 @@ export interface Patch {
   readonly held_until?: string | null;
   /** With the state `queued`: key of the breaker that it waits for. */
   readonly blocked_by?: string | null;
-  /** Its answer is there, and only has to be posted: budgets do not hold it any more. */
+  /** Its answer exists and only has to be posted, so budgets no longer hold it. */
   readonly is_paid?: true;
 }
 export interface Change {
@@ -89,7 +89,7 @@ const stepTypes =
 const patchTypes =
   "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text, is_paid bool";
 
-/** What usage reports sum. */
+/** The sums for usage reports. */
 const sums = (sql: Queryable) => sql`failed_tool_calls = coalesce(g.failed_tool_calls, e.failed_tool_calls),
   model = coalesce(g.model, e.model), cost_usd = coalesce(g.cost_usd, e.cost_usd),
   unpriced_tokens = coalesce(g.unpriced_tokens, e.unpriced_tokens)`;
@@ -129,13 +129,13 @@ function usageOf(sql: Sql, changes: readonly Change[]) {
   return { use, counted: sql`where (select count(*) from used) >= 0` };
 }
 
-/** What keeps it from running; a new state without a reason has none. */
+/** Why it does not run; a new state without a reason clears it. */
 const hold = (sql: Queryable) => sql`held_reason = case when g.state is null then e.held_reason else g.held_reason end,
   held_until = case when g.state is null then e.held_until else g.held_until end,
   blocked_by = case when g.state is null then e.blocked_by else g.blocked_by end,
   released_at = case when g.is_paid then coalesce(e.released_at, now()) else e.released_at end`;
 
-/** What a step gets between its request and its answer. */
+/** Changes of a step between its request and its answer. */
 const answered = (sql: Queryable) => sql`
   state = s.state, name = s.name, agent_id = s.agent_id, key = s.key, input = s.input, output = s.output, error = s.error,
   prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,

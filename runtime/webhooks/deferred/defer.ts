@@ -20,7 +20,7 @@ import {
   releaseDeferred,
 } from "./queries.ts";
 
-/** Webhooks whose plugin was unavailable when they arrived: stored as they came, parsed in that order once it serves. */
+/** Webhooks whose plugin was unavailable when they arrived. They are stored unchanged and parsed in order once the plugin serves. */
 export interface DeferredWebhooks {
   /** Resolves once the webhook is durable; answers the id that its event will have. */
   add(webhook: Omit<NewDeferred, "id">): Promise<string>;
@@ -30,7 +30,7 @@ export interface DeferredWebhooks {
   open(reader: Reader): void;
   /** A plugin serves again. */
   wake(plugin: string): void;
-  /** What waited a few seconds ago. */
+  /** The deferred webhooks, as of a few seconds ago. */
   waiting(): readonly PartitionBacklog[];
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ class DeferredQueue implements DeferredWebhooks {
   #backlogs: readonly PartitionBacklog[] = [];
   #sweeping: Promise<void> | null = null;
   readonly #draining = new Map<string, Promise<void>>();
-  /** Partitions that got more webhooks while they were drained. */
+  /** Partitions that received more webhooks while they were drained. */
   readonly #again = new Set<string>();
   /** A process ended while it parsed several webhooks of these partitions. They are parsed one by one, to find the one at fault. */
   readonly #oneByOne = new Set<string>();
@@ -98,7 +98,7 @@ class DeferredQueue implements DeferredWebhooks {
   async add(webhook: Omit<NewDeferred, "id">): Promise<string> {
     const id = newId();
     await insertDeferred(this.#sql, { id, ...webhook });
-    // The plugin may have come back just before the webhook was stored.
+    // The plugin may have returned just before the webhook was stored.
     this.#drain(webhook);
     return id;
   }
@@ -198,7 +198,7 @@ async function readAll(sql: Sql, partition: Partition, reader: Reader, { closed,
   }
 }
 
-/** Parses at the same time. Each event is stored after the one before, and not at all where that one failed. */
+/** Parses concurrently. Each event is stored after the previous one, or not at all if that one failed. */
 function readInOrder(rows: readonly DeferredRow[], { read }: Reader): Promise<void>[] {
   let before: Promise<void> = Promise.resolve();
   return rows.map(async (row) => {

@@ -18,7 +18,7 @@ export interface DeferredRow extends Partition {
   readonly last_error: string | null;
 }
 export type NewDeferred = Omit<DeferredRow, "attempts" | "last_error">;
-/** How much waits in a partition. */
+/** The backlog of a partition. */
 export interface PartitionBacklog extends Partition {
   readonly count: number;
   readonly oldest_at: string;
@@ -32,7 +32,7 @@ export async function insertDeferred(sql: Queryable, { context, ...row }: NewDef
   await sql`insert into unread_webhooks ${sql({ ...row, way: context })}`;
 }
 
-/** Which of these partitions have webhooks that wait. */
+/** Which of these partitions have a backlog. */
 export const findWaiting = (sql: Queryable, partitions: readonly Partition[]): Promise<Partition[]> =>
   sql<Partition[]>`
     select asked.plugin, asked.slug from json_to_recordset(${JSON.stringify(partitions)}::text::json) as asked (plugin text, slug text)

@@ -2,7 +2,7 @@ import { PluginUnavailable } from "../plugin-unavailable.ts";
 import type { DeliveryContext, Receiver } from "../receiver.ts";
 import type { DeferredWebhooks } from "./defer.ts";
 
-/** What reading needs of the plugins' processes. */
+/** What parsing needs from the plugins' processes. */
 interface Processes {
   running(id: string): { readonly process: { status(): { readonly state: string } } | null } | undefined;
   onState(listener: (id: string, status: { readonly state: string }) => void): void;
