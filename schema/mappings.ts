@@ -140,7 +140,9 @@ export const hits = operation({
   description: "Counts, for the last seven days, which events fired which trigger and which tasks that started.",
   output: z
     .object({
-      from: timestamp.describe("Start of the counts: that of the day in UTC seven days ago, or later where there are more than 30,000 events."),
+      from: timestamp.describe(
+        "Start of the counts: that of the day in UTC seven days ago, or later where there are more than 30,000 events.",
+      ),
       events: z.array(
         z.object({ source: z.string(), event_name: z.string(), action: z.string().nullable(), ...hit }).meta({ id: "EventHits" }),
       ),

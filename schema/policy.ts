@@ -10,7 +10,7 @@ export const requiredStandings = ["owner", "member", "collaborator", "contributo
 export const requiredStanding = z.enum(requiredStandings).meta({ id: "RequiredStanding" });
 export const authorKind = z.enum(["human", "bot", "app", "unknown"]).meta({ id: "AuthorKind" });
 
-/** Who caused an event, as far as the platform tells. */
+/** Who caused an event, as far as the platform says. */
 export const author = z
   .object({
     id: z.string().nullable().describe("Account id at the platform; null if the platform does not send one."),

@@ -1,6 +1,6 @@
 /**
  * The closed list of errors that an operation can return, with their status on each transport.
- * HTTP status codes: `decisions` section 1; gRPC codes: https://grpc.io/docs/guides/status-codes/.
+ * gRPC codes: https://grpc.io/docs/guides/status-codes/.
  */
 export const problems = {
   bad_request: { status: 400, grpc: "INVALID_ARGUMENT", title: "The request is invalid" },

@@ -37,7 +37,7 @@ export interface Subject {
   readonly issue: string;
 }
 
-/** Who caused an event. What the platform does not tell is `unknown` or `null`. */
+/** Who caused an event. What the platform does not say is `unknown` or `null`. */
 export interface EventAuthor {
   /** Account id at the platform. */
   readonly id: string | null;
@@ -76,7 +76,7 @@ export interface SourceEvent {
    * by `delivery_id` only. `null` or absent if the source cannot identify the change.
    */
   readonly change_key?: string | null;
-  /** Who caused the event. `null` or absent if the platform tells nothing about it. */
+  /** Who caused the event. `null` or absent if the platform does not say. */
   readonly author?: EventAuthor | null;
   /** Id of the webhook at the platform that delivered the event: two hooks may deliver one change. */
   readonly hook_id?: string | null;
@@ -85,9 +85,9 @@ export interface SourceEvent {
    * different `hook_id`s, within five minutes, the first is an event and the others are duplicates.
    */
   readonly same_as?: string | null;
-  /** Whether the event tells of a state that a later event replaces: edited, labelled, moved, synchronised. Default: `false`. */
+  /** Whether the event reports a state that a later event replaces: edited, labelled, moved, synchronised. Default: `false`. */
   readonly snapshot?: boolean;
-  /** Whether the event is about something that not everybody who can see the project can see, for example an internal note. */
+  /** Whether the event is about something that is not visible to everyone in the project, for example an internal note. */
   readonly private?: boolean;
   /** What changed, one line for each change, for example `status: To Do → Done`. */
   readonly changes?: readonly string[];

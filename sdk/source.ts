@@ -12,7 +12,7 @@ import type {
 } from "./source-event.ts";
 import type { CreatedIssue, NewIssue } from "./use-case.ts";
 
-/** What a source tells about a subject, for events whose payload does not. What the platform does not tell is `null`. */
+/** Facts about a subject that the payload of an event does not contain. What the platform does not say is `null`. */
 export interface SubjectDetails {
   /** The subject by the identifiers that people know, where the event has others: the key of an issue that came with its id. */
   readonly subject?: Subject;
@@ -91,7 +91,7 @@ export interface WebhookReport {
 
 /** A sign that an agent works on an issue: it has begun, has answered, or has failed. */
 export type Reaction = "working" | "done" | "failed";
-/** What a reaction is put on: the comment that triggered the run, or the issue itself where `comment` is `null`. */
+/** The target of a reaction: the comment that triggered the run, or the issue itself if `comment` is `null`. */
 export interface ReactionTarget {
   readonly subject: Subject;
   readonly comment: string | null;
@@ -159,7 +159,7 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
    * edit succeeded. Throws `not_found` if the comment no longer exists.
    */
   update?(post: NewComment, comment: PostedComment, call: CallContext<z.output<Settings>>): Promise<PostedComment>;
-  /** Tells what a subject is, and what the ids in `text`, the event's text, are called. Reads only; the host calls it once for each event. */
+  /** Returns facts about a subject, and names for the ids in `text`, the event's text. Reads only; the host calls it once per event. */
   describe?(
     about: { readonly subject: Subject; readonly text: string },
     call: CallContext<z.output<Settings>>,
@@ -179,7 +179,7 @@ export interface Source<Settings extends z.ZodObject = z.ZodObject> {
   /** Closes an issue that `createIssue` created. */
   closeIssue?(issue: { project: string; key: string }, call: CallContext<z.output<Settings>>): Promise<void>;
   /**
-   * What an account is in a project, for events whose payload does not tell. The host caches the answer and never calls it
+   * Standing of an account in a project, for events whose payload does not contain it. The host caches the answer and never calls it
    * while a webhook waits for its answer. `unknown` if the credential may not read it.
    */
   standing?(query: StandingQuery, call: CallContext<z.output<Settings>>): Promise<EventAuthor["standing"]>;

@@ -1,7 +1,7 @@
 import type { Database } from "./database/client.ts";
 import { countListeners } from "./database/listeners.ts";
 
-/** Carries what replicas tell each other. */
+/** Carries messages between replicas. */
 export interface Channel {
   send(message: string): Promise<unknown>;
   /** How many replicas listen, this one included. */
@@ -10,11 +10,11 @@ export interface Channel {
 }
 
 export interface ChannelEvents {
-  /** Takes a message of any replica, of this one too. */
+  /** Handles a message of any replica, including this one. */
   readonly hear: (message: string) => void;
-  /** The connection is there again: anything may have been missed. */
+  /** The connection is back; messages may have been missed. */
   readonly reconnected: () => void;
-  /** Reads everything cached anew. */
+  /** Reloads all cached values. */
   readonly refresh: () => void;
 }
 export type OpenChannel = (events: ChannelEvents) => Promise<Channel>;
@@ -33,7 +33,7 @@ export const overPostgres =
     };
   };
 
-/** Nothing is sent: each replica looks by itself. */
+/** Sends nothing: each replica polls. */
 export const byPolling: OpenChannel = async ({ refresh }) => {
   const timer = setInterval(refresh, pollMs);
   timer.unref();

@@ -2,7 +2,7 @@ import { type Channel, type OpenChannel, overPostgres } from "./bus-channels.ts"
 import type { Database } from "./database/client.ts";
 import type { Log } from "./log.ts";
 
-/** What replicas tell each other. */
+/** The topics of messages between replicas. */
 export type Topic =
   /** Routing changed. */
   | "mappings"
@@ -18,7 +18,7 @@ export type Topic =
   | "breakers"
   /** An execution was cancelled; its id. */
   | "cancel"
-  /** The first of `memories` or `chunks` is there. */
+  /** The first row of `memories` or `chunks` exists. */
   | "memory"
   /** A knowledge source is to be synced, or its settings changed. */
   | "knowledge"
@@ -38,8 +38,8 @@ type Listener = (payload: string) => void | Promise<void>;
 
 /**
  * Publishes to this replica, awaiting all of its listeners, and to the others by a channel; throws what a listener here threw.
- * What decides about the next request is awaited there too, for half a second at the most. Delivery to others is not
- * promised: every listener also looks by itself from time to time.
+ * For topics that decide about the next request, other replicas are awaited for at most half a second. Delivery is not
+ * guaranteed: every listener also polls from time to time.
  */
 export interface Bus {
   publish(topic: Topic, payload?: string): Promise<void>;
@@ -47,9 +47,9 @@ export interface Bus {
   close(): void;
 }
 
-/** After a change of these a request to another replica must not be answered by what was before. */
+/** After a change of these, another replica must not answer with the old state. */
 const decisive: ReadonlySet<Topic> = new Set(["mappings", "integrations", "policy", "tools", "keys", "secrets"]);
-/** What may have changed unheard while the connection was lost. */
+/** Topics that may have changed while the connection was lost. */
 const cached: readonly Topic[] = [...decisive, "queue", "breakers", "streams", "plugins", "knowledge"];
 const patienceMs = 500;
 
@@ -72,7 +72,7 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
       .then(heard)
       .catch((error) => log.error("notification failed", { topic, error }));
   };
-  /** Resolves when every other replica has said that its listeners are through. */
+  /** Resolves when the listeners of every other replica have finished. */
   const sendAndWait = async (to: Channel, topic: Topic) => {
     const id = crypto.randomUUID();
     let others = (await to.members()) - 1;
@@ -101,7 +101,7 @@ export async function openBus(database: Database, log: Log, openChannel: OpenCha
       try {
         await tell(topic, payload);
       } finally {
-        // What has changed has changed, also where this replica could not look at it.
+        // The change is made, even if a listener of this replica fails.
         if (channel) await (decisive.has(topic) ? sendAndWait(channel, topic) : channel.send(`${self} ${topic} ${payload}`));
       }
     },

@@ -2,20 +2,20 @@ import type { Bus, Topic } from "./bus.ts";
 import type { Log } from "./log.ts";
 
 export interface CachedValueOptions {
-  /** What is kept, in the log: `routing`. */
+  /** Name in the log: `routing`. */
   readonly name: string;
-  /** Tell of a change, on whichever replica it was made. */
+  /** Topics that announce a change, on any replica. */
   readonly topic: Topic | readonly Topic[];
-  /** Reads all of it and puts it in place of what was read before. */
+  /** Reads everything and replaces the previous value. */
   read(): Promise<void>;
   readonly bus: Bus;
   readonly log: Log;
-  /** Longest time that a notification which got lost goes unnoticed, milliseconds. */
+  /** Maximum time that a lost notification goes unnoticed, milliseconds. */
   readonly sweepMs?: number | undefined;
 }
 
 export interface CachedValue {
-  /** Resolves once what had changed before the call is read. */
+  /** Resolves once all changes before the call are read. */
   refresh(): Promise<void>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** An error with a code to look up, and what was expected and what came. */
+/** An error with a code, and a message that says what was expected and what was found. */
 export abstract class CodedError<Code extends string> extends Error {
   readonly code: Code;
   constructor(code: Code, message: string, cause?: unknown) {

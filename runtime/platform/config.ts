@@ -45,7 +45,7 @@ export interface Config extends Parsed {
 
 export { ConfigError, isSecret } from "./environment.ts";
 
-/** The service cannot start, for a reason that is the operator's to mend: one line that says it. */
+/** The service cannot start, for a reason that the operator can fix. The message is one line. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
@@ -75,6 +75,6 @@ export const readClientConfig = (environment: Environment = process.env, file = 
 export const isServiceNamed = (environment: Environment = process.env, file = ".env"): boolean =>
   readEnvironment(environment, file).SIGNALBOX_URL !== undefined;
 
-/** A larger or smaller MAX_WEBHOOK_BYTES is meant for every webhook. */
+/** If MAX_WEBHOOK_BYTES is set, it applies to every webhook. */
 const uncheckedLimit = ({ MAX_WEBHOOK_BYTES: given }: Readonly<Record<string, string>>) =>
   variables.MAX_WEBHOOK_BYTES.safeParse(given).success && given !== undefined ? { MAX_UNCHECKED_WEBHOOK_BYTES: given } : {};

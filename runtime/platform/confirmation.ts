@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { problem } from "@signalbox/schema/problem";
 import { newId } from "./ids.ts";
 
-/** What a preview showed, and its confirmation names. */
+/** What a preview showed and its confirmation refers to. */
 export interface Confirmed {
   readonly count: number;
   /** Items up to this id were counted; those that came later are left out. */
@@ -18,7 +18,7 @@ export const confirmationOf = (request: unknown, { count, upTo }: Omit<Confirmed
     .digest("base64url")
     .slice(0, 22)}`;
 
-/** Reads a `confirm`. Throws `bad_request` for one of another request, so that nothing is changed but what was shown. */
+/** Reads a `confirm`. Throws `bad_request` if it belongs to another request, so that only what was shown is changed. */
 function readConfirmation(request: unknown, token: string): Confirmed {
   const [count, upTo = ""] = token.split(".");
   const isWhole = /^\d{1,9}$/.test(count ?? "") && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(upTo);
@@ -31,13 +31,13 @@ function readConfirmation(request: unknown, token: string): Confirmed {
 }
 
 export interface Look {
-  /** What the confirmation must be of: action, filter and all that changes what is done. */
+  /** What the confirmation must match: action, filter and everything else that affects the result. */
   readonly asked: unknown;
   /** Of an earlier preview; `undefined` asks for one. */
   readonly confirm: string | undefined;
   /** Number of items that the caller expects. */
   readonly expect: number | undefined;
-  /** Most items of one call. */
+  /** Maximum number of items per call. */
   readonly most: number;
   /** What the items are, in the plural. */
   readonly noun: string;
@@ -59,7 +59,7 @@ export async function countFirst({ asked, confirm, expect, most, noun }: Look, c
   return { count, upTo, token: confirmed?.token ?? null };
 }
 
-/** Refuses where there are more items now than were shown, or another number than the caller expects. */
+/** Refuses if there are now more items than shown, or a different number than the caller expects. */
 function requireCount(count: number, shown: number | null, expected: number | undefined): void {
   if (expected !== undefined && count !== expected)
     throw problem("conflict", `The filter matches ${count} items, not ${expected}; nothing was changed.`);

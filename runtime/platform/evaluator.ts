@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { ExtractionField } from "@signalbox/schema/webhook-mappings";
 
-/** What the child process is asked; the body is a webhook's raw bytes. */
+/** A request to the child process; the body is a webhook's raw bytes. */
 export interface Question {
   readonly kind: "filter" | "compile" | "paths";
   readonly body: Uint8Array;
@@ -19,7 +19,7 @@ export interface Answer {
 export interface Evaluator {
   /** Whether the first output of a jq filter is neither false nor null. */
   matches(filter: string, body: Uint8Array): Promise<boolean>;
-  /** Refuses what jq does not compile. */
+  /** Refuses a filter that jq does not compile. */
   compile(filter: string): Promise<void>;
   /** The first node of each JSONPath, as text. */
   extract(rules: Readonly<Record<string, string>>, body: Uint8Array): Promise<Partial<Record<ExtractionField, string>>>;
@@ -34,12 +34,12 @@ const perMegabyteMs = 150;
 /** How long an evaluation may wait for its turn. */
 const patienceMs = 5_000;
 const startMs = 20_000;
-/** How long an expression that ran out of time is kept away from the others. */
+/** How long an expression that timed out is kept apart from the others. */
 const slowForMs = 600_000;
 
 /**
  * Two processes at the most: one for all expressions, and one for those that ran out of time lately, so that an endless
- * filter holds up nothing but itself.
+ * filter delays only itself.
  */
 export function createEvaluator(limitMs = baseMs): Evaluator {
   const quick = createLane(limitMs);
@@ -103,7 +103,7 @@ function createLane(limitMs: number) {
     if (error instanceof OutOfTime && !closed) child ??= start();
   };
   const start = () => {
-    // Nothing of the environment: an expression must find no secret there.
+    // Without the environment, so that an expression finds no secrets.
     const file = fileURLToPath(new URL(`./evaluator-process${extension}`, import.meta.url));
     const made = { process: fork(file, [], { serialization: "advanced", env: {}, execArgv: [], stdio: "ignore" }), ready: false };
     child = made;

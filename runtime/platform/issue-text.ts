@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 type Issue = z.core.$ZodIssue;
 
-/** What is wrong, and what would be right. Of a union zod says only that nothing fits; here it says what would. */
+/** What is wrong, and what would be right. For a union, zod only says that nothing matches; this says what would. */
 export function issueText(issue: Issue): string {
   if (issue.code === "invalid_union") return unionText(issue) ?? issue.message;
   return isMissing(issue) ? required([issue.message]) : issue.message;
@@ -17,7 +17,7 @@ const expected = (messages: readonly string[]) =>
 function unionText({ errors }: Extract<Issue, { code: "invalid_union" }>): string | null {
   const firsts = errors.flatMap(([first]) => first ?? []);
   if (firsts.length === 0) return null;
-  // A branch whose type is right is the one that was meant.
+  // The branch with the right type is the intended one.
   const meant = firsts.find((first) => first.code !== "invalid_type" || first.path.length > 0);
   if (meant) return meant.path.length > 0 ? `${meant.path.join(".")}: ${issueText(meant)}` : issueText(meant);
   const messages = firsts.map(({ message }) => message);

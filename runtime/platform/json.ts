@@ -65,7 +65,7 @@ export function storable<T>(value: T): T {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [storableText(name), storable(member)])) as T;
 }
 
-/** What a text is that is no JSON from outside: not UTF-8, nested too deep, or not valid at a position. */
+/** Why a text is not acceptable JSON: not UTF-8, nested too deep, or invalid at a position. */
 export type JsonFault = { readonly fault: "utf8" | "depth" } | { readonly fault: "syntax"; readonly at: string | null };
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { readJson } from "./json.ts";
 import type { Answer, Question } from "./large-json.ts";
 
-/** Most values, arrays and objects counted, of those nearest to the top. */
+/** Maximum number of values, including arrays and objects, nearest to the top. */
 const maxValues = 50_000;
 /** Most characters of strings, all together and for one. */
 const maxCharacters = 4_000_000;
@@ -11,7 +11,7 @@ const maxString = 1_000_000;
 
 type Holder = Record<string, unknown> | unknown[];
 
-/** The value without what is too much of it, level by level from the top. Cuts the value itself. */
+/** Cuts the value to the limits, level by level from the top, in place. */
 function cut(value: unknown): unknown {
   const root = { value };
   let values = 0;

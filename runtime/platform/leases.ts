@@ -3,35 +3,35 @@ import type { Log } from "./log.ts";
 import { sleep } from "./retry.ts";
 
 export interface LeasedWork<Item> {
-  /** What one item is in the log: `a poll`. */
+  /** Name of an item in the log: `a poll`. */
   readonly name: string;
   /** Items that one replica works on at the same time. */
   readonly concurrency: number;
-  /** A replica that gives no sign of life for so long loses the item that it works on. */
+  /** A replica that is silent for this long loses its item. */
   readonly leaseSeconds: number;
   /** Longest sleep between two looks, milliseconds. */
   readonly sweepMs?: number | undefined;
   readonly log: Log;
-  /** Done at every look, also while this replica has no place for an item more. */
+  /** Runs at every look, even while this replica has no free place. */
   prepare?(): Promise<unknown>;
-  /** Takes one item that is due and that no living replica holds. */
+  /** Claims one item that is due and that no live replica holds. */
   claim(lease: string): Promise<Item | undefined>;
   /** Milliseconds until an item is due; `null` where none waits. */
   untilDue(): Promise<number | null>;
-  /** Keeps an item; `false` where it is this replica's no more. */
+  /** Renews an item's lease; `false` if this replica has lost it. */
   renew(item: Item): Promise<boolean>;
-  /** Never throws. `lost`: the item is this replica's no more; `stopping`: it is to be given back. */
+  /** Never throws. `lost`: this replica has lost the item; `stopping`: release it. */
   carryOut(item: Item, lost: AbortSignal, stopping: AbortSignal): Promise<void>;
 }
 
 export interface Worker {
-  /** Something is due: look now. */
+  /** Something is due; look now. */
   wake(): void;
   /** Ends what is under way. */
   stop(): Promise<void>;
 }
 
-/** Works on what is due. An item is in the hands of the replica that holds its lease, and taken over when that one dies. */
+/** Works on due items. The replica with the lease owns an item; another takes it over if that replica dies. */
 export function startLeasedWork<Item>(work: LeasedWork<Item>): Worker {
   const { name, concurrency, sweepMs = 15_000, log } = work;
   const stopping = new AbortController();

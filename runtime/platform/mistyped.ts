@@ -16,7 +16,7 @@ export function mistypedIn(given: Iterable<string>, known: readonly string[]): M
     if (known.includes(name) || /__/.test(name) || name.length > 100) return [];
     const meant = nearestName(name, known);
     const group = /^[A-Z]+_/.exec(name)?.[0] ?? "";
-    // Names of others may resemble ours as a whole: `HOSTNAME`, `PORTAL_URL`.
+    // Names of other programs may resemble ours: `HOSTNAME`, `PORTAL_URL`.
     const isClose = meant !== null && nearestName(name.slice(0, 6), [meant.slice(0, 6)]) !== null && /_/.test(name);
     return groups.has(group) || isClose ? [{ name, meant }] : [];
   });

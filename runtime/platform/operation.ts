@@ -53,7 +53,7 @@ export class Events {
   }
 }
 
-/** An operation with what does it. It knows no transport. */
+/** An operation with its handler. It is independent of transports. */
 export interface Bound {
   readonly op: Operation;
   // biome-ignore lint/suspicious/noExplicitAny: a list of operations mixes input types; `handle` checks each pair
@@ -94,7 +94,7 @@ function parseInput(op: Operation, raw: unknown): unknown {
   refuseUnstorable(raw, []);
   const parsed = op.input.safeParse(raw);
   if (parsed.success) return parsed.data;
-  // Who names no session is unknown, whatever else is wrong.
+  // A request without a session is unauthenticated, whatever else is wrong.
   if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
     throw problem("unauthenticated", "session_id: no session is named. Call RegisterAgent for one.", { field: "session_id" });
   throw invalid(parsed.error);

@@ -1,7 +1,7 @@
 import type { PluginErrorCode, PluginErrorShape } from "@signalbox/sdk";
 import { Failure, retry } from "./retry.ts";
 
-/** Looks where an earlier try may have succeeded, then acts; up to three times. */
+/** Looks for the result of an earlier attempt, then acts; up to three times. */
 export function reconcile<T>(
   find: (() => Promise<T | null>) | undefined,
   act: () => Promise<T>,

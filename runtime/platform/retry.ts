@@ -3,23 +3,23 @@ export interface FailureOptions {
   readonly retryAfterMs?: number | undefined;
   readonly status?: number;
   readonly unavailable?: boolean;
-  /** There was no answer in time. */
+  /** The timeout has passed. */
   readonly timedOut?: boolean;
   readonly cause?: unknown;
 }
 
-/** A failure, as the one who decides about another try reads it. */
+/** A failure, with what a retry decision needs. */
 export class Failure extends Error {
   override readonly name = "Failure";
-  /** Trying again may work. */
+  /** A retry may succeed. */
   readonly retryable: boolean;
-  /** Wait that the other side asked for, milliseconds. */
+  /** Wait that the server asked for, milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** HTTP status that the other side answered with, where it answered. */
+  /** HTTP status of the server's answer, if there was one. */
   readonly status: number | undefined;
-  /** The other side cannot be reached, does not answer in time, or refuses whoever asks (5xx, 429). */
+  /** The server cannot be reached, does not answer in time, or refuses every request (5xx, 429). */
   readonly unavailable: boolean;
-  /** What was asked may be the cause, and not the other side as a whole: a 500, or no answer in time. */
+  /** The request itself may be the cause, not the server: a 500, or no answer in time. */
   readonly isAmbiguous: boolean;
   constructor(message: string, options: FailureOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -31,7 +31,7 @@ export class Failure extends Error {
   }
 }
 
-/** Longest wait that another side may ask for within one call; more than that is left to the execution's own retries. */
+/** Longest wait that a server may ask for within one call; longer ones are left to the execution's retries. */
 const usualLongestWaitMs = 60_000;
 
 /** The longest that `retry` takes with calls of this timeout, milliseconds. */

@@ -33,7 +33,7 @@ export function settingsOf(
     return { name, ...shown(name, value), default: textOf(defaultOf(schema)), source: sourceOf(name, given), about };
   });
   const ofPlugins = Object.keys(given.merged).filter((name) => /^PLUGIN_.*__/.test(name));
-  // What a plugin calls its setting does not tell whether it is secret.
+  // The name of a plugin's setting does not show whether it is secret.
   const hidden = ofPlugins.sort().map((name): Setting => {
     return { name, value: mask, default: null, source: sourceOf(name, given), secret: true, about: "Setting of a plugin." };
   });
@@ -53,7 +53,7 @@ const sourceOf = (name: string, { environment, merged }: Given): Setting["source
 function shown(name: string, value: string | null): Pick<Setting, "value" | "secret"> {
   const isUrl = value !== null && /^[a-z][a-z+]*:\/\//i.test(value);
   if (isUrl) return { value: withoutCredentials(value), secret: false };
-  // A number of tokens is no token.
+  // A count of tokens is not a token.
   const secret = isSecret(name.replaceAll("_TOKENS", ""));
   return { value: secret && value !== null ? mask : value, secret };
 }

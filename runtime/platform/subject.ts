@@ -8,7 +8,7 @@ interface Meant {
 }
 
 /**
- * The subjects that a text may mean, as they are stored (`alpha:acme/webshop#42`): from `acme/webshop#42`, `group/app!7`,
+ * The subjects that a text may refer to, as they are stored (`alpha:acme/webshop#42`): from `acme/webshop#42`, `group/app!7`,
  * `CONF-7`, the address of an issue's page, or the stored form itself.
  */
 export function subjectsMeant(text: string, sources: Iterable<string>): string[] {

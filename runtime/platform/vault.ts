@@ -8,7 +8,7 @@ export interface Vault {
   requireKey(): void;
   /** A JSON value as a JWE. `purpose` names the row it belongs to: it opens under this name only. */
   seal(value: unknown, purpose: string): Promise<string>;
-  /** Throws an Error that says why; it never holds the value or a key. */
+  /** Throws an Error with the reason, which never contains the value or a key. */
   open(sealed: string, purpose: string): Promise<unknown>;
   /** Encrypted with the key that encrypts now. */
   isCurrent(sealed: string): boolean;

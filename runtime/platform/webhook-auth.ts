@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { parseNetworks } from "./network/networks.ts";
 
 type Auth = z.output<typeof webhookAuthOutput>;
-/** A webhook at the door; `address` is who sent it, `null` if that is unknown. */
+/** A received webhook; `address` is the sender's, `null` if unknown. */
 export interface SentRequest extends WebhookRequest {
   readonly address: () => string | null;
 }
@@ -14,7 +14,7 @@ export type AuthCheck = (request: SentRequest) => VerificationResult;
 const refused = (reason: string): VerificationResult => ({ ok: false, reason });
 const accepted: VerificationResult = { ok: true };
 
-/** What a mapping's `auth` asks of a webhook. `secret` is that of the methods that have one. All comparisons take constant time. */
+/** The check of a mapping's `auth`. `secret` is that of the methods that have one. All comparisons take constant time. */
 export function authCheck(auth: Auth, secret: string | null): AuthCheck {
   switch (auth.method) {
     case "none":

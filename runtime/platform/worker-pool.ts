@@ -106,7 +106,7 @@ export class WorkerPool {
   }
 
   #start(): void {
-    // Nothing of the environment, and a heap of its own: hostile input must neither read a secret nor exhaust the process.
+    // No environment, and its own heap: hostile input must neither read a secret nor exhaust the process.
     const worker = new Worker(this.#entry, { env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 256 } });
     const thread: Thread = { worker, loaded: new Set(), job: null };
     this.#threads.add(thread);
@@ -184,7 +184,7 @@ export class WorkerPool {
   #lost(thread: Thread, reason: string): void {
     if (!this.#threads.has(thread)) return;
     void this.#end(thread, new WorkerFailure("failed", `the worker thread ended: ${reason}`));
-    // One that never loaded anything would end again; the next job tries it.
+    // A thread that never loaded anything would fail again; the next job starts one.
     if (thread.loaded.size > 0) this.#next();
   }
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** Decides on every request that may change something outside, immediately before it is sent. */
 export interface WriteFence {
-  /** Sends a request with a signal that aborts it when it may no longer be under way. Throws, unsent, where it must not be sent. */
+  /** Sends a request with a signal that aborts it when it may no longer be under way. Throws without sending if it must not be sent. */
   send(request: (signal: AbortSignal) => Promise<Response>): Promise<Response>;
 }
 

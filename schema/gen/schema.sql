@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 84b9a7925bc9566d
+-- Made from 6d459b26f3eb5f0b
 
 create extension if not exists vector;
 

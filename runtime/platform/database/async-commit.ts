@@ -1,8 +1,8 @@
 import type { Queryable } from "./client.ts";
 
 /**
- * A condition that always holds. A statement that writes a row on it does not wait until its commit is on the disk: for what
- * is written again in a moment anyway, such as a lease that is renewed. Not in a transaction with more than that. Without
+ * An always-true condition. A statement that writes a row under it does not wait until its commit is on disk. It is for rows that
+ * are soon written again, such as renewed leases. Do not use it in a transaction with other writes. Without
  * fsync (the embedded database) no commit waits, and this one would stay in the memory of the process.
  */
 export const asyncCommit = (sql: Queryable) =>

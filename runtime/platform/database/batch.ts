@@ -3,7 +3,7 @@ import { isUnavailable } from "./unavailable.ts";
 
 /**
  * Groups what arrives while a write is under way into the next one: one statement and one commit for many callers.
- * A single caller waits for nothing but its own write. A write that was undone by a deadlock is made again, so it
+ * A single caller waits only for its own write. A write that a deadlock rolled back is repeated, so it
  * must be one statement or one transaction.
  */
 export interface BatchOptions<T> {
@@ -14,13 +14,13 @@ export interface BatchOptions<T> {
   readonly sizeOf?: (item: T) => number;
   /** Writes under way at the same time. */
   readonly concurrency: number;
-  /** Waiting items from which on a write begins beside others: fewer and larger writes cost less. 1 where absent. */
+  /** Number of waiting items at which another write starts in parallel: fewer and larger writes cost less. Default: 1. */
   readonly beside?: number;
 }
 
 /** A write that takes longer than this lets others begin beside it. */
 const slowMs = 500;
-/** Longest wait for others' writes, once one of them failed for want of an answer. */
+/** Longest wait for other writes after one of them got no answer. */
 const patienceMs = 2_000;
 
 export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
@@ -49,13 +49,13 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
     return taken;
   };
 
-  /** Those that waited for a write which got no answer are not made to wait for another one. */
+  /** Items that waited for a write without an answer do not wait for another one. */
   const turnAway = (error: unknown) => {
     const before = performance.now() - patienceMs;
     for (const { since, fail } of waiting) if (since < before) fail(error);
     waiting = waiting.filter(({ since }) => since >= before);
   };
-  /** A write that takes long is not waited for. */
+  /** A slow write is not waited for. */
   const mayBegin = () => {
     if (underWay.size === 0) return true;
     if (underWay.size >= options.concurrency) return false;

@@ -25,14 +25,14 @@ export interface Database {
   readonly listen?: (channel: string, hear: (payload: string) => void, reconnected: () => void) => Promise<Listening>;
   /** Of the pool of `sql`, now. */
   usage(): PoolUsage;
-  /** For a stop: statements have this long from now on, milliseconds; those under way, too. */
+  /** For a stop: the new deadline of all statements, also those under way, milliseconds. */
   hasten(ms: number): void;
   close(): Promise<void>;
 }
 
-/** Longest that this process waits for an answer, from when it has something to ask. */
+/** Longest time that this process waits for an answer, including the wait for a connection. */
 const deadlineMs = 9_000;
-/** Longest that the server works on a statement: less, so that a connection survives a statement that takes too long. */
+/** Longest time that the server works on a statement. Shorter, so that a connection survives a slow statement. */
 const statementMs = 8_000;
 const longRunningMs = 60 * 60_000;
 
@@ -103,10 +103,10 @@ export function connectEmbedded(embedded: Embedded): Database {
   return { sql: pool.sql, longRunning: pool.sql, kind: "embedded", usage: () => pool.usage, hasten: () => {}, close };
 }
 
-/** A row that another one refers to is not there. */
+/** A referenced row does not exist. */
 export const isMissingReference = (error: unknown): boolean => sqlState(error) === "23503";
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === "23505";
-/** Two transactions waited for each other and this one was undone, whole: it may be made again at once. */
+/** Two transactions deadlocked and this one was rolled back; it can be repeated at once. */
 export const isDeadlock = (error: unknown): boolean => ["40P01", "40001"].includes(sqlState(error) ?? "");
 /** Rejects while the database does not answer. */
 export const ping = (sql: Queryable): Promise<unknown> => sql`select 1`;

@@ -13,13 +13,13 @@ export interface ConnectionOptions {
   readonly prepare?: boolean | undefined;
   /** Makes the stream to the server; a TCP connection where absent. */
   readonly stream?: () => Duplex;
-  /** Milliseconds that go on only while this process does. */
+  /** Milliseconds that pass only while this process runs. */
   readonly now: () => number;
   /** Longest time to an answer, from when a statement was handed to the pool. */
   readonly deadlineMs: number;
   /** A statement was answered. */
   readonly answered: (connection: Connection) => void;
-  /** It takes no more statements. `late`: the server was silent. */
+  /** It accepts no more statements. `late`: the server was silent. */
   readonly closed: (connection: Connection, reason: Error, late: boolean) => void;
   readonly notified?: (payload: string) => void;
 }
@@ -32,7 +32,7 @@ interface Pending {
 /** One session of the server. It is never connected anew: after a failure the pool makes another. */
 export class Connection {
   readonly born = performance.now();
-  /** It belongs to a transaction, or to one who reserved it. */
+  /** It belongs to a transaction, or is reserved. */
   exclusive = false;
   readonly #options: ConnectionOptions;
   readonly #driver: Sql;
@@ -88,19 +88,19 @@ export class Connection {
     });
   }
 
-  /** Ends the connection where an answer is overdue: behind it no other can come. */
+  /** Ends the connection if an answer is overdue, because no later answer can arrive either. */
   check(): void {
     const now = this.#options.now();
     if ([...this.#pending].some(({ until }) => until <= now)) this.#end(new DatabaseUnavailable(overdue), true);
   }
 
-  /** Leaves what is under way at most so long. */
+  /** Limits the time of statements under way. */
   hasten(ms: number): void {
     const until = this.#options.now() + ms;
     for (const one of this.#pending) one.until = Math.min(one.until, until);
   }
 
-  /** Says goodbye where nothing is under way, and ends it at once where something is. */
+  /** Closes properly if nothing is under way, otherwise at once. */
   close(reason: Error = new DatabaseUnavailable("The connection to the database was closed.")): void {
     this.#end(reason, false);
   }
@@ -118,14 +118,14 @@ export class Connection {
     this.#options.closed(this, reason, late);
   }
 
-  /** A failure of the network by the name that all code asks for. */
+  /** A network failure as the error that all code checks for. */
   #named(error: Error): Error {
     if (!isNetworkError(error)) return error;
     return new DatabaseUnavailable(`The database is unavailable (${this.#place}, ${error.code}).`, { cause: error });
   }
 
   #lost(): void {
-    // The driver has rejected what it was waiting for, with a better reason; what it has forgotten is rejected with this one.
+    // The driver rejects the statements that it knows with a better reason; those that it has forgotten get this one.
     setImmediate(() => this.#end(new DatabaseUnavailable(lost), false));
   }
 

@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { parseArray, serializeArray } from "./array-text.ts";
 
 export type Sql = postgres.Sql<Record<string, never>>;
-/** What a query function takes: the pool, or a transaction of it. */
+/** The parameter of a query function: the pool, or a transaction. */
 export type Queryable = Sql | postgres.TransactionSql<Record<string, never>>;
 export type Row = postgres.Row;
 /** A part of a statement, made as one is. */
@@ -50,7 +50,7 @@ const types = {
     parse: (value: string) => new Date(value).toISOString(),
   },
   bigint: { to: 20, from: [20], serialize: String, parse: Number },
-  // The arrays that statements take and give. The driver would ask each new session for all that there are, and when that
+  // The array types of statements. The driver would ask each new session for all types, and if that
   // query fails its rejection has no handler.
   booleans: array(booleanArray, (text) => text === "t"),
   texts: array(1009),
@@ -69,7 +69,7 @@ export const openDriver = ({ url, settings, prepare = true, socket, closed, noti
   const options = {
     ...{ types, socket, prepare, max: 1, fetch_types: false, no_subscribe: true },
     ...{ onnotice: () => {}, onclose: closed, onnotify: (_: string, payload: string) => notified?.(payload) },
-    // Deadlines and the age of connections are looked after by `Connection` and `Pool`.
+    // `Connection` and `Pool` handle deadlines and the age of connections.
     ...{ connect_timeout: 0, idle_timeout: 0, max_lifetime: null },
     connection: { application_name: "signalbox", TimeZone: "UTC", ...settings },
   } as unknown as postgres.Options<Record<string, postgres.PostgresType>>;

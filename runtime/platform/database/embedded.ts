@@ -33,10 +33,10 @@ export async function openEmbedded(folder: string): Promise<Embedded> {
   };
 }
 
-/** Makes the folder where it is not there, and makes sure that it can be written to. */
+/** Creates the folder if it does not exist, and checks that it is writable. */
 function prepare(folder: string): void {
   try {
-    // For this user alone, whatever is made in it later.
+    // Only for this user, including files created later.
     process.umask(0o077);
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
@@ -46,7 +46,7 @@ function prepare(folder: string): void {
   }
 }
 
-/** Takes all permissions of others away from a folder and everything in it: also what an earlier version made. */
+/** Removes all permissions of other users from a folder and its content, also from files of earlier versions. */
 function makePrivate(folder: string): void {
   if (process.platform === "win32") return;
   chmodSync(folder, 0o700);
@@ -87,10 +87,10 @@ async function claim(folder: string): Promise<() => Promise<void>> {
   }
 }
 
-/** So old is no folder but that of a process which died over it, milliseconds. */
+/** A folder of this age belongs to a dead process, milliseconds. */
 const longestClearing = 5_000;
 
-/** Removes what a dead process left. One at a time, or a slower one would remove the socket of who listens there by now. */
+/** Removes what a dead process left. One process at a time, otherwise a slower one could remove the socket of a new listener. */
 async function clearAway(path: string): Promise<void> {
   const turn = `${path}.clearing`;
   try {
@@ -121,7 +121,7 @@ const stateOf = (path: string): Promise<"held" | "left" | "free"> =>
 
 const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code);
 
-/** The message by which a client says goodbye. */
+/** The message by which a client ends its session. */
 const terminate = "X".charCodeAt(0);
 
 /** Turns a byte stream of protocol messages into calls of PGlite. The first message has no type byte. */
@@ -149,7 +149,7 @@ class Wire extends Duplex {
       done();
       return;
     }
-    // Later, never within this call: the client must have finished its own write before it is handed the answer.
+    // Asynchronously: the client must finish its own write before it gets the answer.
     queueMicrotask(() => {
       this.#database
         .execProtocolRawStream(messages, { onRawData: (data) => void this.push(Buffer.from(data)) })

@@ -30,7 +30,7 @@ export interface History {
   readonly text: Fragment;
 }
 
-/** A count ends here: counting on would cost more than the list itself. */
+/** Counting stops here, because it would cost more than the list itself. */
 const maxCounted = 10_000;
 /** Rows that one page of a search reads at most. */
 const maxSearched = 10_000;

@@ -5,7 +5,7 @@ import { StartError } from "../config.ts";
 import type { Log } from "../log.ts";
 import type { Database } from "./client.ts";
 
-/** Any number will do, as long as every replica takes the same one. */
+/** An arbitrary number, the same for every replica. */
 const lock = 7_160_413;
 
 interface Migration {
@@ -16,7 +16,7 @@ interface Migration {
   readonly digest: string;
 }
 
-/** Applies what is missing, in order, each file in a transaction of its own. Replicas that start together take turns. */
+/** Applies missing migrations in order, each file in its own transaction. Replicas that start together take turns. */
 export async function migrate(database: Database, log: Log, folder = findFolder()): Promise<number> {
   const all = readMigrations(folder);
   const connection = await database.longRunning.reserve();

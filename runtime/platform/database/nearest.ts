@@ -4,7 +4,7 @@ import type { Database, Sql } from "./client.ts";
 import { pipelined } from "./pipelined.ts";
 import type { VectorColumn } from "./vectors.ts";
 
-/** Rows that an index on vectors looks at; with fewer its recall among 100,000 rows is under 0.97 (`npm run bench -- memory`). */
+/** Rows that a vector index visits. With fewer, recall among 100,000 rows is below 0.97 (`npm run bench -- memory`). */
 const fewestCandidates = 200;
 const mostCandidates = 1000;
 /**
@@ -15,7 +15,7 @@ const fewestForIndex = 400;
 /** Sessions for searches: each is busy with one, and more than these only wait for the processors. */
 const sessions = 8;
 
-/** Finds what is nearest to a vector. */
+/** Finds the nearest neighbours of a vector. */
 export type FindNearest = <Row>(query: VectorQuery) => Promise<Row[]>;
 
 /**
@@ -87,7 +87,7 @@ function nearestStatement(query: VectorQuery, column: VectorColumn): SqlStatemen
     return ` and (select set_config('hnsw.ef_search', ${add(String(many))}, true)) is not null`;
   };
   const byIndex = (and: string) => `${rows(`${and}${wide()}`)} order by ${distance} limit ${limit}`;
-  // The fence keeps the planner from taking the index on vectors here after all.
+  // Keeps the planner from using the vector index here.
   const compared = (and: string) => `select * from (${rows(and)} offset 0) every_one order by distance limit ${limit}`;
   let parts: string;
   if (!column.kind) parts = `found as materialized (${compared("")})`;

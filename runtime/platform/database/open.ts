@@ -27,7 +27,7 @@ export async function openDatabase(
   return connectEmbedded(await openEmbedded(config.DATA_DIR));
 }
 
-/** Whether the session that answers is another than the one that was opened: a pooler announces a number of its own. */
+/** Whether a different session answers than the one that was opened, because a pooler reports its own number. */
 async function isPooled({ sql }: Database): Promise<boolean> {
   const rows = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
   const { state } = rows as unknown as { readonly state?: { readonly pid?: number } };

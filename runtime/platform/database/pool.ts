@@ -8,17 +8,17 @@ export interface PoolOptions extends Pick<ConnectionOptions, "url" | "settings" 
   readonly max: number;
   /** An unused connection is closed after so long. */
   readonly idleMs?: number;
-  /** Asked from time to time while a statement takes long: rejects where the server does not answer at all. */
+  /** Probed while a statement takes long; rejects if the server does not answer at all. */
   readonly probe?: () => PromiseLike<unknown>;
 }
 
 /** Longest time until a new session is ready. */
 const openMs = 5_000;
-/** While none comes about, another attempt is begun so often: a packet that was lost is not waited for. */
+/** Interval of further attempts while none succeeds, so that a lost packet is not waited for. */
 const againMs = 1_000;
-/** Connections that are made at the same time, such attempts aside. */
+/** Connections that are opened at the same time, without such attempts. */
 const mostOpening = 4;
-/** Statements on the way on one connection. */
+/** Statements under way on one connection. */
 const mostPending = 100;
 const tickMs = 250;
 const lifetimeMs = 45 * 60_000;
@@ -57,7 +57,7 @@ export class ConnectionPool {
     this.#options = options;
     this.#deadlineMs = options.deadlineMs;
     let last = performance.now();
-    // A process that was stopped or busy has not waited meanwhile: its answers may be there, unread.
+    // Time in which the process was stopped or busy does not count: answers may have arrived unread.
     this.#timer = setInterval(() => {
       const now = performance.now();
       this.#now += Math.min(now - last, 2 * tickMs);
@@ -77,7 +77,7 @@ export class ConnectionPool {
     return { busy, idle: this.#open.size - busy, waiting: this.#waiting.length };
   }
 
-  /** Rejects what waits, and ends what is under way after `graceMs`. */
+  /** Rejects waiting statements, and ends those under way after `graceMs`. */
   async close(graceMs = 2_000): Promise<void> {
     if (this.#closed) return;
     this.#closed = new DatabaseUnavailable("The connection to the database was closed.");
@@ -88,7 +88,7 @@ export class ConnectionPool {
     for (const connection of [...this.#open, ...this.#opening.keys()]) connection.close(this.#closed);
   }
 
-  /** Makes the deadline shorter, also of what is under way. */
+  /** Shortens the deadline, also of statements under way. */
   hasten(ms: number): void {
     this.#deadlineMs = Math.min(this.#deadlineMs, ms);
     for (const connection of this.#open) connection.hasten(ms);
@@ -180,7 +180,7 @@ export class ConnectionPool {
       this.#failedToOpen(attempt, late, reason);
     }
     this.#open.delete(connection);
-    // The others to a silent server are likely to be as dead; who needs one gets a new one.
+    // Other connections to a silent server are probably dead too, so callers get new ones.
     if (late) for (const one of this.#open) if (one.load === 0 && !one.exclusive) one.close();
     if (!this.#closed) this.#grow();
   }
@@ -225,7 +225,7 @@ export class ConnectionPool {
     });
   }
 
-  /** A connection of one's own, in the order of what was sent on it before. */
+  /** An exclusive connection; earlier statements on it come first. */
   async #hold(): Promise<Held> {
     const until = this.#now + this.#deadlineMs;
     const connection = await this.#wait(until, true, (given) => given);

@@ -1,9 +1,9 @@
 import { isDeadlock } from "./client.ts";
 
-/** A deadlock is over once one side is undone; who meets another so often has met something else. */
+/** A deadlock ends when one side is rolled back; after this many, the cause is another one. */
 const mostTries = 5;
 
-/** Makes a write again that was undone by a deadlock. It must be one statement or one transaction. */
+/** Repeats a write that a deadlock rolled back. It must be one statement or one transaction. */
 export async function retryOnDeadlock<R>(write: () => Promise<R>): Promise<R> {
   for (let tries = 1; ; tries++) {
     try {

@@ -114,6 +114,6 @@ const readTriggers = (sql: Sql) =>
     where not t.tgisinternal and c.relnamespace = 'public'::regnamespace
     order by c.relname collate "C", t.tgname collate "C"`);
 
-/** What an extension brought along is made by the extension. */
+/** Objects of an extension are created by the extension. */
 const notOfExtension = (sql: Sql, catalog: string, alias: string) =>
   sql`not exists (select from pg_depend e where e.classid = ${catalog}::regclass and e.objid = ${sql(alias)}.oid and e.deptype = 'e')`;

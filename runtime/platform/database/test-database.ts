@@ -3,7 +3,7 @@ import type { Log } from "../log.ts";
 import { connectPostgres, type Database } from "./client.ts";
 import { migrate } from "./migrate.ts";
 
-/** Where tests have a real server, for what the embedded database, being one session, does not show. */
+/** The real server of tests, for behaviour that the embedded database with its one session cannot show. */
 export const testServer = process.env.TEST_DATABASE_URL;
 const silent: Log = { info() {}, warn() {}, error() {}, with: () => silent };
 

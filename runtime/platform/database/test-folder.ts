@@ -42,7 +42,7 @@ export function schemaVersion(): string {
   return hash.digest("hex").slice(0, 12);
 }
 
-/** Of test workers that begin at the same time one makes it, and the others wait. */
+/** Of concurrent test workers one creates it, and the others wait. */
 function takeLock(lock: string): boolean {
   mkdirSync(cache, { recursive: true });
   try {

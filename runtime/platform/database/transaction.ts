@@ -1,7 +1,7 @@
 import { type Sql, sqlState } from "./driver.ts";
 import { type Run, sqlOver } from "./statement.ts";
 
-/** A connection of one's own. */
+/** An exclusive connection. */
 export interface Held {
   readonly run: Run;
   readonly release: () => void;
@@ -10,7 +10,7 @@ export interface Held {
 /** SQLSTATE of every statement that follows a failed one. */
 const aborted = "25P02";
 
-/** Carries out `work` in a transaction, which is undone where the work or any of its statements fails. */
+/** Runs `work` in a transaction, which is rolled back if the work or any of its statements fails. */
 export async function inTransaction<T>({ run, release }: Held, work: (tx: Sql) => Promise<T>): Promise<T> {
   const control = (command: string) => run((driver) => driver.unsafe(command));
   let failure: { error: unknown } | undefined;
@@ -25,7 +25,7 @@ export async function inTransaction<T>({ run, release }: Held, work: (tx: Sql) =
     await control("begin");
     try {
       const result = await work(sqlOver(noted));
-      // A statement that failed has undone the transaction, also where its error was caught.
+      // A failed statement has aborted the transaction, even if its error was caught.
       if (failure) throw failure.error;
       await control("commit");
       return result;

@@ -16,7 +16,7 @@ const unavailable = new Set([
 export const isUnavailable = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && (unavailable.has(String(error.code)) || isOfPooler(error));
 
-/** Of a pooler, not of the server, which names its routine: no session came free in time, or the one in use was lost. */
+/** From a pooler (a server would name its routine): no session was free in time, or the one in use was lost. */
 const isOfPooler = (error: { code?: unknown; routine?: unknown }): boolean =>
   error.code === "08P01" && error.routine === undefined;
 

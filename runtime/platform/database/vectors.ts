@@ -28,14 +28,14 @@ const lock = 7_160_414;
 export interface VectorColumn extends Pick<VectorSettings, "type" | "operator"> {
   /** `null`: there can be no index, every search compares all rows. */
   readonly kind: "hnsw" | "ivfflat" | null;
-  /** pgvector goes on looking while a filter leaves too few. */
+  /** Iterative scans: pgvector continues while a filter leaves too few rows. */
   readonly iterative: boolean;
   readonly probes: number;
 }
 
 export interface OpenVectors extends VectorSettings {
   readonly nearest: FindNearest;
-  /** Makes columns and indexes anew where they are missing. */
+  /** Recreates missing columns and indexes. */
   prepare(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ type Prepared = VectorOptions & { kind: "hnsw" | "ivfflat" | null; known: "vecto
 async function prepareTables(sql: Queryable, database: Database["kind"], tables: readonly string[], want: Prepared, log: Log) {
   for (const table of tables) {
     await sql.unsafe(`alter table ${table} add column if not exists embedding ${want.type}`);
-    // Rows that wait for their vectors are looked for again and again.
+    // Rows without vectors are searched for repeatedly.
     await sql.unsafe(`create index if not exists ${table}_waiting on ${table} (created_at, id) where embedding is null`);
     const name = want.kind && `${table}_embedding_${want.kind}_${want.metric}`;
     const indexes = await sql<{ name: string; valid: boolean }[]>`
@@ -94,7 +94,7 @@ async function prepareTables(sql: Queryable, database: Database["kind"], tables:
     if (name && !made?.valid && (want.kind === "hnsw" || rows >= fewestForIvfflat)) {
       if (made) await sql.unsafe(`drop index ${name}`);
       if (rows > 1000) log.info("building the vector index", { table, rows, index: name });
-      // Elsewhere than in the embedded database others write meanwhile, and must not wait.
+      // On a server, others write at the same time and must not wait.
       const concurrently = database === "postgres" ? "concurrently" : "";
       const lists = Math.ceil(Math.max(rows / 1000, 10));
       const settings = want.kind === "ivfflat" ? `lists = ${lists}` : `ef_construction = ${thoroughness[database]}`;

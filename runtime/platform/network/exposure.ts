@@ -4,7 +4,7 @@ import { isLoopback } from "./networks.ts";
 /** Who can reach the service, as it starts. */
 export interface Exposure {
   readonly hostname: string;
-  /** There are no API keys: whoever reaches the address may do everything. */
+  /** There are no API keys: anyone who can reach the address may do everything. */
   readonly open: boolean;
   /** Only this machine reaches it. */
   readonly local: boolean;

@@ -13,15 +13,15 @@ export interface GuardOptions {
   readonly lookup?: LookupFunction;
 }
 
-/** Keeps addresses that users gave from reaching what only this machine can reach. */
+/** Prevents user-given addresses from reaching private networks. */
 export interface Guard {
   /**
-   * For a form: refuses an address that `fetch` would refuse. Throws the problem `bad_request`, naming the address. A name
+   * For input validation: refuses an address that `fetch` would refuse. Throws the problem `bad_request`, naming the address. A name
    * that does not resolve now passes: it is checked again whenever it is fetched.
    */
   check(url: string): Promise<void>;
   /**
-   * `fetch` that connects to nothing but permitted addresses. The name is resolved once for each connection, and the address
+   * `fetch` that connects only to permitted addresses. The name is resolved once for each connection, and the address
    * that was checked is the one that is connected to, redirects included. Throws the problem `bad_request` for a refused one.
    */
   readonly fetch: typeof globalThis.fetch;
@@ -109,7 +109,7 @@ async function check(text: string, permits: (address: string) => boolean, lookup
   await Promise.race([resolved, late]).finally(() => clearTimeout(timer));
 }
 
-/** Resolves a name and refuses it when one of its addresses is refused: a name with both kinds is a trick. */
+/** Resolves a name and refuses it if any of its addresses is refused: a name with both kinds is an attack. */
 function checkedLookup(lookup: LookupFunction, permits: (address: string) => boolean): LookupFunction {
   return (hostname, options, done) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

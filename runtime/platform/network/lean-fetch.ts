@@ -19,7 +19,7 @@ const bodiless = [204, 205, 304];
  * to the global one. Every caller brings a deadline of its own: none is set here.
  */
 export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "Deno" in globalThis): Fetch {
-  // Looked up at each call, so that whoever replaces the global fetch is heeded.
+  // Looked up at each call, so that a replaced global fetch is used.
   const usual: Fetch = (input, init) => globalThis.fetch(input, init);
   if (isDeno) return fetchOnce(usual, true);
   const limits = { headersTimeout: 0, bodyTimeout: 0 };
@@ -32,7 +32,7 @@ export function leanFetch(config: Pick<Config, "NODE_USE_ENV_PROXY">, isDeno = "
     const headers = recordOf(init.headers);
     if (typeof body === "string") headers["content-type"] ??= "text/plain;charset=UTF-8";
     headers["accept-encoding"] = "gzip";
-    // As fetch does: some trackers refuse who does not say what it is.
+    // As fetch does: some trackers refuse requests without a user agent.
     headers.accept ??= "*/*";
     headers["user-agent"] ??= "signalbox";
     try {
@@ -80,14 +80,14 @@ async function bodyOf(
     await body.dump();
     return null;
   }
-  // A failure on the way is thrown to the reader of its end.
+  // A failure is thrown to whoever reads the end.
   if (headers["content-encoding"] === "gzip")
     return streamOf(
       pipeline(body, createGunzip(), () => {}),
       signal,
     );
   if (Number(headers["content-length"]) <= smallBytes) return await body.arrayBuffer();
-  // Half of it is of no use.
+  // A half-read body is useless.
   if (/^application\/([\w.-]+\+)?json\b/.test(String(headers["content-type"]))) return await wholeIfSmall(body, signal);
   return streamOf(body, signal);
 }

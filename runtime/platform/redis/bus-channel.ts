@@ -3,13 +3,13 @@ import { subscribe } from "./client.ts";
 
 /**
  * What is published while Redis is unavailable reaches no other replica; each reads everything cached anew once its connection is
- * there again. A change by the API does not fail because others could not be informed of it.
+ * back. A change over the API does not fail because other replicas could not be notified.
  */
 export const overRedis =
   (url: string | undefined, name: string): OpenChannel =>
   async ({ hear, reconnected, refresh }) => {
     const subscription = await subscribe(url, name, hear, reconnected);
-    // While the connection is lost, this replica looks by itself.
+    // While the connection is lost, this replica polls.
     const timer = setInterval(() => subscription.count().catch(refresh), 2_000);
     timer.unref();
     return {

@@ -16,7 +16,7 @@ export interface Redis extends RedisAccess {
 /** Longest wait for an answer. Redis answers within a millisecond or is in trouble. */
 const commandMs = 1_000;
 const connectMs = 2_000;
-/** A connection that owes an answer for so long leads nowhere any more; the system itself would notice after a quarter of an hour. */
+/** A connection without an answer for this long is dead; the system itself would notice after a quarter of an hour. */
 const silentMs = 3_000;
 /** Default address of Redis. */
 const local = "redis://127.0.0.1:6379";
@@ -59,10 +59,10 @@ export async function openRedis(url: string | undefined, prefix: string, log: Lo
   return { ...access(client, prefix, address), close };
 }
 
-/** A connection of its own that hears what is published to one channel, made anew whenever it is lost. */
+/** A separate connection that subscribes to one channel and reconnects when it is lost. */
 export interface Subscription {
   publish(message: string): Promise<void>;
-  /** How many connections hear it. */
+  /** Number of subscribers. */
   count(): Promise<number>;
   close(): void;
 }
@@ -87,7 +87,7 @@ export async function subscribe(
       () => receiver.disconnect(true),
     );
   });
-  // A connection that only hears would not notice that it leads nowhere.
+  // A connection that only listens would not notice that it is dead.
   const beat = setInterval(() => receiver.ping().catch(() => receiver.disconnect(true)), silentMs / 2);
   beat.unref();
   await Promise.all([sender, receiver].map((client) => client.connect().catch(() => {})));
@@ -107,7 +107,7 @@ const connect = (url: string): Client =>
     connectTimeout: connectMs,
     commandTimeout: commandMs,
     socketTimeout: silentMs,
-    // What cannot be sent now fails now: a caller that waits for a dead Redis would only pile up.
+    // Requests that cannot be sent fail at once, so that callers do not pile up behind a dead Redis.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** What the process measures, for `GET /metrics`. Labels have few values: `bounded` guards those that others choose. */
+/** The metrics of the process, for `GET /metrics`. Labels have few values; `bounded` limits those with outside values. */
 export const registry = new Registry();
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1200];
@@ -110,7 +110,7 @@ export const pluginUp = new Gauge({
 
 const mostValues = 100;
 const known = new Map<string, Set<string>>();
-/** The value of a label that others choose, such as a model: after 100 different ones, `other`. */
+/** A label value from outside, such as a model: after 100 different ones, `other`. */
 export function bounded(label: string, value: string): string {
   const values = known.get(label) ?? new Set();
   known.set(label, values);
@@ -128,7 +128,7 @@ export function measureProcess(): void {
   try {
     collectDefaultMetrics({ register: registry });
   } catch {
-    // A runtime without the counters of Node: the service's own metrics are there all the same.
+    // A runtime without Node's counters still has the service's own metrics.
   }
 }
 
@@ -151,6 +151,6 @@ export const counted =
 
 function hostOf(input: string | URL | Request): string {
   const address = input instanceof Request ? input.url : String(input);
-  // Parsing an address costs as much as counting it ten times over.
+  // Parsing a URL costs ten times as much as counting it.
   return /^https?:\/\/([^/?#@\\]+)(?:[/?#]|$)/.exec(address)?.[1] ?? (URL.canParse(address) ? new URL(address).host : "unknown");
 }

@@ -33,7 +33,7 @@ function separateThrottles(): SharedThrottle {
   };
 }
 
-/** Asks the second where the first does not answer. */
+/** Uses the second if the first does not answer. */
 function withSecond(first: SharedThrottle, second: SharedThrottle): SharedThrottle {
   return {
     reserve: (key, interval) => first.reserve(key, interval).catch(() => second.reserve(key, interval)),

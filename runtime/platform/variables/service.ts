@@ -2,7 +2,7 @@ import { z } from "zod";
 import { address, isEncryptionKey, items, list, networks, whole, yesNo } from "../config-values.ts";
 import { logLevels } from "../log.ts";
 
-/** Where the service listens, what it stores where, who may call it, and what it tells its operator. */
+/** Addresses, storage, access and observability of the service. */
 export const service = {
   PORT: whole(8000, 0, 65535).describe("Port of the HTTP API and the webhooks."),
   GRPC_PORT: whole(9090, 0, 65535).describe("Port of the gRPC gateway."),
@@ -47,7 +47,7 @@ export const service = {
     .describe(
       "What the process does. `api`: serve requests; `worker`: process executions and serve only `/health`; `all`: both.",
     ),
-  // A template whose variables were empty must not open the API.
+  // A template with empty variables must not open the API.
   API_KEYS: items
     .refine((keys) => keys.length > 0, "contains no key; unset it to use no API keys")
     .refine(
