@@ -1,4 +1,4 @@
-import { rewriteProse } from "../platform/markdown/prose.ts";
+import { hasMore, rewriteProse } from "../platform/markdown/prose.ts";
 import { withoutInvisible } from "../untrusted/invisible.ts";
 import { withoutForeignImages } from "./images.ts";
 
@@ -30,20 +30,29 @@ export function defuse(text: string, { allow, participants, hosts }: DefuseOptio
   });
 }
 
-const mention = /(?<![A-Za-z0-9_@`])(@|&#64;|&#[xX]40;|&commat;)(?=([A-Za-z0-9_](?:[\w.-]{0,100}\w)?(?:\[bot\])?)(\/[\w.-])?)/g;
+const account = "(?=([A-Za-z0-9_](?:[\\w.-]{0,100}\\w)?(?:\\[bot\\])?)(\\/[\\w.-])?)";
+const asReference = "&#64;|&#[xX]40;|&commat;";
+const mention = new RegExp(`(?<![A-Za-z0-9_@\`])(@|${asReference})${account}`, "g");
+const mentionByReference = new RegExp(`(?<![A-Za-z0-9_@\`])(${asReference})${account}`, "g");
 /** Accounts that do what a comment tells them. They are never notified, also where they take part. */
 const bots =
   /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
 const everyone = /^(?:everyone|here|channel|all|team|group)$/i;
 
+/** Mentions in a text whose names are looked at. One with more notifies no one. */
+const mostMentions = 20_000;
+
 function withoutMentions(text: string, participants: ReadonlySet<string>): string {
+  const notified = new Set([...participants].filter((name) => !bots.test(name) && !everyone.test(name)));
+  const isCrowded = hasMore(text, "@", mostMentions);
+  const given = isCrowded ? text.replace(/@(?=[A-Za-z0-9_])/g, `@${joiner}`) : text;
   const safe =
-    text.includes("@") || text.includes("&")
-      ? text.replace(mention, (whole, sign: string, name: string, team?: string) => {
-          const known = participants.has(name.toLowerCase()) && !team && !bots.test(name) && !everyone.test(name);
+    (!isCrowded && given.includes("@")) || given.includes("&")
+      ? given.replace(isCrowded ? mentionByReference : mention, (whole, sign: string, name: string, team?: string) => {
+          const known = !team && notified.has(name.toLowerCase());
           return known ? whole : `${sign}${joiner}`;
         })
-      : text;
+      : given;
   // Jira's wiki markup.
   return safe.includes("[~") ? safe.replace(/\[~(?=[\w.:@-])/g, `[~${joiner}`) : safe;
 }

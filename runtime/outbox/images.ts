@@ -10,13 +10,18 @@ const loading =
 /** Any other element with an attribute that does. */
 const styled = /<(?=[A-Za-z][^<>]{0,2000}?\s(?:background|poster|srcset|style)\s{0,5}=[^<>]{0,2000}?(?:url|\/\/))/g;
 
+/** Images and elements in a text whose addresses are looked at. Further images become links, further elements text. */
+const mostImages = 5_000;
+
 /** Images of other hosts as links to them: loading one would tell its host who reads the issue, and what the address holds. */
 export function withoutForeignImages(text: string, hosts: readonly string[]): string {
   let safe = text;
   if (safe.includes("![")) {
     safe = safe.replace(dataImage, (_, alt: string) => `[image${alt ? `: ${alt}` : ""}]`);
+    let images = 0;
     safe = safe.replace(/!(?=\[)/g, (sign, at: number, whole: string) => {
       if (isEscaped(whole, at)) return sign;
+      if (++images > mostImages) return "";
       image.lastIndex = at;
       const found = image.exec(whole);
       return found?.[2] && isOwn(found[2], hosts) ? sign : "";
@@ -31,8 +36,10 @@ function withoutForeignElements(text: string, hosts: readonly string[]): string 
   let out = "";
   let copied = 0;
   loading.lastIndex = 0;
+  let elements = 0;
   for (const { index } of text.matchAll(loading)) {
     if (index < copied) continue;
+    if (++elements > mostImages) return out + text.slice(copied).replace(loading, "&lt;");
     const tag = tagAt(text, index);
     const attributeOf = (name: string) => tag?.attributes.find((one) => one.name === name)?.value ?? null;
     const sources = tag?.attributes.filter(({ name }) => /^(?:src|srcset|href|xlink:href|data|poster|content)$/.test(name)) ?? [];

@@ -1,6 +1,7 @@
 import { cutMarkdown } from "@signalbox/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { idleStall, longestStall, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
 import { defuse } from "./defuse.ts";
 import { isOwn } from "./images.ts";
 import { placeOf } from "./place.ts";
@@ -148,6 +149,29 @@ test.each([
 ])("images of other hosts become links: %s", (text, expected) => {
   expect(safe(text)).toBe(expected);
 });
+test("code is no way around: in the name of an image, in an attribute, or in more pieces than are looked at", () => {
+  expect(safe("![a`x`](https://evil.example/x.png)")).toBe("[a`x`](https://evil.example/x.png)");
+  expect(safe('<img alt="`x`" data-a="`y`" src="https://evil.example/x"> `z`')).not.toContain("<img");
+  expect(safe(`${"`a` ".repeat(30_000)}@eve`)).toMatch(/@\u200deve$/);
+  expect(safe("`a`\uffff`b` @eve")).toBe("`a``b` @\u200deve");
+});
+
+test("no text of 1 MiB takes the processor for long", async () => {
+  const pieces = ["`a`\n", "`a", "`", "```\na\n```\n", "~~~\n", "@a`b`", "@", "@a ", "![a](x) ", "<img src=x>"];
+  const named = { ...options, participants: new Set(["a"]) };
+  const idle = await idleStall();
+  const stalls: [piece: string, stall: number][] = [];
+  for (const piece of pieces) {
+    const text = repeated(piece, mebibyte);
+    defuse(text.slice(0, 100_000), named);
+    stalls.push([piece, await stallOf(async () => defuse(text, named))]);
+  }
+  expect(
+    stalls.filter(([, stall]) => stall > longestStall + idle),
+    `idle: ${idle} ms`,
+  ).toEqual([]);
+});
+
 test("an ambiguous address does not count as our own", () => {
   for (const address of [
     "//evil.example",

@@ -1,36 +1,57 @@
 import { CodeLines } from "./code-lines.ts";
 
+/** Signs of code in a text at most. One with more is all prose: looking for its code would take too long. */
+const mostSigns = 40_000;
+
+/** Takes the place of code while the prose around it is rewritten. No character: no text may contain it. */
+const gap = "\uffff";
+
 /**
- * Rewrites what is not code in a Markdown text, piece by piece, and leaves code blocks and code spans as they are. What the
- * platforms may read differently is not code: a fence that is not closed, a span over several lines, backticks in HTML.
+ * Rewrites what is not code in a Markdown text, and leaves code blocks and code spans as they are. What the platforms may read
+ * differently is not code: a fence that is not closed, a span over several lines, backticks in HTML. All prose is rewritten at
+ * once, because a text can have a piece of code every few characters. If the rewritten prose has lost a piece of code, such as one
+ * in an attribute of an element, the whole text is rewritten as prose.
  */
-export function rewriteProse(text: string, rewrite: (prose: string) => string): string {
-  if (!text.includes("`") && !text.includes("~~~")) return rewrite(text);
-  const lines = new CodeLines(text);
-  let out = "";
+export function rewriteProse(given: string, rewrite: (prose: string) => string): string {
+  if ((!given.includes("`") && !given.includes("~~~")) || hasMore(given, "`", mostSigns) || hasMore(given, "~", mostSigns))
+    return rewrite(given);
+  const text = given.replaceAll(gap, "\ufffd");
+  const code = codeOf(text);
+  let prose = "";
   let from = 0;
-  let inHtml = false;
-  const code = (start: number, end: number) => {
-    if (start > from) out += rewrite(text.slice(from, start));
-    out += text.slice(start, end);
+  for (const [start, end] of code) {
+    prose += text.slice(from, start) + gap;
     from = end;
-  };
+  }
+  const pieces = rewrite(prose + text.slice(from)).split(gap);
+  if (pieces.length !== code.length + 1) return rewrite(text);
+  return code.map(([start, end], n) => pieces[n] + text.slice(start, end)).join("") + pieces.at(-1);
+}
+
+/** Whether a sign occurs more than so many times. */
+export function hasMore(text: string, sign: string, most: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) if (++count > most) return true;
+  return false;
+}
+
+/** Where the code of a text begins and ends. */
+function codeOf(text: string): [number, number][] {
+  const lines = new CodeLines(text);
+  const found: [number, number][] = [];
+  let inHtml = false;
   for (let start = 0; start < text.length; ) {
-    const found = text.indexOf("\n", start);
-    const end = found < 0 ? text.length : found;
+    const next = text.indexOf("\n", start);
+    const end = next < 0 ? text.length : next;
     const line = text.slice(start, end);
     if (line.trim() === "") inHtml = false;
     else if (/^[ \t>]{0,40}<[A-Za-z/!?]/.test(line)) inHtml = true;
-    if (inHtml) start = end + 1;
-    else if (lines.isCode(start, end)) {
-      code(start, end);
-      start = end + 1;
-    } else {
-      for (const [spanStart, spanEnd] of codeSpans(line)) code(start + spanStart, start + spanEnd);
-      start = end + 1;
-    }
+    const isCode = !inHtml && lines.isCode(start, end);
+    if (isCode) found.push([start, end]);
+    else if (!inHtml) for (const [first, last] of codeSpans(line)) found.push([start + first, start + last]);
+    start = end + 1;
   }
-  return from < text.length ? out + rewrite(text.slice(from)) : out;
+  return found;
 }
 
 /** The code spans of a line, without those that only an escaped backtick begins. */
