@@ -29,7 +29,7 @@ export const historyFilter = {
     .max(500)
     .optional()
     .describe(
-      "Words that the reason, error or message contains, in any order and case. One page searches the newest 30,000 rows; the cursor leads on.",
+      "Words that the reason, error or message contains, in any order and case. One page searches the newest 10,000 rows; the cursor leads on.",
     ),
   order: z.enum(["desc", "asc"]).default("desc").describe("`desc`: newest first; `asc`: oldest first. Default: `desc`."),
   cursor: z

@@ -2,9 +2,10 @@ import type { Browser, HTTPRequest } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startModel } from "../../examples/demo/model.ts";
 import { startTracker, type Tracker } from "../../examples/demo/tracker.ts";
+import { issueOpened } from "../harness/alpha-payloads.ts";
 import { openBrowser, openTab, type Tab } from "../harness/browser.ts";
 import { type Service, startService } from "../harness/service.ts";
-import { eventually } from "../harness/wait.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { login, surroundings, textsOf, token } from "../harness/world.ts";
 
 /** Without keys, agents and mappings, behind a proxy under a path. */
@@ -50,6 +51,33 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.sees("Failures by message");
     expect(await tab.text()).not.toContain("First steps");
     expect(tab.faults).toEqual([]);
+  });
+
+  test("a page that stays open beside much work does not grow", async () => {
+    await tab.open("/box/console/runs");
+    const session = await tab.page.createCDPSession();
+    const size = async () => {
+      await session.send("HeapProfiler.collectGarbage");
+      const { Nodes = 0, JSEventListeners = 0 } = await tab.page.metrics();
+      return Nodes + JSEventListeners;
+    };
+    const open = (number: number) => service.webhook(issueOpened({ repo: "octo/busy", number }));
+    const work = async (first: number) => {
+      await Promise.all(Array.from({ length: 29 }, (_, n) => open(first + n)));
+      const { body } = await open(first + 29);
+      await waitForExecutions(service, { event_id: body.event_id, count: 2 });
+      await eventually(async () => {
+        const { queue } = (await service.get<{ queue: { queued: number; running: number } }>("/api/status")).body;
+        return queue.queued + queue.running === 0;
+      });
+      await tab.sees(`octo/busy#${first + 29}`);
+    };
+    // One page of the list is full after that.
+    await work(1);
+    const full = await size();
+    await work(31);
+    // The states of rows differ by a few nodes; rows that were kept would double them.
+    await eventually(async () => (await size()) < full * 1.1, { timeout: 20_000 });
   });
 
   test("the page names its files by their content, sends no more than 100 KB, and calls nothing else", async () => {

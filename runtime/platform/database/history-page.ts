@@ -32,7 +32,7 @@ export interface History {
 
 /** Counting stops here, because it would cost more than the list itself. */
 const maxCounted = 10_000;
-/** Rows that one page of a search reads at most. */
+/** Rows that one page of a search reads at most; `q` in schema/history.ts names the number. */
 const maxSearched = 10_000;
 /** The clock of the replica that made an id, and that of the database, differ by less. */
 const clockSkewMs = 10 * 60_000;
