@@ -81,7 +81,7 @@ test("--trust shows how each attack and accident ends, and why, on a page", { ti
       "ended with 1 run and 1 comment",
       "superseded by event",
       "only read: alpha\\.get_issue",
-      "/stop takes at least a collaborator",
+      "/stop requires the standing collaborator or higher",
     ],
     ...[
       "the model, which is unavailable",

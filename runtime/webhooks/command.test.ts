@@ -32,7 +32,7 @@ test("who may use commands", () => {
   expect(refusalOf({ name: "stop", rest: "" }, author("unknown"))).toBeNull();
   expect(refusalOf({ name: "stop", rest: "" }, null)).toBeNull();
   expect(refusalOf({ name: "stop", rest: "" }, author("contributor"))).toMatch(/ann has the standing contributor/);
-  expect(refusalOf({ name: "approve", rest: "" }, author("unknown"))).toMatch(/does not tell/);
+  expect(refusalOf({ name: "approve", rest: "" }, author("unknown"))).toMatch(/the standing of ann is unknown/);
   expect(refusalOf({ name: "approve", rest: "" }, author("collaborator"))).toBeNull();
   const event = { subject: { project: "a/b", issue: "1" }, comment_text: "/stop" } as never;
   expect(commandOf({ ...(event as object), author: author("none", "bot") } as never)).toBeNull();

@@ -1,6 +1,7 @@
 import type { EventAuthor, SourceEvent } from "@signalbox/sdk";
 import type { Queryable } from "../platform/database/client.ts";
 import { isBelow } from "../policy/standing.ts";
+import type { NewEvent } from "./queries.ts";
 
 export const commandNames = ["stop", "retry", "continue", "approve", "reject"] as const;
 export type CommandName = (typeof commandNames)[number];
@@ -18,6 +19,19 @@ export interface CommandPlace {
   readonly subject: string;
   readonly by: string;
 }
+
+/** The place of a stored event's command. */
+export const placeOf = ({
+  id,
+  source,
+  subject,
+  actor,
+  author,
+}: Pick<NewEvent, "id" | "source" | "subject" | "actor" | "author">): CommandPlace => ({
+  event_id: id,
+  subject: subject ?? "",
+  by: `${source}:${author?.name ?? actor ?? "someone"}`,
+});
 
 /** The outcome of a command. */
 export interface Effect {
@@ -52,8 +66,17 @@ export function commandOf({ subject, comment_text, author }: SourceEvent): Comma
 export function refusalOf({ name }: Command, author: EventAuthor | null | undefined): string | null {
   const standing = author?.standing ?? "unknown";
   const who = author?.name ?? "the author";
-  if (isBelow(standing, "collaborator")) return `/${name} takes at least a collaborator, and ${who} has the standing ${standing}`;
-  if ((name === "approve" || name === "reject") && standing === "unknown")
-    return `/${name} takes at least a collaborator, and the platform does not tell the standing of ${who}`;
+  if (isBelow(standing, "collaborator"))
+    return `/${name} requires the standing collaborator or higher, and ${who} has the standing ${standing}`;
+  if (standing === "unknown" && isDecision(name))
+    return `/${name} requires the standing collaborator or higher, and the standing of ${who} is unknown`;
   return null;
+}
+
+const isDecision = (name: CommandName): boolean => name === "approve" || name === "reject";
+
+/** Why the command waits: the platform may yet say what its author's standing is. `null`: it does not wait. */
+export function pendingReason({ name }: Command, author: EventAuthor | null | undefined): string | null {
+  if (author?.standing !== "unknown" || !isDecision(name)) return null;
+  return `/${name} waits for the standing of ${author.name ?? "the author"}, which is being looked up`;
 }

@@ -51,6 +51,8 @@ export interface Incoming {
   readonly reason?: string;
   /** Reacts to the comment: its command was carried out, or there was nothing to do. Never throws. */
   readonly acknowledge?: (isDone: boolean) => void;
+  /** Asks the platform for its author's standing; absent if the platform cannot be asked. Never rejects. */
+  readonly findStanding?: () => Promise<EventAuthor["standing"]>;
   /** Stores it after the events that arrived before it. */
   readonly inOrder?: InOrder;
   /** Finds the webhook mappings whose filter matches; absent if no mapping is about the event. */

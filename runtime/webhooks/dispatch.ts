@@ -6,10 +6,11 @@ import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { own } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
-import { type CarryOut, type Command, commandOf, type Effect, refusalOf } from "./command.ts";
+import { type CarryOut, type Command, commandOf, type Effect, pendingReason, placeOf, refusalOf } from "./command.ts";
 import { type DecisionDeps, decide, type Incoming, reasonToDiscard } from "./decide.ts";
 import { setReason } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
+import { decideLate } from "./late-command.ts";
 import type { LoopLimits } from "./loop-queries.ts";
 import { type Arrival, type ArrivalLimits, findEarlier, insertArrivals, type NewEvent, type StoredEvent } from "./queries.ts";
 
@@ -62,12 +63,11 @@ class EventDispatcher implements Dispatcher {
 
   async #accept(incoming: Incoming & { readonly id: string }): Promise<Receipt> {
     const { wake, cancelled, log, warn } = this.#options;
-    const { arrival, stored, effect } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
+    const { arrival, stored, effect, pending } = await inSpan("dispatch", {}, () => this.#decideAndStore(incoming));
     if (typeof stored === "string") return { event_id: stored, status: "duplicate" };
-    const ended = [...stored.cancelled, ...(effect?.cancelled ?? [])];
-    if (ended.length > 0) cancelled(ended);
-    if (effect) wake();
-    if (effect) incoming.acknowledge?.(effect.isDone);
+    if (stored.cancelled.length > 0) cancelled(stored.cancelled);
+    if (effect) this.#carriedOut(incoming, effect);
+    if (pending) void this.#carryOutLate(incoming, arrival.event, pending);
     const { id, slug, subject } = arrival.event;
     if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
     else if (arrival.executions.length > stored.held) wake();
@@ -79,11 +79,32 @@ class EventDispatcher implements Dispatcher {
     return receiptOf(arrival, stored);
   }
 
+  #carriedOut({ acknowledge }: Incoming, effect: Effect): void {
+    const { wake, cancelled } = this.#options;
+    if (effect.cancelled.length > 0) cancelled(effect.cancelled);
+    wake();
+    acknowledge?.(effect.isDone);
+  }
+
+  /** The webhook was answered; its command is carried out once the platform has said what its author's standing is. */
+  async #carryOutLate(incoming: Incoming, event: NewEvent, command: Command): Promise<void> {
+    const { sql, carryOut, log } = this.#options;
+    try {
+      const standing = (await incoming.findStanding?.()) ?? "unknown";
+      const effect = carryOut && (await decideLate(sql, { command, event, standing, carryOut }));
+      if (effect) this.#carriedOut(incoming, effect);
+    } catch (error) {
+      log.warn("failed to carry out a command", { event_id: event.id, error });
+    }
+  }
+
   async #decideAndStore(incoming: Incoming): Promise<Dispatched> {
     const { carryOut } = this.#options;
     const refused = reasonToDiscard(incoming);
     const command = carryOut && !refused && !incoming.replayOf ? commandOf(incoming.event) : null;
-    const reason = refused ?? (command && refusalOf(command, incoming.event.author));
+    const { author } = incoming.event;
+    const waits = command && incoming.findStanding ? pendingReason(command, author) : null;
+    const reason = refused ?? waits ?? (command && refusalOf(command, author));
     const matching = incoming.matching && !reason ? await incoming.matching() : [];
     const named = [...(incoming.triggers ?? []), ...matching.flatMap((rule) => rule.canonical_trigger ?? [])];
     const { inOrder } = incoming;
@@ -92,7 +113,7 @@ class EventDispatcher implements Dispatcher {
       const arrival = { ...decided, ...identify(incoming, this.#options.replayHours) };
       if (carryOut && command && reason === null) return storeCommand(arrival, command, carryOut, this.#options);
       const store = inOrder || arrival.event.polled ? this.#storeInOrder : this.#storeWebhook;
-      return { arrival, stored: await store(arrival), effect: null };
+      return { arrival, stored: await store(arrival), effect: null, pending: waits === null ? null : command };
     };
     return inOrder ? inOrder(decideAndStore) : decideAndStore();
   }
@@ -141,6 +162,8 @@ interface Dispatched {
   readonly stored: string | StoredEvent;
   /** The outcome of its command. */
   readonly effect: Effect | null;
+  /** A command that waits for the standing of its author. */
+  readonly pending?: Command | null;
 }
 
 /** Stores the event of a command, and carries it out, in one transaction. It starts nothing else. */
@@ -155,9 +178,7 @@ async function storeCommand(
   return sql.begin(async (tx) => {
     const stored = await storedOrEarlier(tx, arrival, await insertArrivals(tx, [arrival], { replayHours, loops }));
     if (typeof stored === "string" || stored.outcome === "discarded") return { arrival, stored, effect: null };
-    const { source, actor, author } = event;
-    const by = `${source}:${author?.name ?? actor ?? "someone"}`;
-    const effect = await carryOut(tx, command, { event_id: event.id, subject: event.subject ?? "", by });
+    const effect = await carryOut(tx, command, placeOf(event));
     await setReason(tx, event.id, effect.summary);
     return { arrival, stored, effect };
   });

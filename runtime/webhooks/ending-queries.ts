@@ -43,3 +43,15 @@ export function endingOf(sql: Queryable, arrivals: readonly Arrival[]) {
 /** Says why, or with what effect, an event was stored. */
 export const setReason = (sql: Queryable, id: string, reason: string): Promise<unknown> =>
   sql`update webhook_events set reason = ${reason.slice(0, 500)} where id = ${id}`;
+
+/** Records the standing that a pending command waited for. `false`: the command does not wait any more. */
+export async function endPending(sql: Queryable, id: string, pending: string, standing: string): Promise<boolean> {
+  const rows = await sql`
+    update webhook_events set author = jsonb_set(author, '{standing}', to_jsonb(${standing}::text))
+    where id = ${id} and outcome = 'discarded' and reason = ${pending} returning id`;
+  return rows.length > 0;
+}
+
+/** Marks the event of a command as carried out, with its effect. */
+export const setCarriedOut = (sql: Queryable, id: string, summary: string): Promise<unknown> =>
+  sql`update webhook_events set outcome = 'dispatched', reason = ${summary.slice(0, 500)} where id = ${id}`;

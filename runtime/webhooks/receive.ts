@@ -4,6 +4,7 @@ import { newId } from "../platform/ids.ts";
 import type { SentRequest } from "../platform/webhook-auth.ts";
 import type { Connection } from "../plugins/connections.ts";
 import { endsAtBody, judgedByHead, needsProof, verifierOf, verifyByHead, type WebhookHead, withoutBody } from "./admit.ts";
+import type { Incoming } from "./decide.ts";
 import type { Receipt } from "./dispatch.ts";
 import { authenticate, type MappingRule } from "./mapping-rules.ts";
 import { parseByPath, parseBySource, unreadableEvent } from "./parse.ts";
@@ -118,13 +119,26 @@ class WebhookReceiver implements Receiver {
       ),
       body,
       traceparent: headers.traceparent ?? null,
-      ...(entry.kind === "connection" && { acknowledge: (isDone) => this.#react(entry.connection, event, isDone) }),
+      ...(entry.kind === "connection" && this.#replies(entry.connection, event)),
       signed: request.signed ?? false,
       ...(concerned.length > 0 && { matching: () => rules.matching(concerned, body) }),
       ...(unauthenticated && { reason: "authentication failed for every matching webhook mapping" }),
       ...(deferred && { id: deferred.id, inOrder: deferred.inOrder }),
       ...context,
     });
+  }
+
+  /** What the dispatch of an event may ask of its tracker. */
+  #replies(connection: Connection, event: SourceEvent): Pick<Incoming, "acknowledge" | "findStanding"> {
+    const { author, subject } = event;
+    return {
+      acknowledge: (isDone) => this.#react(connection, event, isDone),
+      ...(author &&
+        subject &&
+        connection.source.source.standing && {
+          findStanding: () => this.#options.standings.find(connection, subject.project, author),
+        }),
+    };
   }
 
   /** Best effort: a reaction that fails is logged. */

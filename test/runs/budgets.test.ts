@@ -195,7 +195,7 @@ describe("commands and order", () => {
     (stranger as { comment: { author_association: string } }).comment.author_association = "NONE";
     expect(await event((await send(stranger)).event_id)).toMatchObject({
       outcome: "discarded",
-      reason: expect.stringMatching(/takes at least a collaborator/),
+      reason: expect.stringMatching(/requires the standing collaborator or higher/),
     });
     const command = await comment(repo, 1, "/stop");
     expect(await event(command.event_id)).toMatchObject({

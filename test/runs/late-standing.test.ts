@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Model, startModel } from "../../examples/demo/model.ts";
 import { closeFour, type FourTrackers, fourEnv, newIssue, runOn, startFour } from "../harness/four-sources.ts";
 import { type Service, startService } from "../harness/service.ts";
-import { waitForExecutions } from "../harness/wait.ts";
+import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { plainScript } from "../harness/world.ts";
 
 let model: Model;
@@ -43,6 +43,23 @@ interface Held {
   readonly state: string;
   readonly held_reason: string | null;
 }
+interface Commanded {
+  readonly outcome: string;
+  readonly reason: string;
+}
+/** Sends a comment by an account that no event has named so far. Returns the id of its event. */
+async function commandBy(level: number | null, iid: number, text: string): Promise<string> {
+  const id = ++people;
+  if (level !== null) trackers.beta.members[id] = level;
+  const user = { id, username: `person-${id}`, name: `person-${id}` };
+  const note = { id: 10_000 + id, note: text, noteable_type: "Issue", action: "create" };
+  const project = { id: 77, path_with_namespace: "octo/team/app" };
+  const comment = { object_kind: "note", event_type: "note", user, object_attributes: note, project };
+  const headers = { "x-gitlab-event": "Note Hook", "x-gitlab-token": "test-token-1" };
+  const payload = { ...comment, issue: { iid, title: "Crash", state: "opened" } };
+  return (await service.post<{ event_id: string }>("/webhook/beta", payload, { headers })).body.event_id;
+}
+const commanded = async (id: string) => (await service.get<Commanded>(`/api/webhook-events/${id}`)).body;
 const eventOf = async (id: string) =>
   (await service.get<{ author: { standing: string } }>(`/api/webhook-events/${id}`)).body.author;
 
@@ -76,17 +93,7 @@ test("a run whose author does not meet a condition is held without a notice, unt
   await ofMembers("succeeded");
   expect(issue.comments()).toHaveLength(1);
   // The author's second account, which is as little known, does not release it.
-  const user = { id: ++people, username: `person-${people}`, name: `person-${people}` };
-  const note = { id: 77, note: "/continue", noteable_type: "Issue", action: "create" };
-  const place = {
-    project: { id: 77, path_with_namespace: "octo/team/app" },
-    issue: { iid: 900, title: "Crash", state: "opened" },
-  };
-  const comment = { object_kind: "note", event_type: "note", user, object_attributes: note, ...place };
-  const headers = { "x-gitlab-event": "Note Hook", "x-gitlab-token": "test-token-1" };
-  const { body: command } = await service.post<{ event_id: string }>("/webhook/beta", comment, { headers });
-  const { body: told } = await service.get<{ reason: string }>(`/api/webhook-events/${command.event_id}`);
-  expect(told.reason).toMatch(/^\/continue by .*: 0 executions released$/);
+  expect((await commanded(await commandBy(null, 900, "/continue"))).reason).toMatch(/^\/continue by .*: 0 executions released$/);
   expect((await service.post(`/api/task-executions/${held?.id}/release`)).status).toBe(200);
   await waitForExecutions(service, { event_id: body.event_id, count: 2, state: "succeeded" });
   expect(toolsOf()).not.toContain("beta__add_comment");
@@ -103,6 +110,28 @@ test("a standing below the policy holds the run too, and an operator's replay ig
   const { body: again } = await service.post<{ event_id: string }>(`/api/webhook-events/${first.event_id}/replay`);
   await waitForExecutions(service, { event_id: again.event_id, count: 1, state: "succeeded" });
   expect((await service.put(`/api/projects/${made.id}`, { policy: {} })).status).toBe(200);
+});
+
+test("an approval by an account that is not known yet waits for its standing", async () => {
+  const { body: stored } = await service.get<{ id: number; source_project_id: string }[]>("/api/projects");
+  const id = stored.find((one) => one.source_project_id === "octo/team/app")?.id;
+  expect((await service.put(`/api/projects/${id}`, { policy: { staged: true } })).status).toBe(200);
+  const issue = issueBy(30, 930);
+  const { body: opened } = await service.post<{ event_id: string }>("/webhook/beta", issue.payload, { headers: issue.headers });
+  await waitForExecutions(service, { event_id: opened.event_id, count: 2, state: "waiting" });
+  const guest = await commandBy(10, 930, "/approve");
+  await eventually(async () =>
+    /^\/approve requires the standing collaborator .*contributor$/.test((await commanded(guest)).reason),
+  );
+  expect(issue.comments()).toEqual([]);
+  const developer = await commandBy(30, 930, "/approve");
+  await waitForExecutions(service, { event_id: opened.event_id, count: 2, state: "succeeded" });
+  expect(issue.comments()).toHaveLength(2);
+  expect(await commanded(developer)).toMatchObject({
+    outcome: "dispatched",
+    reason: expect.stringMatching(/^\/approve by beta:person-\d+: proposals of 2 executions approved$/),
+  });
+  expect((await service.put(`/api/projects/${id}`, { policy: {} })).status).toBe(200);
 });
 
 test("a platform that does not answer delays the run by a few seconds at most, and limits nothing", {

@@ -1,0 +1,34 @@
+import type { EventAuthor } from "@signalbox/sdk";
+import type { Sql } from "../platform/database/client.ts";
+import { type CarryOut, type Command, type Effect, pendingReason, placeOf, refusalOf } from "./command.ts";
+import { endPending, setCarriedOut, setReason } from "./ending-queries.ts";
+import type { NewEvent } from "./queries.ts";
+
+interface LateCommand {
+  readonly command: Command;
+  /** The stored event of the command. */
+  readonly event: NewEvent;
+  /** What the platform said; `unknown` if it did not answer. */
+  readonly standing: EventAuthor["standing"];
+  readonly carryOut: CarryOut;
+}
+
+/**
+ * Carries out a command that waited for the standing of its author, or refuses it, in one transaction. Answers its effect;
+ * `null` if it was refused.
+ */
+export function decideLate(sql: Sql, { command, event, standing, carryOut }: LateCommand): Promise<Effect | null> {
+  const { id, author } = event;
+  const pending = pendingReason(command, author);
+  return sql.begin(async (tx) => {
+    if (pending === null || !author || !(await endPending(tx, id, pending, standing))) return null;
+    const refusal = refusalOf(command, { ...author, standing });
+    if (refusal !== null) {
+      await setReason(tx, id, refusal);
+      return null;
+    }
+    const effect = await carryOut(tx, command, placeOf(event));
+    await setCarriedOut(tx, id, effect.summary);
+    return effect;
+  });
+}
