@@ -60,6 +60,7 @@ export const erase = operation({
     .object({
       dry_run: z.boolean(),
       subject: z.string().nullable(),
+      subjects: z.array(z.string()).describe("The stored issues that `subject` names, for example alpha:acme/webshop#42."),
       actor: z.string().nullable(),
       project_id: rowId.nullable(),
       events: z.int().describe("Webhook events whose payload, headers and author were removed."),

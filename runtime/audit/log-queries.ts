@@ -10,18 +10,18 @@ export async function appendToLog(sql: Queryable, entries: readonly string[]): P
   await sql`select append_to_audit_log(${entries as string[]}::text[])`;
 }
 
-/** `subjects`: stored subjects that an entry's object is, or whose events and executions it is; absent: all. */
+/** `subjects`: stored subjects whose events or executions an entry's object is, or that it erased; absent: all. */
 export function listLog(
   sql: Queryable,
   { subjects, ...filter }: Omit<Input<typeof list>, "subject"> & { readonly subjects?: readonly string[] | undefined },
 ): Promise<HistoryPage<AuditLogEntry>> {
   const equal = (column: string, value: string | undefined) => (value === undefined ? sql`` : sql`and ${sql(column)} = ${value}`);
   const about = subjects
-    ? sql`and object in (
+    ? sql`and (object in (
         select 'task-executions/' || e.id from task_executions e where e.subject = any(${subjects as string[]}::text[])
         union all select 'tasks/' || e.id from task_executions e where e.subject = any(${subjects as string[]}::text[])
-        union all select 'webhook-events/' || w.id from webhook_events w where w.subject = any(${subjects as string[]}::text[])
-        union all select 'subjects/' || s from unnest(${subjects as string[]}::text[]) s)`
+        union all select 'webhook-events/' || w.id from webhook_events w where w.subject = any(${subjects as string[]}::text[]))
+        or operation = 'data.erase' and (entry -> 'after' -> 'subjects')::jsonb ?| ${subjects as string[]}::text[])`
     : sql``;
   const history: History = {
     table: sql`audit_log`,

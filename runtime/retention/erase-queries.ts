@@ -79,6 +79,13 @@ export async function sourcesOfEvents(sql: Queryable): Promise<string[]> {
   return (await sql<{ source: string }[]>`select distinct source from webhook_events`).map(({ source }) => source);
 }
 
+/** Those of the subjects that have events. */
+export async function findStored(sql: Queryable, subjects: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ subject: string }[]>`
+    select distinct subject from webhook_events where subject = any(${subjects as string[]}::text[]) order by subject`;
+  return rows.map(({ subject }) => subject);
+}
+
 export async function hasProject(sql: Queryable, id: number): Promise<boolean> {
   return (await sql`select 1 from projects where id = ${id}`).length > 0;
 }

@@ -10,6 +10,7 @@ import {
   countErasure,
   type ErasureTarget,
   eraseData,
+  findStored,
   hasProject,
   memoriesOf,
   sourcesOfEvents,
@@ -35,7 +36,7 @@ export function retentionOperations({ days, bus, sources, removeMemory }: Retent
         throw problem("bad_request", "Name exactly one of subject, actor and project_id.");
       const subjects = subject === null ? null : subjectsOf(subject, [...sources(), ...(await sourcesOfEvents(sql))]);
       const target: ErasureTarget = { subjects, actor, project_id };
-      const named = { subject, actor, project_id };
+      const named = { subject, subjects: subjects === null ? [] : await findStored(sql, subjects), actor, project_id };
       if (target.project_id !== null && !(await hasProject(sql, target.project_id)))
         throw problem("not_found", `There is no project ${target.project_id}.`);
       const memories = (await memoriesOf(sql, target)).map(({ key }) => key);

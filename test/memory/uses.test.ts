@@ -44,5 +44,7 @@ test("a memory lists the executions whose prompt contained it, newest first", { 
   expect(await usesOf("other")).toEqual([]);
   const { body } = await world.service.post<{ executions: number }>("/api/erase", { subject: "octo/app#2" });
   expect(body.executions).toBe(1);
+  const { body: log } = await world.service.get<{ operation: string }[]>("/api/audit-log?subject=octo%2Fapp%232");
+  expect(log.map(({ operation }) => operation)).toContain("data.erase");
   expect((await usesOf(key)).map(({ subject }) => subject)).toEqual(["alpha:octo/app#1"]);
 });
