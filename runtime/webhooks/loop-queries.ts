@@ -27,6 +27,6 @@ export function countHops(sql: Queryable, arrivals: readonly Arrival[], { window
   return sql`hopped as (
       select * from count_hops(array(
         select distinct t.subject from json_to_recordset(${JSON.stringify(touches)}::text::json) as t (event_id uuid, subject text)
-        where t.event_id in (select id from stored where outcome = 'dispatched')), ${windowSeconds}, ${longestWriteSeconds})
+        where t.event_id in (select id from stored where is_dispatched)), ${windowSeconds}, ${longestWriteSeconds})
     )`;
 }

@@ -89,6 +89,9 @@ export interface StoredEvent {
  * Stores events and their executions in one statement, so that either both are there or neither. Returns the events
  * that are new, by id; an event with a known delivery is left out, and its executions with it. So is, by a trigger of the
  * table, one of two that report the same change if a poll reported it.
+ *
+ * `is_dispatched`: a column of its own has no statistics, which would make the general plan look so much dearer on a busy table that each
+ * statement was planned with its values, megabytes of bodies.
  */
 export async function insertArrivals(
   sql: Queryable,
@@ -118,7 +121,7 @@ export async function insertArrivals(
         replay_of uuid, polled boolean, author jsonb, occurred_at timestamptz, hook_id text, snapshot boolean, private boolean,
         comment text, thread text, incomplete boolean, traceparent text, headers text, body_at int, body_bytes int), lateral (select ${ownReason} as mine) m
       where ${isNew} and ${hooks?.isNew ?? sql`true`}
-      on conflict do nothing returning id, outcome, reason
+      on conflict do nothing returning id, outcome, reason, outcome = 'dispatched' as is_dispatched
     ), ${countHops(sql, arrivals, loops)}, fired as (
       insert into task_executions (id, event_id, task_id, canonical_trigger, source, slug, subject, project, issue, content, project_id,
         hop, answers, state, held_reason, held_until, author, author_standing, snapshot, changes, run_after, waiting_for, dry_run, overrides)
@@ -134,7 +137,7 @@ export async function insertArrivals(
         author text, author_standing text, snapshot boolean, changes text[], delay_ms float8, dry_run boolean, overrides jsonb)
       left join hopped h on h.subject = x.subject,
       lateral (select coalesce(h.hops > x.max_hops and x.max_hops > 0, false) as is_loop) l
-      where x.event_id in (select id from stored where outcome = 'dispatched')
+      where x.event_id in (select id from stored where is_dispatched)
       returning event_id, state
     ) ${ending.use}
     select id, outcome, reason, ${ending.cancelled} as cancelled, (select count(*) from fired f where f.event_id = stored.id and f.state = 'held') as held from stored`;

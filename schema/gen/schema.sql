@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 6d459b26f3eb5f0b
+-- Made from bf2426971113b876
 
 create extension if not exists vector;
 
@@ -8,6 +8,7 @@ set check_function_bodies = off;
 CREATE OR REPLACE FUNCTION add_usage(given text[], runs integer, tokens bigint, usd double precision)
  RETURNS void
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 begin
   insert into budget_usage as u (scope, hour_runs, day_tokens, day_usd, month_usd)
@@ -270,6 +271,8 @@ CREATE OR REPLACE FUNCTION count_hops(subjects text[], window_seconds double pre
  RETURNS TABLE(subject text, hops integer, answers uuid)
  LANGUAGE plpgsql
  ROWS 10
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
