@@ -19,7 +19,7 @@ let folder: string;
 let agent: Running;
 let bridge: Running;
 const startBridge = async () => {
-  bridge = run("node", "examples/a2a-bridge/bridge.ts", { cwd: root, env: { ...env, SIGNALBOX_URL: world.service.url } });
+  bridge = run("node", "examples/agent-bridges/a2a.ts", { cwd: root, env: { ...env, SIGNALBOX_URL: world.service.url } });
   // Registered, and its stream is open: until then its tasks go to the model.
   const streams = async () => {
     const { body } = await world.service.get<{ agents: { streams: number }[] }>("/api/status");
@@ -31,7 +31,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "signalbox-a2a-"));
   const [port] = await freePorts(1);
   Object.assign(env, { A2A_URL: `http://127.0.0.1:${port}`, STATE_FILE: join(folder, "state") });
-  agent = run("node", "examples/a2a-bridge/sample-agent.ts", { cwd: root, env: { PORT: String(port), WORK_MS: "150" } });
+  agent = run("node", "examples/agent-bridges/a2a-sample-agent.ts", { cwd: root, env: { PORT: String(port), WORK_MS: "150" } });
   world = await startWorld({ tasks: [], env: { EXECUTION_LEASE_SECONDS: "6" } });
   const { service } = world;
   const made = [

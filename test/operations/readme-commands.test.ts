@@ -29,7 +29,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "examples/deploy/upkeep.md": "test/operations/backup.test.ts",
   "sdk/tutorial.md": "test/plugins/tutorial.test.ts, and npm run release -- --dry-run",
   "CONTRIBUTING.md": "npm test and .ci/run are what runs this test; npm run check is part of .ci/run",
-  "examples/a2a-bridge/README.md": "test/gateway/a2a-bridge.test.ts",
+  "examples/agent-bridges/README.md": "test/gateway/a2a-bridge.test.ts and test/gateway/coding-agent.test.ts",
   "examples/agent-python/README.md": "test/gateway/example-agents.test.ts",
   "examples/agent-typescript/README.md": "test/gateway/example-agents.test.ts",
   "examples/bug-triage/README.md": "runtime/cli/plugin/packages.test.ts",

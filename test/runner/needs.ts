@@ -23,6 +23,7 @@ declare module "vitest" {
       | "chromium"
       | "payloads"
       | "pgbouncer"
+      | "bubblewrap"
       | "pg_dump";
   }
   interface ProvidedContext {
@@ -87,6 +88,13 @@ export const needs: readonly Need[] = [
     name: "pg_dump",
     missing: "no pg_dump as new as the PostgreSQL (install its client, or set TEST_PG_DUMP to the command)",
     found: pgDump.length > 0,
+  },
+  {
+    name: "bubblewrap",
+    missing: "no bubblewrap that may make namespaces, or no git (install both)",
+    found: [working([["bwrap"]], ["--ro-bind", "/", "/", "true"]), working([["git"]], ["--version"])].every(
+      (one) => one.length > 0,
+    ),
   },
   { name: "curl", missing: "no curl (install curl)", found: working([["curl"]], ["--version"]).length > 0 },
   { name: "openssl", missing: "no openssl (install openssl)", found: working([["openssl"]], ["version"]).length > 0 },
