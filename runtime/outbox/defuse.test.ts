@@ -1,0 +1,133 @@
+import { cutMarkdown } from "@signalbox/sdk";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { idleStall, longestStall, mebibyte, repeated, stallOf } from "../platform/test-stall.ts";
+import { defuse } from "./defuse.ts";
+import { isOwn } from "./images.ts";
+import { redact } from "./redact.ts";
+import { SecretFinder } from "./secret-finder.ts";
+
+const options = { allow: [], participants: new Set(["ann", "bob-x"]), hosts: ["github.com", ".githubusercontent.com"] } as const;
+const safe = (text: string) => defuse(text, options);
+/** What people read: without the joiners. */
+const read = (text: string) => text.replaceAll("\u200d", "");
+
+describe("mentions, closing keywords and commands are defused, and read the same", () => {
+  const live = {
+    mention: /(?<![\w`])@(?:everyone|here|all|octo|eve|dependabot|renovate)\b/i,
+    closing:
+      /\b(?:close[sd]?|closing|fix(?:e[sd]|ing)?|resolve[sd]?|implements)\b:? +\S*(?:#\d|[A-Z]+-\d|\/issues\/)|[A-Z]-\d+ .*#[a-z]/i,
+    command: /^\s*(?:\/[a-z]+\b(?!\/)|bors r|!deploy|\.deploy|retest this)/im,
+  };
+  test.each([
+    "@everyone look, cc @here and @octo/team, (@eve) @all",
+    "\\@everyone and **@eve**",
+    "@dependabot merge",
+    "Fixes #1, closes octo/app#2 and Resolves: https://github.com/o/r/issues/3",
+    "fixed GH-1. Closing #4, #5 and implements group/sub/proj#6, fixes !7",
+    "Fixes **#1** and closes CONF-12",
+    "CONF-1 #close #comment done",
+    "/close\n  /approve\n/label ~bug\ntext",
+    "bors r+\n!deploy prod\n.deploy\nretest this please",
+  ])("%s", (text) => {
+    const shown = safe(text);
+    expect(read(shown)).toBe(text);
+    for (const pattern of Object.values(live)) expect(shown).not.toMatch(pattern);
+  });
+  test("participants are notified, also by a name at the end of a sentence; bots never", () => {
+    expect(safe("Thanks @Ann and @bob-x.")).toBe("Thanks @Ann and @bob-x.");
+    const bot = { ...options, participants: new Set(["dependabot[bot]", "dependabot", "ci-bot"]) };
+    expect(defuse("@dependabot merge, @ci-bot go", bot)).not.toMatch(/@[a-z]/);
+  });
+  test("a policy may allow each", () => {
+    const text = "@eve fixes #1\n/close\n![x](https://evil.example/x.png)";
+    expect(defuse(text, { ...options, allow: ["mentions", "images", "closing", "commands"] })).toBe(text);
+  });
+  test("what a character reference hides is defused too", () => {
+    expect(safe("&#64;everyone &#x40;eve &commat;eve")).toBe("&#64;\u200deveryone &#x40;\u200deve &commat;\u200deve");
+  });
+});
+
+test.each([
+  ["![alt](https://evil.example/x.png)", "[alt](https://evil.example/x.png)"],
+  ["![](https://evil.example/x.png?d=1)", "[image](https://evil.example/x.png?d=1)"],
+  ["![a][r]\n\n[r]: https://evil.example/x", "[a][r]\n\n[r]: https://evil.example/x"],
+  ["![a](data:image/png;base64,AAAA)", "[image: a]"],
+  ['<img src="https://evil.example/x.png" alt="a">', "[a](https://evil.example/x.png)"],
+  ["<img/src=https://evil.example/x>", "&lt;img/src=https://evil.example/x>"],
+  ["![a](//evil.example/x)", "[a](//evil.example/x)"],
+  ["![a](&#104;ttps://evil.example)", "[a](&#104;ttps://evil.example)"],
+  [
+    "<picture><source srcset='https://evil.example/x'></picture>",
+    "<picture>&lt;source srcset='https://evil.example/x'></picture>",
+  ],
+  ['<td background="https://evil.example/x">', '&lt;td background="https://evil.example/x">'],
+  ["<style>p{background:url(https://evil.example)}</style>", "&lt;style>p{background:url(https://evil.example)}&lt;/style>"],
+  [
+    "![ok](docs/a.png) ![ok](https://user-images.githubusercontent.com/1/a.png)",
+    "![ok](docs/a.png) ![ok](https://user-images.githubusercontent.com/1/a.png)",
+  ],
+])("images of other hosts become links: %s", (text, expected) => {
+  expect(safe(text)).toBe(expected);
+});
+test("code is no way around: in the name of an image, in an attribute, or in more pieces than are looked at", () => {
+  expect(safe("![a`x`](https://evil.example/x.png)")).toBe("[a`x`](https://evil.example/x.png)");
+  expect(safe('<img alt="`x`" data-a="`y`" src="https://evil.example/x"> `z`')).not.toContain("<img");
+  expect(safe(`${"`a` ".repeat(30_000)}@eve`)).toMatch(/@\u200deve$/);
+  expect(safe("`a`\uffff`b` @eve")).toBe("`a``b` @\u200deve");
+});
+
+test("no text of 1 MiB takes the processor for long", async () => {
+  const pieces = ["`a`\n", "`a", "`", "```\na\n```\n", "~~~\n", "@a`b`", "@", "@a ", "![a](x) ", "<img src=x>"];
+  const named = { ...options, participants: new Set(["a"]) };
+  const idle = await idleStall();
+  const stalls: [piece: string, stall: number][] = [];
+  for (const piece of pieces) {
+    const text = repeated(piece, mebibyte);
+    defuse(text.slice(0, 100_000), named);
+    stalls.push([piece, await stallOf(async () => defuse(text, named))]);
+  }
+  expect(
+    stalls.filter(([, stall]) => stall > longestStall + idle),
+    `idle: ${idle} ms`,
+  ).toEqual([]);
+});
+
+test("an ambiguous address does not count as our own", () => {
+  for (const address of [
+    "//evil.example",
+    "\\\\evil.example",
+    "https:evil.example",
+    "https://github.com@evil.example",
+    "javascript:x",
+  ])
+    expect(isOwn(address, ["github.com"]), address).toBe(false);
+});
+
+const ordinary = [
+  "## Analysis\n\nThe fault is in `load()`:\n\n```ts\n@Injectable()\nexport class A {} // fixes #1\n```\n\n| a | b |\n|---|---|\n| 1 | `@x` |\n",
+  "Thanks @ann! See #12 and octo/app#3, [the docs](https://example.com/a?b=c#d) and https://example.com. 👍🏽 👨‍👩‍👧",
+  "- [x] done\n- [ ] open\n\n> quoted\n\nMail ann@example.com, run `npm i @types/node`, path /usr/bin/node, 1/2, a/b.",
+  "<details><summary>Log</summary>\n\n```\n/close\n@everyone\n![x](https://evil.example/x)\n```\n\n</details>\n",
+  "Это исправление. مرحبا. 你好，修复了。 The fix for the closing bracket resolves it; I closed 3 tabs.",
+  "Text with ~~~strike~~~, `a` and ``b ` c``, and a footnote[^1].\n\n[^1]: here\n",
+];
+test.each(ordinary)("an ordinary comment passes unchanged: %#", (text) => {
+  expect(redact(safe(text), new SecretFinder([])).text).toBe(text);
+});
+test("plain words pass unchanged", () => {
+  fc.assert(fc.property(fc.string({ unit: fc.constantFrom(..."abcdefg ABC.,;:é👍\n") }), (text) => safe(text) === text));
+});
+
+test("a long text is cut at a paragraph, and says so", () => {
+  const text = `${"word ".repeat(30).trim()}\n\n`.repeat(20);
+  const cut = cutMarkdown(text, 1_000);
+  expect(cut.length).toBeLessThanOrEqual(1_000);
+  expect(cut).toMatch(/word\n\n> \*\*Cut off\.\*\* This text has 3020 characters; a comment holds 1000\. The end is missing\.$/);
+  const code = cutMarkdown(`\`\`\`\n${"line\n".repeat(1_000)}\`\`\``, 500);
+  expect(code).toMatch(/line\n```\n\n> \*\*Cut off/);
+  expect(cutMarkdown("short", 10)).toBe("short");
+  for (const signature of ["<sub>pm · run 1</sub>", "*pm · [run 1](https://example.com/run/1)*"])
+    expect(cutMarkdown(`${text.trim()}\n\n${signature}`, 1_000)).toMatch(/\n\n> \*\*Cut off[^\n]*\n\n/);
+  expect(cutMarkdown(`${text.trim()}\n\n*pm · run 1*`, 1_000).endsWith("The end is missing.\n\n*pm · run 1*")).toBe(true);
+});
