@@ -143,6 +143,11 @@ export const attemptEvent = z
 
 export const executionWithTranscript = executionWithProposals
   .extend({
+    memories: z
+      .array(z.string())
+      .describe(
+        "Keys of the memories and passages in its prompt; empty if there are none, or once retention or an erasure removed them.",
+      ),
     history: z.array(attemptEvent).describe("What happened to earlier attempts, oldest first."),
     transcript: z.array(step),
   })

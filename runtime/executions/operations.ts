@@ -17,6 +17,7 @@ import {
   hasExecutionsOfTask,
   listAttemptEvents,
   listExecutions,
+  listMemories,
   listSteps,
   releaseHeld,
   requeueFailed,
@@ -52,12 +53,13 @@ export function executionOperations(bus: Bus, sources: () => Iterable<string>): 
     handle(executions.get, async ({ id }, { sql }) => {
       const execution = await findExecution(sql, id);
       if (!execution) throw absent(id);
-      const [history, proposals, transcript] = await Promise.all([
+      const [memories, history, proposals, transcript] = await Promise.all([
+        listMemories(sql, id),
         listAttemptEvents(sql, id),
         listProposals(sql, id),
         listSteps(sql, id),
       ]);
-      return { ...execution, history, proposals, transcript };
+      return { ...execution, memories, history, proposals, transcript };
     }),
     handle(executions.approve, ({ id, proposals = null }, { sql, actor }) =>
       decideOn(sql, bus, id, { verdict: "approve", by: actor.name, proposals, reason: "" }),

@@ -68,6 +68,14 @@ export async function findExecution(sql: Queryable, id: string): Promise<Executi
 export const listExecutionsOfEvents = (sql: Queryable, eventIds: readonly string[]): Promise<Execution[]> =>
   sql<Execution[]>`select ${members(sql)} from task_executions where event_id = any(${eventIds as string[]}::uuid[]) order by id`;
 
+/** Keys of the memories in the prompt of an execution. */
+export async function listMemories(sql: Queryable, id: string): Promise<string[]> {
+  const [row] = await sql<
+    { memories: string[] }[]
+  >`select coalesce(memories, '{}') as memories from task_executions where id = ${id}`;
+  return row?.memories ?? [];
+}
+
 export const listAttemptEvents = (sql: Queryable, executionId: string): Promise<AttemptEvent[]> =>
   sql<AttemptEvent[]>`
     select attempts as attempt, substr(event, 11) as event, detail, agent_id, created_at as at

@@ -268,7 +268,21 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.open("/console/memory?key=gondola");
     await tab.sees(/Where it is used.*triage.*octo\/app#42/);
     expect(await tab.violations()).toEqual([]);
+    const [run] = (await world.service.get<{ id: string }[]>("/api/task-executions?subject=octo%2Fapp%2342")).body;
+    await tab.open(`/console/run/${run?.id}`);
+    await tab.sees("Memories in the prompt: gondola");
     await world.service.del("/api/memory/gondola");
+  });
+
+  test("a prompt is tried on the last issues of an agent", async () => {
+    await tab.open("/console/agent/pm_default");
+    await tab.sees("Try a prompt on the last issues");
+    await tab.page.locator("details.card summary").click();
+    await tab.fill("Prompt to try", "You answer in VOICE four.");
+    await tab.press("Run as dry runs");
+    await tab.sees(/octo\/app#42: both answers side by side.*VOICE four/);
+    expect(await tab.violations()).toEqual([]);
+    expect(textsOf(world.tracker, "octo/app", 42)).toHaveLength(1);
   });
 
   test("a stored account is tested, and a refused credential is named", async () => {

@@ -10,6 +10,7 @@ import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, durationText } from "../parts/time.tsx";
 import { go, pageUrl } from "../route/location.ts";
+import { AgentTrial } from "./agent-trial.tsx";
 import { roles } from "./agents.tsx";
 
 export function AgentPage({ id }: { id: string }) {
@@ -27,6 +28,7 @@ export function AgentPage({ id }: { id: string }) {
             <Section title="What it may do">
               <PolicyTable agentId={id} own={data.policy} reload={agent.reload} />
             </Section>
+            <AgentTrial agent={data} />
             <LatestRuns id={id} />
           </>
         )}

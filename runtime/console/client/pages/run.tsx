@@ -38,6 +38,7 @@ export function RunPage({ id }: { id: string }) {
             <Proposals run={data} reload={query.reload} />
             <Answer run={data} />
             <Section title="Steps">
+              <Memories keys={data.memories} />
               <Waterfall steps={data.transcript} running={data.state === "running"} />
             </Section>
             <DryReplay run={data} />
@@ -47,6 +48,24 @@ export function RunPage({ id }: { id: string }) {
         )}
       </Shown>
     </Page>
+  );
+}
+
+/** What the prompt was given to remember. */
+function Memories({ keys }: { keys: readonly string[] }) {
+  if (keys.length === 0) return null;
+  return (
+    <p class="hint">
+      Memories in the prompt:{" "}
+      {keys.map((key, n) => (
+        <span key={key}>
+          {n > 0 && ", "}
+          <Link to="memory" query={{ key }}>
+            <Text max={100}>{key}</Text>
+          </Link>
+        </span>
+      ))}
+    </p>
   );
 }
 

@@ -1,0 +1,87 @@
+import { useState } from "preact/hooks";
+import type { Agent, TaskExecution } from "../../../../schema/gen/client.ts";
+import { CallError, call, list } from "../api/call.ts";
+import { useQuery } from "../api/query.ts";
+import { may } from "../api/session.ts";
+import { State } from "../parts/badge.tsx";
+import { Field, Form, textOf } from "../parts/form.tsx";
+import { Section } from "../parts/page.tsx";
+import { Text } from "../parts/text.tsx";
+import { Link } from "../route/link.tsx";
+
+/** Issues that a prompt is tried on. */
+const most = 3;
+
+interface Trial {
+  readonly before: TaskExecution;
+  /** Id of the dry run. */
+  readonly made: string;
+}
+
+/** The latest run of each of the last issues, as far as their webhooks are stored. */
+function latestOfIssues(runs: readonly TaskExecution[]): TaskExecution[] {
+  const latest = new Map<string, TaskExecution>();
+  for (const run of runs) {
+    const isKept = run.event_id !== null && run.transcript_removed_at === null && !run.dry_run;
+    if (isKept && run.subject !== null && !latest.has(run.subject)) latest.set(run.subject, run);
+  }
+  return [...latest.values()].slice(0, most);
+}
+
+/** Runs the agent with a prompt on its latest issues as dry runs, and leads to both answers of each. Nothing is written. */
+export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
+  const [trials, setTrials] = useState<readonly Trial[]>([]);
+  const start = async (values: FormData) => {
+    const chosen = latestOfIssues((await list("task-executions.list", { agent_id: id, state: "succeeded", limit: 100 })).items);
+    if (chosen.length === 0) throw new CallError(404, "This agent has answered no issue yet whose webhook is stored.");
+    const options = { dry_run: true, agent_id: id, prompt: textOf(values, "trial") };
+    const tried = await Promise.allSettled(
+      chosen.map(async (before): Promise<Trial[]> => {
+        const { event_id, task_id } = before;
+        const receipt = await call("webhook-events.replay", { ...options, id: event_id ?? "", task_id });
+        return (receipt.executions ?? []).map((one) => ({ before, made: one.id }));
+      }),
+    );
+    setTrials(tried.flatMap((one) => (one.status === "fulfilled" ? one.value : [])));
+    const [refused] = tried.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    if (refused) throw refused;
+  };
+  return (
+    <Section title="Try a prompt on the last issues">
+      <details class="card">
+        <summary>Run the last {most} issues again as dry runs</summary>
+        <p class="soft">
+          The agent itself is not changed. The model and the tools really run, at their usual cost, but nothing is written to the
+          tracker.
+        </p>
+        <Form label="Run as dry runs" run={start} done="" disabled={!may.value.write}>
+          <Field name="trial" label="Prompt to try" value={prompt} lines={8} required />
+        </Form>
+      </details>
+      {trials.length > 0 && (
+        <ul class="list">
+          {trials.map((trial) => (
+            <Result key={trial.made} trial={trial} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function Result({ trial: { before, made } }: { trial: Trial }) {
+  const { data } = useQuery(`trial ${made}`, (signal) => call("task-executions.get", { id: made }, signal));
+  return (
+    <li>
+      {data && <State state={data.state} />}
+      <span class="main">
+        <Link to={`compare/${before.id}`} query={{ with: made }}>
+          <Text>{`${before.task_id} for ${before.subject}: both answers side by side`}</Text>
+        </Link>
+        <span class="why">
+          <Text max={300}>{data?.result ?? data?.error ?? "The run has not ended."}</Text>
+        </span>
+      </span>
+    </li>
+  );
+}
