@@ -123,7 +123,7 @@ export const rotate = operation({
       webhook_secret: z.string().nullable().describe("The random secret, which is not shown again; null if it was sent."),
     })
     .meta({ id: "RotatedIntegration" }),
-  problems: ["not_found", "conflict", "unavailable"],
+  problems: ["not_found", "conflict"],
 });
 export const reencrypt = operation({
   id: "integrations.reencrypt",

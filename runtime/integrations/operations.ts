@@ -88,7 +88,6 @@ export function integrationOperations(deps: IntegrationDeps): Bound[] {
       return shown(made);
     }),
     handle(integrations.rotate, async ({ id, webhook_secret }, { sql }) => {
-      vault.requireKey();
       const before = await queries.findIntegration(sql, id);
       const rotated = before && (await rotateSecret(sql, before, webhook_secret, deps));
       if (!rotated) throw absent(id);

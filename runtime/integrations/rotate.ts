@@ -24,7 +24,7 @@ export async function rotateSecret(
 ): Promise<Rotated | undefined> {
   const name = sources().get(before.source)?.source.signature?.secret ?? "webhook_secret";
   const stored = (await vault.open(before.credentials, purposeOf(before.id)).catch(() => {
-    throw problem("unavailable", "The stored credentials cannot be decrypted; send all of them again.");
+    throw problem("conflict", "The stored credentials cannot be decrypted; update the integration with all of them.");
   })) as Record<string, unknown>;
   const made = given === undefined ? randomBytes(32).toString("base64url") : null;
   const secret = given ?? made;

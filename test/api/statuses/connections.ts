@@ -44,7 +44,6 @@ export const connections: Cases = {
       await world.make("integrations.rotate-secret", { params, body });
       return { params, body };
     },
-    503: () => ({ at: "bare", params: { id: nothing }, body: {} }),
   },
   "integrations.reencrypt": { 503: () => ({ at: "bare" }) },
   "webhook-mappings.create": {
