@@ -153,3 +153,30 @@ test("of two hooks that deliver one change, one counts, however they race", {
   expect(await forgetWrites(first.sql)).toBeGreaterThan(0);
   expect(await first.sql`select 1 from own_writes`).toHaveLength(0);
 });
+
+test("a session plans the statement that stores events once, whatever the statistics say", { tags }, async () => {
+  const session = await first.sql.reserve();
+  const store = async (count: number) => {
+    for (let n = 0; n < count; n++) await insertArrivals(session, [arrival({}, { subject: `${subject} ${n}` })], limits);
+  };
+  /** How often it was planned for its values; each session does so five times before it compares. */
+  const planned = async () => {
+    const [row] = await session<{ count: number }[]>`
+      select sum(custom_plans)::int as count from pg_prepared_statements where statement ~ 'insert into webhook_events'`;
+    return row?.count;
+  };
+  try {
+    await store(6);
+    await insertArrivals(
+      first.sql,
+      Array.from({ length: 300 }, () => arrival()),
+      limits,
+    );
+    await first.sql`analyze webhook_events, task_executions`;
+    const before = await planned();
+    await store(20);
+    expect(await planned()).toBe(before);
+  } finally {
+    session.release();
+  }
+});
