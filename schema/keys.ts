@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { rowId, slug, text, timestamp } from "./common.ts";
+import { zonedTime } from "./history.ts";
 import { operation, pageOf, paging } from "./operation.ts";
 
 export const keyScopes = ["agent", "read", "write", "admin"] as const;
@@ -54,10 +55,7 @@ export const create = operation({
       .describe(
         "Projects that the key is restricted to: their executions, policy and workflow context, and nothing else. Default: all projects.",
       ),
-    expires_at: z.iso
-      .datetime({ offset: true })
-      .nullish()
-      .describe("When the key expires, in ISO 8601 with a time zone. Default: never."),
+    expires_at: zonedTime.nullish().describe("When the key expires, in ISO 8601 with a time zone. Default: never."),
   }),
   output: apiKey
     .extend({ key: z.string().describe("The API key. Shown only once and stored hashed.") })

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { tokens } from "./audit.ts";
+import { zonedTime } from "./history.ts";
 import { operation } from "./operation.ts";
 
 /** What usage can be grouped by. */
 export const usageGroups = ["day", "month", "project", "agent", "model", "task", "source"] as const;
 type UsageGroup = (typeof usageGroups)[number];
-
-const time = z.iso.datetime({ offset: true, error: "must be a time with a zone, for example 2026-01-31T00:00:00Z" });
 
 const figures = {
   runs: z.int().describe("Executions that were created."),
@@ -49,8 +48,8 @@ export const get = operation({
   description:
     "Returns the tokens, task executions and tool calls of the whole service. With `from`, `to` or `group_by`: those of a period, with costs and durations. An execution counts on the day on which it was created.",
   input: z.object({
-    from: time.optional().describe("Start of the period, inclusive."),
-    to: time.optional().describe("End of the period, exclusive."),
+    from: zonedTime.optional().describe("Start of the period, inclusive."),
+    to: zonedTime.optional().describe("End of the period, exclusive."),
     group_by: z
       .string()
       .optional()

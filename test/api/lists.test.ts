@@ -39,6 +39,7 @@ describe("unknown query members are refused", () => {
     ["/api/task-executions?fields=resutl", /fields: .*did you mean "result"\?/],
     ["/api/task-executions?from=yesterday", /from: must be a time in ISO 8601 with a zone/],
     ["/api/task-executions?to=2026-01-31T09:30:00", /to: must be a time in ISO 8601 with a zone/],
+    ["/api/usage?from=2026-01-31", /from: must be a time in ISO 8601 with a zone/],
     ["/api/task-executions?order=up", /order/],
     ["/api/task-executions?cursor=bm90aGluZw", /cursor: is not a cursor of this list/],
   ])("%s", async (path, error) => {
