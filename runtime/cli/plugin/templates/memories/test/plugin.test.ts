@@ -5,7 +5,7 @@ import plugin from "../src/plugin.ts";
 import { startStore } from "./store.ts";
 
 // Your own cases, in this process; `signalbox plugin test` runs those that every store must pass, in the sandbox.
-test("a wrong token is told as such", async () => {
+test("a wrong token is reported as unauthorized", async () => {
   const store = await startStore();
   const { memories } = await setUpPlugin(plugin, { config: { ...store.config, token: "wrong" } });
   await assert.rejects(memories?.["my-plugin"]?.check() as Promise<void>, { code: "unauthorized" });

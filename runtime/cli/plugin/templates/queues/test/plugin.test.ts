@@ -5,7 +5,7 @@ import plugin from "../src/plugin.ts";
 import { startQueue } from "./server.ts";
 
 // Your own cases, in this process; `signalbox plugin test` runs those that every queue must pass, in the sandbox.
-test("a wrong token is told as such", async () => {
+test("a wrong token is reported as unauthorized", async () => {
   const service = await startQueue();
   const { queues } = await setUpPlugin(plugin, { config: { ...service.config, token: "wrong" } });
   const queue = queues?.["my-plugin"];
