@@ -9,9 +9,12 @@ import { Link } from "../route/link.tsx";
 /** Failures that are looked at for the groups. */
 const recent = 200;
 
+/** The newest failed runs. */
+export const useFailures = () =>
+  useQuery("now failed", (signal) => list("task-executions.list", { state: "failed", limit: recent }, signal));
+
 /** Failed runs by their message: one cause is one line. */
-export function Failures() {
-  const failed = useQuery("now failed", (signal) => list("task-executions.list", { state: "failed", limit: recent }, signal));
+export function Failures({ failed }: { failed: ReturnType<typeof useFailures> }) {
   return (
     <Section title="Failures by message">
       <Shown query={failed} lines={1}>

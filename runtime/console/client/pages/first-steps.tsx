@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
+import type { WebhookEvent } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
-import { useQuery } from "../api/query.ts";
+import { type Query, useQuery } from "../api/query.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Section } from "../parts/page.tsx";
 import { Link } from "../route/link.tsx";
@@ -9,34 +10,45 @@ import { SendTestEvent } from "./test-event.tsx";
 
 const trackers = ["alpha", "beta", "gamma", "delta"] as const;
 
-/** The way to the first comment, until there is one. */
-export function FirstSteps() {
-  const steps = useQuery("first steps", async (signal) => {
+interface Steps {
+  readonly agents: boolean;
+  readonly event: WebhookEvent | null;
+}
+
+/** What is done of the way to the first comment; null once there is one. */
+export const useFirstSteps = (): Query<Steps | null> =>
+  useQuery("first steps", async (signal) => {
     const done = await list("task-executions.list", { state: "succeeded", limit: 1 }, signal);
     if (done.total > 0) return null;
-    const [agents, triggers, events, ...tests] = await Promise.all([
+    const [agents, triggers, events] = await Promise.all([
       list("agents.list", { limit: 1 }, signal),
       list("triggers.list", { limit: 1 }, signal),
       list("webhook-events.list", { limit: 1 }, signal),
-      ...trackers.map((source) => call("integrations.test", { source }, signal).catch(() => null)),
     ]);
-    const connected = trackers.filter((_, index) => tests[index]?.status === "ok");
-    return { agents: agents.total > 0 && triggers.total > 0, connected, event: events.items[0] ?? null };
+    return { agents: agents.total > 0 && triggers.total > 0, event: events.items[0] ?? null };
   });
-  const { data } = steps;
-  if (!data) return null;
-  const { connected, agents, event } = data;
+
+/** The way to the first comment, until there is one. */
+export function FirstSteps({ steps }: { steps: Query<Steps | null> }) {
+  return steps.data ? <StepList steps={steps.data} reload={steps.reload} /> : null;
+}
+
+function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: () => Promise<void> }) {
+  // Trackers answer in their own time: the line has its height before they do.
+  const tests = useQuery("tested trackers", testTrackers, { live: false });
+  const connected = tests.data ?? [];
+  const isKnown = tests.data !== undefined;
   return (
     <Section title="First steps">
       <ol class="list">
-        <Step done={connected.length > 0} title="Connect a tracker">
+        <Step done={isKnown ? connected.length > 0 : null} title="Connect a tracker">
           {connected.length > 0 ? `${connected.join(", ")} answers.` : "An account of its own, with a token and a webhook. "}
           {connected.length === 0 && <Link to="connections">Connections</Link>}
         </Step>
         <Step done={null} title="Connect a model">
           Any OpenAI-compatible API. <Link to="connections">Test it under Connections</Link>
         </Step>
-        <Step done={agents} title="Create agents and tasks" action={agents ? null : <SeedAgents reload={steps.reload} />}>
+        <Step done={agents} title="Create agents and tasks" action={agents ? null : <SeedAgents reload={reload} />}>
           Five agents and nine tasks to begin with; change them as you like.
         </Step>
         <Step done={event !== null} title="Send an event" action={<SendTestEvent />}>
@@ -52,6 +64,11 @@ export function FirstSteps() {
       </ol>
     </Section>
   );
+}
+
+async function testTrackers(signal: AbortSignal): Promise<readonly string[]> {
+  const tests = await Promise.all(trackers.map((source) => call("integrations.test", { source }, signal).catch(() => null)));
+  return trackers.filter((_, index) => tests[index]?.status === "ok");
 }
 
 interface StepProps {

@@ -2,38 +2,54 @@ import type { Status } from "../../../../schema/gen/client.ts";
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { State } from "../parts/badge.tsx";
-import { Page, Section, Shown } from "../parts/page.tsx";
+import { Page, Section, Shown, Waiting } from "../parts/page.tsx";
 import { RunList } from "../parts/run-list.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, durationText, Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { meaningOf } from "../words.ts";
-import { Failures } from "./failures.tsx";
-import { FirstSteps } from "./first-steps.tsx";
+import { Failures, useFailures } from "./failures.tsx";
+import { FirstSteps, useFirstSteps } from "./first-steps.tsx";
 import { PauseButton, Paused } from "./pause.tsx";
 
 export function NowPage() {
   const status = useQuery("status", (signal) => call("status.get", {}, signal));
+  const steps = useFirstSteps();
+  const waiting = useRuns("waiting");
+  const held = useRuns("held");
+  const running = useRuns("running");
+  const failed = useFailures();
+  // All at once: a part that came later would move what someone is about to press.
+  const isComplete = [status, steps, waiting, held, running, failed].every(({ loading }) => !loading);
   return (
     <Page title="Now" actions={<PauseButton reload={status.reload} />}>
-      <FirstSteps />
-      <Shown query={status} lines={3}>
-        {(data) => (
-          <>
-            <Paused pauses={data.paused} reload={status.reload} />
-            <Health status={data} />
-            <Queue queue={data.queue} />
-          </>
-        )}
-      </Shown>
-      <Runs title="Waiting for you" state="waiting" />
-      <Runs title="Held by a limit" state="held" />
-      <Runs title="Working on" state="running" empty="No agent is at work." />
-      <Failures />
-      {status.data && <Replicas replicas={status.data.replicas} />}
+      {isComplete ? (
+        <>
+          <FirstSteps steps={steps} />
+          <Shown query={status}>
+            {(data) => (
+              <>
+                <Paused pauses={data.paused} reload={status.reload} />
+                <Health status={data} />
+                <Queue queue={data.queue} />
+              </>
+            )}
+          </Shown>
+          <Runs title="Waiting for you" runs={waiting} />
+          <Runs title="Held by a limit" runs={held} />
+          <Runs title="Working on" runs={running} empty="No agent is at work." />
+          <Failures failed={failed} />
+          {status.data && <Replicas replicas={status.data.replicas} />}
+        </>
+      ) : (
+        <Waiting lines={12} />
+      )}
     </Page>
   );
 }
+
+const useRuns = (state: "running" | "waiting" | "held") =>
+  useQuery(`now ${state}`, (signal) => list("task-executions.list", { state, limit: 10 }, signal));
 
 /** The state in one sentence, and each check that is not well. */
 function Health({ status }: { status: Status }) {
@@ -104,13 +120,12 @@ function Queue({ queue }: { queue: Status["queue"] }) {
 
 interface RunsProps {
   readonly title: string;
-  readonly state: "running" | "waiting" | "held";
+  readonly runs: ReturnType<typeof useRuns>;
   /** Shown if there are none; without it the section is left out. */
   readonly empty?: string;
 }
 
-function Runs({ title, state, empty }: RunsProps) {
-  const runs = useQuery(`now ${state}`, (signal) => list("task-executions.list", { state, limit: 10 }, signal));
+function Runs({ title, runs, empty }: RunsProps) {
   if (!empty && !runs.data?.items.length) return null;
   return (
     <Section title={title}>

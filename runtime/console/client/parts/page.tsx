@@ -48,7 +48,8 @@ export function Shown<T>({ query, children, lines = 4 }: ShownProps<T>) {
   );
 }
 
-function Waiting({ lines }: { lines: number }) {
+/** As many grey lines as the answer will take, roughly. */
+export function Waiting({ lines }: { lines: number }) {
   return (
     <div class="waiting" aria-busy="true" role="status" aria-label="Loading">
       {Array.from({ length: lines }, (_, index) => (
