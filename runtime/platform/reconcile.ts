@@ -1,7 +1,11 @@
 import type { PluginErrorCode, PluginErrorShape } from "@signalbox/sdk";
+import { unavailableBehind } from "./database/unavailable.ts";
 import { Failure, retry } from "./retry.ts";
 
-/** Looks for the result of an earlier attempt, then acts; up to three times. */
+/**
+ * Looks for the result of an earlier attempt, then acts; up to three times. If our own database fails meanwhile (a fence or
+ * a lease could not be checked), that error is thrown as it is: it says nothing about the other side.
+ */
 export function reconcile<T>(
   find: (() => Promise<T | null>) | undefined,
   act: () => Promise<T>,
@@ -17,7 +21,7 @@ export function reconcile<T>(
       return await act();
     } catch (error) {
       signal.throwIfAborted();
-      throw toFailure(error);
+      throw unavailableBehind(error) ?? toFailure(error);
     }
   }, signal);
 }

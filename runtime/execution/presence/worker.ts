@@ -4,6 +4,7 @@ import type { Outbox } from "../../outbox/open.ts";
 import { endSign, recordSign } from "../../own-writes/queries.ts";
 import type { Bus } from "../../platform/bus.ts";
 import type { Sql } from "../../platform/database/client.ts";
+import { unavailableBehind } from "../../platform/database/unavailable.ts";
 import { newId } from "../../platform/ids.ts";
 import { startLeasedWork, type Worker } from "../../platform/leases.ts";
 import type { Log } from "../../platform/log.ts";
@@ -91,7 +92,7 @@ async function carryOut(sign: Sign, ended: AbortSignal, options: PresenceOptions
   } catch (error) {
     const { retryable, retryAfterMs = 0, message } = toFailure(error);
     log.info("failed to show a sign of life", { execution: sign.execution_id, sign: sign.sign, error: message });
-    const again = ended.aborted || (retryable && sign.attempts < maxAttempts);
+    const again = ended.aborted || ((retryable || unavailableBehind(error) !== null) && sign.attempts < maxAttempts);
     const wait = ended.aborted ? 0 : Math.min(longestRetryMs, Math.max(retryMs * 2 ** sign.attempts, retryAfterMs));
     await (again ? postponeSign(sql, sign, wait) : finishSign(sql, sign)).catch((second) =>
       log.warn("failed to record a sign of life", { execution: sign.execution_id, error: second }),

@@ -16,6 +16,13 @@ const unavailable = new Set([
 export const isUnavailable = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && (unavailable.has(String(error.code)) || isOfPooler(error));
 
+/** The failure of the database behind an error, in whatever it was wrapped; `null` if there is none. */
+export function unavailableBehind(error: unknown): unknown {
+  for (let one = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++)
+    if (isUnavailable(one)) return one;
+  return null;
+}
+
 /** From a pooler (a server would name its routine): no session was free in time, or the one in use was lost. */
 const isOfPooler = (error: { code?: unknown; routine?: unknown }): boolean =>
   error.code === "08P01" && error.routine === undefined;
