@@ -31,8 +31,8 @@ export interface QueueOptions extends Omit<AttemptDeps, "write"> {
 export interface ExecutionQueue {
   /** Starts to claim. Called once the service serves: a start is too busy to renew leases in time. */
   begin(): void;
-  /** Executions wait: claim now. */
-  wake(): void;
+  /** Executions wait: claim now. `newcomer`: whose they are, if that is known. */
+  wake(newcomer?: Owners): void;
   /**
    * Claims nothing more, finishes the writes that are under way and queues everything else again. Takes at most `drainMs`,
    * whatever does not answer.
@@ -63,6 +63,9 @@ export async function startQueue(options: QueueOptions): Promise<ExecutionQueue>
   return new LeasedQueue(options);
 }
 
+/** The project and the author of an execution: each has a share of the worker's places. */
+export type Owners = Pick<Claimed, "source" | "project" | "author">;
+
 interface Running {
   readonly execution: Claimed;
   readonly lease: Lease;
@@ -88,8 +91,8 @@ class LeasedQueue implements ExecutionQueue {
   #renewing: Promise<void> = Promise.resolve();
   /** Places of one project or author while others wait. */
   readonly #share: number;
-  /** Until then, assume that no other project or author is waiting. */
-  #aloneUntil = 0;
+  /** Until then, assume that no project or author is waiting but these, which have more than their share. */
+  #alone: { readonly until: number; readonly owners: readonly string[] } = { until: 0, owners: [] };
   #woken = true;
   /** Next sleep while executions are due and none can be claimed. */
   #againMs = shortestSleepMs;
@@ -105,7 +108,10 @@ class LeasedQueue implements ExecutionQueue {
       concurrency: options.onlyProcess ? 1 : 4,
     });
     this.#deps = { ...options, write };
-    options.bus.on("queue", () => this.wake());
+    options.bus.on("queue", () => {
+      this.#makeRoomFor([]);
+      this.wake();
+    });
     options.bus.on("cancel", (id) => this.#held.get(id)?.lease.lose("cancelled"));
   }
 
@@ -117,7 +123,8 @@ class LeasedQueue implements ExecutionQueue {
   readonly running = (): number => this.#held.size;
   readonly hasRoom = (): boolean => this.#held.size < this.#options.concurrency;
 
-  wake(): void {
+  wake(newcomer?: Owners): void {
+    if (newcomer) this.#makeRoomFor(ownersOf(newcomer));
     this.#woken = true;
     this.#endSleep();
   }
@@ -202,20 +209,22 @@ class LeasedQueue implements ExecutionQueue {
   #request(most: number): ClaimRequest {
     const { leaseSeconds, settings } = this.#options;
     const busy = [...this.#held.values()].map(({ execution }) => execution);
-    const share = performance.now() < this.#aloneUntil ? null : this.#share;
+    const share = performance.now() < this.#alone.until ? null : this.#share;
     return { worker: this.#worker, most, leaseSeconds, limits: settings, share, busy };
   }
 
   /** If one project or author has more than its share, a claim has looked for others and found none: the next ones do not look. */
   #lookForOthers(claimed: boolean): void {
-    if (!claimed || performance.now() < this.#aloneUntil) return;
+    if (!claimed || performance.now() < this.#alone.until) return;
     const counts = new Map<string, number>();
-    for (const { execution } of this.#held.values()) {
-      const { source, project, author } = execution;
-      for (const key of [project && `project ${source} ${project}`, author && `author ${author}`])
-        if (key) counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
-    if (Math.max(0, ...counts.values()) > this.#share) this.#aloneUntil = performance.now() + aloneMs;
+    for (const { execution } of this.#held.values())
+      for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    const owners = [...counts].flatMap(([owner, count]) => (count > this.#share ? owner : []));
+    if (owners.length > 0) this.#alone = { until: performance.now() + aloneMs, owners };
+  }
+
+  #makeRoomFor(newcomers: readonly string[]): void {
+    if (this.#alone.owners.some((owner) => !newcomers.includes(owner))) this.#alone = { until: 0, owners: [] };
   }
 
   #start(execution: Claimed, lease: Lease): void {
@@ -310,3 +319,8 @@ class LeasedQueue implements ExecutionQueue {
     this.wake();
   }
 }
+
+const ownersOf = ({ source, project, author }: Owners): string[] => [
+  ...(project ? [`project ${source} ${project}`] : []),
+  ...(author ? [`author ${author}`] : []),
+];

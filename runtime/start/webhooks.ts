@@ -4,7 +4,7 @@ import { batch } from "../platform/database/batch.ts";
 import { createEvaluator } from "../platform/evaluator.ts";
 import { createDeferred } from "../webhooks/deferred/defer.ts";
 import { readDeferred } from "../webhooks/deferred/read.ts";
-import { createDispatcher } from "../webhooks/dispatch.ts";
+import { createDispatcher, type DispatcherOptions } from "../webhooks/dispatch.ts";
 import { openMappingRules } from "../webhooks/mapping-rules.ts";
 import { createPreviousSecrets } from "../webhooks/previous-secret.ts";
 import { createReceiver } from "../webhooks/receive.ts";
@@ -67,15 +67,15 @@ export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
  * Called when executions were queued. Wakes the other replicas only if this one has no free slot. A message is a transaction of its own,
  * one after the other for the whole server, so events that arrive while one is sent share the next.
  */
-function wakerOf({ log, bus }: Core, queue: Queue): () => void {
+function wakerOf({ log, bus }: Core, queue: Queue): DispatcherOptions["wake"] {
   const publish = async (all: null[]) => {
     await bus.publish("queue");
     return all;
   };
   const wakeOthers = batch(publish, { maxItems: Number.POSITIVE_INFINITY, concurrency: 1 });
-  return () => {
-    if (queue?.hasRoom()) queue.wake();
-    else wakeOthers(null).catch((error) => log.warn("failed to wake other replicas", { error }));
+  return (newcomer) => {
+    queue?.wake(newcomer);
+    if (!queue?.hasRoom()) wakeOthers(null).catch((error) => log.warn("failed to wake other replicas", { error }));
   };
 }
 

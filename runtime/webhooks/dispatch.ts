@@ -8,7 +8,7 @@ import { own } from "../platform/telemetry/names.ts";
 import { inSpan, inTrace, validTraceparent } from "../platform/telemetry/tracing.ts";
 import { type CarryOut, type Command, commandOf, type Effect, pendingReason, placeOf, refusalOf } from "./command.ts";
 import { type DecisionDeps, decide, type Incoming, reasonToDiscard } from "./decide.ts";
-import { setReason } from "./ending-queries.ts";
+import { authorKey, setReason } from "./ending-queries.ts";
 import { identify } from "./identify.ts";
 import { decideLate } from "./late-command.ts";
 import type { LoopLimits } from "./loop-queries.ts";
@@ -26,8 +26,8 @@ export interface Dispatcher {
 
 export interface DispatcherOptions extends DecisionDeps {
   readonly sql: Sql;
-  /** Executions were stored: a worker can take them. */
-  readonly wake: () => void;
+  /** Executions were stored, or released: a worker can take them. `newcomer`: whose they are. */
+  readonly wake: (newcomer?: { source: string; project: string | null; author: string | null }) => void;
   /** Executions were cancelled; those that run end. */
   readonly cancelled: (ids: readonly string[]) => void;
   /** Carries out commands of comments; `null`: comments give none. */
@@ -70,7 +70,8 @@ class EventDispatcher implements Dispatcher {
     if (pending) void this.#carryOutLate(incoming, arrival.event, pending);
     const { id, slug, subject } = arrival.event;
     if (stored.outcome === "discarded") log.info("event discarded", { event_id: id, slug, reason: stored.reason });
-    else if (arrival.executions.length > stored.held) wake();
+    else if (arrival.executions.length > stored.held)
+      wake({ source: arrival.event.source, project: arrival.project, author: authorKey(arrival.event) });
     if (stored.held > 0)
       warn(`a loop on ${subject} was stopped: executions are held`, {
         ...{ event_id: id, subject, held: stored.held },

@@ -283,3 +283,20 @@ test("while others wait, one project has half of the places, so another does not
   expect(order).toHaveLength(43);
   expect(order.slice(0, 16).filter((issue) => issue.startsWith(`${few}#`))).toHaveLength(3);
 });
+
+test("a project that comes while another one has all places gets its share of the next ones", { timeout: 60_000 }, async () => {
+  const { model } = world;
+  const [crowd, few] = [await project({}), await project({})];
+  const about = (repo: string) => model.chats().filter((request) => issueOf(request).startsWith(`${repo}#`)).length;
+  model.answerWith({ when: "octo/budget-\\d+#", reply: { content: "Done.", usage, delayMs: 500 }, times: 0 });
+  const events: string[] = [];
+  for (let number = 1; number <= 64; number++)
+    events.push((await send(issueOpened({ repo: crowd, number }, by(1, "OWNER")))).event_id);
+  await eventually(() => about(crowd) >= 9);
+  for (const number of [1, 2, 3]) events.push((await send(issueOpened({ repo: few, number }, by(2, "OWNER")))).event_id);
+  const before = about(crowd);
+  await eventually(() => about(few) === 3);
+  // Those that run, and one full exchange of the places.
+  expect(about(crowd) - before).toBeLessThanOrEqual(32);
+  for (const event_id of events) await only(event_id, "succeeded");
+});
