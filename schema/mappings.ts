@@ -46,6 +46,14 @@ export const triggerMapping = z
   })
   .meta({ id: "TriggerTaskMapping" });
 
+/** Names of the sets of mappings that the seeds make on request. */
+export const optionalMappings = z.enum(["comments", "reviews", "updates", "closes"]).meta({ id: "OptionalMappings" });
+const include = z
+  .array(optionalMappings)
+  .max(10)
+  .default([])
+  .describe("Sets that are created as well. Each starts more runs. Default: none.");
+
 export const listTriggers = operation({
   id: "triggers.list",
   http: "GET /api/tasks/triggers",
@@ -83,7 +91,9 @@ export const seedTriggers = operation({
   http: "POST /api/tasks/triggers/seed",
   rpc: "TaskService.SeedTriggerMappings",
   summary: "Create the default trigger-task mappings",
-  description: "Mappings that already exist are not changed.",
+  description:
+    "Mappings that already exist are not changed. The optional sets map comments, reviews, updates of pull requests, and closes to tasks; create the events of a set with `POST /api/tasks/sources/seed`.",
+  input: z.object({ include }),
   output: seedResult,
 });
 export const listSources = operation({
@@ -124,7 +134,9 @@ export const seedSources = operation({
   http: "POST /api/tasks/sources/seed",
   rpc: "TaskService.SeedSourceMappings",
   summary: "Create the default source event mappings",
-  description: "Mappings that already exist are not changed.",
+  description:
+    "Mappings that already exist are not changed. The optional sets add the events of all four platforms that the defaults leave out.",
+  input: z.object({ include }),
   output: seedResult,
 });
 const hit = {

@@ -3,6 +3,7 @@ import { type Configured, problemsOf } from "./doctor.ts";
 
 const good: Configured = {
   sources: [{ source: "alpha", event_name: "issues", action: "opened", canonical_trigger: "issue.created" }],
+  webhooks: [{ source: "alpha", event_type: "issues", path_pattern: null, canonical_trigger: "issue.created" }],
   triggers: [{ canonical_trigger: "issue.created", task_id: "triage" }],
   tasks: [{ id: "triage", actor_id: "pm_default", actor_fallback: null }],
   agents: [{ id: "pm_default" }],
@@ -18,7 +19,7 @@ test("doctor names what prevents events from being answered", () => {
   const closed = { source: "alpha", event_name: "issues", action: "closed", canonical_trigger: "issue.closed" };
   const checks = [{ name: "connection:alpha", state: "failed" as const, message: "missing ALPHA_TOKEN" }];
   expect(problemsOf({ ...good, sources: [...good.sources, closed], agents: [], checks })).toEqual([
-    expect.stringMatching(/^The trigger issue.closed has no task, so alpha issues\/closed runs nothing\./),
+    "The trigger issue.closed has no task, so alpha issues/closed runs nothing. Run: signalbox triggers seed --include closes",
     "The task triage names the agent pm_default, which does not exist, and has no actor_fallback.",
     "connection:alpha: missing ALPHA_TOKEN",
   ]);
@@ -26,6 +27,17 @@ test("doctor names what prevents events from being answered", () => {
   expect(problemsOf({ ...good, tasks: [] })).toEqual([expect.stringContaining("the task triage, which does not exist")]);
   const fallback = [{ id: "triage", actor_id: "gone", actor_fallback: "You are an agent." }];
   expect(problemsOf({ ...good, tasks: fallback })).toEqual([]);
+});
+
+test("doctor names the webhook mappings whose trigger has no task", () => {
+  const deployed = {
+    ...{ source: "alpha", event_type: "deployment_status", path_pattern: null },
+    canonical_trigger: "deployment.completed",
+  };
+  const asWritten = { source: "acme", event_type: null, path_pattern: "/webhook/acme", canonical_trigger: null };
+  expect(problemsOf({ ...good, webhooks: [...good.webhooks, deployed, asWritten] })).toEqual([
+    "The trigger deployment.completed has no task, so alpha deployment_status (a webhook mapping) runs nothing. Run: signalbox triggers create --canonical-trigger deployment.completed --task-id <task>",
+  ]);
 });
 
 test("doctor names a source whose secret is missing or different at the platform", () => {

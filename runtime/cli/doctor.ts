@@ -3,7 +3,9 @@ import * as mappings from "@signalbox/schema/mappings";
 import type { Operation, Output } from "@signalbox/schema/operation";
 import * as status from "@signalbox/schema/status";
 import * as tasks from "@signalbox/schema/tasks";
+import * as webhookMappings from "@signalbox/schema/webhook-mappings";
 import * as events from "@signalbox/schema/webhooks";
+import { setOf } from "../mappings/defaults.ts";
 import { request, type Service } from "./request.ts";
 
 /** What a running service is configured to do. */
@@ -11,6 +13,11 @@ export interface Configured {
   readonly sources: readonly Pick<
     Output<typeof mappings.createSource>,
     "source" | "event_name" | "action" | "canonical_trigger"
+  >[];
+  /** Mappings by filter or by path, which name a trigger as well. */
+  readonly webhooks: readonly Pick<
+    Output<typeof webhookMappings.get>,
+    "source" | "event_type" | "path_pattern" | "canonical_trigger"
   >[];
   readonly triggers: readonly Pick<Output<typeof mappings.createTrigger>, "canonical_trigger" | "task_id">[];
   readonly tasks: readonly Pick<Output<typeof tasks.get>, "id" | "actor_id" | "actor_fallback">[];
@@ -25,16 +32,14 @@ export function problemsOf(found: Configured): string[] {
   const known = { tasks: new Set(found.tasks.map(({ id }) => id)), agents: new Set(found.agents.map(({ id }) => id)) };
   const fired = new Set(found.triggers.map((one) => one.canonical_trigger));
   const idle = Map.groupBy(
-    found.sources.filter((one) => !fired.has(one.canonical_trigger)),
-    (one) => one.canonical_trigger,
+    eventsOf(found).filter(({ trigger }) => !fired.has(trigger)),
+    ({ trigger }) => trigger,
   );
-  const eventsOf = (rows: Configured["sources"]) =>
-    rows.map(({ source, event_name, action }) => `${source} ${event_name}${action ? `/${action}` : ""}`).join(", ");
   return [
     ...(found.sources.length === 0 ? ["No event is mapped to a trigger. Run: signalbox sources seed"] : []),
     ...[...idle].map(
       ([trigger, rows]) =>
-        `The trigger ${trigger} has no task, so ${eventsOf(rows)} runs nothing. Run: signalbox triggers create --canonical-trigger ${trigger} --task-id <task>`,
+        `The trigger ${trigger} has no task, so ${rows.map(({ event }) => event).join(", ")} runs nothing. Run: ${cureOf(trigger)}`,
     ),
     ...found.triggers
       .filter(({ task_id }) => !known.tasks.has(task_id))
@@ -47,6 +52,24 @@ export function problemsOf(found: Configured): string[] {
       .filter(({ state }) => state === "degraded" || state === "failed")
       .map(({ name, message }) => `${name}: ${message}`),
   ];
+}
+
+/** The events that fire a trigger, whatever kind of mapping names it. */
+const eventsOf = ({ sources, webhooks }: Configured): { trigger: string; event: string }[] => [
+  ...sources.map(({ source, event_name, action, canonical_trigger }) => {
+    return { trigger: canonical_trigger, event: `${source} ${event_name}${action ? `/${action}` : ""}` };
+  }),
+  ...webhooks.flatMap(({ source, event_type, path_pattern, canonical_trigger: trigger }) =>
+    trigger === null ? [] : [{ trigger, event: `${source} ${event_type ?? path_pattern} (a webhook mapping)` }],
+  ),
+];
+
+/** The command that gives a trigger a task. */
+function cureOf(trigger: string): string {
+  const set = setOf(trigger);
+  return set === null
+    ? `signalbox triggers create --canonical-trigger ${trigger} --task-id <task>`
+    : `signalbox triggers seed --include ${set}`;
 }
 
 const aboutSecrets = /signature|token|secret|authentic|verif/i;
@@ -78,6 +101,7 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
   const refusedSince = async (from: string) => ask<Configured["refused"]>(events.list, { outcome: "refused", from, limit: 1000 });
   const problems = problemsOf({
     sources: await all(mappings.listSources),
+    webhooks: await all(webhookMappings.list),
     triggers: await all(mappings.listTriggers),
     tasks: await all(tasks.list),
     agents: await all(agents.list),

@@ -1,5 +1,9 @@
-import type { createSource, createTrigger } from "@signalbox/schema/mappings";
+import type { createSource, createTrigger, optionalMappings } from "@signalbox/schema/mappings";
 import type { Input } from "@signalbox/schema/operation";
+import type { z } from "zod";
+
+type TriggerMapping = Pick<Input<typeof createTrigger>, "canonical_trigger" | "task_id">;
+export type OptionalSet = z.output<typeof optionalMappings>;
 
 const row = (
   source: string,
@@ -30,10 +34,47 @@ export const defaultSourceMappings = [
   row("delta", "issue.updated", null, "issue.updated"),
 ];
 
-export const defaultTriggerMappings: readonly Pick<Input<typeof createTrigger>, "canonical_trigger" | "task_id">[] = [
+export const defaultTriggerMappings: readonly TriggerMapping[] = [
   { canonical_trigger: "issue.created", task_id: "triage_initial_intent" },
   { canonical_trigger: "issue.created", task_id: "tech_discovery_review" },
   { canonical_trigger: "pr.opened", task_id: "quality_verification" },
   { canonical_trigger: "pr.opened", task_id: "code_quality_audit" },
   { canonical_trigger: "issue.updated", task_id: "customer_uat_sync" },
 ];
+
+/** More events, for operators who want them: each set starts more runs than the defaults do. */
+export const optionalSourceMappings: Readonly<Record<OptionalSet, ReturnType<typeof row>[]>> = {
+  comments: [
+    row("beta", "Note Hook", "create", "issue.commented"),
+    row("delta", "issue.activity.created", null, "issue.commented"),
+  ],
+  reviews: [
+    row("alpha", "pull_request_review", "submitted", "pr.reviewed"),
+    row("beta", "Merge Request Hook", "approval", "pr.reviewed"),
+    row("beta", "Merge Request Hook", "approved", "pr.reviewed"),
+  ],
+  updates: [
+    row("alpha", "issues", "edited", "issue.updated"),
+    row("alpha", "pull_request", "synchronize", "pr.updated"),
+    row("beta", "Issue Hook", "update", "issue.updated"),
+  ],
+  closes: [row("beta", "Merge Request Hook", "close", "pr.closed"), row("beta", "Merge Request Hook", "merge", "pr.merged")],
+};
+
+/** What the triggers start that the defaults leave without a task. */
+export const optionalTriggerMappings: Readonly<Record<OptionalSet, readonly TriggerMapping[]>> = {
+  comments: [{ canonical_trigger: "issue.commented", task_id: "intent_interpretation" }],
+  reviews: [{ canonical_trigger: "pr.reviewed", task_id: "technical_grooming" }],
+  updates: [{ canonical_trigger: "pr.updated", task_id: "code_quality_audit" }],
+  closes: [
+    { canonical_trigger: "issue.closed", task_id: "quality_verification" },
+    { canonical_trigger: "pr.merged", task_id: "quality_verification" },
+    { canonical_trigger: "pr.closed", task_id: "customer_uat_sync" },
+  ],
+};
+
+/** The optional set that gives a trigger a task; `null` if none does. */
+export const setOf = (trigger: string): OptionalSet | null =>
+  (Object.keys(optionalTriggerMappings) as OptionalSet[]).find((name) =>
+    optionalTriggerMappings[name].some((one) => one.canonical_trigger === trigger),
+  ) ?? null;

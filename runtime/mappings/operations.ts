@@ -5,7 +5,7 @@ import type { Bus } from "../platform/bus.ts";
 import { type Bound, handle } from "../platform/operation.ts";
 import { findTask } from "../tasks/queries.ts";
 import { hasMappingOfSource } from "../webhook-mappings/queries.ts";
-import { defaultSourceMappings, defaultTriggerMappings } from "./defaults.ts";
+import { defaultSourceMappings, defaultTriggerMappings, optionalSourceMappings, optionalTriggerMappings } from "./defaults.ts";
 import { countHits } from "./hit-queries.ts";
 import * as queries from "./queries.ts";
 
@@ -27,8 +27,9 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
       await changed();
       return {};
     }),
-    handle(mappings.seedTriggers, async (_, { sql }) => {
-      const rows = await inOrder(defaultTriggerMappings, (row) => queries.insertTriggerMapping(sql, row));
+    handle(mappings.seedTriggers, async ({ include }, { sql }) => {
+      const wanted = [...defaultTriggerMappings, ...[...new Set(include)].flatMap((set) => optionalTriggerMappings[set])];
+      const rows = await inOrder(wanted, (row) => queries.insertTriggerMapping(sql, row));
       await changed();
       return tally(rows);
     }),
@@ -48,8 +49,9 @@ export function mappingOperations(bus: Bus, loadedSources: () => Iterable<string
       await changed();
       return {};
     }),
-    handle(mappings.seedSources, async (_, { sql }) => {
-      const rows = await inOrder(defaultSourceMappings, (row) => queries.insertSourceMapping(sql, row));
+    handle(mappings.seedSources, async ({ include }, { sql }) => {
+      const wanted = [...defaultSourceMappings, ...[...new Set(include)].flatMap((set) => optionalSourceMappings[set])];
+      const rows = await inOrder(wanted, (row) => queries.insertSourceMapping(sql, row));
       await changed();
       return tally(rows);
     }),

@@ -1,4 +1,5 @@
 import type { EventAuthor, Json, SourceEvent } from "@signalbox/sdk";
+import { setOf } from "../mappings/defaults.ts";
 import type { TaskMapping } from "../mappings/queries.ts";
 import { newId } from "../platform/ids.ts";
 import { storableText } from "../platform/json.ts";
@@ -127,8 +128,12 @@ function executionOf(incoming: Incoming, mapping: TaskMapping, { policies, loops
   };
 }
 
-const withoutTasks = (triggers: readonly string[]): string =>
-  `no task is mapped to the trigger ${triggers.join(", ")}: map one with POST /api/tasks/triggers`;
+/** With the seed that would map one. */
+function withoutTasks(triggers: readonly string[]): string {
+  const set = triggers.map(setOf).find((one) => one !== null);
+  const seed = set ? ` or POST /api/tasks/triggers/seed with {"include": ["${set}"]}` : "";
+  return `no task is mapped to the trigger ${triggers.join(", ")}: map one with POST /api/tasks/triggers${seed}`;
+}
 
 /** The triggers of an event; `unmapped` says why there are none. */
 export function triggersOf(

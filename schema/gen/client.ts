@@ -118,6 +118,8 @@ export type MemoryUse = { execution_id: string; task_id: string; agent_id: (stri
 
 export type NewApiKey = { id: number; name: string; hint: string; scopes: (KeyScope)[]; agent_ids: ((string)[] | null); projects: ((number)[] | null); expires_at: (string | null); created_at: string; last_used_at: (string | null); revoked_at: (string | null); key: string };
 
+export type OptionalMappings = "comments" | "reviews" | "updates" | "closes";
+
 export type Pause = { scope: PauseScope; id: (string | null); reason: string; paused_by: string; paused_at: string };
 
 export type PauseScope = "all" | "project" | "agent" | "source";
@@ -339,7 +341,7 @@ export interface Operations {
   "sources.create": { input: { source: string; event_name: string; action?: (string | null) | undefined; canonical_trigger: string }; output: SourceEventMapping };
   "sources.delete": { input: { id: number }; output: null };
   "sources.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (SourceEventMapping)[] };
-  "sources.seed": { input: {  }; output: Seeded };
+  "sources.seed": { input: { include?: (OptionalMappings)[] | undefined }; output: Seeded };
   "status.get": { input: {  }; output: Status };
   "storage.get": { input: {  }; output: Storage };
   "subjects.get": { input: { source: string; project: string; issue: string; limit?: number | undefined }; output: SubjectTimeline };
@@ -371,7 +373,7 @@ export interface Operations {
   "triggers.create": { input: { canonical_trigger: string; task_id: string; conditions?: { min_standing?: "owner" | "member" | "collaborator" | "contributor" | "none" | undefined; mention?: string | undefined; label?: string | undefined; projects?: (string)[] | undefined } | undefined }; output: TriggerTaskMapping };
   "triggers.delete": { input: { id: number }; output: null };
   "triggers.list": { input: { limit?: number | undefined; offset?: number | undefined }; output: (TriggerTaskMapping)[] };
-  "triggers.seed": { input: {  }; output: Seeded };
+  "triggers.seed": { input: { include?: (OptionalMappings)[] | undefined }; output: Seeded };
   "usage.get": { input: { from?: string | undefined; to?: string | undefined; group_by?: string | undefined }; output: Usage };
   "use-cases.setup": { input: { use_case: string } & { pm_agent_id?: string | undefined; project_context?: { [name: string]: string } | undefined; source?: string | undefined; project_id?: string | undefined }; output: UseCaseSetup };
   "use-cases.teardown": { input: { use_case: string }; output: UseCaseTeardown };

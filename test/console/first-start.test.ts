@@ -36,8 +36,21 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.sees("alpha answers");
     await tab.press("Create the defaults");
     await tab.sees("Creates five agents");
+    await tab.page.locator("dialog label ::-p-text(Closes:)").click();
     await tab.page.locator("dialog button.primary").click();
     await tab.page.waitForFunction(() => !document.querySelector("dialog"), { polling: 100 });
+    const mapped = (await service.get<{ canonical_trigger: string }[]>("/api/tasks/triggers?limit=1000")).body;
+    expect([...new Set(mapped.map((one) => one.canonical_trigger))].sort()).toEqual([
+      "issue.closed",
+      "issue.created",
+      "issue.updated",
+      "pr.closed",
+      "pr.merged",
+      "pr.opened",
+    ]);
+    await tab.press("Start work for more events");
+    await tab.sees("Comments: each new comment");
+    await tab.page.locator("dialog button.quiet").click();
     await tab.press("Send a test event");
     await tab.sees("Sends “issue opened”");
     await tab.page.locator("dialog button.primary").click();

@@ -1,12 +1,12 @@
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { may } from "../api/session.ts";
-import { ActionButton } from "../parts/dialog.tsx";
 import { Field, Form, Pick, textOf } from "../parts/form.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { Text } from "../parts/text.tsx";
 import { Link } from "../route/link.tsx";
 import { go, pageUrl } from "../route/location.ts";
+import { SeedAgents } from "./seed.tsx";
 
 export const roles = [
   ["pm", "Requirements"],
@@ -53,31 +53,6 @@ export function AgentsPage() {
       </Shown>
       <NewAgent />
     </Page>
-  );
-}
-
-export function SeedAgents({ reload }: { reload: () => Promise<void> }) {
-  const seed = async () => {
-    await call("agents.seed", {});
-    await call("tasks.seed", {});
-    await call("triggers.seed", {});
-    await call("sources.seed", {});
-    await reload();
-  };
-  return (
-    <ActionButton
-      label="Create the defaults"
-      disabled={!may.value.write}
-      why="Your key may only read."
-      confirm={
-        <p>
-          Creates five agents, nine tasks and the mappings that fire them, as far as they are missing. Nothing that exists is
-          changed; each can be deleted again.
-        </p>
-      }
-      run={seed}
-      done="Created"
-    />
   );
 }
 

@@ -5,7 +5,7 @@ import { type Query, useQuery } from "../api/query.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Section } from "../parts/page.tsx";
 import { Link } from "../route/link.tsx";
-import { SeedAgents } from "./agents.tsx";
+import { SeedAgents, SeedMore } from "./seed.tsx";
 import { SendTestEvent } from "./test-event.tsx";
 
 const trackers = ["alpha", "beta", "gamma", "delta"] as const;
@@ -48,8 +48,13 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
         <Step done={null} title="Connect a model">
           Any OpenAI-compatible API. <Link to="connections">Test it under Connections</Link>
         </Step>
-        <Step done={agents} title="Create agents and tasks" action={agents ? null : <SeedAgents reload={reload} />}>
-          Five agents and nine tasks to begin with; change them as you like.
+        <Step
+          done={agents}
+          title="Create agents and tasks"
+          action={agents ? <SeedMore reload={reload} /> : <SeedAgents reload={reload} />}
+        >
+          Five agents and nine tasks to begin with; change them as you like. Comments, reviews and closes start work only if you
+          choose them.
         </Step>
         <Step done={event !== null} title="Send an event" action={<SendTestEvent />}>
           {event ? (

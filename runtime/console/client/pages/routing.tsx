@@ -8,7 +8,7 @@ import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Text } from "../parts/text.tsx";
 import { countText, Time } from "../parts/time.tsx";
-import { SeedAgents } from "./agents.tsx";
+import { SeedAgents, SeedMore } from "./seed.tsx";
 import { TryEvent, TryPayload } from "./try-event.tsx";
 
 const readOnly = "Your key may only read.";
@@ -36,7 +36,10 @@ export function RoutingPage() {
                 <SeedAgents reload={routing.reload} />
               </Empty>
             ) : (
-              <Matrix {...data} reload={routing.reload} />
+              <>
+                <Matrix {...data} reload={routing.reload} />
+                <SeedMore reload={routing.reload} />
+              </>
             )
           }
         </Shown>

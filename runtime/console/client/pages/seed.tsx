@@ -1,0 +1,100 @@
+import { useState } from "preact/hooks";
+import type { OptionalMappings } from "../../../../schema/gen/client.ts";
+import { call } from "../api/call.ts";
+import { may } from "../api/session.ts";
+import { ActionButton } from "../parts/dialog.tsx";
+
+const sets: readonly (readonly [OptionalMappings, string])[] = [
+  ["comments", "Comments: each new comment starts an interpretation of the discussion."],
+  ["reviews", "Reviews: each review of a pull request is turned into steps."],
+  ["updates", "Updates: each edit of an issue and each push to a pull request is looked at."],
+  ["closes", "Closes: each closed issue or pull request is verified."],
+];
+
+interface Props {
+  readonly reload: () => Promise<void>;
+}
+
+const denied = "Your key may only read.";
+
+/** The agents, tasks and mappings to begin with; more events on request. */
+export function SeedAgents({ reload }: Props) {
+  const [include, choose] = useState<OptionalMappings[]>([]);
+  const seed = async () => {
+    await call("agents.seed", {});
+    await call("tasks.seed", {});
+    await seedMappings(include);
+    await reload();
+  };
+  return (
+    <ActionButton
+      label="Create the defaults"
+      disabled={!may.value.write}
+      why={denied}
+      confirm={
+        <>
+          <p>
+            Creates five agents, nine tasks and the mappings that fire them, as far as they are missing. Nothing that exists is
+            changed; each can be deleted again.
+          </p>
+          <p>New issues and pull requests start runs. What else should?</p>
+          <Sets chosen={include} choose={choose} />
+        </>
+      }
+      run={seed}
+      done="Created"
+    />
+  );
+}
+
+/** Maps the events that the defaults leave without a task. */
+export function SeedMore({ reload }: Props) {
+  const [include, choose] = useState<OptionalMappings[]>(sets.map(([name]) => name));
+  const seed = async () => {
+    await seedMappings(include);
+    await reload();
+  };
+  return (
+    <ActionButton
+      label="Start work for more events"
+      disabled={!may.value.write}
+      why={denied}
+      confirm={
+        <>
+          <p>
+            Maps these events to the default tasks, as far as they are not mapped to them. Each set starts more runs. Mappings can
+            be removed again under Routing.
+          </p>
+          <Sets chosen={include} choose={choose} />
+        </>
+      }
+      run={seed}
+      done="Created"
+    />
+  );
+}
+
+async function seedMappings(include: OptionalMappings[]): Promise<void> {
+  await call("triggers.seed", { include });
+  await call("sources.seed", { include });
+}
+
+interface SetsProps {
+  readonly chosen: readonly OptionalMappings[];
+  readonly choose: (chosen: OptionalMappings[]) => void;
+}
+
+function Sets({ chosen, choose }: SetsProps) {
+  return sets.map(([name, text]) => (
+    <p key={name}>
+      <label>
+        <input
+          type="checkbox"
+          checked={chosen.includes(name)}
+          onChange={(event) => choose(event.currentTarget.checked ? [...chosen, name] : chosen.filter((one) => one !== name))}
+        />{" "}
+        {text}
+      </label>
+    </p>
+  ));
+}
