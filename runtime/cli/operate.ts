@@ -1,14 +1,17 @@
 import { parseArgs } from "node:util";
+import type { list as listExecutions } from "@signalbox/schema/executions";
 import type { Operation, Output } from "@signalbox/schema/operation";
 import type { get as getStatus } from "@signalbox/schema/status";
 import type { get as getSubject, search as searchSubjects } from "@signalbox/schema/subjects";
 import type { get as getUsage } from "@signalbox/schema/usage";
+import type { list as listEvents } from "@signalbox/schema/webhooks";
 import { declared } from "../declared.ts";
 import { readClientConfig } from "../platform/config.ts";
 import { UsageError } from "./arguments.ts";
-import { asJson, tableOf, withoutControlCharacters } from "./output.ts";
+import { asJson, tableOf, toSecond, withoutControlCharacters, wrapped } from "./output.ts";
 import { request } from "./request.ts";
 import type { Terminal } from "./run.ts";
+import { follow } from "./tail.ts";
 
 /*
  * The commands of whoever is woken at night: each answers one question with one or two calls, as text, or as JSON with
@@ -29,14 +32,19 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
   status: { usage: "status", about: "Whether all is well and, if not, what is wrong and since when", run: status },
   why: { usage: "why <issue or URL>", about: "What happened for an issue, or why nothing did", run: why },
   tail: { usage: "tail [<execution>]", about: "Follow an execution, or everything, as it happens", run: tail },
-  runs: { usage: "runs [--state <state>] [--subject <issue>]", about: "The latest executions", run: runs },
+  runs: {
+    usage: "runs [--state <state>] [--subject <issue>] [--from <time>] [--to <time>] [--limit <number>]",
+    about: "The latest executions",
+    run: runs,
+  },
   cost: { usage: "cost [--from <time>] [--to <time>] [--by <groups>]", about: "What runs cost, by month and project", run: cost },
   pause: { usage: "pause [all|project|agent|source] [<id>] --reason <text>", about: "Start no more executions", run: pause },
   resume: { usage: "resume [all|project|agent|source] [<id>]", about: "Start executions again", run: resume },
 };
 
 const text = { type: "string" } as const;
-const options = { json: { type: "boolean" }, reason: text, state: text, subject: text, from: text, to: text, by: text } as const;
+const times = { from: text, to: text } as const;
+const options = { json: { type: "boolean" }, reason: text, state: text, subject: text, ...times, by: text, limit: text } as const;
 
 export async function runOperatorCommand(name: string, args: readonly string[], terminal: Terminal): Promise<number> {
   const command = operatorCommands[name] as Command;
@@ -54,10 +62,10 @@ export async function runOperatorCommand(name: string, args: readonly string[], 
 }
 
 /** Asks the service for an operation, by its id. */
-async function ask<T>(id: string, input: Record<string, unknown>, write: (text: string) => void = () => {}): Promise<T> {
+async function ask<T>(id: string, input: Record<string, unknown>): Promise<T> {
   const op = declared().find((bound) => bound.op.id === id)?.op as Operation;
   const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
-  return (await request(op, input, { url, apiKey }, write)).value as T;
+  return (await request(op, input, { url, apiKey }, () => {})).value as T;
 }
 
 /** Prints JSON where that was asked for, and the text otherwise. */
@@ -71,25 +79,30 @@ async function status(args: Arguments, terminal: Terminal): Promise<number> {
   const { state, checks, queue, paused, replicas, agents, version } = answer;
   print(terminal, args, answer, () => {
     const bad = checks.filter((check) => check.state !== "ok");
-    const counts = queue
-      ? `${queue.queued} queued, ${queue.running} running, ${queue.held} held, ${queue.waiting} waiting, ${queue.failed_last_hour} failed in the last hour`
-      : "unknown";
-    return [
+    const lines = [
       `Signalbox ${version}: ${state}`,
-      `Queue: ${counts}`,
+      `Queue: ${queue ? queueLine(queue) : "unknown"}`,
       `Replicas: ${replicas.map(({ host, role, running }) => `${host} (${role}, ${running} running)`).join(", ") || "none"}`,
       ...(agents.length > 0
         ? [`Connected agents: ${agents.map(({ agent_id, running }) => `${agent_id} (${running} running)`).join(", ")}`]
         : []),
       ...paused.map(
-        ({ scope, id, reason, paused_at }) => `Paused: ${[scope, id].filter(Boolean).join(" ")} since ${paused_at}: ${reason}`,
+        ({ scope, id, reason, paused_at }) =>
+          `Paused: ${[scope, id].filter(Boolean).join(" ")} since ${toSecond(paused_at)}: ${reason}`,
       ),
-      ...bad.map(({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${since}: ${message}`),
-      bad.length === 0 ? `All ${checks.length} checks are ok.` : "",
-      "",
-    ].join("\n");
+      ...bad.map(({ name, state: how, since, message }) => `${how.toUpperCase()} ${name} since ${toSecond(since)}: ${message}`),
+      ...(bad.length === 0 ? [`All ${checks.length} checks are ok.`] : []),
+      ...(queue?.failed_last_hour ? ["What failed, and why: signalbox runs --state failed"] : []),
+    ];
+    return lines.map((line) => `${wrapped(line, terminal.columns, "  ")}\n`).join("");
   });
   return state === "ok" ? 0 : 1;
+}
+
+function queueLine(queue: NonNullable<Output<typeof getStatus>["queue"]>): string {
+  const { queued, running, held, waiting, failed_last_hour, oldest_queued_seconds: oldest } = queue;
+  const age = oldest === null ? "" : ` (the oldest for ${oldest < 120 ? `${oldest} s` : `${Math.round(oldest / 60)} min`})`;
+  return `${queued} queued${age}, ${running} running, ${held} held, ${waiting} waiting, ${failed_last_hour} failed in the last hour`;
 }
 
 async function why(args: Arguments, terminal: Terminal): Promise<number> {
@@ -97,41 +110,61 @@ async function why(args: Arguments, terminal: Terminal): Promise<number> {
   if (q === undefined) throw new UsageError(`missing issue\nUsage: signalbox ${operatorCommands.why?.usage}`);
   const [found] = await ask<Output<typeof searchSubjects>["items"]>("subjects.search", { q, limit: 1 });
   if (!found) {
-    terminal.err(`No stored event is about ${q}. GET /api/webhook-events?outcome=refused lists deliveries that were refused.\n`);
+    terminal.err(withoutControlCharacters(await unknownIssue(q, terminal.columns)));
     return 1;
   }
   const { source, project, issue } = found;
   const timeline = await ask<Output<typeof getSubject>>("subjects.get", { source, project, issue });
   return print(terminal, args, timeline, () => {
-    const deliveries = [...timeline.deliveries]
-      .reverse()
-      .flatMap(({ event, verdict, executions }) => [
-        `${event.received_at}  ${[event.event_name, event.action].filter(Boolean).join("/")} by ${event.actor ?? "unknown"}: ${verdict}`,
-        ...executions.map((run) => `    ${run.task_id}: ${run.verdict}${run.result_url ? ` ${run.result_url}` : ""} (${run.id})`),
-      ]);
-    return [`${timeline.subject}: ${timeline.verdict}`, ...deliveries, ""].join("\n");
+    const lines = [...timeline.deliveries].reverse().flatMap(({ event, verdict, executions }) => {
+      const name = [event.event_name, event.action].filter(Boolean).join("/");
+      return [
+        wrapped(`${toSecond(event.received_at)} ${name} by ${event.actor ?? "unknown"}: ${verdict}`, terminal.columns, "  "),
+        ...executions.flatMap(({ id, task_id, verdict: became, result_url }) => [
+          wrapped(`${task_id}: ${became}`, terminal.columns, "    ", "  "),
+          ...(result_url ? [`    ${result_url}`] : []),
+          `    execution ${id}`,
+        ]),
+      ];
+    });
+    const summary = wrapped(timeline.verdict, terminal.columns);
+    return [timeline.subject, ...(lines.length > 0 ? lines : [summary]), ""].join("\n");
   });
 }
 
-async function tail({ positionals: [id] }: Arguments, terminal: Terminal): Promise<number> {
-  let rest = "";
-  const write = (chunk: string) => {
-    const blocks = (rest + chunk).split("\n\n");
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const data = /^data: ?(.*)$/m.exec(block)?.[1];
-      if (data !== undefined) terminal.out(`${withoutControlCharacters(data)}\n`);
-    }
-  };
-  await ask(id === undefined ? "events.follow" : "task-executions.events", id === undefined ? {} : { id }, write);
+const dayMs = 86_400_000;
+/** What was refused lately: an issue of which nothing is stored is most often one of these. */
+async function unknownIssue(q: string, columns: number): Promise<string> {
+  const from = new Date(Date.now() - dayMs).toISOString();
+  const refused = await ask<Output<typeof listEvents>["items"]>("webhook-events.list", { outcome: "refused", from, limit: 100 });
+  const groups = Map.groupBy(refused, ({ source, reason }) => `${source}: ${reason ?? "no reason is stored"}`);
+  const lines = [...groups].map(([words, events]) => {
+    const last = toSecond(events[0]?.received_at ?? "");
+    return wrapped(`${events.length} of ${words} (the last at ${last})`, columns, "    ", "  ");
+  });
+  const none = "No webhook was refused in the last day either: look at the webhook's deliveries at the tracker.";
+  const head = refused.length === 0 ? none : "Webhooks that were refused in the last day, which may have been about it:";
+  return [wrapped(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
+}
+
+async function tail(args: Arguments, terminal: Terminal): Promise<number> {
+  await follow(args.positionals[0], args.values.json === true, terminal);
   return 0;
 }
 
 async function runs(args: Arguments, terminal: Terminal): Promise<number> {
-  const { state, subject, from, to } = args.values;
-  const rows = await ask<Record<string, unknown>[]>("task-executions.list", { state, subject, from, to, limit: 50 });
-  const columns = ["created_at", "state", "task_id", "subject", "waiting_for", "error", "id"];
-  return print(terminal, args, rows, () => tableOf(columns, rows, terminal.columns));
+  const { state, subject, from, to, limit = "50" } = args.values;
+  const rows = await ask<Output<typeof listExecutions>["items"]>("task-executions.list", { state, subject, from, to, limit });
+  return print(terminal, args, rows, () => {
+    const short = rows.map((row) => ({ ...row, created_at: toSecond(row.created_at) }));
+    const table = tableOf(["created_at", "state", "task_id", "subject", "id"], short, terminal.columns).split("\n");
+    const hasId = / ID$/.test(table[0] ?? "");
+    const lines = rows.flatMap(({ id, error, waiting_for }, at) => {
+      const details = [...(hasId ? [] : [id]), ...[waiting_for ?? error].filter(Boolean)].join(": ");
+      return [table[at + 1], ...(details === "" ? [] : [wrapped(details, terminal.columns, "    ", "    ")])];
+    });
+    return [table[0], ...lines, ""].join("\n");
+  });
 }
 
 async function cost(args: Arguments, terminal: Terminal): Promise<number> {
@@ -142,7 +175,9 @@ async function cost(args: Arguments, terminal: Terminal): Promise<number> {
     rows.some((row) => key in row),
   );
   const columns = [...keys, "runs", "failed", "tokens", "cost_usd", "unpriced_tokens"];
-  return print(terminal, args, answer, () => tableOf(columns, rows, terminal.columns));
+  const { unpriced_tokens: unpriced } = answer;
+  const hint = unpriced ? `${unpriced} tokens have no price and are not in the cost: MODEL_PRICES sets prices.\n` : "";
+  return print(terminal, args, answer, () => `${tableOf(columns, rows, terminal.columns)}${hint}`);
 }
 
 async function pause(args: Arguments, terminal: Terminal): Promise<number> {

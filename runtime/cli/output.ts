@@ -46,6 +46,24 @@ export function tableOf(members: readonly string[], rows: readonly Record<string
   ].join("");
 }
 
+/** The words of a text in lines of at most `columns` characters: the first line behind `first`, the others behind `indent`. Longer words stay whole. */
+export function wrapped(text: string, columns: number, indent = "", first = ""): string {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of text.split(/\s+/)) {
+    if (!isEmpty && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = `${indent}${word}`;
+    } else line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line].join("\n");
+}
+
+/** A time of the API without its milliseconds. */
+export const toSecond = (time: string): string => time.replace(/\.\d+Z$/, "Z");
+
 const isPlain = (value: unknown): boolean =>
   value === null || ["string", "number", "boolean"].includes(typeof value) || (Array.isArray(value) && value.every(isText));
 const isText = (value: unknown): boolean => typeof value === "string";

@@ -4,6 +4,8 @@ import { placesOf } from "../transports/http/request.ts";
 export interface Service {
   readonly url: string;
   readonly apiKey: string | undefined;
+  /** Of a stream: the last event that was read. The stream continues behind it. */
+  readonly lastEventId?: string | undefined;
 }
 
 export interface Answer {
@@ -38,7 +40,11 @@ export async function request(
   return { value: undefined, total: null };
 }
 
-async function send(op: Operation, input: Readonly<Record<string, unknown>>, { url, apiKey }: Service): Promise<Response> {
+async function send(
+  op: Operation,
+  input: Readonly<Record<string, unknown>>,
+  { url, apiKey, lastEventId }: Service,
+): Promise<Response> {
   const { method, path } = httpRoute(op);
   const places = placesOf(op);
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
@@ -53,6 +59,7 @@ async function send(op: Operation, input: Readonly<Record<string, unknown>>, { u
       headers: {
         ...(sendsBody && { "content-type": "application/json" }),
         ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+        ...(lastEventId && { "last-event-id": lastEventId }),
       },
       ...(sendsBody && { body: JSON.stringify(body) }),
     });

@@ -18,7 +18,8 @@ export function eventVerdict(event: Pick<WebhookEvent, "outcome" | "reason" | "c
 export function executionVerdict(execution: Omit<Execution, "result">): string {
   const { state, dry_run, attempts, error, waiting_for, next_attempt_at, held_reason, reason, result_url } = execution;
   const tries = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
-  const until = next_attempt_at === null ? "" : `, until ${next_attempt_at}`;
+  const next = next_attempt_at?.replace(/\.\d+Z$/, "Z");
+  const until = next === undefined ? "" : `, until ${next}`;
   switch (state) {
     case "succeeded":
       if (dry_run) return "Dry run: nothing was written; what it would write is in the execution.";
@@ -35,6 +36,10 @@ export function executionVerdict(execution: Omit<Execution, "result">): string {
       return `Running, ${tries} so far.`;
     default:
       if (waiting_for?.includes(" is paused: ")) return `Waits: ${clause(waiting_for)}.`;
+      // Its own words say when it is tried again.
+      if (waiting_for?.includes(" is unavailable until ")) return `Waits for ${clause(waiting_for)}.`;
+      if (waiting_for?.startsWith("the next attempt,"))
+        return `Waits for the next attempt${next ? ` at ${next}` : ""}${clause(waiting_for.slice("the next attempt".length))}.`;
       return `Waits for ${clause(waiting_for) ?? "a free worker"}${until}.`;
   }
 }

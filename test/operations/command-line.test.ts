@@ -123,7 +123,9 @@ test("the questions of an operator: status, why, runs, cost, pause and resume", 
     return `${code} ${text}`;
   };
   expect(await said("status")).toMatch(/^[01] Signalbox \S+: (ok|degraded)\nQueue: 0 queued/);
-  expect(await said("why", "octo/app#99999")).toMatch(/^1 No stored event is about octo\/app#99999/);
+  expect(await said("why", "octo/app#99999")).toMatch(
+    /^1 No stored event is about octo\/app#99999\. No webhook was refused in the last day either/,
+  );
   expect(await said("runs", "--json")).toBe("0 []\n");
   expect(await said("cost")).toMatch(/^0 /);
   expect(await said("pause")).toMatch(/^2 missing --reason/);

@@ -102,6 +102,8 @@ test("metrics: with a key, or from this machine with METRICS_OPEN", async () => 
     /signalbox_database_waiting \d/,
   ])
     expect(text).toMatch(line);
+  // As `promtool check metrics` asks for: only counters are named `_total`.
+  expect(text.split("\n").filter((line) => /^# TYPE \S+_total (?!counter)/.test(line))).toEqual([]);
   // A proxy on this machine speaks for others.
   expect((await read({ "x-forwarded-for": "203.0.113.5" })).status).toBe(401);
   expect((await read({ "x-forwarded-for": "203.0.113.5", authorization: `Bearer ${apiKey}` })).status).toBe(200);

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { childrenOf } from "../harness/child-processes.ts";
+import { run, runtimeUnderTest } from "../harness/process.ts";
 import { buildTickets } from "../harness/tickets-plugin.ts";
 import { eventually } from "../harness/wait.ts";
 import { login, startWorld, type World } from "../harness/world.ts";
@@ -137,6 +138,36 @@ test.each(situations)("%s", { timeout: 60_000 }, async (_, act, reason) => {
       return true;
     },
     { timeout: 40_000, interval: 200 },
+  );
+});
+
+test("the command line answers with the same reasons, in lines that fit", { timeout: 90_000 }, async () => {
+  const { service } = world;
+  const signalbox = async (...args: string[]) => {
+    const child = run(runtimeUnderTest(), "runtime/cli/main.ts", {
+      args,
+      env: { SIGNALBOX_URL: service.url },
+      cwd: service.folder,
+    });
+    await child.ended;
+    return child.logs();
+  };
+  // The waiting execution of the last situation.
+  expect(await signalbox("why", `${repo}#${number}`)).toMatch(
+    /^alpha:octo\/app#\d+\n\S+Z issues\/opened by mona: Fired issue.created and started 1 task\.\n {2}first: Waits for the model,[\s\S]*\n {4}execution \S{36}\n$/,
+  );
+  // The delivery of the first one had a wrong secret.
+  expect(await signalbox("why", `${repo}#1`)).toMatch(
+    /Webhooks that were refused in the last day[\s\S]*\n {2}1 of alpha: The webhook was refused: [\s\S]*signature/i,
+  );
+  const listed = await signalbox("runs", "--state", "failed", "--limit", "1");
+  expect(listed).toMatch(
+    /^CREATED_AT +STATE +TASK_ID +SUBJECT +ID\n\S+Z +failed +first +alpha:octo\/app#\d+ +\S{36}\n {4}alpha answered 403/,
+  );
+  for (const line of listed.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
+  const [failed] = (await service.get<{ id: string }[]>("/api/task-executions?state=failed")).body;
+  expect(await signalbox("tail", failed?.id ?? "")).toMatch(
+    /: prompt succeeded\n[\s\S]*first: failed: alpha answered 403[^\n]*\n$/,
   );
 });
 

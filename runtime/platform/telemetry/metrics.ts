@@ -127,6 +127,8 @@ export function measureProcess(): void {
   measured = true;
   try {
     collectDefaultMetrics({ register: registry });
+    // Gauges named like counters, which `promtool check metrics` refuses. `nodejs_active_resources` has the same by type.
+    for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   } catch {
     // A runtime without Node's counters still has the service's own metrics.
   }

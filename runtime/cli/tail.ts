@@ -1,0 +1,60 @@
+import type { liveChange } from "@signalbox/schema/live";
+import type { Operation } from "@signalbox/schema/operation";
+import type { z } from "zod";
+import { declared } from "../declared.ts";
+import { readClientConfig } from "../platform/config.ts";
+import { toSecond, withoutControlCharacters } from "./output.ts";
+import { request } from "./request.ts";
+import type { Terminal } from "./run.ts";
+
+type Change = z.output<typeof liveChange>;
+const ended = ["succeeded", "failed", "cancelled"];
+
+/** Prints what happens to an execution until it has ended, or to all executions until the command is interrupted; a change is a line. */
+export async function follow(id: string | undefined, json: boolean, terminal: Terminal): Promise<void> {
+  const name = id === undefined ? "events.follow" : "task-executions.events";
+  const op = declared().find((bound) => bound.op.id === name)?.op as Operation;
+  const { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: apiKey } = readClientConfig();
+  const known = new Map<string, string>();
+  let lastEventId: string | undefined;
+  let isOver = false;
+  let rest = "";
+  const write = (chunk: string) => {
+    const blocks = (rest + chunk).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      lastEventId = /^id: ?(.*)$/m.exec(block)?.[1] ?? lastEventId;
+      const data = /^data: ?(.*)$/m.exec(block)?.[1];
+      if (data === undefined) continue;
+      const change = JSON.parse(data) as Change;
+      if (id !== undefined && change.execution && ended.includes(change.execution.state)) isOver = true;
+      terminal.out(`${withoutControlCharacters(json ? data : lineOf(change, known)).replaceAll("\n", " ")}\n`);
+    }
+  };
+  if (!json && id === undefined) terminal.err("Following all executions. Ctrl+C ends it.\n");
+  // A stream ends after some minutes; the next one continues behind its last event.
+  while (!isOver) {
+    rest = "";
+    await request(op, id === undefined ? {} : { id }, { url, apiKey, lastEventId }, write);
+  }
+}
+
+/** A change in words. `known`: names of executions, filled on the way. */
+function lineOf({ execution_id: id, execution, step }: Change, known: Map<string, string>): string {
+  if (execution) {
+    known.delete(id);
+    known.set(id, `${execution.subject ?? execution.source} ${execution.task_id}`);
+    if (known.size > 1_000) known.delete(known.keys().next().value as string);
+  }
+  const about = known.get(id) ?? `execution ${id}`;
+  if (!step) {
+    const { state, waiting_for, error, result_url, created_at, started_at, finished_at } = execution as NonNullable<
+      typeof execution
+    >;
+    const why = waiting_for ?? error ?? result_url;
+    return `${toSecond(finished_at ?? started_at ?? created_at)} ${about}: ${state}${why ? `: ${why}` : ""}`;
+  }
+  const { kind, name, state, error, started_at, ended_at, created_at } = step;
+  const what = [kind, name].filter(Boolean).join(" ");
+  return `${toSecond(ended_at ?? started_at ?? created_at)} ${about}: ${what} ${state}${error ? `: ${error}` : ""}`;
+}
