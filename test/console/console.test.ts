@@ -220,6 +220,20 @@ describe("the console", { tags: ["chromium"] }, () => {
     await tab.page.waitForFunction(() => !document.querySelector("dialog"));
   });
 
+  test("an issue without events shows what was refused, and a refused write is shown as failed", async () => {
+    await world.service.webhook(issueOpened({ repo: "octo/app", number: 404 }), { secret: "wrong" });
+    await tab.open("/console/issues?q=octo%2Fapp%23404");
+    await tab.sees("Refused in the last day, perhaps about this issue");
+    await tab.sees("The webhook was refused: header X-Hub-Signature-256");
+    world.tracker.fault({ method: "POST", path: "comments", status: 403, times: 1 });
+    const { body } = await deliver(405, "the tracker refuses");
+    const run = body.executions?.[0]?.id;
+    await waitForExecutions(world.service, { event_id: body.event_id, count: 1, state: "failed" });
+    await tab.open(`/console/run/${run}`);
+    await tab.sees("Post to alpha failed");
+    await tab.sees("Give the token write permission on issues");
+  });
+
   test("a pasted payload is explained, and other text is refused with a reason", async () => {
     await tab.open("/console/routing");
     await tab.sees("What would this payload start?");

@@ -1,11 +1,12 @@
 import { call, list } from "../api/call.ts";
 import { useQuery } from "../api/query.ts";
 import { Filters, Word } from "../parts/filters.tsx";
-import { Empty, Page, Shown } from "../parts/page.tsx";
+import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { SubjectLink } from "../parts/subject.tsx";
 import { Time } from "../parts/time.tsx";
 import { Link } from "../route/link.tsx";
 import { query } from "../route/location.ts";
+import { DeliveryList } from "./deliveries.tsx";
 
 /** Events among which the latest issues are found. */
 const recent = 200;
@@ -29,9 +30,12 @@ export function IssuesPage() {
       <Shown query={issues} lines={10}>
         {(items) =>
           items.length === 0 ? (
-            <Empty title={q ? "No issue matches." : "No issue has had an event yet."}>
-              <Link to="connections">Connections</Link> has the address that each tracker must send its webhooks to.
-            </Empty>
+            <>
+              <Empty title={q ? "No issue matches." : "No issue has had an event yet."}>
+                <Link to="connections">Connections</Link> has the address that each tracker must send its webhooks to.
+              </Empty>
+              <Refused />
+            </>
           ) : (
             <ul class="list">
               {items.map(({ subject, source, events, last_event_at }) => (
@@ -50,5 +54,29 @@ export function IssuesPage() {
         }
       </Shown>
     </Page>
+  );
+}
+
+const dayMs = 86_400_000;
+const mostShown = 5;
+
+/** An issue without an event is most often one whose webhooks are refused. */
+function Refused() {
+  const refused = useQuery("issues refused", (signal) => {
+    const from = new Date(Date.now() - dayMs).toISOString();
+    return list("webhook-events.list", { outcome: "refused", from, limit: mostShown }, signal);
+  });
+  if (!refused.data?.items.length) return null;
+  return (
+    <Section
+      title="Refused in the last day, perhaps about this issue"
+      aside={
+        <Link to="deliveries" query={{ outcome: "refused" }}>
+          All
+        </Link>
+      }
+    >
+      <DeliveryList events={refused.data.items} />
+    </Section>
   );
 }

@@ -7,7 +7,7 @@ import { Field, Form, textOf } from "../parts/form.tsx";
 import { Empty, Page, Section, Shown } from "../parts/page.tsx";
 import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Text } from "../parts/text.tsx";
-import { countText, Time } from "../parts/time.tsx";
+import { countText } from "../parts/time.tsx";
 import { SeedAgents, SeedMore } from "./seed.tsx";
 import { TryEvent, TryPayload } from "./try-event.tsx";
 
@@ -79,60 +79,61 @@ function Matrix({ sources, triggers, tasks, hits, reload }: MatrixProps) {
   const fired = (name: string) => sum(hits.events.filter(({ canonical_trigger }) => canonical_trigger === name));
   const started = ({ canonical_trigger, task_id }: TriggerTaskMapping) =>
     sum(hits.tasks.filter((one) => one.canonical_trigger === canonical_trigger && one.task_id === task_id));
+  const days = Math.floor((Date.now() - Date.parse(hits.from)) / 86_400_000);
   return (
-    <ScrollBox label="Events, triggers and tasks">
-      <p class="hint">
-        Hits since <Time at={hits.from} />, dry runs and replays included.
-      </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Trigger</th>
-            <th scope="col">Tasks</th>
-          </tr>
-        </thead>
-        <tbody>
-          {names.map((name) => (
-            <tr key={name}>
-              <td data-label="Event">
-                <Chips>
-                  {sources
-                    .filter((one) => one.canonical_trigger === name)
-                    .map((one) => (
-                      <Chip
-                        key={one.id}
-                        label={`${one.source} ${one.event_name}${one.action ? ` ${one.action}` : ""}`}
-                        hits={hitsOf(one, hits, sources)}
-                        remove={() => call("sources.delete", { id: one.id })}
-                        reload={reload}
-                      />
-                    ))}
-                </Chips>
-              </td>
-              <th scope="row" data-label="Trigger">
-                <code>{name}</code> <Hits count={fired(name)} />
-              </th>
-              <td data-label="Tasks">
-                <Chips>
-                  {triggers
-                    .filter((one) => one.canonical_trigger === name)
-                    .map((one) => (
-                      <Chip
-                        key={one.id}
-                        label={taskLabel(one, tasks)}
-                        hits={started(one)}
-                        remove={() => call("triggers.delete", { id: one.id })}
-                        reload={reload}
-                      />
-                    ))}
-                </Chips>
-              </td>
+    <>
+      <p class="hint above">Hits in the last {days} days. Dry runs and replays count.</p>
+      <ScrollBox label="Events, triggers and tasks">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Event</th>
+              <th scope="col">Trigger</th>
+              <th scope="col">Tasks</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollBox>
+          </thead>
+          <tbody>
+            {names.map((name) => (
+              <tr key={name}>
+                <td data-label="Event">
+                  <Chips>
+                    {sources
+                      .filter((one) => one.canonical_trigger === name)
+                      .map((one) => (
+                        <Chip
+                          key={one.id}
+                          label={`${one.source} ${one.event_name}${one.action ? ` ${one.action}` : ""}`}
+                          hits={hitsOf(one, hits, sources)}
+                          remove={() => call("sources.delete", { id: one.id })}
+                          reload={reload}
+                        />
+                      ))}
+                  </Chips>
+                </td>
+                <th scope="row" data-label="Trigger">
+                  <code>{name}</code> <Hits count={fired(name)} />
+                </th>
+                <td data-label="Tasks">
+                  <Chips>
+                    {triggers
+                      .filter((one) => one.canonical_trigger === name)
+                      .map((one) => (
+                        <Chip
+                          key={one.id}
+                          label={taskLabel(one, tasks)}
+                          hits={started(one)}
+                          remove={() => call("triggers.delete", { id: one.id })}
+                          reload={reload}
+                        />
+                      ))}
+                  </Chips>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
+    </>
   );
 }
 
@@ -160,7 +161,10 @@ interface ChipProps {
 function Chip({ label, hits, remove, reload }: ChipProps) {
   return (
     <li>
-      <Text>{label}</Text> <Hits count={hits} />
+      <span>
+        <Text>{label}</Text>
+      </span>{" "}
+      <Hits count={hits} />
       {may.value.write && (
         <ActionButton
           label="Remove"

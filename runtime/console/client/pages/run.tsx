@@ -39,7 +39,7 @@ export function RunPage({ id }: { id: string }) {
             <Answer run={data} />
             <Section title="Steps">
               <Memories keys={data.memories} />
-              <Waterfall steps={data.transcript} running={data.state === "running"} />
+              <Waterfall steps={data.transcript} state={data.state} />
             </Section>
             <DryReplay run={data} />
             <Attempts history={data.history} />

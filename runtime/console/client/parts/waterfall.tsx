@@ -1,4 +1,4 @@
-import type { ExecutionStep } from "../../../../schema/gen/client.ts";
+import type { ExecutionStep, TaskExecution } from "../../../../schema/gen/client.ts";
 import { query, setQuery } from "../route/location.ts";
 import { Empty } from "./page.tsx";
 import { StepDetail } from "./step-detail.tsx";
@@ -6,7 +6,11 @@ import { Text } from "./text.tsx";
 import { durationText } from "./time.tsx";
 
 /** The steps of a run on one line of time. A press opens one; which one is open is in the address. */
-export function Waterfall({ steps, running }: { steps: readonly ExecutionStep[]; running: boolean }) {
+export function Waterfall({ steps, state }: { steps: readonly ExecutionStep[]; state: TaskExecution["state"] }) {
+  const running = state === "running";
+  // A write that was refused stays started, so that a restart of the run goes on with it.
+  const isFailed = (step: ExecutionStep) =>
+    step.state === "failed" || (state === "failed" && step.state === "started" && step === steps.at(-1));
   if (steps.length === 0)
     return (
       <Empty title={running ? "The first step is on its way." : "There is no step yet."}>Steps appear here as they happen.</Empty>
@@ -29,12 +33,18 @@ export function Waterfall({ steps, running }: { steps: readonly ExecutionStep[];
             >
               <span class="bar-name">
                 {labels[step.kind]} {step.name && <Text max={80}>{step.name}</Text>}
-                {step.state === "failed" && <span class="soft"> failed</span>}
+                {isFailed(step) && <span class="soft"> failed</span>}
                 {step.state === "dry_run" && <span class="soft"> dry run</span>}
               </span>
-              <Bar step={step} from={span.start / end} share={span.length / end} />
+              <Bar kind={isFailed(step) ? "failed" : step.kind} from={span.start / end} share={span.length / end} />
               <span class="bar-time">
-                {step.state === "started" ? (running ? "running" : "not ended") : durationText(step.duration_ms)}
+                {step.state !== "started"
+                  ? durationText(step.duration_ms)
+                  : running
+                    ? "running"
+                    : isFailed(step)
+                      ? ""
+                      : "not ended"}
               </span>
             </button>
             {isOpen && <StepDetail step={step} />}
@@ -47,18 +57,12 @@ export function Waterfall({ steps, running }: { steps: readonly ExecutionStep[];
 
 const labels = { prompt: "Prompt", model: "Model", tool: "Tool", post: "Post to" } as const;
 
-function Bar({ step, from, share }: { step: ExecutionStep; from: number; share: number }) {
+function Bar({ kind, from, share }: { kind: ExecutionStep["kind"] | "failed"; from: number; share: number }) {
   const width = Math.max(0.4, share * 100);
   return (
     <span class="bar-track" aria-hidden="true">
       <svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
-        <rect
-          class={`fill-${step.state === "failed" ? "failed" : step.kind}`}
-          x={Math.min(99.6, from * 100)}
-          y="0"
-          width={width}
-          height="12"
-        />
+        <rect class={`fill-${kind}`} x={Math.min(99.6, from * 100)} y="0" width={width} height="12" />
       </svg>
     </span>
   );
