@@ -6,24 +6,9 @@ import { issueOpened } from "../harness/alpha-payloads.ts";
 import { openBeside, openBrowser, openTab, type Tab } from "../harness/browser.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
 import { callOf, roundsOf, startWorld, taskOf, textsOf, type World } from "../harness/world.ts";
+import { hostile, pages, settings } from "./pages.ts";
 
 const key = "a-key-for-everything";
-const pages = [
-  "now",
-  "issues",
-  "runs",
-  "deliveries",
-  "agents",
-  "routing",
-  "connections",
-  "plugins",
-  "memory",
-  "cost",
-  "settings",
-];
-const settings = ["settings/keys", "settings/storage", "settings/configuration", "settings/audit"];
-/** What a stranger may write anywhere: none of it may run, load anything or turn the text round. */
-const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script>[a](javascript:alert(3)) ![b](https://evil.example/x.png) <svg onload=alert(4)> \u202Egnp.exe <a href="data:text/html,<script>alert(5)</script>">c</a>`;
 
 /** Fails a run for good: an outage would be waited for. */
 const refusal = {
