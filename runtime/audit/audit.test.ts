@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { agentOperations } from "../agents/operations.ts";
-import { claimExecutions, releaseExecutions, releaseExpired } from "../execution/queries.ts";
+import { releaseExecutions, releaseExpired } from "../execution/lease-queries.ts";
+import { claimExecutions } from "../execution/queries.ts";
 import { type Patch, type StepRow, writeChanges } from "../execution/steps/queries.ts";
 import { cancelExecutions, findExecution, requeueFailed } from "../executions/queries.ts";
 import { openBus } from "../platform/bus.ts";

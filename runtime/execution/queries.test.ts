@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../platform/database/client.ts";
 import { type TestDatabase, testDatabase, testServer } from "../platform/database/test-database.ts";
 import { newId } from "../platform/ids.ts";
-import { type Claimed, claimExecutions, releaseExecutions, releaseExpired, renewLeases } from "./queries.ts";
+import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
+import { type Claimed, claimExecutions } from "./queries.ts";
 import { newStep } from "./steps/new-step.ts";
 import { loadSteps, writeChanges } from "./steps/queries.ts";
 

@@ -4,19 +4,11 @@ import { batch } from "../platform/database/batch.ts";
 import { isDeadlock, isUniqueViolation } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
 import { sleep } from "../platform/retry.ts";
-import { type AttemptDeps, type AttemptOutcome, attemptExecution } from "./attempt.ts";
+import { type AttemptDeps, attemptExecution } from "./attempt.ts";
+import { HeldExecutions } from "./held-executions.ts";
 import { Lease } from "./lease.ts";
-import {
-  type Claimed,
-  type ClaimRequest,
-  claimExecutions,
-  nextDue,
-  releaseExecutions,
-  releaseExpired,
-  renewLeases,
-  scheduleWriteChecks,
-  settleBudgets,
-} from "./queries.ts";
+import { releaseExpired } from "./lease-queries.ts";
+import { type Claimed, type ClaimRequest, claimExecutions, nextDue } from "./queries.ts";
 import { type Change, writeChanges } from "./steps/queries.ts";
 import { windowMsOf } from "./write-window.ts";
 
@@ -66,25 +58,12 @@ export async function startQueue(options: QueueOptions): Promise<ExecutionQueue>
 /** The project and the author of an execution: each has a share of the worker's places. */
 export type Owners = Pick<Claimed, "source" | "project" | "author">;
 
-interface Running {
-  readonly execution: Claimed;
-  readonly lease: Lease;
-  readonly done: Promise<void>;
-}
-interface Interrupted {
-  readonly execution: Claimed;
-  readonly clean: boolean;
-  readonly unconfirmed: readonly string[];
-}
-
 class LeasedQueue implements ExecutionQueue {
   readonly #options: QueueOptions;
   readonly #deps: AttemptDeps;
   readonly #windowMs: number;
   readonly #worker = newId();
-  readonly #held = new Map<string, Running>();
-  /** Interrupted attempts that the database does not know of yet, by execution and lease: executions claimed together share a lease. */
-  readonly #interrupted = new Map<string, Interrupted>();
+  readonly #held: HeldExecutions;
   readonly #stopping = new AbortController();
   readonly #stopped = new AbortController();
   #claiming: Promise<void> = Promise.resolve();
@@ -108,16 +87,17 @@ class LeasedQueue implements ExecutionQueue {
       concurrency: options.onlyProcess ? 1 : 4,
     });
     this.#deps = { ...options, write };
+    this.#held = new HeldExecutions({ ...options, windowMs: this.#windowMs, wake: () => this.wake() });
     options.bus.on("queue", () => {
       this.#makeRoomFor([]);
       this.wake();
     });
-    options.bus.on("cancel", (id) => this.#held.get(id)?.lease.lose("cancelled"));
+    options.bus.on("cancel", (id) => this.#held.cancel(id));
   }
 
   begin(): void {
     this.#claiming = this.#claimUntilStopped();
-    this.#renewing = this.#renewUntilStopped();
+    this.#renewing = this.#held.renewUntil(this.#stopped.signal);
   }
 
   readonly running = (): number => this.#held.size;
@@ -137,16 +117,13 @@ class LeasedQueue implements ExecutionQueue {
     const ending = async () => {
       // A claim under way may still bring executions.
       await this.#claiming;
-      await Promise.all([...this.#held.values()].map(({ done }) => done));
+      await this.#held.ended();
     };
     await abortable(ending(), drained).catch(() => {});
-    for (const { execution, lease } of this.#held.values()) {
-      lease.lose("the service stops");
-      this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });
-    }
+    this.#held.interruptAll("the service stops");
     const release = async () => {
       // Other replicas can take them at once.
-      if (await this.#release()) await bus.publish("queue");
+      if (await this.#held.release()) await bus.publish("queue");
     };
     await abortable(release(), AbortSignal.timeout(releaseMs)).catch((error) =>
       log.warn("failed to release executions; other replicas take them when their leases expire", { error }),
@@ -174,7 +151,7 @@ class LeasedQueue implements ExecutionQueue {
   /** Claims as many executions as there are free slots. Returns how long to sleep before the next claim, milliseconds. */
   async #claim(): Promise<number> {
     const { sql, log, concurrency, leaseSeconds } = this.#options;
-    await this.#release().catch((error) => log.warn("failed to release interrupted executions", { error }));
+    await this.#held.release().catch((error) => log.warn("failed to release interrupted executions", { error }));
     // A stop may have begun meanwhile: what it has interrupted is not claimed again here.
     const free = this.#stopping.signal.aborted ? 0 : Math.min(mostAtOnce, concurrency - this.#held.size);
     const asked = performance.now();
@@ -208,16 +185,15 @@ class LeasedQueue implements ExecutionQueue {
 
   #request(most: number): ClaimRequest {
     const { leaseSeconds, settings } = this.#options;
-    const busy = [...this.#held.values()].map(({ execution }) => execution);
     const share = performance.now() < this.#alone.until ? null : this.#share;
-    return { worker: this.#worker, most, leaseSeconds, limits: settings, share, busy };
+    return { worker: this.#worker, most, leaseSeconds, limits: settings, share, busy: this.#held.all() };
   }
 
   /** If one project or author has more than its share, a claim has looked for others and found none: the next ones do not look. */
   #lookForOthers(claimed: boolean): void {
     if (!claimed || performance.now() < this.#alone.until) return;
     const counts = new Map<string, number>();
-    for (const { execution } of this.#held.values())
+    for (const execution of this.#held.all())
       for (const owner of ownersOf(execution)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
     const owners = [...counts].flatMap(([owner, count]) => (count > this.#share ? owner : []));
     if (owners.length > 0) this.#alone = { until: performance.now() + aloneMs, owners };
@@ -228,42 +204,8 @@ class LeasedQueue implements ExecutionQueue {
   }
 
   #start(execution: Claimed, lease: Lease): void {
-    // Its lease was lost unnoticed, and this worker has claimed it again. The earlier attempt can no longer record anything.
-    this.#held.get(execution.id)?.lease.lose("claimed again");
     const bounds = { lease, stopping: this.#stopping.signal, windowMs: this.#windowMs };
-    const done = attemptExecution(execution, bounds, this.#deps).then((outcome) => this.#ended(execution, lease, outcome));
-    this.#held.set(execution.id, { execution, lease, done });
-  }
-
-  #ended(execution: Claimed, lease: Lease, outcome: AttemptOutcome): void {
-    lease.end();
-    if (this.#held.get(execution.id)?.lease === lease) this.#held.delete(execution.id);
-    if (outcome.kind === "interrupted") this.#noteInterrupted({ execution, ...outcome });
-    // Its subject and its slot are free.
-    this.wake();
-  }
-
-  #noteInterrupted(one: Interrupted): void {
-    this.#interrupted.set(`${one.execution.id} ${one.execution.lease}`, one);
-  }
-
-  /** Tells the database which attempts were interrupted. Answers whether there were any. */
-  async #release(): Promise<boolean> {
-    const { sql } = this.#options;
-    const any = this.#interrupted.size > 0;
-    while (this.#interrupted.size > 0) {
-      // An execution may be here twice, with two leases that it lost.
-      const ended = new Map([...this.#interrupted].map((entry) => [entry[1].execution.id, entry]));
-      const unconfirmed = [...ended.values()].flatMap(([, one]) => one.unconfirmed);
-      if (unconfirmed.length > 0) await scheduleWriteChecks(sql, unconfirmed, this.#windowMs);
-      await releaseExecutions(
-        sql,
-        [...ended.values()].map(([, { execution, clean }]) => ({ id: execution.id, lease: execution.lease, clean })),
-      );
-      // A released attempt may have ended since, with more details.
-      for (const [key, one] of ended.values()) if (this.#interrupted.get(key) === one) this.#interrupted.delete(key);
-    }
-    return any;
+    this.#held.add(execution, lease, () => attemptExecution(execution, bounds, this.#deps));
   }
 
   #sleep(ms: number): Promise<void> {
@@ -274,49 +216,6 @@ class LeasedQueue implements ExecutionQueue {
         done();
       };
     });
-  }
-
-  async #renewUntilStopped(): Promise<void> {
-    const { leaseSeconds, log } = this.#options;
-    const everyMs = Math.floor((leaseSeconds * 1000) / 3);
-    let wait = everyMs;
-    while (!this.#stopped.signal.aborted) {
-      await sleep(wait, this.#stopped.signal).catch(() => {});
-      if (this.#stopped.signal.aborted) return;
-      try {
-        // A renewal whose answer is lost must not keep the next one from being sent.
-        await abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), this.#stopped.signal]));
-        wait = everyMs;
-      } catch (error) {
-        if (!this.#stopped.signal.aborted) log.warn("failed to renew leases", { error });
-        wait = Math.min(1_000, everyMs / 4);
-      }
-    }
-  }
-
-  /** Renews the leases of running executions, ends those that are lost, and releases those of dead workers. */
-  async #renew(): Promise<void> {
-    const { sql, leaseSeconds } = this.#options;
-    for (const running of [...this.#held.values()]) if (running.lease.isStalled()) this.#letGo(running);
-    const running = [...this.#held.values()];
-    const asked = performance.now();
-    const leases = running.map(({ execution }) => execution);
-    const renewed = leases.length > 0 ? await renewLeases(sql, leases, leaseSeconds) : new Set<string>();
-    for (const { execution, lease } of running) {
-      if (renewed.has(execution.id)) lease.extend(asked);
-      else lease.lose("another worker has taken it");
-    }
-    if ((await releaseExpired(sql, false)) > 0) this.wake();
-    await settleBudgets(sql);
-  }
-
-  /** An answer that an attempt waits for was lost. It is not waited for any longer, and the execution is queued again. */
-  #letGo({ execution, lease }: Running): void {
-    this.#options.log.error("execution released: it made no progress within its timeouts", { execution: execution.id });
-    lease.lose("it made no progress within its timeouts");
-    this.#held.delete(execution.id);
-    this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });
-    this.wake();
   }
 }
 

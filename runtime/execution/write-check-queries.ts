@@ -14,6 +14,14 @@ export interface WriteCheck extends Pick<StepRow, "kind" | "state" | "name" | "k
   readonly issue: string | null;
 }
 
+/** Has writes looked for again after `delayMs`: their outcome is unknown, and another worker may have made them too. */
+export async function scheduleWriteChecks(sql: Sql, stepIds: readonly string[], delayMs: number): Promise<void> {
+  await sql`
+    insert into write_checks (step_id, due_at)
+    select id, now() + make_interval(secs => ${delayMs / 1000}) from execution_steps where id = any(${stepIds as string[]}::uuid[])
+    on conflict (step_id) do update set due_at = greatest(write_checks.due_at, excluded.due_at)`;
+}
+
 /** Claims the check that is due for the longest time. */
 export async function claimWriteCheck(sql: Sql, lease: string, leaseSeconds: number): Promise<WriteCheck | undefined> {
   const [row] = await sql<WriteCheck[]>`

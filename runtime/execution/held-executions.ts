@@ -1,0 +1,149 @@
+import { abortable } from "../platform/abortable.ts";
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import { sleep } from "../platform/retry.ts";
+import type { AttemptOutcome } from "./attempt.ts";
+import type { Lease } from "./lease.ts";
+import { releaseExecutions, releaseExpired, renewLeases } from "./lease-queries.ts";
+import { type Claimed, settleBudgets } from "./queries.ts";
+import { scheduleWriteChecks } from "./write-check-queries.ts";
+
+export interface HeldExecutionsOptions {
+  readonly sql: Sql;
+  readonly log: Log;
+  readonly leaseSeconds: number;
+  /** How long a request of an attempt may be under way, milliseconds. */
+  readonly windowMs: number;
+  /** An execution can be claimed: a slot or a subject is free, or a lease has expired. */
+  readonly wake: () => void;
+}
+
+interface Running {
+  readonly execution: Claimed;
+  readonly lease: Lease;
+  readonly done: Promise<void>;
+}
+interface Interrupted {
+  readonly execution: Claimed;
+  readonly clean: boolean;
+  readonly unconfirmed: readonly string[];
+}
+
+/** The executions that this worker holds. Renews their leases, and queues those again whose attempts were interrupted. */
+export class HeldExecutions {
+  readonly #options: HeldExecutionsOptions;
+  readonly #running = new Map<string, Running>();
+  /** Interrupted attempts that the database does not know of yet, by execution and lease: executions claimed together share a lease. */
+  readonly #interrupted = new Map<string, Interrupted>();
+
+  constructor(options: HeldExecutionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  all(): Claimed[] {
+    return [...this.#running.values()].map(({ execution }) => execution);
+  }
+
+  /** Holds an execution while its attempt runs. */
+  add(execution: Claimed, lease: Lease, attempt: () => Promise<AttemptOutcome>): void {
+    // Its lease was lost unnoticed, and this worker has claimed it again. The earlier attempt can no longer record anything.
+    this.#running.get(execution.id)?.lease.lose("claimed again");
+    const done = attempt().then((outcome) => this.#ended(execution, lease, outcome));
+    this.#running.set(execution.id, { execution, lease, done });
+  }
+
+  cancel(id: string): void {
+    this.#running.get(id)?.lease.lose("cancelled");
+  }
+
+  /** Resolves when all attempts have ended. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** Ends every attempt at once. `release` queues their executions again. */
+  interruptAll(reason: string): void {
+    for (const { execution, lease } of this.#running.values()) {
+      lease.lose(reason);
+      this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });
+    }
+  }
+
+  /** Queues the executions again whose attempts were interrupted. Returns whether there were any. */
+  async release(): Promise<boolean> {
+    const { sql, windowMs } = this.#options;
+    const any = this.#interrupted.size > 0;
+    while (this.#interrupted.size > 0) {
+      // An execution may be here twice, with two leases that it lost.
+      const ended = new Map([...this.#interrupted].map((entry) => [entry[1].execution.id, entry]));
+      const unconfirmed = [...ended.values()].flatMap(([, one]) => one.unconfirmed);
+      if (unconfirmed.length > 0) await scheduleWriteChecks(sql, unconfirmed, windowMs);
+      await releaseExecutions(
+        sql,
+        [...ended.values()].map(([, { execution, clean }]) => ({ id: execution.id, lease: execution.lease, clean })),
+      );
+      // A released attempt may have ended since, with more details.
+      for (const [key, one] of ended.values()) if (this.#interrupted.get(key) === one) this.#interrupted.delete(key);
+    }
+    return any;
+  }
+
+  /** Renews the leases, until the signal is aborted. */
+  async renewUntil(stopped: AbortSignal): Promise<void> {
+    const { leaseSeconds, log } = this.#options;
+    const everyMs = Math.floor((leaseSeconds * 1000) / 3);
+    let wait = everyMs;
+    while (!stopped.aborted) {
+      await sleep(wait, stopped).catch(() => {});
+      if (stopped.aborted) return;
+      try {
+        // A renewal whose answer is lost must not keep the next one from being sent.
+        await abortable(this.#renew(), AbortSignal.any([AbortSignal.timeout(everyMs), stopped]));
+        wait = everyMs;
+      } catch (error) {
+        if (!stopped.aborted) log.warn("failed to renew leases", { error });
+        wait = Math.min(1_000, everyMs / 4);
+      }
+    }
+  }
+
+  /** Renews the leases of running executions, ends those that are lost, and releases those of dead workers. */
+  async #renew(): Promise<void> {
+    const { sql, leaseSeconds, wake } = this.#options;
+    for (const running of [...this.#running.values()]) if (running.lease.isStalled()) this.#letGo(running);
+    const running = [...this.#running.values()];
+    const asked = performance.now();
+    const leases = running.map(({ execution }) => execution);
+    const renewed = leases.length > 0 ? await renewLeases(sql, leases, leaseSeconds) : new Set<string>();
+    for (const { execution, lease } of running) {
+      if (renewed.has(execution.id)) lease.extend(asked);
+      else lease.lose("another worker has taken it");
+    }
+    if ((await releaseExpired(sql, false)) > 0) wake();
+    await settleBudgets(sql);
+  }
+
+  /** An answer that an attempt waits for was lost. It is not waited for any longer, and the execution is queued again. */
+  #letGo({ execution, lease }: Running): void {
+    this.#options.log.error("execution released: it made no progress within its timeouts", { execution: execution.id });
+    lease.lose("it made no progress within its timeouts");
+    this.#running.delete(execution.id);
+    this.#noteInterrupted({ execution, clean: false, unconfirmed: [] });
+    this.#options.wake();
+  }
+
+  #ended(execution: Claimed, lease: Lease, outcome: AttemptOutcome): void {
+    lease.end();
+    if (this.#running.get(execution.id)?.lease === lease) this.#running.delete(execution.id);
+    if (outcome.kind === "interrupted") this.#noteInterrupted({ execution, ...outcome });
+    this.#options.wake();
+  }
+
+  #noteInterrupted(one: Interrupted): void {
+    this.#interrupted.set(`${one.execution.id} ${one.execution.lease}`, one);
+  }
+}

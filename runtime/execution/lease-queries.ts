@@ -1,0 +1,85 @@
+import { asyncCommit } from "../platform/database/async-commit.ts";
+import type { Sql } from "../platform/database/client.ts";
+
+/** Renews leases; returns the ids that this worker still holds. Locks in the order of the ids, as every statement does that locks several. */
+export async function renewLeases(
+  sql: Sql,
+  leases: readonly { id: string; lease: string }[],
+  leaseSeconds: number,
+): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`
+    with held as (
+      select e.id from task_executions e
+      join unnest(${leases.map((one) => one.id)}::uuid[], ${leases.map((one) => one.lease)}::text[]) as given (id, lease)
+        on given.id = e.id and given.lease = e.lease
+      where e.id = any(${leases.map((one) => one.id)}::uuid[]) and e.state = 'running' and ${asyncCommit(sql)} order by e.id for update of e
+    )
+    update task_executions e set lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
+    from held where e.id = held.id returning e.id`;
+  return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * Queues the executions again whose lease has expired, because their worker died or their connected agent went silent. The
+ * agent's stream is closed, so that it gets no further tasks. `all`: also those whose lease runs; for the start of the only process.
+ * Queues those whose hold has ended, too.
+ */
+export async function releaseExpired(sql: Sql, all: boolean): Promise<number> {
+  const result = await sql`
+    with lost as (
+      select id, stream_id from task_executions where state = 'running' and (${all} or lease_expires_at < now())
+      order by id for update skip locked
+    ), silent as (
+      delete from agent_streams where ${all} or id in (select stream_id from lost)
+    ), due as (
+      select id from task_executions where state = 'held' and held_until <= now() order by id for update skip locked
+    ), released as (
+      update task_executions e set state = 'queued', run_after = now(), held_reason = null, held_until = null, waiting_for = null
+      from due where e.id = due.id
+    ), lost_requests as (
+      -- A request may have been under way. Its cost is estimated from the length of its text.
+      select add_usage(array['issue ' || e.subject], 0, octet_length(e.content) / 4, 0) from task_executions e join lost using (id)
+      where e.subject is not null and e.stream_id is null order by e.subject
+    )
+    update task_executions e
+    set state = 'queued', run_after = now(), lease = null, lease_expires_at = null, stream_id = null,
+      deaths = deaths + case when e.stream_id is null then 1 else 0 end,
+      death_leases = case when e.stream_id is null then array_append(e.death_leases, e.lease) else e.death_leases end
+    from lost where e.id = lost.id and (select count(*) from lost_requests) >= 0`;
+  return result.count;
+}
+
+/** A lease that this worker no longer uses. */
+export interface EndedLease {
+  readonly id: string;
+  readonly lease: string;
+  /** No request that was sent under it can still be under way. */
+  readonly clean: boolean;
+}
+
+/**
+ * Queues executions again whose attempts were interrupted. Where another worker has counted the loss of a lease as a death,
+ * the count is taken back: this worker lives. One entry for each execution.
+ */
+export async function releaseExecutions(sql: Sql, ended: readonly EndedLease[]): Promise<void> {
+  const ids = ended.map(({ id }) => id);
+  await sql`
+    with given as (
+      select * from json_to_recordset(${JSON.stringify(ended)}::text::json) as g (id uuid, lease text, clean boolean)
+    ), locked as (
+      select e.id, e.lease = g.lease and e.state = 'running' as is_held, g.lease = any(e.death_leases) as is_counted, g.lease, g.clean
+      from (select id, lease, state, death_leases from task_executions where id = any(${ids}::uuid[]) order by id for update) e
+      join given g on g.id = e.id
+    ), settled_steps as (
+      update execution_steps s set in_flight_until = null
+      from locked l where s.execution_id = l.id and l.is_held and l.clean and s.state = 'started' and s.in_flight_until is not null
+    )
+    update task_executions e
+    set state = case when l.is_held then 'queued' else e.state end,
+      run_after = case when l.is_held then now() else e.run_after end,
+      lease = case when l.is_held then null else e.lease end,
+      lease_expires_at = case when l.is_held then null else e.lease_expires_at end,
+      deaths = e.deaths - case when l.is_counted then 1 else 0 end,
+      death_leases = array_remove(e.death_leases, l.lease)
+    from locked l where e.id = l.id and (l.is_held or l.is_counted)`;
+}

@@ -1,0 +1,149 @@
+import { modelTarget } from "../breakers/breakers.ts";
+import type { ChatAnswer, ChatRequest, Llm, Message, ToolCall } from "../llm/client.ts";
+import { measuredChat } from "../llm/measured.ts";
+import { Failure, longestRetryMs, retry } from "../platform/retry.ts";
+import { toFunction } from "../tools/eligible.ts";
+import type { RegisteredTool } from "../tools/registered-tool.ts";
+import { cutShort, lastRequest } from "./budget.ts";
+import type { Conversation, ConversationDeps, StepLog } from "./conversation.ts";
+import { goOn, isCut } from "./final-answer.ts";
+import type { StepRow } from "./steps/queries.ts";
+import { toolResults } from "./tool-results.ts";
+import { eligibleName } from "./tools-step.ts";
+
+export interface ModelOutput {
+  readonly content: string;
+  readonly tool_calls: readonly ToolCall[];
+  /** Why the model stopped early: `length` or `content_filter`. */
+  readonly finish_reason?: string;
+  readonly refusal?: string;
+}
+
+/** The answers of the model, without failed ones. */
+export const modelSteps = (log: StepLog): StepRow[] =>
+  log.steps.filter((step) => step.kind === "model" && step.state !== "failed" && step.state !== "started");
+
+/**
+ * Adds the step that comes next as started: a call of a tool, else a request to the model. It is stored together with the step
+ * before it, and so before its own request goes out.
+ */
+export function beginStep({ plan, log }: Conversation, call?: ToolCall): StepRow {
+  const { agent_id } = plan;
+  if (!call) return log.add({ kind: "model", state: "started", name: plan.model, agent_id });
+  return log.add({ kind: "tool", state: "started", name: eligibleName(plan, call), agent_id, input: call.arguments });
+}
+
+/** A request to the model from an earlier attempt, without an answer: it is sent again. */
+const isUnanswered = ({ kind, state, output, prompt_tokens }: StepRow): boolean =>
+  kind === "model" && (state === "started" || (state === "failed" && output === null && prompt_tokens === 0));
+
+/** The step of the next request to the model, stored as started. A call without limits is answered in the same request, so there it is not stored before its end. */
+async function beginRequest(conversation: Conversation): Promise<StepRow> {
+  const { plan, log, limits } = conversation;
+  const last = log.steps.at(-1);
+  const found = last && isUnanswered(last) ? last : null;
+  if (found && log.isOfThisAttempt(found)) return found;
+  const step = found ?? beginStep(conversation);
+  if (found) log.complete(found, { state: "started", error: null, name: plan.model, started_at: new Date().toISOString() });
+  if (limits) await log.flush({ agent_id: plan.agent_id });
+  return step;
+}
+
+/** The tool steps that belong to one answer of the model, in the order of its calls. */
+export function toolStepsAfter(log: StepLog, answer: StepRow): StepRow[] {
+  const rest = log.steps.slice(answer.seq + 1);
+  const end = rest.findIndex((step) => step.kind !== "tool");
+  return end === -1 ? rest : rest.slice(0, end);
+}
+
+/** Sends the rounds so far to the model as one step. `limit`: the limit that the run has reached, whose last request this is. */
+export async function askModel(
+  conversation: Conversation,
+  tools: readonly RegisteredTool[],
+  limit: string | null,
+  deps: ConversationDeps,
+): Promise<StepRow> {
+  const { plan, log } = conversation;
+  const { llm } = deps;
+  if (!llm) throw new Failure("No LLM is configured. Set LLM_BASE_URL and restart the execution.", { retryable: false });
+  const request: ChatRequest = {
+    model: plan.model,
+    temperature: plan.temperature,
+    messages: [
+      ...plan.messages,
+      ...dialogue(conversation, deps.tools),
+      ...(limit === null ? [] : [{ role: "user" as const, content: lastRequest(limit) }]),
+    ],
+    tools: tools.map(toFunction),
+  };
+  const step = await beginRequest(conversation);
+  const began = performance.now();
+  const answer = await send(conversation, request, llm);
+  const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
+  const output = limit === null ? outputOf(answer) : { content: cutShort(answer.content, limit), tool_calls: [] };
+  log.complete(step, {
+    state: "succeeded",
+    error: null,
+    is_answered: true,
+    name: answer.model,
+    output,
+    prompt_tokens: answer.promptTokens,
+    completion_tokens: answer.completionTokens,
+    cost_usd: cost,
+    duration_ms: Math.round(performance.now() - began),
+  });
+  // The last answer is stored together with the post that follows. An answer with tool calls is stored before they run.
+  if (output.tool_calls.length > 0 && tools.length > 0) beginStep(conversation, output.tool_calls[0]);
+  if (output.tool_calls.length > 0) await log.flush({ agent_id: plan.agent_id });
+  return step;
+}
+
+const outputOf = ({ content, toolCalls, finishReason, refusal }: ChatAnswer): ModelOutput => ({
+  content,
+  tool_calls: toolCalls,
+  ...(finishReason !== null && /^(?:length|content_filter)$/.test(finishReason) && { finish_reason: finishReason }),
+  ...(refusal !== null && { refusal }),
+});
+
+/** Sends a request within the budget. What a failed one reserved is free again; one that was interrupted may have cost it. */
+async function send(
+  { budget, limits, signal, guarded, ...conversation }: Conversation,
+  request: ChatRequest,
+  llm: Llm,
+): Promise<ChatAnswer> {
+  await budget?.reserve(request, signal);
+  limits?.lease.progress(longestRetryMs(llm.timeoutMs));
+  try {
+    const longestWaitMs = conversation.longestRetryWaitMs;
+    const call = () => retry(() => measuredChat(llm, request, signal, conversation.onDelta), signal, { longestWaitMs });
+    return await (guarded ? guarded(modelTarget, call) : call());
+  } catch (error) {
+    if (!signal.aborted) await budget?.release();
+    throw error;
+  }
+}
+
+/** The rounds so far, as messages to the model. */
+function dialogue({ log, since }: Conversation, tools: ConversationDeps["tools"]): Message[] {
+  const rounds = modelSteps(log).map((step) => {
+    const output = step.output as ModelOutput;
+    const found = output.tool_calls.length === 0 ? [] : toolStepsAfter(log, step);
+    return { output, steps: output.tool_calls.map((_, i) => found[i]) };
+  });
+  const results = toolResults(
+    rounds.flatMap(({ steps }) => steps),
+    since ?? null,
+    (name) => tools.get(name),
+  );
+  return rounds.flatMap(({ output }): Message[] => {
+    const { content, tool_calls } = output;
+    if (tool_calls.length === 0) {
+      const said: Message[] = content === "" ? [] : [{ role: "assistant", content }];
+      return isCut(output) ? [...said, { role: "user", content: goOn }] : said;
+    }
+    const answers = tool_calls.map(
+      (call): Message => ({ role: "tool", tool_call_id: call.id, content: results.shift() as string }),
+    );
+    return [{ role: "assistant", content, tool_calls }, ...answers];
+  });
+}
