@@ -1,7 +1,7 @@
 import { type BuiltManifest, builtManifest, httpMethods, manifestError } from "@signalbox/sdk/manifest";
 import { admitDeclared, Refusal } from "./admit.ts";
 import { sha256Of } from "./bundle-cache.ts";
-import type { Described } from "./sandbox/open.ts";
+import type { Described } from "./sandbox/initialize.ts";
 
 /**
  * The manifest of a plugin that was not built, from what its declaration says: its hosts with every method, its open routes. It names no
