@@ -3,23 +3,12 @@ import type { Sql } from "../platform/database/client.ts";
 import type { Log } from "../platform/log.ts";
 import type { Vault } from "../platform/vault.ts";
 import { cachedBundle } from "./bundle-cache.ts";
-import { FailedUpgrades } from "./failed-upgrades.ts";
 import type { Host } from "./host.ts";
-import {
-  type Installed,
-  isSame,
-  isServing,
-  requireDigest,
-  requireReady,
-  type Settings,
-  serves,
-  settingsOf,
-} from "./installed.ts";
+import { isServing, requireReady, type Settings } from "./installed.ts";
+import { InstalledPlugins } from "./installed-plugins.ts";
 import { type Refused, refusalOf } from "./load.ts";
 import { type LoadedThirdParty, type LoadThirdPartyOptions, loadThirdParty } from "./load-third-party.ts";
 import { ProcessStates, type StateListener } from "./process-states.ts";
-import { allPlugins, allVersions, findBundle, type PluginRow, type VersionRow } from "./queries.ts";
-import { restrictPermissions } from "./restrict-permissions.ts";
 import { type IsolationLayer, workingIsolation } from "./sandbox/isolation.ts";
 import { ServedContributions } from "./served-contributions.ts";
 import { readThirdParty, type ThirdPartyPlugin } from "./third-party.ts";
@@ -47,10 +36,9 @@ export interface PluginManagerOptions extends Omit<LoadThirdPartyOptions, "chang
 export class PluginManager {
   readonly #options: PluginManagerOptions;
   readonly #fromEnvironment = new Map<string, LoadedThirdParty>();
-  readonly #installed = new Map<string, Installed>();
+  readonly #installed: InstalledPlugins;
   readonly #refused = new Map<string, Refused>();
   readonly #contributions: ServedContributions;
-  readonly #failedUpgrades: FailedUpgrades;
   readonly #states: ProcessStates;
   #stopping = false;
   /** Refreshes run one after the other, so that an older answer never replaces a newer one. */
@@ -61,7 +49,12 @@ export class PluginManager {
     this.#options = options;
     this.#contributions = new ServedContributions(options);
     this.#states = new ProcessStates(options);
-    this.#failedUpgrades = new FailedUpgrades(options);
+    this.#installed = new InstalledPlugins({
+      ...options,
+      contributions: this.#contributions,
+      states: this.#states,
+      load: (...given) => this.#load(...given),
+    });
   }
 
   /** Loads all plugins, then follows the database: by notification, and by a sweep in case a notification is lost. */
@@ -77,17 +70,17 @@ export class PluginManager {
 
   /** Plugins that could not be loaded, by id or by the name that the operator gave. */
   get refused(): ReadonlyMap<string, Refused> {
-    return this.#refused;
+    return new Map([...this.#refused, ...this.#installed.refused]);
   }
   /** The plugins that the environment names, where they could be loaded. */
   fromEnvironment(): readonly LoadedThirdParty[] {
     return [...this.#fromEnvironment.values()];
   }
   all(): readonly LoadedThirdParty[] {
-    return [...this.#fromEnvironment.values(), ...this.#installed.values()];
+    return [...this.#fromEnvironment.values(), ...this.#installed.all()];
   }
   running(id: string): LoadedThirdParty | undefined {
-    return this.#installed.get(id) ?? this.#fromEnvironment.get(id);
+    return this.#installed.find(id) ?? this.#fromEnvironment.get(id);
   }
   /** Contributions of a plugin that are not in service, because another plugin has their names: `queues.audit`. */
   skippedContributions(id: string): readonly string[] {
@@ -95,7 +88,7 @@ export class PluginManager {
   }
   /** Why the newest version or settings of a plugin do not serve although they should. */
   failedUpgrade(id: string): { readonly code: string; readonly reason: string } | undefined {
-    return this.#failedUpgrades.of(id);
+    return this.#installed.failedUpgrades.of(id);
   }
   /** Whether an installed plugin cannot have this id. */
   isTaken(id: string): boolean {
@@ -126,13 +119,13 @@ export class PluginManager {
 
   /** Brings this replica to the state in the database. */
   refresh(): Promise<void> {
-    this.#lastRefresh = this.#lastRefresh.catch(() => {}).then(() => this.#followDatabase());
+    this.#lastRefresh = this.#lastRefresh.catch(() => {}).then(() => (this.#stopping ? undefined : this.#installed.follow()));
     return this.#lastRefresh;
   }
 
   /** Starts a process that does not serve, and tries a failed upgrade again. */
   async restart(id: string): Promise<void> {
-    if (this.#failedUpgrades.forget(id)) return this.refresh();
+    if (this.#installed.failedUpgrades.forget(id)) return this.refresh();
     const process = this.running(id)?.process;
     if (process && !isServing(process)) await process.start();
   }
@@ -144,31 +137,6 @@ export class PluginManager {
     await Promise.all(this.all().map(({ process }) => process?.stop()));
   }
 
-  async #followDatabase(): Promise<void> {
-    if (this.#stopping) return;
-    const { sql, specifiers } = this.#options;
-    const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
-    const wanted = new Map(rows.filter((row) => row.enabled && row.version !== null).map((row) => [row.id, row]));
-    for (const id of this.#installed.keys()) if (!wanted.has(id)) await this.#unload(id);
-    for (const row of wanted.values()) {
-      const current = this.#installed.get(row.id);
-      if (current && isSame(row, current.row)) this.#followRow(current, row);
-      else {
-        const version = versions.find((one) => one.plugin_id === row.id && one.version === row.version);
-        if (version) await this.#loadInstalled(row, version, current);
-      }
-    }
-    for (const id of this.#refused.keys()) if (!wanted.has(id) && !specifiers.includes(id)) this.#refused.delete(id);
-  }
-
-  /** Applies what another replica, or an operator, decided about a plugin that is loaded here. */
-  #followRow({ process, manifest }: Installed, { quarantine_code, quarantine_reason }: PluginRow): void {
-    this.#failedUpgrades.forget(manifest.id);
-    const isQuarantined = process?.status().state === "quarantined";
-    if (quarantine_code !== null && !isQuarantined) process?.quarantine(quarantine_code, quarantine_reason ?? "");
-    else if (quarantine_code === null && isQuarantined && process && !this.#states.isStoring(process)) void process.start();
-  }
-
   async #loadSpecifier(specifier: string): Promise<void> {
     try {
       const plugin = await this.#load(await readThirdParty(specifier), "");
@@ -177,62 +145,10 @@ export class PluginManager {
       requireReady(plugin.process?.status());
       await this.#contributions.serve(plugin);
     } catch (error) {
-      this.#refuse(specifier, error);
+      const refused = refusalOf(specifier, error);
+      this.#refused.set(specifier, refused);
+      this.#options.log.error("plugin refused", { ...refused });
     }
-  }
-
-  /** Loads a version with its settings. One that replaces a serving version is started first, and dropped if that fails. */
-  async #loadInstalled(row: PluginRow, version: VersionRow, current: Installed | undefined): Promise<void> {
-    if (current && this.#failedUpgrades.has(row)) return;
-    let candidate: LoadedThirdParty | undefined;
-    try {
-      const settings = await settingsOf(row, this.#options.vault);
-      const bytes = await findBundle(this.#options.sql, row.id, version.version);
-      if (!bytes) return;
-      const manifest = restrictPermissions(version.manifest, row.denied);
-      candidate = await this.#load({ name: row.id, bytes: new Uint8Array(bytes), manifest }, row.id, settings);
-      requireDigest(version, candidate.sha256);
-      if (current && serves(current) && row.quarantine_code === null) {
-        await candidate.process?.start();
-        requireReady(candidate.process?.status());
-      }
-      await this.#replace(row, candidate, settings, current);
-    } catch (error) {
-      void candidate?.process?.stop();
-      if (current && serves(current)) this.#failedUpgrades.add(row, current, error);
-      else {
-        if (current) await this.#unload(row.id);
-        const reason = error instanceof Error ? error.message : String(error);
-        if (this.#refused.get(row.id)?.reason !== reason) this.#refuse(row.id, error);
-      }
-    }
-  }
-
-  async #replace(row: PluginRow, candidate: LoadedThirdParty, settings: Settings, current?: Installed): Promise<void> {
-    const { id } = row;
-    this.#options.settings.set(id, settings);
-    this.#installed.set(id, { ...candidate, row });
-    this.#refused.delete(id);
-    this.#failedUpgrades.forget(id);
-    const { process } = candidate;
-    // A quarantined plugin keeps its names: its webhooks are deferred, and its tools say why they do not serve.
-    if (row.quarantine_code !== null) process?.quarantine(row.quarantine_code, row.quarantine_reason ?? "");
-    else void process?.start();
-    await this.#contributions.serve(candidate);
-    if (process && isServing(process)) this.#states.notify(id, process.status());
-    // The old process finishes its calls; the new one serves already.
-    void current?.process?.stop();
-  }
-
-  async #unload(id: string): Promise<void> {
-    const plugin = this.#installed.get(id);
-    if (!plugin) return;
-    this.#installed.delete(id);
-    this.#failedUpgrades.forget(id);
-    this.#options.settings.delete(id);
-    await this.#contributions.remove(id);
-    // Its calls finish in the background.
-    void plugin.process?.stop();
   }
 
   /** `replaced`: the id that the plugin may have although it is taken. `stored`: settings in place of those that serve. */
@@ -247,20 +163,14 @@ export class PluginManager {
       changed: ({ id }, status) => {
         const process = loaded?.process;
         if (this.#stopping || !process || this.running(id)?.process !== process) return;
-        this.#states.changed(loaded as LoadedThirdParty, process, status, this.#installed.has(id));
+        this.#states.changed(loaded as LoadedThirdParty, process, status, this.#installed.find(id) !== undefined);
       },
     });
     return loaded;
   }
 
   #takenIds(replaced: string): Set<string> {
-    const others = [...this.#fromEnvironment.keys(), ...this.#installed.keys()].filter((id) => id !== replaced);
+    const others = this.all().flatMap(({ manifest: { id } }) => (id === replaced ? [] : id));
     return new Set([...this.#options.builtIns, ...others]);
-  }
-
-  #refuse(name: string, error: unknown): void {
-    const refused = refusalOf(name, error);
-    this.#refused.set(name, refused);
-    this.#options.log.error("plugin refused", { ...refused });
   }
 }

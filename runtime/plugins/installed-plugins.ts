@@ -1,0 +1,143 @@
+import type { Sql } from "../platform/database/client.ts";
+import type { Log } from "../platform/log.ts";
+import type { Vault } from "../platform/vault.ts";
+import { FailedUpgrades } from "./failed-upgrades.ts";
+import {
+  type Installed,
+  isSame,
+  isServing,
+  requireDigest,
+  requireReady,
+  type Settings,
+  serves,
+  settingsOf,
+} from "./installed.ts";
+import { type Refused, refusalOf } from "./load.ts";
+import type { LoadedThirdParty } from "./load-third-party.ts";
+import type { ProcessStates } from "./process-states.ts";
+import { allPlugins, allVersions, findBundle, type PluginRow, type VersionRow } from "./queries.ts";
+import { restrictPermissions } from "./restrict-permissions.ts";
+import type { ServedContributions } from "./served-contributions.ts";
+import type { ThirdPartyPlugin } from "./third-party.ts";
+
+export interface InstalledPluginsDeps {
+  readonly sql: Sql;
+  readonly log: Log;
+  readonly vault: Vault;
+  readonly watchdog: (message: string, context: Record<string, unknown>) => void;
+  /** The stored settings of each plugin that serves. */
+  readonly settings: Map<string, Settings>;
+  readonly contributions: ServedContributions;
+  readonly states: ProcessStates;
+  /** Loads a plugin that may have the id `replaced`, with these stored settings. */
+  readonly load: (plugin: ThirdPartyPlugin, replaced: string, stored: Settings) => Promise<LoadedThirdParty>;
+}
+
+/** The plugins that the database holds, as this replica runs them. */
+export class InstalledPlugins {
+  readonly #deps: InstalledPluginsDeps;
+  readonly #loaded = new Map<string, Installed>();
+  readonly #refused = new Map<string, Refused>();
+  readonly failedUpgrades: FailedUpgrades;
+
+  constructor(deps: InstalledPluginsDeps) {
+    this.#deps = deps;
+    this.failedUpgrades = new FailedUpgrades(deps);
+  }
+
+  /** Those that could not be loaded, by id. */
+  get refused(): ReadonlyMap<string, Refused> {
+    return this.#refused;
+  }
+  all(): readonly Installed[] {
+    return [...this.#loaded.values()];
+  }
+  find(id: string): Installed | undefined {
+    return this.#loaded.get(id);
+  }
+
+  /** Loads what the database holds now, and unloads the rest. */
+  async follow(): Promise<void> {
+    const { sql } = this.#deps;
+    const [rows, versions] = await Promise.all([allPlugins(sql), allVersions(sql)]);
+    const wanted = new Map(rows.filter((row) => row.enabled && row.version !== null).map((row) => [row.id, row]));
+    for (const id of this.#loaded.keys()) if (!wanted.has(id)) await this.#unload(id);
+    for (const row of wanted.values()) {
+      const current = this.#loaded.get(row.id);
+      if (current && isSame(row, current.row)) this.#followRow(current, row);
+      else {
+        const version = versions.find((one) => one.plugin_id === row.id && one.version === row.version);
+        if (version) await this.#loadInstalled(row, version, current);
+      }
+    }
+    for (const id of this.#refused.keys()) if (!wanted.has(id)) this.#refused.delete(id);
+  }
+
+  /** Applies what another replica, or an operator, decided about a plugin that is loaded here. */
+  #followRow({ process, manifest }: Installed, { quarantine_code, quarantine_reason }: PluginRow): void {
+    this.failedUpgrades.forget(manifest.id);
+    const isQuarantined = process?.status().state === "quarantined";
+    if (quarantine_code !== null && !isQuarantined) process?.quarantine(quarantine_code, quarantine_reason ?? "");
+    else if (quarantine_code === null && isQuarantined && process && !this.#deps.states.isStoring(process)) void process.start();
+  }
+
+  /** Loads a version with its settings. One that replaces a serving version is started first, and dropped if that fails. */
+  async #loadInstalled(row: PluginRow, version: VersionRow, current: Installed | undefined): Promise<void> {
+    if (current && this.failedUpgrades.has(row)) return;
+    let candidate: LoadedThirdParty | undefined;
+    try {
+      const settings = await settingsOf(row, this.#deps.vault);
+      const bytes = await findBundle(this.#deps.sql, row.id, version.version);
+      if (!bytes) return;
+      const manifest = restrictPermissions(version.manifest, row.denied);
+      candidate = await this.#deps.load({ name: row.id, bytes: new Uint8Array(bytes), manifest }, row.id, settings);
+      requireDigest(version, candidate.sha256);
+      if (current && serves(current) && row.quarantine_code === null) {
+        await candidate.process?.start();
+        requireReady(candidate.process?.status());
+      }
+      await this.#replace(row, candidate, settings, current);
+    } catch (error) {
+      void candidate?.process?.stop();
+      if (current && serves(current)) this.failedUpgrades.add(row, current, error);
+      else {
+        if (current) await this.#unload(row.id);
+        const reason = error instanceof Error ? error.message : String(error);
+        if (this.#refused.get(row.id)?.reason !== reason) this.#refuse(row.id, error);
+      }
+    }
+  }
+
+  async #replace(row: PluginRow, candidate: LoadedThirdParty, settings: Settings, current?: Installed): Promise<void> {
+    const { id } = row;
+    this.#deps.settings.set(id, settings);
+    this.#loaded.set(id, { ...candidate, row });
+    this.#refused.delete(id);
+    this.failedUpgrades.forget(id);
+    const { process } = candidate;
+    // A quarantined plugin keeps its names: its webhooks are deferred, and its tools say why they do not serve.
+    if (row.quarantine_code !== null) process?.quarantine(row.quarantine_code, row.quarantine_reason ?? "");
+    else void process?.start();
+    await this.#deps.contributions.serve(candidate);
+    if (process && isServing(process)) this.#deps.states.notify(id, process.status());
+    // The old process finishes its calls; the new one serves already.
+    void current?.process?.stop();
+  }
+
+  async #unload(id: string): Promise<void> {
+    const plugin = this.#loaded.get(id);
+    if (!plugin) return;
+    this.#loaded.delete(id);
+    this.failedUpgrades.forget(id);
+    this.#deps.settings.delete(id);
+    await this.#deps.contributions.remove(id);
+    // Its calls finish in the background.
+    void plugin.process?.stop();
+  }
+
+  #refuse(id: string, error: unknown): void {
+    const refused = refusalOf(id, error);
+    this.#refused.set(id, refused);
+    this.#deps.log.error("plugin refused", { ...refused });
+  }
+}
