@@ -37,7 +37,7 @@ export async function parse(convert: Convert, { headers, payload }: WebhookPaylo
     missing_field: event_name === "" ? "webhookEvent" : lacking(event_name, payload, subject),
     change_key: changeKey(event_name, payload),
     author: authorOf(event_name, payload),
-    hook_id: hookOf(payload) ?? (sameAs === null ? null : stringAt(payload, ["webhookEvent"], 200)),
+    hook_id: hookOf(payload, sameAs !== null),
     same_as: sameAs,
     snapshot: event_name === "gamma:issue_updated" && !hasComment(payload),
     private: isPrivate(payload),
@@ -67,11 +67,20 @@ function subjectOf(payload: unknown): Subject | null {
   return id && isIssueId(id) ? { project: anyProject, issue: id } : null;
 }
 
-/** The webhooks of an app: one delivery can match several. Webhooks that people set up have no id in the payload. */
-function hookOf(payload: unknown): string | null {
+/**
+ * The webhooks of an app: one delivery can match several. Webhooks that people set up have no id in the payload. One webhook
+ * delivers what Server reports twice under two names, which count as two hooks.
+ */
+function hookOf(payload: unknown, isReportedTwice: boolean): string | null {
   const matched = valueAt(payload, "matchedWebhookIds");
   const ids = Array.isArray(matched) ? matched.slice(0, 10).filter((id) => ["number", "string"].includes(typeof id)) : [];
-  return ids.length > 0 ? sanitizeText(ids.join(",").slice(0, 200)).trim() || null : null;
+  const names = [ids.join(",").slice(0, 200), isReportedTwice ? stringAt(payload, ["webhookEvent"], 200) : null];
+  return (
+    names
+      .filter(Boolean)
+      .map((name) => sanitizeText(name as string).trim())
+      .join(" ") || null
+  );
 }
 
 /** Server reports one comment by an event of its own and as an update of its issue, if both are ticked. */

@@ -7,6 +7,7 @@ import { freshDatabase } from "../harness/databases.ts";
 import { wikiConfig } from "../harness/knowledge.ts";
 import { startService } from "../harness/service.ts";
 import { eventually, waitForExecutions } from "../harness/wait.ts";
+import type { Receipt } from "../harness/webhooks.ts";
 import { login, plainScript, surroundings, textsOf, token, webhookSecret } from "../harness/world.ts";
 
 const repo = "octo/app";
@@ -119,6 +120,45 @@ test("a secret that was stored at one replica is redacted from what the other po
   } finally {
     await Promise.all([tracker.close(), model.close()]);
     await Promise.all([first.close(), second.close()]);
+  }
+});
+
+test("a comment that Jira Server reports by two webhooks, one to each replica at the same time, runs once", {
+  timeout: 60_000,
+  tags: ["postgres"],
+}, async () => {
+  await using database = await freshDatabase();
+  const model = await startModel({ script: plainScript });
+  const options = { databaseUrl: database.url, env: { LLM_BASE_URL: model.url, LOOP_MAX_HOPS: "0" } };
+  const replicas = await Promise.all([startService({ ...options, seed: true }), startService(options)]);
+  const [first, second] = replicas;
+  try {
+    await first.post("/api/tasks/triggers/seed", { include: ["comments"] });
+    const send = async (id: number) => {
+      const time = "2026-01-06T11:30:00.000+0000";
+      const author = { name: "ann", displayName: "Ann" };
+      const comment = { id: String(id), author, updateAuthor: author, body: `Comment ${id}`, created: time, updated: time };
+      const issue = { id: "10001", key: "APP-12", fields: { summary: "Crash", project: { key: "APP" } } };
+      const update = {
+        webhookEvent: "jira:issue_updated",
+        issue_event_type_name: "issue_commented",
+        user: author,
+        issue,
+        comment,
+      };
+      const answers = await Promise.all([
+        first.post<Receipt>("/webhook/gamma", JSON.stringify(update)),
+        second.post<Receipt>("/webhook/gamma", JSON.stringify({ webhookEvent: "comment_created", comment, issue })),
+      ]);
+      return answers.map(({ body }) => body.status).sort();
+    };
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send(n + 1)));
+    expect(answers).toEqual(Array.from({ length: 20 }, () => ["accepted", "duplicate"]));
+    const { headers } = await first.get("/api/task-executions?task_id=intent_interpretation&limit=1");
+    expect(headers.get("x-total-count")).toBe("20");
+  } finally {
+    await model.close();
+    await Promise.all(replicas.map((one) => one.close()));
   }
 });
 

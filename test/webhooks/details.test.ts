@@ -82,13 +82,17 @@ describe("missing facts are looked up when a task runs, and private stays privat
   test("a comment that Jira Server reports by two webhooks runs once, whichever is first", async () => {
     const times = { created: "2026-01-06T11:30:00.000+0000", updated: "2026-01-06T11:30:00.000+0000" };
     const post = (payload: object) => service.post<Receipt>("/webhook/gamma", JSON.stringify(payload));
-    for (const [id, isUpdateFirst] of [
-      ["90", true],
-      ["91", false],
+    for (const [id, isUpdateFirst, hooks] of [
+      ["90", true, {}],
+      ["91", false, {}],
+      ["92", true, { matchedWebhookIds: [7] }],
     ] as const) {
-      const alone = comment({ id, ...times, self: `${gamma.url}/rest/api/2/issue/${gamma.issues[0]?.id}/comment/${id}` });
+      const alone = {
+        ...hooks,
+        ...comment({ id, ...times, self: `${gamma.url}/rest/api/2/issue/${gamma.issues[0]?.id}/comment/${id}` }),
+      };
       const update = {
-        ...{ webhookEvent: "jira:issue_updated", issue_event_type_name: "issue_commented", user: gamma.ann },
+        ...{ ...hooks, webhookEvent: "jira:issue_updated", issue_event_type_name: "issue_commented", user: gamma.ann },
         ...{ comment: alone.comment, issue: gamma.issues[0] },
       };
       const [first, second] = isUpdateFirst ? [update, alone] : [alone, update];
