@@ -4,10 +4,12 @@ import { addressOf } from "./address.ts";
 import type { Client } from "./client.ts";
 import * as shapes from "./shapes.ts";
 
-/** Whether the payload misses something that people see of an issue or pull request. */
+const runs = ["check_run", "check_suite", "workflow_run"];
+
+/** Whether the payload misses something that people see of an issue or pull request. A run names its pull request by number. */
 export function isIncomplete(payload: unknown): boolean {
   const item = [valueAt(payload, "pull_request"), valueAt(payload, "issue")].find((one) => one !== undefined);
-  if (item === undefined) return false;
+  if (item === undefined) return runs.some((name) => valueAt(payload, name) !== undefined);
   const known = [["title"], ["state"], ["user", "login"], ["html_url"]].map((path) => stringAt(item, path));
   return known.includes(null) || !Array.isArray(valueAt(item, "labels"));
 }

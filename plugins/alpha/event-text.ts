@@ -1,11 +1,13 @@
 import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 import { isNumber } from "./address.ts";
 import { changesOf } from "./changes.ts";
+import { otherText } from "./other-text.ts";
+import { linkedIssue } from "./place.ts";
 
 /** The platform's own limit for a body, in characters. */
 const longest = 65_536;
 
-/** The text for the agent: Markdown with a heading per part; `""` for events without text. */
+/** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
 export function eventText(event: string, action: string | null, payload: unknown): string {
   const changes = changesOf(event, action, payload);
   if (event === "issues") return itemText("Issue", valueAt(payload, "issue"), changes);
@@ -19,8 +21,10 @@ export function eventText(event: string, action: string | null, payload: unknown
   if (event === "commit_comment") return commitCommentText(action, payload);
   if (event === "pull_request_review") return reviewText(action, payload);
   if (event === "pull_request_review_comment") return reviewCommentText(action, payload);
+  if (event === "pull_request_review_thread") return threadText(action, payload);
   if (event === "deployment_status") return deploymentText(payload);
-  return "";
+  if (event === "sub_issues" || event === "issue_dependencies") return linkText(event, action, payload);
+  return otherText(event, action, payload);
 }
 
 function itemText(kind: string, item: unknown, changes: readonly string[]): string {
@@ -115,6 +119,38 @@ function reviewText(action: string | null, payload: unknown): string {
     body(review, "body"),
     described(pull),
   );
+}
+
+/** A conversation about lines of a pull request, which was resolved or opened again. */
+function threadText(action: string | null, payload: unknown): string {
+  const comments = valueAt(payload, "thread", "comments");
+  const shown = Array.isArray(comments) ? comments.slice(0, 20) : [];
+  const pull = valueAt(payload, "pull_request");
+  return sections(
+    heading("Pull request", pull),
+    facts(pull),
+    `## Conversation${action ? `: ${oneLine(action)}` : ""}`,
+    position(shown[0]),
+    hunk(shown[0]),
+    ...shown.flatMap((comment) => {
+      const author = stringAt(comment, ["user", "login"], 200);
+      return [`### Comment${author ? ` by ${oneLine(author)}` : ""}`, body(comment, "body")];
+    }),
+  );
+}
+
+/** An issue that became a part of another, or waits for it. */
+function linkText(event: string, action: string | null, payload: unknown): string {
+  const issue = linkedIssue(event, action, payload);
+  const others = ["parent_issue", "sub_issue", "blocked_issue", "blocking_issue"].filter(
+    (name) => valueAt(payload, name) !== undefined && valueAt(payload, name) !== issue,
+  );
+  const lines = others.map((name) => {
+    const other = valueAt(payload, name);
+    return `- ${name.replace("_", " ")}: #${valueAt(other, "number")} ${oneLine(stringAt(other, ["title"]) ?? "")}`.trim();
+  });
+  const listed = [...(action ? [`- ${oneLine(action).replaceAll("_", " ")}`] : []), ...lines].join("\n");
+  return sections(heading("Issue", issue), facts(issue), listed && `## Changes\n\n${listed}`, body(issue, "body"));
 }
 
 function deploymentText(payload: unknown): string {

@@ -23,11 +23,12 @@ const comments = new Set(["issue_comment", "pull_request_review_comment", "commi
 export function parse({ headers, payload }: WebhookPayload): SourceEvent {
   const event_name = header(headers, "x-alpha-event", "x-github-event") ?? "";
   const action = stringAt(payload, ["action"], 200);
+  const subject = subjectOf(event_name, payload);
   return {
     delivery_id: header(headers, "x-alpha-delivery", "x-github-delivery"),
     event_name,
     action,
-    subject: subjectOf(event_name, payload),
+    subject,
     actor: actorOf(payload),
     text: eventText(event_name, action, payload),
     marked: hasMarker(markdownOf(payload)),
@@ -41,7 +42,7 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     changes: changesOf(event_name, action, payload),
     comment: commentIdOf(event_name, payload),
     thread: threadOf(event_name, payload),
-    incomplete: isIncomplete(payload),
+    incomplete: subject !== null && isIncomplete(payload),
     comment_text: event_name === "issue_comment" && action === "created" ? stringAt(payload, ["comment", "body"], 65_536) : null,
     ...(event_name === "issues" && action === "deleted" && { closes: true }),
   };

@@ -13,6 +13,20 @@ export type Place = Repository &
 const sha = /^[0-9a-f]{7,64}$/i;
 const node = /^[\w=-]{1,200}$/;
 
+/** Events about what ran for a commit. */
+const runs = new Set(["check_run", "check_suite", "workflow_run"]);
+/** The member with the issue of the repository that is notified. */
+const linked: ReadonlyMap<string, string> = new Map([
+  ["sub_issue_added", "parent_issue"],
+  ["sub_issue_removed", "parent_issue"],
+  ["parent_issue_added", "sub_issue"],
+  ["parent_issue_removed", "sub_issue"],
+  ["blocked_by_added", "blocked_issue"],
+  ["blocked_by_removed", "blocked_issue"],
+  ["blocking_added", "blocking_issue"],
+  ["blocking_removed", "blocking_issue"],
+]);
+
 /** What an event is about: an issue or pull request by its number, a commit as `@<sha>`, as the platform refers to it. */
 export function subjectOf(event: string, payload: unknown): Subject | null {
   const moved = event === "issues" && valueAt(payload, "changes", "new_issue") !== undefined;
@@ -22,12 +36,36 @@ export function subjectOf(event: string, payload: unknown): Subject | null {
   if (!isProject(project)) return null;
   // After a transfer the old number leads nowhere that takes a comment.
   if (moved) return numbered(project, [valueAt(payload, "changes", "new_issue", "number")]);
+  const pull = pullOfRun(event, project, payload);
+  if (pull !== undefined) return numbered(project, [pull]);
+  const issue = linkedIssue(event, stringAt(payload, ["action"]), payload);
+  if (issue !== undefined) return numbered(project, [valueAt(issue, "number")]);
   const commit = event === "commit_comment" ? stringAt(payload, ["comment", "commit_id"], 100) : null;
   if (commit !== null && sha.test(commit)) return { project, issue: `@${commit}` };
   return numbered(
     project,
     ["issue", "pull_request", "discussion"].map((name) => valueAt(payload, name, "number")),
   );
+}
+
+/**
+ * The pull request that a check or a workflow ran for, if there is exactly one. The platform also lists pull requests of other
+ * repositories that have the same commit.
+ */
+function pullOfRun(event: string, project: string, payload: unknown): unknown {
+  if (!runs.has(event)) return undefined;
+  const pulls = valueAt(payload, event, "pull_requests");
+  const path = `/repos/${project}/pulls/`.toLowerCase();
+  const own = Array.isArray(pulls)
+    ? pulls.slice(0, 100).filter((pull) => stringAt(pull, ["url"])?.toLowerCase().includes(path))
+    : [];
+  return own.length === 1 ? valueAt(own[0], "number") : undefined;
+}
+
+/** The issue of the repository that an event about two issues was sent to. */
+export function linkedIssue(event: string, action: string | null, payload: unknown): unknown {
+  const member = event === "sub_issues" || event === "issue_dependencies" ? linked.get(action ?? "") : undefined;
+  return member === undefined ? undefined : valueAt(payload, member);
 }
 
 function numbered(project: string, numbers: readonly unknown[]): Subject | null {
@@ -42,6 +80,11 @@ export function threadOf(event: string, payload: unknown): string | null {
     // The platform takes replies to the first comment of a thread only.
     const first = valueAt(comment, "in_reply_to_id") ?? valueAt(comment, "id");
     return isNumber(first) ? `review:${first}` : null;
+  }
+  if (event === "pull_request_review_thread") {
+    const first = valueAt(payload, "thread", "comments", "0");
+    const id = valueAt(first, "in_reply_to_id") ?? valueAt(first, "id");
+    return isNumber(id) ? `review:${id}` : null;
   }
   if (event === "commit_comment") {
     const [path, position] = [stringAt(comment, ["path"], 300), valueAt(comment, "position")];

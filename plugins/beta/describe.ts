@@ -3,11 +3,11 @@ import type { Place } from "./place.ts";
 import * as shapes from "./shapes.ts";
 
 const described = /^(?:Confidential )?(?:Issue|Merge Request) Hook$/;
-const noted = /^(?:Confidential )?Note Hook$/;
+const noted = /^(?:(?:Confidential )?Note|Emoji|Pipeline) Hook$/;
 
 /**
  * Whether the payload misses something that people see of an issue or merge request. It names the author by number only, unless
- * that is who caused the event; webhooks of notes have a few members of what they are about.
+ * that is who caused the event; webhooks of notes, reactions and pipelines have a few members of what they are about.
  */
 export function isIncomplete(event: string, payload: unknown): boolean {
   if (noted.test(event)) return ["issue", "merge_request"].some((name) => valueAt(payload, name) !== undefined);

@@ -1,5 +1,6 @@
 import { factList, oneLine, sections, stringAt, stripMarker, valueAt } from "@signalbox/sdk";
 import { changesOf } from "./changes.ts";
+import { otherText } from "./other-text.ts";
 import { isEpic, isPrivate } from "./place.ts";
 
 /** The dispatcher passes on no more than this. Characters. */
@@ -7,14 +8,14 @@ const longest = 262_144;
 /** Code that is shown beside a comment, in characters. */
 const longestCode = 10_000;
 
-/** The text for the agent: Markdown with a heading per part; `""` for events without text. */
+/** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
 export function eventText(event: string, action: string | null, payload: unknown): string {
   const item = valueAt(payload, "object_attributes");
   const changes = changesOf(event, action, payload);
   if (/^(Confidential )?Issue Hook$/.test(event)) return itemText(...kindOf(item), item, payload, changes);
   if (event === "Merge Request Hook") return itemText("Merge request", "!", item, payload, changes);
   if (/^(Confidential )?Note Hook$/.test(event)) return noteText(action, payload);
-  return "";
+  return event === "System Hook" ? "" : otherText(event, action, payload);
 }
 
 /** A work item names its type: task, incident, epic. */

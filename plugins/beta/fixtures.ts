@@ -126,7 +126,10 @@ const golden: readonly GoldenWebhook[] = [
     name: "an event that no mapping names",
     headers: { "x-beta-event": "Push Hook" },
     payload: { object_kind: "push", project },
-    expect: { event_name: "Push Hook", action: null, subject: null, text: "", missing_field: null },
+    expect: {
+      ...{ event_name: "Push Hook", action: null, subject: null, missing_field: null },
+      text: "# Push\n\n- Project: octo/team/app",
+    },
   },
   {
     name: "no event header",

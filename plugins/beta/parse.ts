@@ -45,7 +45,9 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     missing_field: event_name === "" ? "header X-Beta-Event" : lacking(event_name, payload),
     ignored: isSystem
       ? `hooks of the whole server are not handled (${action ?? "no event"}): add a webhook to the project or its group`
-      : null,
+      : isSystemNote(event_name, payload)
+        ? "the platform wrote the note about a change: no person wrote it"
+        : null,
     change_key: changeKey(event_name, action, payload),
     author: authorOf(event_name, payload),
     hook_id: short(firstHeader(headers, "x-beta-webhook-uuid", "x-gitlab-webhook-uuid")),
@@ -58,6 +60,9 @@ export function parse({ headers, payload }: WebhookPayload): SourceEvent {
     comment_text: action !== "update" && typeof note === "string" ? sanitizeText(note) : null,
   };
 }
+
+const isSystemNote = (event: string, payload: unknown): boolean =>
+  event.endsWith("Note Hook") && valueAt(payload, "object_attributes", "system") === true;
 
 /** What a hook of the whole server reports. */
 const systemKind = (payload: unknown): string | null =>

@@ -85,12 +85,12 @@ export function threadOf(event: string, payload: unknown): string | null {
   return event.endsWith("Note Hook") && isThread && isDiscussion(id) ? id : null;
 }
 
-/** Whether only members of the project can see what an event is about: an internal note, or a confidential issue. */
+/** Whether only members of the project can see what an event is about: an internal note or a reaction to it, a confidential issue. */
 export function isPrivate(event: string, payload: unknown): boolean {
   if (event.startsWith("Confidential ")) return true;
   const item = valueAt(payload, "object_attributes");
   if (stringAt(payload, ["event_type"], 100)?.startsWith("confidential_")) return true;
-  return [item, valueAt(payload, "issue"), valueAt(payload, "epic")].some(
+  return [item, valueAt(payload, "issue"), valueAt(payload, "epic"), valueAt(payload, "note")].some(
     (one) => valueAt(one, "confidential") === true || valueAt(one, "internal") === true,
   );
 }

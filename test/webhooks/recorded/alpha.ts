@@ -77,13 +77,52 @@ const texts: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["deployment", "environment"],
     ["deployment", "ref"],
   ],
+  deployment: [
+    ["deployment", "environment"],
+    ["deployment", "ref"],
+  ],
+  ...Object.fromEntries(
+    ["check_run", "check_suite", "workflow_run", "workflow_job"].map((name) => [
+      name,
+      ["name", "status", "conclusion", "head_branch", "head_sha", "html_url"].map((member) => [name, member]),
+    ]),
+  ),
+  status: [["context"], ["state"], ["sha"], ["description"]],
+  release: [
+    ["release", "tag_name"],
+    ["release", "body"],
+    ["release", "html_url"],
+  ],
+  milestone: [
+    ["milestone", "title"],
+    ["milestone", "description"],
+  ],
+  label: [["label", "name"]],
+  merge_group: [
+    ["merge_group", "head_ref"],
+    ["merge_group", "head_sha"],
+  ],
+  create: [["ref_type"], ["ref"]],
+  delete: [["ref_type"], ["ref"]],
+  push: [["ref"], ["before"], ["after"], ["head_commit", "message"]],
+  dependabot_alert: [
+    ["alert", "security_advisory", "summary"],
+    ["alert", "dependency", "package", "name"],
+  ],
+  code_scanning_alert: [
+    ["alert", "rule", "description"],
+    ["alert", "html_url"],
+  ],
 };
+/** Every text names these. */
+const always = [["action"], ["repository", "full_name"]];
+const titled = /^(?:issues|issue_comment|pull_request|commit_comment|deployment_status)/;
 
 function expected({ file, payload, headers }: Recorded): Expected {
   const event = headers["x-github-event"] ?? "";
   const action = (at(payload, "action") as string | undefined) ?? null;
   const repo = at(payload, "repository", "full_name");
-  const number = at(payload, "issue", "number") ?? at(payload, "pull_request", "number");
+  const number = at(payload, "issue", "number") ?? at(payload, "pull_request", "number") ?? pullOf(event, payload);
   const commit = event === "commit_comment" ? `@${at(payload, "comment", "commit_id")}` : undefined;
   const subject = repo && (number ?? commit) ? `alpha:${repo}#${number ?? commit}` : null;
   const actor = (at(payload, "sender", "login") as string | undefined) ?? null;
@@ -91,9 +130,15 @@ function expected({ file, payload, headers }: Recorded): Expected {
   return {
     ...{ file, event, action, trigger: triggers[`${event}/${action}`] ?? null, refused: null, subject, actor },
     ...{ kind: actor && kindOf(payload), standing: actor && standingOf(payload, actor) },
-    text: [...firstLines(payload, texts[event] ?? []), ...more],
+    text: [...firstLines(payload, [...(titled.test(event) ? [] : always), ...(texts[event] ?? [])]), ...more],
     answer: subject && answerOf(event, payload, number),
   };
+}
+
+/** The only pull request of the repository that a check or a workflow ran for. */
+function pullOf(event: string, payload: unknown): unknown {
+  const pulls = (at(payload, event, "pull_requests") ?? []) as { readonly number: number }[];
+  return pulls.length === 1 ? pulls[0]?.number : undefined;
 }
 
 const kindOf = (payload: unknown): string => {

@@ -5,7 +5,14 @@ import type { RecordedPlatform } from "./suite.ts";
 /** Values of `X-Gitlab-Event` by the kind of object, as the platform documents them. */
 const hooks: Readonly<Record<string, string>> = {
   ...{ issue: "Issue Hook", work_item: "Issue Hook", note: "Note Hook", merge_request: "Merge Request Hook" },
-  ...{ push: "Push Hook", tag_push: "Tag Push Hook", pipeline: "Pipeline Hook", build: "Job Hook", wiki_page: "Wiki Page Hook" },
+  ...{
+    push: "Push Hook",
+    tag_push: "Tag Push Hook",
+    pipeline: "Pipeline Hook",
+    build: "Job Hook",
+    job: "Job Hook",
+    wiki_page: "Wiki Page Hook",
+  },
   ...{ deployment: "Deployment Hook", release: "Release Hook", feature_flag: "Feature Flag Hook" },
   ...{ access_token: "Resource Access Token Hook", subgroup_create: "Subgroup Hook" },
 };
@@ -80,6 +87,42 @@ function placeOf(event: string, payload: unknown): Place | null {
   return snippet ? { project, issue: `$${snippet}`, path: `${base}/snippets/${snippet}` } : null;
 }
 
+/** "changes" of an update: each member with what it was and what it is. An `open` lists every member. */
+function changesIn(payload: unknown): string[] {
+  if (at(payload, "object_attributes", "action") === "open") return [];
+  const [from, to] = ["previous", "current"].map((side) => at(payload, "changes", "title", side));
+  return typeof from === "string" && typeof to === "string" ? [`title: ${from} → ${to}`] : [];
+}
+
+const always = [["project", "path_with_namespace"]];
+/** What the agent needs of the events that are not about an issue, a merge request or a note. */
+const others: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  "Push Hook": [["ref"], ["before"], ["after"]],
+  "Tag Push Hook": [["ref"], ["after"]],
+  "Pipeline Hook": [
+    ["object_attributes", "status"],
+    ["object_attributes", "ref"],
+    ["object_attributes", "sha"],
+    ["object_attributes", "source"],
+    ["merge_request", "title"],
+  ],
+  "Job Hook": [["build_name"], ["job_name"], ["build_status"], ["job_status"], ["build_stage"], ["job_stage"], ["ref"], ["sha"]],
+  "Deployment Hook": [["environment"], ["status"], ["short_sha"], ["commit_title"]],
+  "Release Hook": [["name"], ["tag"], ["description"], ["url"], ["action"]],
+  "Feature Flag Hook": [
+    ["object_attributes", "name"],
+    ["object_attributes", "description"],
+  ],
+  "Wiki Page Hook": [
+    ["object_attributes", "title"],
+    ["object_attributes", "content"],
+    ["object_attributes", "action"],
+  ],
+  "Subgroup Hook": [["event_name"]],
+  "Member Hook": [["event_name"]],
+  "Resource Access Token Hook": [["event_name"]],
+};
+
 function textOf(event: string, payload: unknown): string[] {
   const item = "object_attributes";
   if (/^(Confidential )?(Issue|Merge Request) Hook$/.test(event)) {
@@ -90,9 +133,9 @@ function textOf(event: string, payload: unknown): string[] {
       ["user", "username"],
       [item, "source_branch"],
     ]);
-    return [...described, ...labels.map(({ title }) => title)];
+    return [...described, ...labels.map(({ title }) => title), ...changesIn(payload)];
   }
-  if (!event.endsWith("Note Hook")) return [];
+  if (!event.endsWith("Note Hook")) return firstLines(payload, [...always, ...(others[event] ?? [])]);
   const on = ["issue", "merge_request", "snippet"].map((name) => [name, "title"]);
   const line = at(payload, item, "position", "new_line");
   return [
