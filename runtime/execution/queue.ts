@@ -88,10 +88,7 @@ class LeasedQueue implements ExecutionQueue {
     });
     this.#deps = { ...options, write };
     this.#held = new HeldExecutions({ ...options, windowMs: this.#windowMs, wake: () => this.wake() });
-    options.bus.on("queue", () => {
-      this.#makeRoomFor([]);
-      this.wake();
-    });
+    options.bus.on("queue", () => this.wake());
     options.bus.on("cancel", (id) => this.#held.cancel(id));
   }
 
