@@ -1,5 +1,6 @@
 import type { OwnWrite } from "../../own-writes/own-write.ts";
 import { insertWrites, recordWrites, type StoredWrite } from "../../own-writes/queries.ts";
+import { asyncCommit } from "../../platform/database/async-commit.ts";
 import type { Queryable, Sql } from "../../platform/database/client.ts";
 import { inputOf, outputOf } from "../../transcripts/repeat-queries.ts";
 
@@ -141,6 +142,12 @@ const answered = (sql: Queryable) => sql`
   prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,
   duration_ms = s.duration_ms, started_at = s.started_at, ended_at = s.ended_at`;
 
+/** Only the plan and its first request to the model. Where a crash of the server forgets them, the next attempt plans again. */
+const isBeginning = ({ steps, completed, patch }: Change): boolean =>
+  completed.length === 0 &&
+  Object.keys(patch).every((member) => member === "agent_id") &&
+  steps.every(({ kind, state }) => kind === "prompt" || (kind === "model" && state === "started"));
+
 /**
  * Writes the changes of many executions in one statement and returns which of them their lease still holds. Nothing is
  * written for the others. An execution that only gets further steps gets no new row version. One that succeeded loses its
@@ -157,7 +164,7 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
     with given as (select * from json_to_recordset(${JSON.stringify(patches)}::text::json) as g (${sql.unsafe(patchTypes)})),
     held as (
       select e.id, e.subject from (select id, subject, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
-      join given g on g.id = e.id and g.lease = e.lease where e.state = 'running'
+      join given g on g.id = e.id and g.lease = e.lease where e.state = 'running' ${changes.every(isBeginning) ? sql`and ${asyncCommit(sql)}` : sql``}
     ), added as (
       insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, in_flight_until, expires_at)
       select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at,
