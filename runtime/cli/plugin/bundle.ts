@@ -21,13 +21,26 @@ export interface Bundle {
 /** Folders in which this program's own packages are: a plugin finds the sdk and zod there before it installed anything. */
 export const ownPackages = (): string[] => createRequire(import.meta.url).resolve.paths("zod") ?? [];
 
-/** Runtime modules stay imports, by their full names, which is what Deno knows them by. */
+/**
+ * Runtime modules stay imports, by their full names, which is what Deno knows them by. A CommonJS file that requires one gets it
+ * from such an import, because the sandbox has no `require`.
+ */
 const full: Plugin = {
   name: "runtime modules by their full names",
   setup: (build) => {
-    build.onResolve({ filter: /^(node:)?[a-z_/0-9]+$/ }, ({ path }) =>
-      isBuiltin(path) ? { path: path.startsWith("node:") ? path : `node:${path}`, external: true } : undefined,
-    );
+    build.onResolve({ filter: /^(node:)?[a-z_/0-9]+$/ }, ({ path, kind }) => {
+      if (!isBuiltin(path)) return undefined;
+      const name = path.replace(/^node:/, "");
+      if (kind === "require-call" && builtins.includes(name)) return { path: name, namespace: "required" };
+      return { path: `node:${name}`, external: true };
+    });
+    build.onLoad({ filter: /.*/, namespace: "required" }, ({ path }) => ({
+      contents: `module.exports = require("imported:${path}").default;`,
+    }));
+    build.onResolve({ filter: /^imported:/ }, ({ path }) => ({ path: path.slice("imported:".length), namespace: "imported" }));
+    build.onLoad({ filter: /.*/, namespace: "imported" }, ({ path }) => ({
+      contents: `export { default } from "node:${path}";`,
+    }));
   },
 };
 
@@ -104,25 +117,27 @@ function failures(error: BuildFailure): string {
 
 function refuseImports({ inputs }: Metafile): void {
   for (const [file, { imports }] of Object.entries(inputs)) {
-    for (const { path, kind, external } of imports) {
-      if (!external) continue;
+    for (const { path, external } of imports) {
+      // `<runtime>`: helpers of the bundler, in the bundle.
+      if (!external || path === "<runtime>") continue;
       const name = path.replace(/^node:/, "");
       if (!path.startsWith("node:") || !builtins.includes(name))
         throw new PackageError(
           "FORBIDDEN_IMPORT",
           `${file} imports ${path}. A plugin cannot use files, processes, sockets or DNS; for HTTP, use the capability "fetch". Built-in modules that it may import: ${builtins.map((one) => `node:${one}`).join(", ")}.`,
         );
-      if (kind === "require-call" || kind === "require-resolve")
-        throw new PackageError(
-          "RUNTIME_REQUIRE",
-          `${file} is CommonJS and requires ${path} at run time, which the sandbox does not support. Use a package that is published as ES modules.`,
-        );
     }
   }
 }
 
-/** `import(name)`: the sandbox would refuse it, late and in the middle of a call. */
+/** `require(name)` and `import(name)`: the sandbox would refuse them, late and in the middle of a call. */
 async function refuseComputed(code: string): Promise<void> {
+  const [required] = code.match(/\b__require\d*(\.resolve)?\([^)]{0,100}\)?/) ?? [];
+  if (required)
+    throw new PackageError(
+      "RUNTIME_REQUIRE",
+      `A CommonJS file in the bundle requires a module at run time, which the sandbox does not support: ${required.replace(/^__require\d*/, "require")}. Use a package that is published as ES modules.`,
+    );
   await init;
   const [imports] = parse(code, "plugin.js");
   const computed = imports.find(({ d, n }) => d >= 0 && n === undefined);

@@ -47,11 +47,21 @@ describe("build", () => {
     ["export const load = (name: string) => import(name);", "COMPUTED_IMPORT", /import\(name\)/],
     ['import "not-there";', "CANNOT_BUNDLE", /^src\/plugin\.ts:1: Could not resolve "not-there"/],
     ["export const = 1;", "CANNOT_BUNDLE", /^src\/plugin\.ts:1: /],
-    ['import "./legacy.cjs";', "RUNTIME_REQUIRE", /^src\/legacy\.cjs is CommonJS and requires node:util/],
+    ['import "./legacy.cjs";', "RUNTIME_REQUIRE", /requires a module at run time.*require\.resolve\("util"\)/],
+    ['import "./files.cjs";', "FORBIDDEN_IMPORT", /^src\/files\.cjs imports node:fs/],
   ])("with %s", async (line, code, text) => {
-    writeFileSync(join(plugin, "src/legacy.cjs"), 'module.exports = require("util");');
+    writeFileSync(join(plugin, "src/legacy.cjs"), 'module.exports = require.resolve("util");');
+    writeFileSync(join(plugin, "src/files.cjs"), 'module.exports = require("fs");');
     prepend(line);
     await refused(build(plugin), code, text);
+  });
+
+  test("a CommonJS file may require the built-in modules that a plugin may import", async () => {
+    const required = 'const Emitter = require("events"); const { format } = require("util"); module.exports = [Emitter, format];';
+    writeFileSync(join(plugin, "src/required.cjs"), required);
+    prepend('if (!(new required[0]() instanceof required[0]) || required[1]("%d", 1) !== "1") throw new Error("not the modules");');
+    prepend('import required from "./required.cjs";');
+    expect((await build(plugin)).manifest.id).toBe("good");
   });
 
   test("a bundle that does not start, or does not match package.json", async () => {
