@@ -2,7 +2,17 @@ import { defineConfig } from "vitest/config";
 import { runtimeUnderTest } from "./test/harness/process.ts";
 import { blackBoxFiles } from "./test/runner/black-box-files.ts";
 import { LongestFirst } from "./test/runner/longest-first.ts";
-import { chromium, needs, pgbouncer, pgDump, python, redisServer, requireAll } from "./test/runner/needs.ts";
+import {
+  chromium,
+  natsServer,
+  needs,
+  pgbouncer,
+  pgDump,
+  python,
+  rabbitmqServer,
+  redisServer,
+  requireAll,
+} from "./test/runner/needs.ts";
 import { Totals } from "./test/runner/totals-reporter.ts";
 
 const everywhere = ["runtime", "sdk", "schema", "plugins", "examples", "test"].map((folder) => `${folder}/**/*.test.ts`);
@@ -25,7 +35,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Where a test has two tags, one that is found must not undo the skip of the other.
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, ...(!found && { skip: true }) })),
-    provide: { python, redisServer, chromium, pgbouncer, pgDump },
+    provide: { python, redisServer, chromium, pgbouncer, pgDump, natsServer, rabbitmqServer },
     testTimeout: 120_000,
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],

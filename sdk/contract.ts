@@ -7,6 +7,7 @@ import type { Route } from "./route.ts";
 import type { SharedThrottle } from "./shared-throttle.ts";
 import type { Source } from "./source.ts";
 import type { Json, MaybePromise } from "./source-event.ts";
+import type { TcpAccess } from "./tcp.ts";
 import type { Tool } from "./tool.ts";
 import type { OperationsAccess, TrackersAccess, UseCase } from "./use-case.ts";
 
@@ -35,6 +36,8 @@ export interface Capabilities {
   log(message: string, fields?: Readonly<Record<string, Json>>): void;
   /** `fetch`, restricted to the hosts that the plugin declares and those of its connections. Sends a body at most once (see `fetchOnce`). */
   fetch: typeof globalThis.fetch;
+  /** TCP connections to the servers that the plugin's settings name, for protocols other than HTTP. */
+  tcp: TcpAccess;
   /** Throttles the requests of an account across all replicas, so that they stay within the platform's rate limit. */
   throttle: SharedThrottle;
   /** The database of the host. For built-in plugins only. */

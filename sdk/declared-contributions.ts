@@ -62,8 +62,12 @@ export const builtSource = z.strictObject({
 /** A knowledge connector in a built manifest. `config` is the schema of one knowledge source's settings. */
 export const builtKnowledge = z.strictObject({ about, config: objectSchema, secrets: z.array(z.string().max(100)).max(100) });
 const described = z.strictObject({ about });
-/** A queue in a built manifest. `forwards`: it is a `ForwardingQueue`. */
-export const builtQueue = z.strictObject({ about, forwards: z.boolean().default(false) });
+/** A queue in a built manifest. `forwards`: it is a `ForwardingQueue`; `feeds`: it is a `WebhookFeed` too. */
+export const builtQueue = z.strictObject({
+  about,
+  forwards: z.boolean().default(false),
+  feeds: z.boolean().optional(),
+});
 /** An HTTP route in a built manifest. `input` is the schema of the query of a GET or of the body of a POST. */
 export const builtRoute = z.strictObject({
   about,

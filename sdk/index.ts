@@ -6,6 +6,7 @@ export { factList, oneLine, sections } from "./event-text.ts";
 export { fetchOnce } from "./fetch-once.ts";
 export { type HttpClient, type HttpClientOptions, type HttpRequest, type HttpResponse, httpClient } from "./http-client.ts";
 export { fetchError, rateLimitOf, redact, retryAfterMs, statusError } from "./http-errors.ts";
+export { IncomingBacklog, maxIncomingBytes } from "./incoming-backlog.ts";
 export { issueParameters, postedComment } from "./issue-parameters.ts";
 export { hasMember, sanitizeText, stringAt, timestampAt, truncate, valueAt } from "./json.ts";
 export type * from "./knowledge.ts";
@@ -25,7 +26,7 @@ export type { Offload, OffloadedFunctions } from "./offload.ts";
 export { OwnEdits } from "./own-edits.ts";
 export { plainMarkdown, plainNote, textOfMarkup } from "./plain-markdown.ts";
 export { CONTRACT_VERSION, definePlugin, PLUGIN_BRAND, type Plugin, SDK_VERSION, tool } from "./plugin.ts";
-export type { CloudEvent, ForwardingQueue, Queue } from "./queue.ts";
+export type { CloudEvent, ForwardingQueue, IncomingOutcome, IncomingWebhook, Queue, WebhookFeed } from "./queue.ts";
 export {
   allowedRouteHeaders,
   callRoute,
@@ -42,6 +43,7 @@ export { equalSecrets, firstHeader, isValidHmacSha256 } from "./secrets.ts";
 export { inMemoryThrottle, type SharedThrottle } from "./shared-throttle.ts";
 export type * from "./source.ts";
 export type * from "./source-event.ts";
+export type * from "./tcp.ts";
 export { sleep, Throttle, type ThrottleOptions } from "./throttle.ts";
 export { type ThrottledRequest, throttled } from "./throttled.ts";
 export type * from "./tool.ts";

@@ -161,9 +161,11 @@ function contributionsOf(
   }
   for (const name of Object.keys(after.useCases ?? {}))
     if (!own(before.useCases, name)) more.push(`use case: ${name}, which operators can set up`);
-  for (const name of Object.keys(after.queues ?? {}))
-    if (!own(before.queues, name))
-      more.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
+  for (const [name, { feeds }] of Object.entries(after.queues ?? {})) {
+    const had = own(before.queues, name);
+    if (!had) more.push(`queue: ${name}, which receives every event and every execution that ends, waits or is held`);
+    if (feeds && !had?.feeds) more.push(`queue: ${name}, which brings webhooks in`);
+  }
   for (const name of Object.keys(after.memories ?? {}))
     if (!own(before.memories, name)) more.push(`memory store: ${name}, which receives memories if an operator chooses it`);
   return more;

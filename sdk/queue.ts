@@ -14,11 +14,46 @@ export interface CloudEvent {
   readonly data: Json;
 }
 
+/** A webhook that came over a message bus. */
+export interface IncomingWebhook {
+  /** Identifies this delivery in `settle`. */
+  readonly receipt: string;
+  /** Id of the message, the same for every delivery of it; `null` if it has none. */
+  readonly id: string | null;
+  /** The path that it is for: the `<slug>` of `/webhook/<slug>`. */
+  readonly webhook: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as the platform sent it: its signature covers these characters as UTF-8. */
+  readonly body: string;
+}
+
+/**
+ * The outcome of a delivery. `stored`: its event is durable. `refused`: it is not a valid webhook and will never be. `failed`: it
+ * could not be stored now; the bus delivers it again.
+ */
+export interface IncomingOutcome {
+  readonly receipt: string;
+  readonly outcome: "stored" | "refused" | "failed";
+}
+
+/** A queue from which webhooks come in, too. Each passes the same checks as one over HTTP, signature included. */
+export interface WebhookFeed {
+  /**
+   * The oldest webhooks that no replica has received, waiting up to `wait_seconds` for the first one; none if nothing is configured
+   * to be received. The bus delivers one again that is not settled, or whose connection was lost.
+   */
+  receive(wanted: { limit: number; wait_seconds: number }): Promise<readonly IncomingWebhook[]>;
+  /** Acknowledges deliveries, in the order of `receive`. A receipt of a connection that was lost is ignored. */
+  settle(outcomes: readonly IncomingOutcome[]): Promise<void>;
+}
+
 /**
  * Where the host publishes received events, and executions that ended, that wait for an approval or that are held, for example a chat.
- * Calls throw `PluginError`: `unavailable` if it cannot be reached; the host then publishes the same messages again.
+ * Calls throw `PluginError`: `unavailable` if it cannot be reached; the host then publishes the same messages again. A message bus
+ * from which webhooks come in also implements `WebhookFeed`.
  */
-export interface ForwardingQueue {
+export interface ForwardingQueue extends Partial<WebhookFeed> {
   /** One sentence that says where messages go. */
   readonly about: string;
   /** Delivers messages durably. Messages whose id is known, even acknowledged ones, are skipped. */

@@ -34,6 +34,7 @@ export const contracts: ReadonlyMap<number, string> = new Map([[CONTRACT_VERSION
 export const capabilityNames: readonly string[] = [
   "log",
   "fetch",
+  "tcp",
   "throttle",
   "secret",
   "embed",

@@ -2,6 +2,7 @@ import { Problem } from "@signalbox/schema/problem";
 import type { Capabilities, Plugin, SharedThrottle } from "@signalbox/sdk";
 import { inMemoryThrottle, PluginError } from "@signalbox/sdk";
 import type { Log } from "../platform/log.ts";
+import { openTcp } from "../platform/network/tcp.ts";
 
 /** What the host has beside the capabilities that are made for each plugin. */
 export type Grants = Partial<
@@ -14,6 +15,8 @@ export interface EgressRules {
   readonly fetch: typeof globalThis.fetch;
   /** Named by the environment: the operator's own, wherever they are. */
   readonly hosts: () => readonly string[];
+  /** Whom its TCP connections may reach, as `host:port`. */
+  readonly servers: () => readonly string[];
   /** Named by users. */
   readonly given?: { readonly hosts: () => readonly string[]; readonly fetch: typeof globalThis.fetch };
 }
@@ -24,6 +27,7 @@ export function capabilitiesFor(plugin: Plugin, reach: EgressRules, log: Log, gr
     ...grants,
     log: (message, fields) => log.info(message, { plugin: plugin.id, ...fields }),
     fetch: boundFetch(plugin, reach),
+    tcp: openTcp(plugin.id, reach.servers),
     throttle: ownThrottle(plugin, grants.throttle ?? inMemoryThrottle()),
   };
   return Object.fromEntries(plugin.needs.map((need) => [need, all[need]])) as Partial<Capabilities>;

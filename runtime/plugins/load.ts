@@ -4,6 +4,7 @@ import type { Log } from "../platform/log.ts";
 import { admit, capabilityNames, Refusal } from "./admit.ts";
 import { capabilitiesFor, type EgressRules, type Grants } from "./capabilities.ts";
 import type { OffloadFor } from "./offload.ts";
+import { serversIn } from "./settings-hosts.ts";
 
 /** Name of the message queue that the database itself is; no plugin's can have it. */
 export const ownQueue = "postgres";
@@ -78,9 +79,10 @@ export async function setUp(plugin: Plugin, options: Omit<LoadOptions, "builtIns
   }
 }
 
-const reachOf = (plugin: string, { fetch, hostsOf, given }: Omit<LoadOptions, "builtIns">): EgressRules => ({
+const reachOf = (plugin: string, { fetch, hostsOf, configOf, given }: Omit<LoadOptions, "builtIns">): EgressRules => ({
   fetch,
   hosts: () => hostsOf(plugin),
+  servers: () => serversIn(configOf(plugin)),
   ...(given && { given: { hosts: () => given.hostsOf(plugin), fetch: given.fetch } }),
 });
 

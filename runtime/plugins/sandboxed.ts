@@ -1,6 +1,7 @@
 import type { Contributions, OperationsAccess, SharedThrottle, TrackersAccess, VectorSettings } from "@signalbox/sdk";
 import type { BuiltManifest } from "@signalbox/sdk/manifest";
 import type { Log } from "../platform/log.ts";
+import { openTcp } from "../platform/network/tcp.ts";
 import { admitDeclared, Refusal } from "./admit.ts";
 import { cachedBundle } from "./bundle-cache.ts";
 import type { LogTail } from "./log-tail.ts";
@@ -12,7 +13,7 @@ import { createPlaceholders } from "./sandbox/placeholders.ts";
 import { logLines, serveCapabilities } from "./sandbox/serve-capabilities.ts";
 import { type ProcessStatus, Supervised } from "./sandbox/supervise.ts";
 import { settingNames } from "./setting-names.ts";
-import { hostsIn } from "./settings-hosts.ts";
+import { hostsIn, serversIn } from "./settings-hosts.ts";
 
 /** What the host offers to sandboxed plugins. */
 export interface SandboxDependencies {
@@ -72,15 +73,17 @@ export function sandboxed(
     return value === undefined ? null : String(placeholders.mask({ [name]: value })[name]);
   };
   const { operations, trackers, vectors, embed, throttle } = dependencies;
-  const serve = serveCapabilities(id, manifest, {
+  const capabilities = {
     fetch,
     secret,
     embed,
     ...(operations && { operations }),
     ...(trackers && { trackers }),
     ...(throttle && { throttle }),
-  });
+  };
   const open = async (): Promise<Sandbox> => {
+    const tcp = openTcp(id, () => serversIn(settings()));
+    const serve = serveCapabilities(id, manifest, { ...capabilities, tcp });
     const { file } = cachedBundle(bytes);
     const sandbox = await openSandbox({
       ...{
@@ -94,9 +97,13 @@ export function sandboxed(
       },
       ...{ memoryMb: limits.memory_mb, callMs: limits.call_ms, config: placeholders.mask(settings()) },
       facts: { vectors: vectors && factsOf(vectors), trackers: trackers?.configured() ?? [] },
+    }).catch((error) => {
+      tcp.closeAll();
+      throw error;
     });
     warnOfMissingLayers(sandbox.layers, dependencies.log);
     let stopped = false;
+    void sandbox.exited.then(tcp.closeAll);
     void sandbox.exited.then(({ reason, stderr }) =>
       dependencies.logs.add(id, stopped ? `${version} was stopped` : `its process ended: ${reason}`, stderr ? { stderr } : {}),
     );

@@ -18,3 +18,13 @@ export const movedAddress = (before: Settings, after: Settings): string | undefi
 /** Hosts of the addresses among settings. */
 export const hostsIn = (settings: Settings): string[] =>
   Object.values(addressesIn(settings)).map((address) => new URL(address).host);
+
+/** Servers that settings name by URLs of other protocols than HTTP with a port, alone or in a list with commas: `host:port`. */
+export const serversIn = (settings: Settings): string[] =>
+  Object.values(settings)
+    .flatMap((value) => (typeof value === "string" ? value.split(",") : []))
+    .map((text) => text.trim())
+    .filter((text) => /^[a-z][a-z0-9+.-]*:\/\//.test(text) && !/^https?:/.test(text) && URL.canParse(text))
+    .map((text) => new URL(text))
+    .filter(({ hostname, port }) => hostname !== "" && port !== "")
+    .map(({ hostname, port }) => `${hostname.replace(/^\[|\]$/g, "")}:${port}`);

@@ -1,5 +1,6 @@
 import { startRunner } from "../knowledge/runner.ts";
 import type { Memory } from "../memory/open.ts";
+import { startIntake } from "../message-queues/intake.ts";
 import { startRelay } from "../message-queues/relay.ts";
 import { startScheduler } from "../poll-sources/scheduler.ts";
 import { startRetention } from "../retention/run.ts";
@@ -7,7 +8,7 @@ import type { Core } from "./core.ts";
 import type { Plugins } from "./plugins.ts";
 import type { Webhooks } from "./webhooks.ts";
 
-/** Polls, syncs of knowledge sources, and the relay of message queues. `null` on a replica with the role `api`. */
+/** Polls, syncs of knowledge sources, the relay of message queues, and webhooks that come from them. `null` on a replica with the role `api`. */
 export function startBackground(core: Core, plugins: Plugins, memory: Memory, { receiver }: Webhooks) {
   const { config, log, database, sql, bus, vault, warn, closing } = core;
   if (config.SIGNALBOX_ROLE === "api") return null;
@@ -27,9 +28,10 @@ export function startBackground(core: Core, plugins: Plugins, memory: Memory, { 
     everyMinutes: config.KNOWLEDGE_SYNC_MINUTES,
   });
   const relay = startRelay({ sql, queues: host.queues, log });
-  changed.push(relay.changed);
+  const intake = startIntake({ queues: host.queues, receiver, log });
+  changed.push(relay.changed, intake.changed);
   const retention = startRetention({ sql, log, days: config, embedded: database.kind === "embedded" });
-  closing.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop(), retention.stop()]));
+  closing.add(() => Promise.all([polls.stop(), syncs.stop(), relay.stop(), intake.stop(), retention.stop()]));
   return { polls, retention };
 }
 export type Background = ReturnType<typeof startBackground>;

@@ -42,6 +42,8 @@ export interface Incoming {
   readonly viaPath?: boolean;
   /** It came from a poll: a duplicate of any event with the same change key. */
   readonly polled?: boolean;
+  /** Id of the message that brought it: its delivery id if the source gives it none. */
+  readonly messageId?: string | null;
   /** Signalbox caused it and wants it to run: see `DeliveryContext`. */
   readonly own?: boolean;
   /** Header of the webhook that names the trace of its sender. */
@@ -197,7 +199,7 @@ export function reasonToDiscard(incoming: Incoming): string | null {
 }
 
 function rowOf(
-  { id, source, slug, event, headers, body, replayOf, polled = false, own = false, traceparent }: Incoming,
+  { id, source, slug, event, headers, body, replayOf, polled = false, own = false, traceparent, messageId = null }: Incoming,
   triggers: readonly string[],
   reason: string | null,
   discarded: boolean,
@@ -207,7 +209,7 @@ function rowOf(
     id: id ?? newId(),
     source,
     slug,
-    delivery_id: replayOf || own ? null : text(event.delivery_id),
+    delivery_id: replayOf || own ? null : text(event.delivery_id ?? messageId),
     change_key: replayOf || own ? null : text(event.change_key ?? null),
     event_name: text(event.event_name),
     action: text(event.action),

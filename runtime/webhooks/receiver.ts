@@ -24,6 +24,10 @@ export interface DeliveryContext {
   readonly replay?: ReplayOptions;
   /** Id of the event; a second attempt with it is a duplicate. */
   readonly id?: string;
+  /** Id of the message that brought the webhook, for one whose source gives deliveries no id: a second one is a duplicate. */
+  readonly messageId?: string | null;
+  /** Stores it after those that arrived before it. */
+  readonly inOrder?: InOrder;
   /** The webhook was stored while its plugin was unavailable. */
   readonly deferred?: DeferredDelivery;
 }

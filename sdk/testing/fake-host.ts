@@ -23,6 +23,7 @@ export function fakeCapabilities(given: Partial<Capabilities> = {}): FakeCapabil
     log: (message: string, fields: Readonly<Record<string, Json>> = {}) =>
       void lines.push(JSON.stringify({ message, ...fields })),
     fetch: fetchOnce((input, init) => globalThis.fetch(input, init)),
+    tcp: { connect: () => absent("tcp") },
     secret: async () => null,
     embed: async (texts) => texts.map(() => new Array<number>(8).fill(0)),
     throttle: inMemoryThrottle(),

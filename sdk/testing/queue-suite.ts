@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Capabilities } from "../contract.ts";
 import type { Plugin } from "../plugin.ts";
-import type { CloudEvent, ForwardingQueue, Queue } from "../queue.ts";
+import type { CloudEvent, ForwardingQueue, IncomingOutcome, IncomingWebhook, Queue } from "../queue.ts";
+import type { MaybePromise } from "../source-event.ts";
 import { fakeCapabilities, setUpPlugin } from "./fake-host.ts";
 import type { TestCase } from "./fixtures.ts";
 
@@ -18,8 +19,10 @@ export interface QueueFixtures {
   /** For a `ForwardingQueue`: what messages became at the other side, in order, for example the texts in a chat. `messages`: some that are forwarded. */
   readonly forwarded?: {
     readonly messages: readonly CloudEvent[];
-    readonly read: (environment: QueueEnvironment) => readonly string[];
+    readonly read: (environment: QueueEnvironment) => MaybePromise<readonly string[]>;
   };
+  /** For a `WebhookFeed`: puts webhooks where the queue receives them; resolves once the bus has them. */
+  readonly incoming?: (environment: QueueEnvironment, webhooks: readonly Omit<IncomingWebhook, "receipt">[]) => Promise<void>;
 }
 /** An empty queue for one case. */
 export interface QueueEnvironment {
@@ -57,26 +60,34 @@ export function testQueues(plugin: Plugin, fixtures: QueueFixtures = {}): TestCa
 }
 
 /** Cases for a queue without consumers: what it publishes is at the other side once, whoever publishes it and however often. */
-function forwardingCases(plugin: Plugin, name: string, { config, start, forwarded }: QueueFixtures): TestCase[] {
+function forwardingCases(plugin: Plugin, name: string, { config, start, forwarded, incoming }: QueueFixtures): TestCase[] {
   const { messages = [], read = () => [] } = forwarded ?? {};
   const on = (
     what: string,
-    run: (queues: readonly ForwardingQueue[], seen: () => readonly string[]) => Promise<void>,
+    run: (
+      queues: readonly ForwardingQueue[],
+      seen: () => MaybePromise<readonly string[]>,
+      environment: QueueEnvironment,
+    ) => Promise<void>,
   ): TestCase => ({
     name: `queue ${name}: ${what}`,
     run: async () => {
       const environment = (await start?.()) ?? { close: async () => {} };
+      const disposals: (() => MaybePromise<void>)[] = [];
       const open = async () => {
         const given = { config: { ...config, ...environment.config }, capabilities: fakeCapabilities(environment.capabilities) };
-        const queue = (await setUpPlugin(plugin, given)).queues?.[name];
+        const contributions = await setUpPlugin(plugin, given);
+        const queue = contributions.queues?.[name];
+        if (contributions.dispose) disposals.push(() => contributions.dispose?.());
         assert.ok(queue, `setup must contribute queues.${name}`);
         assert.ok(!("take" in queue), "a queue that forwards has no consumers");
         return queue;
       };
       try {
         // Two, as two replicas of the service would have.
-        await run([await open(), await open()], () => read(environment));
+        await run([await open(), await open()], () => read(environment), environment);
       } finally {
+        for (const dispose of disposals) await dispose();
         await environment.close();
       }
     },
@@ -85,15 +96,74 @@ function forwardingCases(plugin: Plugin, name: string, { config, start, forwarde
     on("describes itself and forwards nothing by itself", async ([queue], seen) => {
       assert.ok(queue?.about.trim(), "about must be a sentence");
       await queue?.publish([]);
-      assert.deepEqual(seen(), [], "nothing was published");
+      assert.deepEqual(await seen(), [], "nothing was published");
     }),
     on("forwards each message once, whoever publishes it", async (queues, seen) => {
       for (const queue of [...queues, ...queues]) await queue.publish(messages);
-      const once = seen();
+      const once = await seen();
       assert.ok(once.length > 0, "forwarded.messages must be forwarded");
       for (const queue of queues) await queue.publish(messages);
-      assert.deepEqual(seen(), once, "a message whose id is known must be skipped");
+      assert.deepEqual(await seen(), once, "a message whose id is known must be skipped");
       assert.equal(new Set(once).size, once.length, "each message must be there once");
+    }),
+    ...(incoming ? feedCases(on, incoming) : []),
+  ];
+}
+
+/** Waits for as many webhooks as a case has sent. */
+async function received({ receive }: ForwardingQueue, count: number): Promise<IncomingWebhook[]> {
+  const all: IncomingWebhook[] = [];
+  for (let tries = 0; all.length < count && tries < 20; tries++) {
+    all.push(...((await receive?.({ limit: count - all.length, wait_seconds: 1 })) ?? []));
+  }
+  return all;
+}
+
+function feedCases(
+  on: (
+    what: string,
+    run: (queues: readonly ForwardingQueue[], seen: () => unknown, environment: QueueEnvironment) => Promise<void>,
+  ) => TestCase,
+  incoming: NonNullable<QueueFixtures["incoming"]>,
+): TestCase[] {
+  const webhook = (id: string): Omit<IncomingWebhook, "receipt"> => ({
+    ...{ id, webhook: "alpha", headers: { "x-alpha-event": "issues", "x-alpha-signature": "sha256=00" } },
+    body: JSON.stringify({ id, text: 'Größe 🦉 "\\ \n', nested: [{ a: null }] }),
+  });
+  const settle = async ({ settle }: ForwardingQueue, webhooks: readonly IncomingWebhook[], outcome: IncomingOutcome["outcome"]) =>
+    settle?.(webhooks.map(({ receipt }) => ({ receipt, outcome })));
+  return [
+    on("receives webhooks unchanged: id, path, headers and body", async ([queue], _, environment) => {
+      assert.ok(queue?.receive && queue.settle, "a feed has receive and settle");
+      const sent = [webhook("first"), webhook("second")];
+      await incoming(environment, sent);
+      const got = await received(queue, sent.length);
+      const content = got.map(({ receipt: _, ...rest }) => rest).sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
+      assert.deepEqual(content, sent, "each webhook must arrive as it was sent, with no other header");
+      await settle(queue, got, "stored");
+      assert.deepEqual(await queue.receive({ limit: 10, wait_seconds: 2 }), [], "what was stored must not come again");
+    }),
+    on("delivers a webhook that failed again, one that was refused not", async ([queue], _, environment) => {
+      assert.ok(queue);
+      await incoming(environment, [webhook("failing"), webhook("refused")]);
+      const got = await received(queue, 2);
+      await settle(
+        queue,
+        got.filter(({ id }) => id === "failing"),
+        "failed",
+      );
+      await settle(
+        queue,
+        got.filter(({ id }) => id === "refused"),
+        "refused",
+      );
+      const again = await received(queue, 1);
+      assert.deepEqual(
+        again.map(({ id }) => id),
+        ["failing"],
+        "a webhook that failed must come again, with the same id",
+      );
+      await settle(queue, again, "stored");
     }),
   ];
 }

@@ -45,6 +45,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "plugins/gitea/README.md": "test/plugins/connectors.test.ts",
   "plugins/linear/README.md": "test/plugins/connectors.test.ts",
   "plugins/slack/README.md": "test/plugins/slack.test.ts",
+  "plugins/queue-nats/README.md": "test/plugins/message-buses.test.ts",
+  "plugins/queue-amqp/README.md": "test/plugins/message-buses.test.ts",
   "plugins/wiki/README.md": "test/memory/knowledge-sources.test.ts; the addresses are those of a Confluence Cloud account",
 };
 /** The same for single blocks of the README, by what is in them. */

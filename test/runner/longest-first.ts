@@ -6,6 +6,7 @@ const root = join(import.meta.dirname, "../..");
 
 /** The files that take longest, the longest first: they start and kill services again and again. */
 const longest = [
+  "test/plugins/message-buses.test.ts",
   "test/runs/kill-points.test.ts",
   "test/runs/living-comment.test.ts",
   "examples/demo/main.test.ts",

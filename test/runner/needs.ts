@@ -23,6 +23,8 @@ declare module "vitest" {
       | "chromium"
       | "payloads"
       | "pgbouncer"
+      | "nats-server"
+      | "rabbitmq-server"
       | "bubblewrap"
       | "pg_dump";
   }
@@ -35,6 +37,10 @@ declare module "vitest" {
     chromium: string;
     /** A PgBouncer that can be started; empty if there is none. */
     pgbouncer: string;
+    /** A nats-server that can be started; empty if there is none. */
+    natsServer: string;
+    /** A rabbitmq-server that can be started; empty if there is none. */
+    rabbitmqServer: string;
     /** The command of a pg_dump that can read the PostgreSQL of the tests; its pg_restore is beside it. Empty if there is none. */
     pgDump: readonly string[];
   }
@@ -62,6 +68,11 @@ export const chromium =
 /** Debian's is where only root looks. */
 export const pgbouncer = working([["/usr/sbin/pgbouncer"], ["pgbouncer"]], ["--version"])[0] ?? "";
 
+export const natsServer = working([["/usr/sbin/nats-server"], ["nats-server"]], ["--version"])[0] ?? "";
+
+/** Not Debian's command, which changes to a user of its own. */
+export const rabbitmqServer = ["/usr/lib/rabbitmq/bin/rabbitmq-server"].find((path) => existsSync(path)) ?? "";
+
 const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_REDIS_SERVER, TEST_PG_DUMP } = process.env;
 /** One that is older than the server refuses to read it. */
 export const pgDump = TEST_DATABASE_URL
@@ -84,6 +95,8 @@ export const needs: readonly Need[] = [
   { name: "python", missing: "no python3 with grpcio (install python3-grpcio and python3-protobuf)", found: python !== "" },
   { name: "chromium", missing: "no chromium (install chromium)", found: chromium !== "" },
   { name: "pgbouncer", missing: "no pgbouncer (install pgbouncer)", found: pgbouncer !== "" },
+  { name: "nats-server", missing: "no nats-server (install nats-server)", found: natsServer !== "" },
+  { name: "rabbitmq-server", missing: "no rabbitmq-server (install rabbitmq-server)", found: rabbitmqServer !== "" },
   {
     name: "pg_dump",
     missing: "no pg_dump as new as the PostgreSQL (install its client, or set TEST_PG_DUMP to the command)",

@@ -59,7 +59,9 @@ describe("build", () => {
   test("a CommonJS file may require the built-in modules that a plugin may import", async () => {
     const required = 'const Emitter = require("events"); const { format } = require("util"); module.exports = [Emitter, format];';
     writeFileSync(join(plugin, "src/required.cjs"), required);
-    prepend('if (!(new required[0]() instanceof required[0]) || required[1]("%d", 1) !== "1") throw new Error("not the modules");');
+    prepend(
+      'if (!(new required[0]() instanceof required[0]) || required[1]("%d", 1) !== "1") throw new Error("not the modules");',
+    );
     prepend('import required from "./required.cjs";');
     expect((await build(plugin)).manifest.id).toBe("good");
   });

@@ -50,10 +50,10 @@ export function contributionsOf(described: DeclaredContributions, call: Caller, 
       functions<MemoryStore>({ kind: "memories", name }, about, shapes.memoryAnswers, call),
     ),
     knowledge: each(described.knowledge, (name, one) => knowledge(name, one, call, mask)),
-    queues: each(described.queues, (name, { about, forwards }) => {
-      const of = { kind: "queues", name } as const;
-      if (!forwards) return functions<Queue>(of, about, shapes.queueAnswers, call);
-      return functions<ForwardingQueue>(of, about, { publish: shapes.queueAnswers.publish }, call);
+    queues: each(described.queues, (name, { about, forwards, feeds }) => {
+      const { publish, ...consuming } = shapes.queueAnswers;
+      const answers = { publish, ...(!forwards && consuming), ...(feeds && shapes.feedAnswers) };
+      return functions<Queue | ForwardingQueue>({ kind: "queues", name }, about, answers, call);
     }),
     useCases: each(described.useCases, (name, { about }) => useCase(name, about, call)),
     routes: each(described.routes, (name, one) => route(name, one, call)),

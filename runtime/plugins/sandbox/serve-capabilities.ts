@@ -6,10 +6,12 @@ import type { Log } from "../../platform/log.ts";
 import type { LogTail } from "../log-tail.ts";
 import { TokenBucket } from "./limits.ts";
 import type { Serve } from "./peer.ts";
+import { readParams } from "./read-params.ts";
+import { serveTcp } from "./serve-tcp.ts";
 
 /** What the host does for a sandboxed plugin. */
 export interface HostCapabilities
-  extends Partial<Pick<Capabilities, "secret" | "embed" | "operations" | "trackers" | "throttle">> {
+  extends Partial<Pick<Capabilities, "tcp" | "secret" | "embed" | "operations" | "trackers" | "throttle">> {
   readonly fetch?: (asked: unknown, signal: AbortSignal) => Promise<unknown>;
 }
 type Allowed = Pick<Manifest, "needs" | "permissions">;
@@ -47,37 +49,38 @@ const held = z.object({ key, ms });
 export function serveCapabilities(name: string, allowed: Allowed, capabilities: HostCapabilities): Serve {
   const answers: Readonly<Record<string, (params: unknown, signal: AbortSignal) => Promise<unknown> | undefined>> = {
     fetch: (params, signal) => capabilities.fetch?.(params, signal),
-    secret: (params) => capabilities.secret?.(read(named, params).name),
-    embed: (params) => capabilities.embed?.(read(texts, params).texts),
+    secret: (params) => capabilities.secret?.(readParams(named, params).name),
+    embed: (params) => capabilities.embed?.(readParams(texts, params).texts),
     operations: (params) => {
-      const { id, on_behalf_of } = read(operation, params);
+      const { id, on_behalf_of } = readParams(operation, params);
       if (!allowed.permissions.operations.some((one) => one.id === id))
         throw new PluginError("failed", `The plugin ${name} may not call ${id}: its manifest does not name it.`);
       if (!isGrantable(id)) throw new PluginError("failed", `The plugin ${name} may not call ${id}: no plugin may.`);
       // The host names the plugin, so no plugin can speak for another, or for a key.
       const caller = on_behalf_of === undefined ? name : `${name}:${on_behalf_of}`;
-      return capabilities.operations?.call(id, read(input, params).input, { on_behalf_of: caller });
+      return capabilities.operations?.call(id, readParams(input, params).input, { on_behalf_of: caller });
     },
     "trackers.createIssue": (params, signal) => {
-      const { source, issue, key } = read(newIssue, params);
+      const { source, issue, key } = readParams(newIssue, params);
       return capabilities.trackers?.createIssue(source, issue, { key, signal });
     },
     "trackers.closeIssue": (params, signal) => {
-      const { source, issue, key } = read(oldIssue, params);
+      const { source, issue, key } = readParams(oldIssue, params);
       return capabilities.trackers?.closeIssue(source, issue, { key, signal });
     },
     "trackers.projectId": (params, signal) => {
-      const { source, name: project, key } = read(namedProject, params);
+      const { source, name: project, key } = readParams(namedProject, params);
       return capabilities.trackers?.projectId(source, project, { key, signal });
     },
     "throttle.reserve": (params) => {
-      const { key, interval } = read(start, params);
+      const { key, interval } = readParams(start, params);
       return capabilities.throttle?.reserve(`${name}/${key}`, interval);
     },
     "throttle.block": (params) => {
-      const { key, ms } = read(held, params);
+      const { key, ms } = readParams(held, params);
       return capabilities.throttle?.block(`${name}/${key}`, ms).then(() => null);
     },
+    ...(capabilities.tcp && serveTcp(capabilities.tcp)),
   };
   return async (method, params, signal) => {
     const need = method.split(".")[0] as string;
@@ -91,13 +94,6 @@ export function serveCapabilities(name: string, allowed: Allowed, capabilities: 
     if (given === undefined) throw new PluginError("unavailable", `This host does not offer ${need}.`);
     return given;
   };
-}
-
-function read<S extends z.ZodType>(shape: S, params: unknown): z.output<S> {
-  const parsed = shape.safeParse(params);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new PluginError("invalid_input", `${issue?.path.join(".") || "params"}: ${issue?.message}`);
 }
 
 const line = z.object({ message: z.string(), fields: z.record(z.string(), z.custom<Json>()).catch({}) });

@@ -137,6 +137,21 @@ export const queueAnswers = {
   expire: nothing,
 } as const;
 
+export const feedAnswers = {
+  receive: z
+    .array(
+      z.object({
+        receipt: z.string().max(1_000),
+        id: z.string().max(500).nullable(),
+        webhook: z.string().max(500),
+        headers: z.record(z.string().max(200), z.string().max(20_000)),
+        body: z.string(),
+      }),
+    )
+    .max(1_000),
+  settle: nothing,
+} as const;
+
 export const useCaseAnswers = {
   setup: z.object({
     status: short,

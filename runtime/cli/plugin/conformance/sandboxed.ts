@@ -9,12 +9,13 @@ import {
 } from "@signalbox/sdk";
 import type { Conformance, TestTracker } from "@signalbox/sdk/testing";
 import { z } from "zod";
+import { openTcp } from "../../../platform/network/tcp.ts";
 import { contributionsOf, type Mask } from "../../../plugins/sandbox/contributions.ts";
 import { createHostFetch } from "../../../plugins/sandbox/host-fetch.ts";
 import { openSandbox, type Sandbox } from "../../../plugins/sandbox/open.ts";
 import { createPlaceholders } from "../../../plugins/sandbox/placeholders.ts";
 import { serveCapabilities } from "../../../plugins/sandbox/serve-capabilities.ts";
-import { hostsIn } from "../../../plugins/settings-hosts.ts";
+import { hostsIn, serversIn } from "../../../plugins/settings-hosts.ts";
 import type { Built } from "../build.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -111,8 +112,10 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
   };
   const hostFetch = createHostFetch(manifest.id, ways, standIns);
   const masked = standIns.mask(secrets);
+  const tcp = openTcp(manifest.id, () => serversIn(config));
   const serve = serveCapabilities(manifest.id, manifest, {
     fetch: hostFetch,
+    tcp,
     secret: async (name) => (typeof masked[name] === "string" ? masked[name] : null),
     embed: (texts) => process.given.embed?.(texts) ?? Promise.resolve([]),
     operations: { call: (id, input) => (process.given.operations as Capabilities["operations"]).call(id, input) },
@@ -135,6 +138,7 @@ async function open(manifest: Built["manifest"], bundle: string, { conformance, 
     },
   });
   void process.sandbox.exited.then(() => {
+    tcp.closeAll();
     process.gone = true;
   });
   return process as Process;

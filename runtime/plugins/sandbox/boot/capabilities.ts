@@ -19,6 +19,7 @@ export function proxies(needs: readonly string[], facts: Facts, offloaded: Offlo
   const all: Record<string, unknown> = {
     log: (message: string, fields?: unknown) => notify("log", { message: String(message), fields: fields ?? {} }),
     fetch: hostFetch,
+    tcp: { connect: hostTcp },
     secret: (name: string) => ask("secret", { name }),
     embed: (texts: readonly string[]) => ask("embed", { texts }),
     operations: {
@@ -71,4 +72,48 @@ async function hostFetch(input: string | URL | Request, init?: RequestInit): Pro
   Object.defineProperty(response, "url", { value: answer.url });
   Object.defineProperty(response, "redirected", { value: answer.redirected });
   return response;
+}
+
+/** A TCP connection that the host holds. */
+async function hostTcp({ host, port, tls }: { host: string; port: number; tls: boolean }) {
+  const id = await ask("tcp.connect", { host, port, tls });
+  return {
+    read: async () => {
+      const bytes = (await ask("tcp.read", { id })) as string | null;
+      return bytes === null ? null : fromBase64(bytes);
+    },
+    write: inOrder((bytes) => ask("tcp.write", { id, bytes: toBase64(bytes) })),
+    startTls: () => ask("tcp.startTls", { id }),
+    close: () => ask("tcp.close", { id }),
+  };
+}
+
+/** Longest part of a write: the host reads such a line at once. */
+const writeBytes = 8_192;
+
+/** Sends bytes in the order of the calls, those of several calls together. */
+function inOrder(send: (bytes: Uint8Array) => Promise<unknown>): (bytes: Uint8Array) => Promise<void> {
+  let waiting: Uint8Array[] = [];
+  let sent = Promise.resolve();
+  const flush = async () => {
+    const all = joined(waiting);
+    waiting = [];
+    for (let at = 0; at < all.byteLength; at += writeBytes) await send(all.subarray(at, at + writeBytes));
+  };
+  return (bytes) => {
+    // The caller may use its buffer again.
+    waiting.push(bytes.slice());
+    if (waiting.length === 1) sent = sent.then(flush);
+    return sent;
+  };
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.byteLength;
+  }
+  return all;
 }

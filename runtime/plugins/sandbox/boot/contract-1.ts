@@ -106,7 +106,11 @@ export class Contract1 {
       routes: each("routes", ({ about, method, scope, input, raw }) => ({
         ...{ about, method, scope, ...(input !== undefined && { input: schemaOf(input as Schema) }), raw: raw === true },
       })),
-      queues: each("queues", ({ about, take }) => ({ about, forwards: typeof take !== "function" })),
+      queues: each("queues", ({ about, take, receive }) => ({
+        about,
+        forwards: typeof take !== "function",
+        ...(typeof receive === "function" && { feeds: true }),
+      })),
       ...Object.fromEntries(["memories", "useCases"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))])),
     };
     return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config), contributes };

@@ -1,0 +1,75 @@
+import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
+import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
+import { type Capabilities, IncomingBacklog, type IncomingWebhook, maxIncomingBytes, type WebhookFeed } from "@signalbox/sdk";
+import type { Connect, HostClient } from "./client.ts";
+import type { Config } from "./config.ts";
+import { kept } from "./kept.ts";
+
+/** Messages that the broker sends ahead. */
+const prefetch = 200;
+/** Before a message that failed comes again, milliseconds. */
+const retryMs = 1_000;
+
+interface Consuming {
+  readonly client: HostClient;
+  readonly channel: AMQPChannel;
+  /** Distinguishes the receipts of this connection from those of earlier ones. */
+  readonly number: number;
+}
+
+/** Takes webhooks from a queue. Its connection is its own, so that it can stop reading while webhooks wait. */
+export function openFeed(
+  connect: Connect,
+  { log }: Pick<Capabilities, "log">,
+  config: Config,
+): WebhookFeed & { close(): Promise<void> } {
+  const { incoming_queue: queue } = config;
+  const backlog = new IncomingBacklog();
+  let last = 0;
+  const consuming = kept(connect, async (client): Promise<Consuming> => {
+    last += 1;
+    const number = last;
+    backlog.clear();
+    client.room = () => backlog.room();
+    const channel = await client.channel();
+    await channel.prefetch(prefetch);
+    await channel.basicConsume(queue, { noAck: false }, async (message) => {
+      if (number !== last || backlog.add(webhookOf(message, number, config))) return;
+      log("refused a message that is too long", { queue, longest_bytes: maxIncomingBytes });
+      await message.reject(false);
+    });
+    return { client, channel, number };
+  });
+
+  return {
+    receive: async (wanted) => {
+      if (queue !== "") await consuming.get();
+      return backlog.take(wanted);
+    },
+    settle: async (outcomes) => {
+      const on = await consuming.current();
+      for (const { receipt, outcome } of outcomes) {
+        const [number, tag] = receipt.split(".").map(Number);
+        if (!on || number !== on.number || tag === undefined) continue;
+        const { channel } = on;
+        const settled = { stored: () => channel.basicAck(tag), refused: () => channel.basicReject(tag, false) };
+        if (outcome !== "failed") await settled[outcome]().catch(() => {});
+        else setTimeout(() => channel.basicNack(tag, true).catch(() => {}), retryMs);
+      }
+    },
+    close: consuming.close,
+  };
+}
+
+function webhookOf(message: AMQPMessage, number: number, { incoming_webhook }: Config): IncomingWebhook {
+  const { headers = {}, messageId = null, contentType } = message.properties;
+  const texts = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return {
+    ...{ receipt: `${number}.${message.deliveryTag}`, id: messageId, body: message.bodyString() ?? "" },
+    webhook: incoming_webhook || (message.routingKey.split(".").at(-1) ?? ""),
+    headers: {
+      ...(contentType && { "content-type": contentType }),
+      ...Object.fromEntries(texts.map(([name, value]) => [name.toLowerCase(), value])),
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import type { AMQPChannel } from "@cloudamqp/amqp-client/amqp-channel";
+import type { AMQPMessage } from "@cloudamqp/amqp-client/amqp-message";
+import type { CloudEvent, ForwardingQueue } from "@signalbox/sdk";
+import type { Connect, HostClient } from "./client.ts";
+import type { Config } from "./config.ts";
+import { kept, unavailable } from "./kept.ts";
+
+/** How far back the stream is read for ids, milliseconds. */
+const knownMs = 3_600_000;
+const confirmMs = 15_000;
+const mark = "dev.signalbox.publisher.read";
+
+/** A connection on which messages are published, and the stream is read for what it holds already. */
+interface Publishing {
+  readonly client: HostClient;
+  readonly channel: AMQPChannel;
+  readonly known: KnownIds;
+}
+
+/**
+ * Publishes to the exchange. AMQP has no key that makes a repeated message one: the stream is read for the ids of the last hour,
+ * to its end before each batch, and messages that it holds are skipped, whichever replica published them.
+ */
+export function openPublisher(connect: Connect, config: Config): Pick<ForwardingQueue, "publish"> & { close(): Promise<void> } {
+  const publishing = kept(connect, (client) => declareAndRead(client, config));
+  return {
+    publish: async (messages) => {
+      if (messages.length === 0) return;
+      const on = await publishing.get();
+      const late = setTimeout(() => on.client.end(new Error(`nothing was confirmed within ${confirmMs} ms`)), confirmMs);
+      try {
+        await publishNew(messages, on, config);
+      } catch (error) {
+        // What was confirmed is not known: the next connection reads it.
+        on.client.end();
+        throw unavailable(error);
+      } finally {
+        clearTimeout(late);
+      }
+    },
+    close: publishing.close,
+  };
+}
+
+/** Declares what is missing, and begins to read the stream. */
+async function declareAndRead(client: HostClient, { exchange, stream }: Config): Promise<Publishing> {
+  const channel = await client.channel();
+  await channel.exchangeDeclare(exchange, "topic", { durable: true });
+  await channel.queueDeclare(stream, { durable: true }, { "x-queue-type": "stream", "x-max-age": "7D" });
+  await channel.queueBind(stream, exchange, "#");
+  await channel.confirmSelect();
+  const reading = await client.channel();
+  await reading.prefetch(500);
+  const known = new KnownIds();
+  const args = { "x-stream-offset": `${knownMs / 60_000}m` };
+  await reading.basicConsume(stream, { noAck: false, args }, (message: AMQPMessage) => {
+    known.add(message.properties.messageId);
+    return message.ack();
+  });
+  return { client, channel, known };
+}
+
+async function publishNew(messages: readonly CloudEvent[], publishing: Publishing, config: Config): Promise<void> {
+  const { channel, known } = publishing;
+  const { exchange, stream } = config;
+  await readToEnd(publishing, stream);
+  const fresh = messages.filter(({ id }) => !known.has(id));
+  await Promise.all(
+    fresh.map((one) =>
+      channel.basicPublish(exchange, one.type.replace(/^dev\.signalbox\./, ""), JSON.stringify(one), propertiesOf(one)),
+    ),
+  );
+  for (const { id } of fresh) known.add(id);
+}
+
+/** Writes a mark at the end of the stream, past the exchange, and waits until it was read. */
+async function readToEnd({ client, channel, known }: Publishing, stream: string): Promise<void> {
+  const id = randomUUID();
+  const read = known.awaits(id);
+  await channel.basicPublish("", stream, "", { messageId: id, type: mark, deliveryMode: 2 });
+  await Promise.race([read, client.ended]);
+  if (client.closed) throw new Error("the connection was lost");
+}
+
+const propertiesOf = ({ id, type, time }: CloudEvent) => ({
+  ...{ messageId: id, type, contentType: "application/cloudevents+json", deliveryMode: 2 },
+  timestamp: new Date(time),
+});
+
+/** Ids of messages that the stream holds, those of the last hour. */
+class KnownIds {
+  readonly #ids = new Map<string, number>();
+  readonly #awaited = new Map<string, () => void>();
+
+  has = (id: string): boolean => this.#ids.has(id);
+
+  add(id: string | undefined): void {
+    if (id === undefined) return;
+    const now = Date.now();
+    for (const [old, at] of this.#ids) {
+      if (now - at < knownMs) break;
+      this.#ids.delete(old);
+    }
+    this.#ids.set(id, now);
+    this.#awaited.get(id)?.();
+  }
+
+  /** Resolves when the id was added. */
+  awaits(id: string): Promise<void> {
+    return new Promise((done) => {
+      this.#awaited.set(id, () => {
+        this.#awaited.delete(id);
+        done();
+      });
+    });
+  }
+}

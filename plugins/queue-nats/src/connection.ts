@@ -1,0 +1,69 @@
+import {
+  type Authenticator,
+  credsAuthenticator,
+  type NatsConnection,
+  NatsConnectionImpl,
+  setTransportFactory,
+  tokenAuthenticator,
+  usernamePasswordAuthenticator,
+} from "@nats-io/nats-core/internal";
+import { type Capabilities, PluginError } from "@signalbox/sdk";
+import type { Config } from "./config.ts";
+import { HostTransport } from "./transport.ts";
+
+const connectMs = 5_000;
+
+/** One connection to the servers, made when it is first used, and again after it was lost. */
+export interface Connection {
+  get(): Promise<NatsConnection>;
+  close(): Promise<void>;
+}
+
+type Needs = Pick<Capabilities, "tcp" | "secret" | "log">;
+
+export function openConnection({ tcp, secret, log }: Needs, { servers }: Config): Connection {
+  let current: Promise<NatsConnection> | null = null;
+  const connect = async (): Promise<NatsConnection> => {
+    if (servers === "") throw new PluginError("not_configured", "Set servers, for example nats://nats.example.com:4222");
+    setTransportFactory({ factory: () => new HostTransport(tcp), defaultPort: 4222 });
+    const authenticator = await authenticatorOf(secret);
+    try {
+      const connection = await NatsConnectionImpl.connect({
+        ...{ servers: servers.split(",").map((one) => one.trim()), name: "signalbox", timeout: connectMs },
+        // The host connects to the servers of the settings only. A lost connection is made anew by the next call.
+        ...{ ignoreClusterUpdates: true, reconnect: false, maxReconnectAttempts: 0, pingInterval: 10_000 },
+        ...(authenticator && { authenticator }),
+      });
+      void connection.closed().then((error) => {
+        if (error) log("the connection to NATS was lost", { error: error.message });
+        current = null;
+      });
+      return connection;
+    } catch (error) {
+      throw new PluginError("unavailable", `NATS could not be reached: ${(error as Error).message}`, { cause: error });
+    }
+  };
+  return {
+    get: () => {
+      if (current) return current;
+      const connecting = connect();
+      current = connecting;
+      connecting.catch(() => {
+        if (current === connecting) current = null;
+      });
+      return connecting;
+    },
+    close: async () => {
+      await (await current?.catch(() => null))?.close();
+    },
+  };
+}
+
+async function authenticatorOf(secret: Capabilities["secret"]): Promise<Authenticator | null> {
+  const credentials = await secret("credentials");
+  if (credentials) return credsAuthenticator(new TextEncoder().encode(credentials));
+  const token = await secret("token");
+  if (token) return tokenAuthenticator(token);
+  const user = await secret("user");
+  return user ? usernamePasswordAuthenticator(user, (await secret("password")) ?? "") : null;
+}

@@ -1,0 +1,107 @@
+import { Problem, problem } from "@signalbox/schema/problem";
+import type { ForwardingQueue, IncomingOutcome, IncomingWebhook, Json, Queue } from "@signalbox/sdk";
+import { createLargeJson, type LargeJson } from "../platform/large-json.ts";
+import type { Log } from "../platform/log.ts";
+import type { InOrder } from "../webhooks/dispatch.ts";
+import type { Receiver } from "../webhooks/receiver.ts";
+import { type Found, Loops, loopEach } from "./loops.ts";
+import type { Keeper } from "./relay.ts";
+
+export interface IntakeOptions {
+  /** Queues of the loaded plugins; call `changed` after a change. */
+  readonly queues: ReadonlyMap<string, Queue | ForwardingQueue>;
+  readonly receiver: Receiver;
+  readonly log: Log;
+}
+
+const atOnce = 200;
+/** How long a feed waits for the first webhook; a stop waits as long. */
+const waitSeconds = 2;
+/** Between two looks at a queue that feeds no webhooks, and after a failure, milliseconds. */
+const everyMs = 1_000;
+
+/**
+ * Takes webhooks from the queues that feed them. Each is acknowledged once its event is durable, so after a crash it comes again;
+ * the second is a duplicate, by the delivery id of its source or the id of its message. Replicas share a feed by its bus.
+ */
+export function startIntake({ queues, receiver, log }: IntakeOptions): Keeper {
+  const json = createLargeJson();
+  const take = async (queue: Queue | ForwardingQueue, name: string): Promise<Found> => {
+    if (!queue.receive || !queue.settle) return "done";
+    const webhooks = await queue.receive({ limit: atOnce, wait_seconds: waitSeconds });
+    if (webhooks.length === 0) return "more";
+    const ordered = inOrderOf(webhooks.length);
+    const results = await Promise.all(
+      webhooks.map((one, i) => ordered(i, (inOrder) => accept(one, inOrder, receiver, json).then(stored, failed))),
+    );
+    await queue.settle(webhooks.map(({ receipt }, i) => ({ receipt, outcome: results[i]?.outcome ?? "failed" })));
+    for (const { error } of results)
+      if (error instanceof Problem && error.status < 500)
+        log.warn(`refused a webhook of the queue ${name}`, { reason: error.message });
+    const fault = results.find(({ outcome }) => outcome === "failed");
+    if (fault) throw fault.error;
+    return "more";
+  };
+  const loops = new Loops(log);
+  const failure = (name: string) => `failed to take webhooks from the queue ${name}`;
+  const changed = loopEach(loops, { queues, failure, everyMs, run: take });
+  const stop = async () => {
+    await loops.stop();
+    json.close();
+  };
+  return { changed, stop };
+}
+
+interface Result {
+  readonly outcome: IncomingOutcome["outcome"];
+  readonly error?: unknown;
+}
+const stored = (): Result => ({ outcome: "stored" });
+/** A webhook that no repetition makes valid is refused; the rest comes again. */
+const failed = (error: unknown): Result =>
+  error instanceof Problem && error.status < 500 && error.status !== 429
+    ? { outcome: "refused", error }
+    : { outcome: "failed", error };
+
+/** The same checks as over HTTP: the path, the signature, the JSON. Throws a problem. */
+async function accept(webhook: IncomingWebhook, inOrder: InOrder, receiver: Receiver, json: LargeJson): Promise<void> {
+  const { webhook: slug, headers, id: messageId } = webhook;
+  const body = new TextEncoder().encode(webhook.body);
+  const head = { headers, address: () => null };
+  let isKnown = false;
+  try {
+    const { entry, needsProof } = await receiver.admit(slug, head);
+    isKnown = true;
+    const verified = await receiver.verify(entry, slug, { ...head, body });
+    const read = await json.parse(body);
+    if (!("value" in read)) throw problem("bad_request", "The message is not valid JSON, or is nested too deep.");
+    const request = { ...head, body, signed: needsProof };
+    await receiver.accept(verified, slug, request, read.value as Json, { messageId, inOrder });
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500)
+      await receiver.noteRefusal({ slug, isKnown, head, reason: error.message });
+    throw error;
+  }
+}
+
+/**
+ * Lets events of one batch be stored in its order: a store begins when those before it have begun, and waits for none, so they are
+ * stored together. One that fails before its store lets the next one pass.
+ */
+function inOrderOf(count: number) {
+  const begun = Array.from({ length: count }, () => Promise.withResolvers<void>());
+  return async <T>(at: number, run: (inOrder: InOrder) => Promise<T>): Promise<T> => {
+    const begin = () => begun[at]?.resolve();
+    try {
+      return await run(async (store) => {
+        await begun[at - 1]?.promise;
+        const storing = store();
+        begin();
+        return storing;
+      });
+    } finally {
+      await begun[at - 1]?.promise;
+      begin();
+    }
+  };
+}

@@ -1,0 +1,10 @@
+import { PluginError } from "@signalbox/sdk";
+import type { z } from "zod";
+
+/** The parameters of a plugin's request. Throws a `PluginError` that says which are not valid. */
+export function readParams<S extends z.ZodType>(shape: S, params: unknown): z.output<S> {
+  const parsed = shape.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new PluginError("invalid_input", `${issue?.path.join(".") || "params"}: ${issue?.message}`);
+}

@@ -1,0 +1,111 @@
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import type { Broker, Sent } from "../harness/brokers/broker.ts";
+import { startNats } from "../harness/brokers/nats.ts";
+import { startRabbitmq } from "../harness/brokers/rabbitmq.ts";
+import { eventually } from "../harness/wait.ts";
+import { signature } from "../harness/webhooks.ts";
+import { startWorld, textsOf, type World, webhookSecret } from "../harness/world.ts";
+import { buildPlugin, inParallel } from "./connector-faults.ts";
+
+/** Events with kills of the broker and the service in each direction. */
+const events = Number(process.env.BUS_EVENTS ?? 500);
+const limit = 120_000 + events * 200;
+const repo = "octo/app";
+
+const buses = [
+  { name: "nats", need: "nats-server", start: startNats },
+  { name: "amqp", need: "rabbitmq-server", start: startRabbitmq },
+] as const;
+
+for (const { name, need, start } of buses) {
+  describe(`the message bus ${name}`, { tags: [need] }, () => {
+    let folder: string;
+    let broker: Broker;
+    let world: World;
+    beforeAll(async () => {
+      folder = await buildPlugin(`queue-${name}`);
+      broker = await start();
+      const settings = Object.entries(broker.config).map(([key, value]) => [
+        `PLUGIN_QUEUE_${name.toUpperCase()}__${key.toUpperCase()}`,
+        value,
+      ]);
+      const env = { SIGNALBOX_PLUGINS: folder, ...Object.fromEntries(settings) };
+      world = await startWorld({ tasks: ["summarize"], env });
+    }, 120_000);
+    afterAll(async () => {
+      await world?.[Symbol.asyncDispose]();
+      await broker?.[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const numbers = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
+    /** The webhook of an issue that was opened, as a relay puts it on the bus: with the header and the bytes of the platform. */
+    const opened = (number: number, secret = webhookSecret): Sent => {
+      const body = JSON.stringify(issueOpened({ repo, number }));
+      const headers = { "x-alpha-event": "issues", "x-hub-signature-256": signature(body, secret) };
+      return { id: `m${number}`, webhook: "alpha", body, headers };
+    };
+    const comments = (number: number) => textsOf(world.tracker, repo, number);
+    const inHalves = async <T>(all: readonly T[], run: (some: readonly T[]) => Promise<unknown>) => {
+      const half = Math.ceil(all.length / 2);
+      await run(all.slice(0, half));
+      await broker.kill();
+      await broker.start();
+      await run(all.slice(half));
+      await world.service.kill();
+      await world.service.restart();
+    };
+
+    test("a webhook from the bus becomes a comment; one that is not signed is refused", { timeout: 60_000 }, async () => {
+      await broker.send([opened(1, "another secret"), opened(2), { ...opened(3), webhook: "nowhere" }]);
+      await eventually(() => comments(2).length === 1, { timeout: 40_000 });
+      const { body } = await world.service.get<{ slug: string; outcome: string }[]>("/api/webhook-events");
+      expect(body.map(({ slug, outcome }) => [slug, outcome]).sort()).toEqual([["alpha", "dispatched"]]);
+      expect([comments(1), comments(3)]).toEqual([[], []]);
+    });
+
+    test(`${events} webhooks from the bus, with kills of the broker and the service: nothing lost, nothing twice`, {
+      timeout: limit,
+    }, async () => {
+      const all = numbers(1_000, events);
+      const sent = all.map((number) => opened(number));
+      await inHalves(sent, (some) => broker.send(some));
+      await eventually(() => all.every((number) => comments(number).length === 1), { timeout: limit - 20_000, interval: 500 });
+      // A message that is sent again is a duplicate: at the broker, or at the door.
+      await broker.send(sent.slice(0, 20));
+      await eventually(async () => (await broker.waiting()) === 0, { timeout: 30_000, interval: 500 });
+      expect(all.filter((number) => comments(number).length !== 1)).toEqual([]);
+    });
+
+    test(`${events} events to the bus, with kills of the broker and the service: each is there once`, {
+      timeout: limit,
+    }, async () => {
+      const all = numbers(5_000, events);
+      const ids: string[] = [];
+      const deliver = async (number: number) => {
+        const { body } = await world.service.webhook(issueOpened({ repo, number }));
+        ids.push(body.event_id);
+      };
+      await inHalves(all, (some) => inParallel(some, deliver));
+      await eventually(() => all.every((number) => comments(number).length === 1), { timeout: limit - 60_000, interval: 500 });
+      const published = await eventually(
+        async () => {
+          const found = await broker.published();
+          return ids.every((id) => found.includes(id)) && found;
+        },
+        { timeout: 60_000, interval: 1_000 },
+      );
+      expect(published.filter((id, at) => published.indexOf(id) !== at)).toEqual([]);
+      const ended = await eventually(
+        async () => {
+          const found = await broker.published();
+          return found.filter((id) => id.endsWith(".succeeded")).length >= 2 * events + 1 && found;
+        },
+        { timeout: 60_000, interval: 1_000 },
+      );
+      expect(new Set(ended).size).toBe(ended.length);
+    });
+  });
+}
