@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { freshDatabase } from "../harness/databases.ts";
+import { recordStatements } from "../harness/statement-recorder.ts";
+import { eventually } from "../harness/wait.ts";
+import { startWorld, textsOf } from "../harness/world.ts";
+
+/**
+ * What runs for every event on its whole way. With data spread by the subject of events, a statement that names the subject, or
+ * executions, which belong to one, concerns one part; the two that look for work concern all of them (.docs/guides/scale.md).
+ */
+const known = [
+  { name: "stores events and executions", text: /\binsert into webhook_events\b/, key: /\bsubject\b/ },
+  {
+    name: "stores steps and outcomes of runs",
+    text: /^with given as \(select \* from json_to_recordset/,
+    key: /\bid, subject, lease, state from task_executions where id = any\(\$2::uuid\[\]\)/,
+  },
+  { name: "claims executions", text: /\bfrom claim_executions\(/, key: null },
+  { name: "looks when executions are due", text: /\bnext_execution_due\(\)/, key: null },
+] as const;
+
+const repo = "octo/app";
+const events = 40;
+
+test("every statement that runs for each event carries a key, but those that look for work", { tags: ["postgres"] }, async () => {
+  await using database = await freshDatabase();
+  await using recorder = await recordStatements(database?.url ?? "");
+  await using world = await startWorld({ databaseUrl: recorder.url, tasks: ["summarize"] });
+  const run = async (first: number) => {
+    const numbers = Array.from({ length: events }, (_, at) => first + at);
+    for (const number of numbers) await world.service.webhook(issueOpened({ repo, number }));
+    await eventually(() => numbers.every((number) => textsOf(world.tracker, repo, number).length === 1));
+  };
+  await run(1);
+  recorder.clear();
+  await run(1_000);
+  const hot = [...recorder.counts()].filter(([, count]) => count >= events / 10).map(([text]) => text);
+  const named = hot.map((text) => ({ text, is: known.filter((one) => one.text.test(text)) }));
+  expect(named.filter(({ is }) => is.length !== 1).map(({ text }) => text)).toEqual([]);
+  expect(new Set(named.map(({ is }) => is[0]?.name))).toEqual(new Set(known.map(({ name }) => name)));
+  expect(named.filter(({ text, is }) => is[0]?.key?.test(text) === false)).toEqual([]);
+});
