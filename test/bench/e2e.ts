@@ -1,12 +1,10 @@
-import { issueOpened } from "../harness/alpha-payloads.ts";
 import { freshDatabase } from "../harness/databases.ts";
 import { type Contender, limit } from "./contender.ts";
-import { at, load } from "./load.ts";
 import { costOf } from "./meter.ts";
 import { median, report, spread } from "./report.ts";
 import { openSide, type Side, signalboxBefore } from "./side.ts";
+import { overhead, secret, throughput } from "./whole-way.ts";
 
-const secret = "bench-secret";
 const delays = [200, 0];
 
 interface Readings {
@@ -51,7 +49,7 @@ export async function run(args: readonly string[]): Promise<void> {
 async function measure(contender: Contender, side: Side, delay: number, many: number, into: Readings): Promise<void> {
   into.overhead.push(await overhead(contender, side, delay));
   const { result, cost } = await costOf(contender, () => throughput(contender, side, many, 128));
-  into.rate.push(result);
+  into.rate.push(result.rate);
   into.cpu.push(((cost.program + cost.database) * 1000) / many);
   into.database.push((cost.database * 1000) / many);
   into.transactions.push(cost.transactions / many);
@@ -83,34 +81,4 @@ function show(delay: number, rounds: number, contenders: readonly Contender[], r
       delay === 0 ? "aim: ≥ 0.85 × grouped INSERT, overhead ≤ 1.7 ×" : "aim: ≥ 0.9 × nothing stored, overhead ≤ 1.7 ×",
     ],
   });
-}
-
-let issue = 0;
-const payload = () => issueOpened({ repo: "bench/app", number: ++issue });
-
-/** Events per second from the first webhook to the last comment. */
-async function throughput({ port }: Contender, side: Side, requests: number, connections: number): Promise<number> {
-  const before = (await side.counts()).comments;
-  const bodies = Array.from({ length: requests }, payload);
-  const began = performance.now();
-  await load({ port, secret, connections, requests, payload: (n) => bodies[n] as object });
-  while ((await side.counts()).comments < before + requests) await new Promise((done) => setTimeout(done, 5));
-  return requests / ((performance.now() - began) / 1000);
-}
-
-/** Median time from webhook to comment less the model's own, one event at a time; milliseconds. */
-async function overhead({ port }: Contender, side: Side, delay: number): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < 40; i++) {
-    const before = (await side.counts()).comments;
-    const began = performance.now();
-    await load({ port, secret, connections: 1, requests: 1, payload });
-    await new Promise((done) => setTimeout(done, Math.max(0, delay - 20)));
-    while ((await side.counts()).comments === before) await new Promise((done) => setImmediate(done));
-    times.push(performance.now() - began - delay);
-  }
-  return at(
-    times.sort((a, b) => a - b),
-    0.5,
-  );
 }

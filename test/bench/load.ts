@@ -10,7 +10,8 @@ export interface Load {
   readonly statuses: Readonly<Record<string, number>>;
 }
 export interface LoadOptions {
-  readonly port: number;
+  /** Several: connections are spread over them. */
+  readonly port: number | readonly number[];
   readonly connections: number;
   readonly requests: number;
   readonly secret: string;
@@ -31,7 +32,9 @@ export async function load(options: LoadOptions): Promise<Load> {
   const requests = Array.from({ length: options.requests }, (_, n) => make(n));
   const times: number[] = [];
   const statuses: Record<string, number> = {};
-  const sockets = await Promise.all(Array.from({ length: options.connections }, () => open(options.port)));
+  const ports = [options.port].flat();
+  const lanes = Array.from({ length: options.connections }, (_, n) => ports[n % ports.length] as number);
+  const sockets = await Promise.all(lanes.map(open));
   let next = 0;
   const began = performance.now();
   await Promise.all(

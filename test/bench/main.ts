@@ -1,10 +1,13 @@
 /**
  * `npm run bench -- <name>`: each benchmark measures its own limit in the same run, and writes JSON to `results/`. Options follow:
- * `-- operate --rows=50000`. `-- --quick`: the door and the whole way, one round of each, within five minutes.
+ * `-- operate --rows=50000`. `-- --quick`: the door, the whole way and rivals, one round of each, within five minutes.
  */
 const benches: Record<string, () => Promise<{ run: (args: readonly string[]) => Promise<void> }>> = {
   ingest: () => import("./ingest.ts"),
   e2e: () => import("./e2e.ts"),
+  rivals: () => import("./rivals.ts"),
+  scale: () => import("./scale.ts"),
+  depth: () => import("./depth.ts"),
   waiting: () => import("./waiting.ts"),
   memory: () => import("./memory.ts"),
   gateway: () => import("./gateway.ts"),
@@ -21,5 +24,5 @@ if (unknown.length > 0) {
   process.stderr.write(`There is no benchmark ${unknown.join(", ")}; there are: ${Object.keys(benches).join(", ")}\n`);
   process.exit(2);
 }
-const all = args.includes("--quick") ? ["ingest", "e2e"] : Object.keys(benches);
+const all = args.includes("--quick") ? ["ingest", "e2e", "rivals"] : Object.keys(benches);
 for (const name of names.length > 0 ? names : all) await (await benches[name]?.())?.run(args);

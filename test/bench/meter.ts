@@ -15,7 +15,8 @@ export interface Cost {
 
 /** A program that is measured; `database` where it has one. */
 export interface Measured {
-  readonly pid: number;
+  /** Several: what they cost together. */
+  readonly pid: number | readonly number[];
   readonly database?: string | null;
 }
 
@@ -32,6 +33,8 @@ function cpuOf(pid: number): number {
     return 0;
   }
 }
+
+const programs = (pid: Measured["pid"]): number => [pid].flat().reduce((sum, one) => sum + cpuOf(one), 0);
 
 /**
  * Runs work and tells what it cost. The log of the server counts whoever writes to it, so no other program may. The database must be on
@@ -65,12 +68,12 @@ interface Reading {
   readonly wal: number;
 }
 
-async function reading(pid: number, sql: postgres.Sql | null): Promise<Reading> {
-  if (!sql) return { program: cpuOf(pid), sessions: new Map(), transactions: 0, wal: 0 };
+async function reading(pid: Measured["pid"], sql: postgres.Sql | null): Promise<Reading> {
+  if (!sql) return { program: programs(pid), sessions: new Map(), transactions: 0, wal: 0 };
   const [row] = await sql<{ pids: number[]; transactions: string; wal: string }[]>`
     select (select array_agg(pid) from pg_stat_activity where datname = current_database() and application_name <> 'meter') as pids,
       (select xact_commit from pg_stat_database where datname = current_database()) as transactions,
       pg_current_wal_lsn() - '0/0'::pg_lsn as wal`;
   const sessions = new Map((row?.pids ?? []).map((one) => [one, cpuOf(one)]));
-  return { program: cpuOf(pid), sessions, transactions: Number(row?.transactions), wal: Number(row?.wal) };
+  return { program: programs(pid), sessions, transactions: Number(row?.transactions), wal: Number(row?.wal) };
 }

@@ -18,9 +18,12 @@ export async function openSide(modelMs: number): Promise<Side> {
 }
 
 /** Signalbox with one task for each opened issue, before that side. */
-export async function signalboxBefore(side: Side, secret: string, more: Record<string, string> = {}) {
+export async function signalboxBefore(side: Side, secret: string, more: Record<string, string> = {}, databaseUrl?: string) {
   const env = { ALPHA_TOKEN: "t", ALPHA_API_URL: side.url, LLM_BASE_URL: `${side.url}/v1`, LLM_API_KEY: "k", ...more };
-  const service = await signalbox("Signalbox, PostgreSQL", { database: "postgres", webhookSecret: secret, env });
+  const service = await signalbox("Signalbox, PostgreSQL", {
+    ...(databaseUrl === undefined ? { database: "postgres" } : { databaseUrl }),
+    ...{ webhookSecret: secret, env },
+  });
   await service.post("/api/agents/seed");
   await service.post("/api/tasks", task);
   await service.post("/api/tasks/triggers", { canonical_trigger: mapping.canonical_trigger, task_id: task.id });

@@ -6,7 +6,7 @@ import { openSide, signalboxBefore } from "./side.ts";
 
 const secret = "bench-secret";
 const inFlight = 1_000;
-const modelMs = 10_000;
+const modelMs = 30_000;
 
 /** A thousand runs that wait for their model, on one replica: its memory, and its door meanwhile. */
 export async function run(): Promise<void> {

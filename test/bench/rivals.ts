@@ -1,0 +1,86 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { freshDatabase } from "../harness/databases.ts";
+import { type Contender, limit, program } from "./contender.ts";
+import { costOf } from "./meter.ts";
+import { median, report, spread } from "./report.ts";
+import { openSide, signalboxBefore } from "./side.ts";
+import { overhead, secret, throughput } from "./whole-way.ts";
+
+const queues = ["bullmq", "graphile-worker", "pg-boss"] as const;
+const folder = fileURLToPath(new URL("./rivals", import.meta.url));
+
+/** Installed on first use: the repository itself does not need them. */
+function install(): void {
+  if (existsSync(`${folder}/node_modules/bullmq`)) return;
+  execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, stdio: "inherit" });
+}
+
+interface Readings {
+  readonly rate: number[];
+  readonly overhead: number[];
+  readonly cpu: number[];
+}
+
+/**
+ * The whole way from webhook to comment with the job queues of others, which have no order, no transcript, no check for a comment that
+ * exists, and post a second one after a crash.
+ */
+export async function run(args: readonly string[]): Promise<void> {
+  install();
+  const isQuick = args.includes("--quick");
+  const [rounds, many] = isQuick ? [1, 500] : [3, 2_000];
+  const redis = process.env.TEST_REDIS_URL;
+  if (!redis) throw new Error("The benchmark needs TEST_REDIS_URL.");
+  for (const delay of [0, 200]) {
+    await using databases = new AsyncDisposableStack();
+    const fresh = async () => databases.use(await freshDatabase()).url;
+    const side = await openSide(delay);
+    const before = async (name: string, start: (database: string) => Promise<Contender>): Promise<Contender> => {
+      const database = await fresh();
+      return { ...(await start(database)), name, database };
+    };
+    const contenders: Contender[] = [
+      await before("grouped INSERT, in-process dispatch", (database) => limit("", "stored-dispatch", secret, database, side.url)),
+      await signalboxBefore(side, secret, { WORKER_CONCURRENCY: "128" }),
+    ];
+    for (const queue of queues)
+      contenders.push(
+        await before(queue, (database) => program("", "rivals/rival.mjs", queue, secret, side.url, database, redis)),
+      );
+    const readings = contenders.map((): Readings => ({ rate: [], overhead: [], cpu: [] }));
+    for (const contender of contenders) await throughput(contender, side, isQuick ? 1_000 : 3_000, 64);
+    for (let round = 0; round < rounds; round++) {
+      for (const [i, contender] of contenders.entries()) {
+        const into = readings[i] as Readings;
+        into.overhead.push(await overhead(contender, side, delay, 20));
+        const { result, cost } = await costOf(contender, () => throughput(contender, side, many, 128));
+        into.rate.push(result.rate);
+        into.cpu.push(((cost.program + cost.database) * 1000) / many);
+      }
+    }
+    for (const contender of contenders) await contender.close();
+    await side.close();
+    show(delay, rounds, contenders, readings);
+  }
+}
+
+function show(delay: number, rounds: number, contenders: readonly Contender[], readings: readonly Readings[]): void {
+  const ours = readings[1] as Readings;
+  const ratio = (rival: Readings, what: keyof Readings) => spread(ours[what].map((one, i) => one / (rival[what][i] ?? 1)));
+  report({
+    name: `rivals-${delay}`,
+    about: `webhook → model (${delay} ms) → comment, 128 in flight; medians of ${rounds} interleaved rounds; CPU of the program and its PostgreSQL sessions, without Redis`,
+    columns: ["", "events/s", "overhead p50 ms", "CPU µs/event"],
+    rows: contenders.map(({ name }, i) => {
+      const { rate, overhead, cpu } = readings[i] as Readings;
+      return [name, median(rate), median(overhead), median(cpu)];
+    }),
+    findings: contenders.flatMap(({ name }, i) =>
+      i === 1
+        ? []
+        : `Signalbox ÷ ${name}: events/s ${ratio(readings[i] as Readings, "rate")}, overhead ${ratio(readings[i] as Readings, "overhead")}`,
+    ),
+  });
+}

@@ -1,0 +1,45 @@
+import { issueOpened } from "../harness/alpha-payloads.ts";
+import { at, load } from "./load.ts";
+import type { Side } from "./side.ts";
+
+export const secret = "bench-secret";
+
+/** Where webhooks are sent. */
+interface Door {
+  readonly port: number | readonly number[];
+}
+
+let issue = 0;
+const payload = () => issueOpened({ repo: "bench/app", number: ++issue });
+
+/** Events per second from the first webhook to the last comment, and how long webhooks waited for their answer, milliseconds. */
+export async function throughput(
+  { port }: Door,
+  side: Side,
+  requests: number,
+  connections: number,
+): Promise<{ readonly rate: number; readonly p50: number; readonly p99: number }> {
+  const before = (await side.counts()).comments;
+  const bodies = Array.from({ length: requests }, payload);
+  const began = performance.now();
+  const { p50, p99 } = await load({ port, secret, connections, requests, payload: (n) => bodies[n] as object });
+  while ((await side.counts()).comments < before + requests) await new Promise((done) => setTimeout(done, 5));
+  return { rate: requests / ((performance.now() - began) / 1000), p50, p99 };
+}
+
+/** Median time from webhook to comment less the model's own, one event at a time; milliseconds. */
+export async function overhead({ port }: Door, side: Side, delay: number, events = 40): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < events; i++) {
+    const before = (await side.counts()).comments;
+    const began = performance.now();
+    await load({ port, secret, connections: 1, requests: 1, payload });
+    await new Promise((done) => setTimeout(done, Math.max(0, delay - 20)));
+    while ((await side.counts()).comments === before) await new Promise((done) => setImmediate(done));
+    times.push(performance.now() - began - delay);
+  }
+  return at(
+    times.sort((a, b) => a - b),
+    0.5,
+  );
+}
