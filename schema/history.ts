@@ -29,14 +29,14 @@ export const historyFilter = {
     .max(500)
     .optional()
     .describe(
-      "Words that the reason, error or message contains, in any order and case. One page searches the newest 10,000 rows; the cursor leads on.",
+      "Words that the reason, error or message contains, in any order and case. One page searches the newest 10,000 rows; use the cursor to search older ones.",
     ),
   order: z.enum(["desc", "asc"]).default("desc").describe("`desc`: newest first; `asc`: oldest first. Default: `desc`."),
   cursor: z
     .string()
     .max(200)
     .optional()
-    .describe("Continues a list behind its last page: the `X-Next-Cursor` of that page. Cannot be combined with `offset`."),
+    .describe("Continues a list after its last page: the `X-Next-Cursor` of that page. Cannot be combined with `offset`."),
 } as const;
 
 /** Output of a list that only grows. Over HTTP the cursor is in `X-Next-Cursor` and in `Link`. */

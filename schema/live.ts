@@ -18,7 +18,7 @@ const seconds = z
   .default(300)
   .describe("Seconds after which the stream ends. Clients connect again with `Last-Event-ID`. Default: 300.");
 const ids =
-  "Server-sent events `execution` and `step`. A stream that is opened again with `Last-Event-ID` continues behind that event.";
+  "Server-sent events `execution` and `step`. A stream that is opened again with `Last-Event-ID` continues after that event.";
 
 export const ofExecution = operation({
   id: "task-executions.events",

@@ -40,7 +40,7 @@ export const triggerMapping = z
     canonical_trigger: canonicalTrigger,
     task_id: slug,
     conditions: triggerConditions.describe(
-      "What an event must have. Without conditions every event of the trigger fires the task.",
+      "Conditions that an event must meet. Without conditions, every event of the trigger fires the task.",
     ),
     created_at: timestamp,
   })

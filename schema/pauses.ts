@@ -37,7 +37,7 @@ export const create = operation({
   rpc: "MonitoringService.Pause",
   summary: "Pause executions",
   description:
-    "Webhooks are still accepted and stored, and their executions wait. Nothing in the scope starts on any replica; what runs ends. Pausing again replaces the reason.",
+    "Webhooks are still accepted and stored, and their executions wait. Nothing in the scope starts on any replica; executions in progress finish. Pausing again replaces the reason.",
   input: z.object({ ...paused, reason: text(500).describe("Why. Waiting executions and the status show it.") }),
   output: pause,
 });

@@ -90,7 +90,7 @@ export const get = operation({
   rpc: "PolicyService.GetPolicy",
   summary: "Get the policy that applies",
   description:
-    "Combines the settings of the service with the policies of a project and of an agent, and returns the level that sets each value. Of numbers the smallest applies, where 0 is no limit; of lists what all levels name, except that `approve` collects what any level names; of other members the strictest value.",
+    "Combines the settings of the service with the policies of a project and of an agent, and returns the level that sets each value. For numbers, the smallest value applies (0: no limit). For lists, the entries that all levels name apply; `approve` combines the entries of all levels. For other members, the strictest value applies.",
   input: z.object({
     agent_id: slug.optional().describe("Agent whose policy applies. Default: none."),
     project_id: rowId.optional().describe("Project whose policy applies. Default: none."),

@@ -43,7 +43,7 @@ export const erase = operation({
   rpc: "MonitoringService.EraseData",
   summary: "Erase stored data",
   description:
-    "Removes what is stored about an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a webhook that is delivered again still is a duplicate. It cannot be undone.",
+    "Removes what is stored about an issue, a person or a project: payloads, transcripts, results, tool calls and the memories made from them. Executions that have not ended are cancelled. Ids, states and times are kept, so that a repeated delivery is still recognised as a duplicate. It cannot be undone.",
   input: z.object({
     subject: z
       .string()

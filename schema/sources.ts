@@ -13,7 +13,7 @@ export const webhookReport = z
       .describe(
         "Whether the platform delivers every event that a mapping names: nothing is missing or unknown, and the webhook is active.",
       ),
-    id: z.string().nullable().describe("Id of the webhook at the platform; null if none leads to the URL."),
+    id: z.string().nullable().describe("Id of the webhook at the platform; null if none points to the URL."),
     active: z.boolean().describe("Whether the platform delivers by the webhook."),
     configured: names("Events that the webhook delivers, in the platform's names."),
     missing: names("Events that mappings name and that the webhook does not deliver, in the platform's names."),

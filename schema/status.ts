@@ -73,7 +73,7 @@ export const get = operation({
   http: "GET /api/status",
   summary: "Get the status of the service",
   description:
-    "Whether all is well and, if not, what is wrong and since when. Checks of other services run in the background; the answer has their last results.",
+    "Returns whether everything works and, if not, what fails and since when. Checks of other services run in the background; the answer has their last results.",
   output: z
     .object({
       state: z

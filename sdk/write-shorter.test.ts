@@ -5,7 +5,7 @@ import { writeShorter } from "./write-shorter.ts";
 const text = `${"Many words in a row.\n\n".repeat(500)}<sub>pm · run 7</sub>`;
 const inFront = "alpha answered 422 to POST /repos/octo/app/issues/1234/comments";
 
-/** What is written at a platform that takes so many characters, and the lengths that it refused. */
+/** What is written to a platform that takes so many characters, and the lengths that it refused. */
 async function written(longest: number, said: string, status = 422) {
   const refused: number[] = [];
   const found = await writeShorter(text, async (shown) => {

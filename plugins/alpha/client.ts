@@ -95,7 +95,7 @@ function graphqlBy(api_url: string, { read, write }: Pick<Client, "read" | "writ
       return dataOf((await request(route, { query, variables }, shapes.anything, signal)).data);
     } catch (error) {
       if (!(error instanceof PluginError) || error.code !== "not_found" || !error.message.includes("answered 404")) throw error;
-      throw new PluginError("unsupported", "alpha's server has no GraphQL API, which discussions need");
+      throw new PluginError("unsupported", "the server of alpha has no GraphQL API; discussions need it");
     }
   };
 }

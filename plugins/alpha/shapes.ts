@@ -6,7 +6,7 @@ const user = z.object({ login: z.string() }).nullish();
 
 const times = { created_at: z.string().nullish(), updated_at: z.string().nullish() };
 
-/** What its author is in the repository. */
+/** How its author belongs to the repository, for example MEMBER: GitHub's `author_association`. */
 const author_association = z.string().nullish();
 
 export const comment = z.object({ id, html_url: z.string(), body: z.string().nullish(), user, author_association, ...times });

@@ -41,7 +41,7 @@ export async function checkWebhook(
   return { ...(hook ? reportOf(hook, connection) : absent), missing, unknown, changed: null };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository leads to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };
 
 /** Scheme and host are the same in any case; a slash at the end leads to the same place. */
 const isSame = (one: string | null | undefined, other: string): boolean => {
@@ -56,7 +56,7 @@ async function hooksOf(client: Client, repository: Parameters, signal: AbortSign
     if (!(error instanceof PluginError) || (error.code !== "not_found" && error.code !== "unauthorized")) throw error;
     throw new PluginError(
       "unauthorized",
-      `the token may not read the webhooks of the repository, or there is no such repository: it needs the permission Webhooks, or the scope admin:repo_hook (${error.message})`,
+      `cannot read the webhooks of the repository: it does not exist, or the token does not have the permission Webhooks (or the scope admin:repo_hook) (${error.message})`,
     );
   }
 }

@@ -13,7 +13,7 @@ export async function requirePrivate(account: Account, place: Place, note: unkno
   if (valueAt(note, "internal") === true || valueAt(note, "confidential") === true) return;
   if (await isConfidential(account, place).catch(() => false)) return;
   await remove();
-  throw new PluginError("unsupported", "GitLab did not take the note as an internal one, so it was removed");
+  throw new PluginError("unsupported", "GitLab stored the note as a public one, so it was removed");
 }
 
 /** Throws `unsupported` for a place that has no internal notes, before anything is written. */
@@ -25,7 +25,7 @@ export function refusePublicPlace({ kind }: Place): void {
 export async function requireConfidential(account: Account, issue: string | number, project: string | undefined): Promise<void> {
   const address = { ...addressOf(issue, project), thread: null };
   if (!(await isConfidential(account, address)))
-    throw new PluginError("unsupported", "the description is public, and this run is about something private");
+    throw new PluginError("unsupported", "the description is public, but this run is about something private");
 }
 
 async function isConfidential({ client, signal }: Account, place: Place): Promise<boolean> {

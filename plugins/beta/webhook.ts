@@ -52,7 +52,7 @@ export async function checkWebhook(
   return { ...(hook ? reportOf(hook) : absent), missing, unknown, changed: null };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the project leads to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the project points to this URL."] };
 
 const isSame = (one: string, other: string): boolean =>
   URL.canParse(one) && new URL(one).href.replace(/\/+$/, "") === new URL(other).href.replace(/\/+$/, "");
@@ -65,7 +65,7 @@ async function hooksOf(client: HttpClient, path: { project: string }, signal: Ab
     if (!(error instanceof PluginError) || (error.code !== "not_found" && error.code !== "unauthorized")) throw error;
     throw new PluginError(
       "unauthorized",
-      `the token may not read the webhooks of the project, or there is no such project: its account must be a maintainer (${error.message})`,
+      `cannot read the webhooks of the project: it does not exist, or the account of the token is not a maintainer (${error.message})`,
     );
   }
 }

@@ -52,10 +52,10 @@ export async function checkWebhook(
   return { ...reportOf(made.data, notes), missing: left, unknown, changed: hook ? "updated" : "created" };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace leads to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace points to this URL."] };
 const noSecret = "DELTA_WEBHOOK_SECRET is not set, so deliveries of the platform are not verified by their signature.";
 const generated =
-  "The platform has generated a secret for the webhook. Generate it anew in the settings of the workspace, where it is shown, and set DELTA_WEBHOOK_SECRET to it.";
+  "The platform has generated a secret for the webhook. Generate a new one in the settings of the workspace, and set DELTA_WEBHOOK_SECRET to it.";
 
 /** Mappings call `issue.activity.created` what the platform calls `workitem.comment.created`. */
 const scopeOf = (event: string): string =>

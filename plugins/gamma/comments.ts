@@ -55,7 +55,7 @@ export async function updateComment(
 async function bodyOfPost({ connection, convert }: Account, { body, thread, ...post }: Post, key: string) {
   const visibility = thread ? visibilityOf(thread) : undefined;
   if (thread && visibility === undefined)
-    throw new PluginError("unsupported", "what it answers is restricted to people whom the webhook does not name");
+    throw new PluginError("unsupported", "the comment that it answers is restricted, and the webhook does not say to whom");
   const properties = [{ key: property, value: { key } }, ...(post.private ? [internalProperty] : [])];
   return { body: await markedBody(convert, body, key, connection), properties, ...(visibility && { visibility }) };
 }
@@ -76,7 +76,7 @@ export async function requireInternalComments({ client, signal }: Account, issue
   if (valueAt(data.fields, "project", "projectTypeKey") === "service_desk") return;
   throw new PluginError(
     "unsupported",
-    `${data.key} is not in a service project, so it has no internal comments; answer without this tool: the final answer is restricted as what it answers`,
+    `${data.key} is not in a service project, so it has no internal comments; answer without this tool: the final answer is restricted like the comment that it answers`,
   );
 }
 

@@ -54,7 +54,7 @@ export async function checkWebhook(
   return { ...(hook ? reportOf(hook, connection) : absent), missing, unknown, changed: null };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the site leads to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the site points to this URL."] };
 
 /** Scheme and host are the same in any case; a slash at the end leads to the same place. */
 const isSame = (one: string, other: string): boolean =>

@@ -23,7 +23,7 @@ export const runOnKeys = (
   if (!create) requireDatabase();
   return onDatabase(
     write,
-    "Or ask that service: add --remote to this command (SIGNALBOX_URL says where it is).",
+    "Or use that service: add --remote to this command, and set SIGNALBOX_URL to its address.",
     async (database, log) => {
       await migrate(database, log);
       const bound = offlineKeyOperations((error) => log.error("failed to record a change in the audit log", { error })).find(
@@ -45,7 +45,7 @@ function requireDatabase(): void {
   const { DATABASE_URL, DATA_DIR } = readConfig();
   if (DATABASE_URL || existsSync(DATA_DIR)) return;
   throw new RequestError(
-    `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL as the service has it. To make a new database there, add --create.`,
+    `There is no database in ${resolve(DATA_DIR)}. Run this in the folder of the service, or set DATA_DIR or DATABASE_URL to the value that the service uses. To make a new database there, add --create.`,
   );
 }
 

@@ -29,15 +29,19 @@ interface Arguments {
 }
 
 export const operatorCommands: Readonly<Record<string, Command>> = {
-  status: { usage: "status", about: "Whether all is well and, if not, what is wrong and since when", run: status },
-  why: { usage: "why <issue or URL>", about: "What happened for an issue, or why nothing did", run: why },
+  status: { usage: "status", about: "Show whether everything works and, if not, what fails and since when", run: status },
+  why: { usage: "why <issue or URL>", about: "Show what happened for an issue, or why nothing happened", run: why },
   tail: { usage: "tail [<execution>]", about: "Follow an execution, or everything, as it happens", run: tail },
   runs: {
     usage: "runs [--state <state>] [--subject <issue>] [--from <time>] [--to <time>] [--limit <number>]",
-    about: "The latest executions",
+    about: "List the latest executions",
     run: runs,
   },
-  cost: { usage: "cost [--from <time>] [--to <time>] [--by <groups>]", about: "What runs cost, by month and project", run: cost },
+  cost: {
+    usage: "cost [--from <time>] [--to <time>] [--by <groups>]",
+    about: "Show what runs cost, by month and project",
+    run: cost,
+  },
   pause: { usage: "pause [all|project|agent|source] [<id>] --reason <text>", about: "Start no more executions", run: pause },
   resume: { usage: "resume [all|project|agent|source] [<id>]", about: "Start executions again", run: resume },
 };
@@ -143,7 +147,7 @@ async function unknownIssue(q: string, columns: number): Promise<string> {
     return wrapped(`${events.length} of ${words} (the last at ${last})`, columns, "    ", "  ");
   });
   const none = "No webhook was refused in the last day either: look at the webhook's deliveries at the tracker.";
-  const head = refused.length === 0 ? none : "Webhooks that were refused in the last day, which may have been about it:";
+  const head = refused.length === 0 ? none : "Webhooks refused in the last day, perhaps about this issue:";
   return [wrapped(`No stored event is about ${q}. ${head}`, columns), ...lines, ""].join("\n");
 }
 

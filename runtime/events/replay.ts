@@ -12,7 +12,7 @@ import type { KeptEvent } from "./queries.ts";
 
 export const payloadOf = (body: Uint8Array) => JSON.parse(Buffer.from(body).toString("utf8")) as Json;
 
-/** Refuses a replay by an agent or a task that does not exist, and a prompt that would write at the tracker. */
+/** Refuses a replay by an agent or a task that does not exist, and a prompt that would write to the tracker. */
 export async function requireReplayable(sql: Queryable, { agent_id, task_id, prompt, dry_run }: ReplayOptions): Promise<void> {
   const wrong = (field: string, what: string) => problem("bad_request", `${field}: ${what}`, { field });
   if (prompt !== undefined && !dry_run) throw wrong("prompt", "can only be sent with dry_run=true; change the agent instead");

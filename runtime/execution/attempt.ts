@@ -189,7 +189,7 @@ async function recordFailure(
   deps: AttemptDeps,
 ): Promise<void> {
   const failure = error instanceof Failure ? error : null;
-  const message = failure?.message ?? "Something went wrong on our side; the service's log says what.";
+  const message = failure?.message ?? "Internal error; see the service's log.";
   // An unexpected error may be transient, and the transcript makes another attempt safe.
   const retry = (failure?.retryable ?? true) && execution.failures < deps.retryLimit;
   const retryAfterMs = Math.min(failure?.retryAfterMs ?? 0, longestRetryAfterMs);

@@ -176,7 +176,7 @@ async function runLimited(
 const toolError = (message: string) => new Failure(message, { retryable: false });
 
 const wouldPublish = ({ qualifiedName }: RegisteredTool) =>
-  `This run is about something private, and ${qualifiedName} cannot write where only those can read it who can read that. Nothing was written.`;
+  `This run is about something private, and ${qualifiedName} cannot restrict who reads what it writes. Nothing was written.`;
 
 /** The arguments of a call: the model's, and the event's project where the tool takes one and the model names none. */
 function readArguments(tool: RegisteredTool, text: string, project: string | null): Parameters {

@@ -60,5 +60,5 @@ export async function unmasked(before: StoredIntegration, given: Credentials, va
   const after = { ...given, ...Object.fromEntries(kept.map((name) => [name, stored[name]])) } as Credentials;
   const moved = movedAddress(stored, after);
   if (moved === undefined) return after;
-  throw wrong(`credentials.${kept[0]}`, `must be sent again, because credentials.${moved} leads to another server`);
+  throw wrong(`credentials.${kept[0]}`, `must be sent again, because credentials.${moved} points to another server`);
 }

@@ -66,7 +66,7 @@ function reporting(
   context: Record<string, unknown>,
   { alarm }: Pick<OutboxOptions, "alarm">,
 ): string {
-  if (found.length > 0) alarm("a secret was taken out of what an agent writes", { ...context, secrets: found });
+  if (found.length > 0) alarm("a secret was removed from an agent's text", { ...context, secrets: found });
   return text;
 }
 

@@ -4,7 +4,7 @@ import { markerDigest } from "@signalbox/sdk";
 /** Kind of a change at a tracker, as far as the names of tools and events tell it. `sign`: a reaction, which no event tells of. */
 export type ChangeKind = "comment" | "label" | "state" | "create" | "edit" | "sign";
 
-/** Something that we write at a tracker. It is stored before it is sent, and again when the platform has answered. */
+/** Something that we write to a tracker. It is stored before it is sent, and again when the platform has answered. */
 export interface OwnWrite {
   readonly step_id: string;
   readonly execution_id: string | null;

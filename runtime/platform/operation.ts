@@ -96,7 +96,7 @@ function parseInput(op: Operation, raw: unknown): unknown {
   if (parsed.success) return parsed.data;
   // A request without a session is unauthenticated, whatever else is wrong.
   if (parsed.error.issues.some(({ path }) => path[0] === "session_id"))
-    throw problem("unauthenticated", "session_id: no session is named. Call RegisterAgent for one.", { field: "session_id" });
+    throw problem("unauthenticated", "session_id: is missing. Call RegisterAgent to open a session.", { field: "session_id" });
   throw invalid(parsed.error);
 }
 

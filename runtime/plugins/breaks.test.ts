@@ -22,28 +22,33 @@ describe("what a compatible version breaks", () => {
     ["nothing", schema({ text }), schema({ text, more: text }), []],
     ["a wider type", schema({ n: { type: "integer" } }), schema({ n: { type: "number" } }), []],
     ["a wider limit", schema({ text: { ...text, maxLength: 5 } }), schema({ text: { ...text, maxLength: 9 } }), []],
-    ["a required input", schema({ text }), schema({ text, to: text }, ["to"]), ["tool note: needs the input to now"]],
-    ["one that was optional", schema({ text }), schema({ text }, ["text"]), ["tool note: needs the input text now"]],
+    ["a required input", schema({ text }), schema({ text, to: text }, ["to"]), ["tool note: now requires the input to"]],
+    ["one that was optional", schema({ text }), schema({ text }, ["text"]), ["tool note: now requires the input text"]],
     [
       "a type",
       schema({ n: { type: ["string", "number"] } }),
       schema({ n: { type: "number" } }),
-      ["tool note: the input n was string, and is number"],
+      ["tool note: the input n was string, and is now number"],
     ],
     [
       "a nullable one",
       schema({ n: { anyOf: [text, { type: "null" }] } }),
       schema({ n: text }),
-      ["tool note: the input n was null, and is string"],
+      ["tool note: the input n was null, and is now string"],
     ],
-    ["any value", schema({ n: {} }), schema({ n: text }), ["tool note: the input n was anything, and is string"]],
+    ["any value", schema({ n: {} }), schema({ n: text }), ["tool note: the input n was anything, and is now string"]],
     [
       "a value",
       schema({ n: { ...text, enum: ["a", "b"] } }),
       schema({ n: { ...text, enum: ["a"] } }),
-      ['tool note: the input n no longer takes "b"'],
+      ['tool note: the input n no longer accepts "b"'],
     ],
-    ["all but some", schema({ n: text }), schema({ n: { ...text, enum: ["a"] } }), ['tool note: the input n takes only "a" now']],
+    [
+      "all but some",
+      schema({ n: text }),
+      schema({ n: { ...text, enum: ["a"] } }),
+      ['tool note: the input n now accepts only "a"'],
+    ],
     [
       "a limit",
       schema({ text }),
@@ -54,13 +59,13 @@ describe("what a compatible version breaks", () => {
       "something within",
       schema({ all: { type: "array", items: schema({ x: text }) } }),
       schema({ all: { type: "array", items: schema({ x: text, y: text }, ["y"]) } }),
-      ["tool note: needs the input all[].y now"],
+      ["tool note: now requires the input all[].y"],
     ],
     [
       "an input that is refused now",
       schema({ text, x: text }),
       { ...schema({ text }), additionalProperties: false },
-      ["tool note: no longer takes the input x"],
+      ["tool note: no longer accepts the input x"],
     ],
   ])("%s", (_, had, has, expected) => {
     expect(breaks(before(had), note(has))).toEqual(expected);
@@ -74,9 +79,9 @@ describe("what a compatible version breaks", () => {
       { queues: { box: about }, useCases: { demo: about } },
     );
     expect(breaks(had, built("1.0.1", { note: schema({}) }))).toEqual([
-      "tool constructor: is gone",
-      "queue box: is gone",
-      "use case demo: is gone",
+      "tool constructor: was removed",
+      "queue box: was removed",
+      "use case demo: was removed",
     ]);
   });
 

@@ -21,7 +21,7 @@ const one: Record<(typeof contributionKinds)[number], string> = {
 };
 const gone = (before: DeclaredContributions, after: DeclaredContributions): string[] =>
   contributionKinds.flatMap((kind) =>
-    Object.keys(before[kind]).flatMap((name) => (Object.hasOwn(after[kind], name) ? [] : [`${one[kind]} ${name}: is gone`])),
+    Object.keys(before[kind]).flatMap((name) => (Object.hasOwn(after[kind], name) ? [] : [`${one[kind]} ${name}: was removed`])),
   );
 
 const refused = (before: DeclaredContributions["tools"], after: DeclaredContributions["tools"]): string[] =>
@@ -34,7 +34,7 @@ function narrower(before: Schema, after: Schema, at: string): string[] {
   const named = at === "" ? "its input" : `the input ${at}`;
   const [had, has] = [typesOf(before), typesOf(after)];
   const lost = has && (had ?? ["anything"]).filter((type) => !takes(has, type));
-  if (lost && lost.length > 0) return [`${named} was ${lost.join(" or ")}, and is ${has.join(" or ")}`];
+  if (lost && lost.length > 0) return [`${named} was ${lost.join(" or ")}, and is now ${has.join(" or ")}`];
   return [
     ...values(before, after, named),
     ...bounds(before, after, named),
@@ -58,9 +58,9 @@ function values(before: Schema, after: Schema, named: string): string[] {
   const listOf = ({ enum: list, const: value }: Schema) => (Array.isArray(list) ? list : value === undefined ? null : [value]);
   const [had, has] = [listOf(before), listOf(after)];
   if (!has) return [];
-  if (!had) return [`${named} takes only ${has.map((value) => JSON.stringify(value)).join(", ")} now`];
+  if (!had) return [`${named} now accepts only ${has.map((value) => JSON.stringify(value)).join(", ")}`];
   const lost = had.filter((value) => !has.includes(value));
-  return lost.length > 0 ? [`${named} no longer takes ${lost.map((value) => JSON.stringify(value)).join(", ")}`] : [];
+  return lost.length > 0 ? [`${named} no longer accepts ${lost.map((value) => JSON.stringify(value)).join(", ")}`] : [];
 }
 
 function bounds(before: Schema, after: Schema, named: string): string[] {
@@ -81,10 +81,12 @@ function members(before: Schema, after: Schema, at: string): string[] {
   const path = (name: string) => (at === "" ? name : `${at}.${name}`);
   const required = (schema: Schema): unknown[] => (Array.isArray(schema.required) ? schema.required : []);
   return [
-    ...required(after).flatMap((name) => (required(before).includes(name) ? [] : [`needs the input ${path(String(name))} now`])),
+    ...required(after).flatMap((name) =>
+      required(before).includes(name) ? [] : [`now requires the input ${path(String(name))}`],
+    ),
     ...Object.keys(had).flatMap((name) => {
       if (Object.hasOwn(has, name)) return narrower(had[name] as Schema, has[name] as Schema, path(name));
-      return after.additionalProperties === false ? [`no longer takes the input ${path(name)}`] : [];
+      return after.additionalProperties === false ? [`no longer accepts the input ${path(name)}`] : [];
     }),
   ];
 }

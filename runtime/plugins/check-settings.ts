@@ -22,7 +22,7 @@ export async function checkSettings(given: Readonly<Record<string, unknown>>, ch
   };
   const known = Object.keys(schema.shape);
   const unknown = check.others ? undefined : Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw wrong([unknown], `is not known to ${owner}; it knows: ${known.join(", ")}`);
+  if (unknown !== undefined) throw wrong([unknown], `is not a setting of ${owner}; its settings are: ${known.join(", ")}`);
   const parsed = schema.safeParse(given);
   const issue = parsed.error?.issues[0];
   const absent = (name: unknown) => given[String(name)] === undefined || given[String(name)] === "";

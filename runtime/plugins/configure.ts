@@ -82,7 +82,7 @@ async function tryWith(start: () => Promise<void>): Promise<void> {
     if (!(error instanceof Refusal)) throw error;
     throw problem(
       "bad_request",
-      `settings: the plugin does not start with them (${error.code}: ${error.message}). The old settings stay.`,
+      `settings: the plugin does not start with them (${error.code}: ${error.message}). The old settings still apply.`,
       {
         field: "settings",
       },

@@ -103,7 +103,7 @@ export function checkContributions(plugin: string, contributions: Contributions)
   for (const [key, one] of Object.entries(contributions.knowledge ?? {})) {
     if (one.config?.def?.type !== "object") throw bad(`expected knowledge.${key}.config to be a z.object.`);
     const stray = one.secrets.find((member) => !Object.hasOwn(one.config.shape, member));
-    if (stray) throw bad(`expected knowledge.${key}.secrets to name members of its config; "${stray}" is none.`);
+    if (stray) throw bad(`expected knowledge.${key}.secrets to name members of its config; "${stray}" is not one.`);
   }
   for (const [key, one] of Object.entries(contributions.routes ?? {})) {
     if (!["GET", "POST"].includes(one.method) || !["read", "write", "admin", "open"].includes(one.scope))

@@ -11,7 +11,7 @@ export const addressesIn = (settings: Settings): Record<string, string> =>
 const originOf = (value: unknown): string | null =>
   typeof value === "string" && /^https?:/i.test(value) && URL.canParse(value) ? new URL(value).origin : null;
 
-/** The setting, if there is one, that leads to another server afterwards. */
+/** The setting, if there is one, that points to another server afterwards. */
 export const movedAddress = (before: Settings, after: Settings): string | undefined =>
   Object.keys({ ...before, ...after }).find((name) => originOf(after[name]) !== originOf(before[name]));
 

@@ -99,6 +99,6 @@ export interface ReceiverOptions {
   /** Writes a warning to the watchdog. */
   readonly warn: (message: string, context: Record<string, unknown>) => void;
   readonly log: Log;
-  /** Whether anything is written at trackers. */
+  /** Whether anything is written to trackers. */
   readonly trackerUpdates: boolean;
 }

@@ -91,7 +91,7 @@ test("a read integration can be written back: masked values stay, unless the add
     const refused = await put(credentials);
     expect([refused.status, refused.body.error]).toEqual([
       400,
-      "credentials.token: must be sent again, because credentials.api_url leads to another server",
+      "credentials.token: must be sent again, because credentials.api_url points to another server",
     ]);
   }
   await drop(one);

@@ -84,7 +84,7 @@ describeOnDatabases("knowledge sources", (database) => {
       [{ config: { ...config, base_url: "http://169.254.169.254/latest" } }, /not a public address/],
       [{ config: { ...config, base_url: "http://a:b@example.com" } }, /carries a user name or password/],
       [{ config: { ...config, space_keys: [] } }, /^config\.space_keys: must name at least one space/],
-      [{ config: { ...config, space_key: "DOCS" } }, /^config\.space_key: is not known to wiki; it knows: base_url/],
+      [{ config: { ...config, space_key: "DOCS" } }, /^config\.space_key: is not a setting of wiki; its settings are: base_url/],
       [{ config: { ...config, is_cloud: "yes" } }, /^config\.is_cloud: /],
       [{ project_id: 2_000_000 }, /^project_id: no project has the id 2000000/],
       [{ enabled: "yes" }, /^enabled: /],

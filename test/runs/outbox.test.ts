@@ -109,7 +109,7 @@ describe.each(sources)("a model that obeys every instruction, on %s", (source) =
       const why = isRead ? /^Refused by policy|answered 404/ : /^Refused by policy/;
       expect(step).toMatchObject({ state: "failed", error: expect.stringMatching(why) });
     }
-    expect(writes(source) - before, "the answer is the only write at the tracker").toBe(1);
+    expect(writes(source) - before, "the answer is the only write to the tracker").toBe(1);
   });
 });
 

@@ -24,7 +24,7 @@ const switches: Readonly<Record<string, readonly string[]>> = {
 /** Compares the webhook of a repository with what mappings need; see `Source.checkWebhook`. */
 export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call: GiteaCall): Promise<WebhookReport> {
   if (wanted.project === null)
-    throw new PluginError("invalid_input", "project: name a repository as owner/repo; webhooks are of repositories");
+    throw new PluginError("invalid_input", "project: must be owner/repo, because webhooks belong to repositories");
   const path = repositoryOf(wanted.project);
   const names = [...new Set(wanted.events.map(({ event_name }) => event_name))].sort();
   const unknown = names.filter((name) => !Object.hasOwn(switches, name));
@@ -38,7 +38,7 @@ export async function checkWebhook(client: ClientOf, wanted: WantedWebhook, call
   return { ...reportOf(made), missing: left, unknown, changed: hook ? "updated" : "created" };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository leads to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the repository points to this URL."] };
 const reportOf = ({ id, active, events }: Hook) => ({
   ...{ id: String(id), active, configured: [...events] },
   notes: active ? [] : ["The webhook is switched off."],

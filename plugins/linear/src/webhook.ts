@@ -39,7 +39,7 @@ export async function checkWebhook(account: Account, wanted: WantedWebhook, sett
   return { ...reportOf(made), missing: left, unknown, changed: found ? "updated" : "created" };
 }
 
-const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace leads to this URL."] };
+const absent = { id: null, active: false, configured: [], notes: ["No webhook of the workspace points to this URL."] };
 
 const reportOf = ({ id, enabled, resourceTypes }: Hook) => ({
   id,

@@ -29,7 +29,7 @@ const usage = "Usage: `/signalbox stop <id of a run>`. Also approve, reject and 
 /** Slack's requests: buttons, the slash command, and the check of the address. They answer within three seconds. */
 export function actionsRoute(slackOf: () => Promise<Slack>, needs: Needs, config: Config): Route {
   return route({
-    about: "Takes buttons and commands of Slack, verified by Slack's signature.",
+    about: "Receives buttons and commands from Slack and verifies their signatures.",
     method: "POST",
     scope: "open",
     raw: true,
@@ -87,7 +87,7 @@ async function pressed(
     }
   } catch (error) {
     // The decision holds, whether or not the channel shows it.
-    needs.log("a decision could not be shown in the channel", { error: String(error) });
+    needs.log("failed to show a decision in the channel", { error: String(error) });
   }
   return ok();
 }

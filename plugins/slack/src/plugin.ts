@@ -9,7 +9,7 @@ export default definePlugin({
   id: "slack",
   version: own.version,
   sdk: "^0.1.0",
-  about: "Posts what agents did into a Slack channel, and takes approvals and stops back.",
+  about: "Posts what agents did to a Slack channel, and receives approvals and stops from there.",
   config,
   needs: ["fetch", "throttle", "secret", "operations", "log"],
   hosts: ["slack.com"],

@@ -34,7 +34,7 @@ export function channelQueue(slackOf: () => Promise<Slack>, { operations, log }:
     for (const id of ids) known.add(id);
   };
   return {
-    about: "Posts executions that wait, are held or ended into a Slack channel.",
+    about: "Posts executions that wait, are held or have ended to a Slack channel.",
     publish: async (messages) => {
       if (config.channel === "") return;
       const wanted = messages.filter((message) => isWanted(message, config) && !known.has(message.id));

@@ -82,8 +82,8 @@ function Login() {
           Log in
         </button>
         <p class="hint">
-          A key with the scope <code>read</code> looks, <code>write</code> acts, <code>admin</code> also sets up. Create one with{" "}
-          <code>signalbox keys create</code>. You stay logged in for 8 hours.
+          A key with the scope <code>read</code> can look, <code>write</code> can act, and <code>admin</code> can also change the
+          setup. Create one with <code>signalbox keys create</code>. You stay logged in for 8 hours.
         </p>
       </form>
     </main>

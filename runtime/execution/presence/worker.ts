@@ -68,7 +68,7 @@ export function startPresence(options: PresenceOptions): Presence & Pick<Worker,
   const begin = async (execution: Claimed) => {
     if (!options.trackerUpdates || presenceOf(execution, options) === "off") return;
     await beginSign(sql, execution).then(worker.wake, (error) =>
-      log.warn("failed to record that an execution works", { execution: execution.id, error }),
+      log.warn("failed to record that an execution is running", { execution: execution.id, error }),
     );
   };
   return {

@@ -10,7 +10,7 @@ export interface StepRow {
   readonly kind: "prompt" | "model" | "tool" | "post";
   state: "started" | "succeeded" | "failed" | "dry_run" | "proposed" | "rejected" | "expired";
   name: string | null;
-  /** Identifies a write at the tracker over all its attempts. */
+  /** Identifies a write to the tracker over all its attempts. */
   key: string | null;
   input: unknown;
   output: unknown;
@@ -36,7 +36,7 @@ export interface StepRow {
   check_ms?: number;
   /** Set with the answer of a model to a request that was stored before it was sent: it is counted when it is stored. */
   is_answered?: boolean;
-  /** What it writes at a tracker; stored with the step, and again with its outcome. */
+  /** What it writes to a tracker; stored with the step, and again with its outcome. */
   wrote?: OwnWrite;
   /** Set on a post that is a living comment: the next edit of the comment reads its text. */
   is_living?: boolean;

@@ -23,13 +23,13 @@ export const service = {
     .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
     .optional()
     .describe(
-      "URL of the same database without a pooler. Set it if `DATABASE_URL` leads to a pooler in transaction mode, for example PgBouncer: migrations, locks and notifications need a session.",
+      "URL of the same database without a pooler. Set it if `DATABASE_URL` points to a pooler in transaction mode, for example PgBouncer: migrations, locks and notifications need a session.",
     ),
   REPLICA_BUS: z
     .enum(["postgres", "redis", "polling"])
     .default("postgres")
     .describe(
-      "How replicas hear of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each looks every two seconds, for a PostgreSQL without LISTEN.",
+      "How replicas learn of changes. `postgres`: LISTEN and NOTIFY; `redis`: channels of `REDIS_URL`; `polling`: each looks every two seconds, for a PostgreSQL without LISTEN.",
     ),
   DATABASE_WAIT_SECONDS: whole(20, 0, 3600).describe(
     "Seconds that a start waits while PostgreSQL is unavailable. After that it fails. 0: do not wait.",

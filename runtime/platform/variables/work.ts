@@ -77,7 +77,7 @@ export const work = {
     "Seconds before the first retry of an execution. The delay doubles with each retry.",
   ),
   OUTAGE_HOLD_HOURS: amount(24).describe(
-    "Hours of an outage of the model or a tracker after which an execution that tries it in vain is held: until the outage ends, or until it is released. 0: it keeps trying.",
+    "Hours that the model or a tracker may be unavailable before an execution that needs it is held. A held execution continues when the outage ends, or when it is released. 0: no execution is held.",
   ),
   EXECUTION_LEASE_SECONDS: whole(30, 2, 3600).describe(
     "Seconds without a heartbeat after which the executions of a worker are assigned to another worker.",

@@ -57,5 +57,5 @@ function messageOf(error: unknown, name: string, { log, signal }: Context): stri
   if (error instanceof Problem) return error.message;
   if (isUnavailable(error)) return "The database does not answer. Try again in a moment.";
   if (!signal.aborted) log.error("an MCP call failed", { tool: name, error });
-  return "Something went wrong on our side; the service's log says what.";
+  return "Internal error; see the service's log.";
 }

@@ -75,7 +75,9 @@ export const untestedSources = ({ sources = {} }: Conformance): string[] =>
         ]
       : []),
     ...(delivery_header === null && golden.every(({ expect }) => (expect.delivery_id ?? null) === null)
-      ? [`sources.${name}: delivery_id is null in every webhook, so a repeated delivery runs twice unless change_key tells it`]
+      ? [
+          `sources.${name}: delivery_id is null in every webhook, so a repeated delivery runs twice unless change_key identifies it`,
+        ]
       : golden
           .filter(({ expect }) => expect.delivery_id === null)
           .map(

@@ -33,7 +33,8 @@ export function AgentTrial({ agent: { id, prompt } }: { agent: Agent }) {
   const [trials, setTrials] = useState<readonly Trial[]>([]);
   const start = async (values: FormData) => {
     const chosen = latestOfIssues((await list("task-executions.list", { agent_id: id, state: "succeeded", limit: 100 })).items);
-    if (chosen.length === 0) throw new CallError(404, "This agent has answered no issue yet whose webhook is stored.");
+    if (chosen.length === 0)
+      throw new CallError(404, "This agent has not answered an issue yet, or the webhooks of its issues are no longer stored.");
     const options = { dry_run: true, agent_id: id, prompt: textOf(values, "trial") };
     const tried = await Promise.allSettled(
       chosen.map(async (before): Promise<Trial[]> => {

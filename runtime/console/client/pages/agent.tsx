@@ -86,7 +86,7 @@ function Persona({ agent, reload }: { agent: Agent; reload: () => Promise<void> 
         value={agent.prompt}
         lines={10}
         required
-        hint="Runs that have begun keep the prompt they began with."
+        hint="Runs that have started keep their prompt."
       />
       <Field name="responsibilities" label="Responsibilities, one per line" value={agent.responsibilities.join("\n")} lines={4} />
       <Field name="constraints" label="Hard rules, one per line" value={agent.constraints.join("\n")} lines={4} />

@@ -42,7 +42,7 @@ export function DeliveriesPage() {
               })
             }
             reload={events.reload}
-            about={<p>Each is dispatched again with the current routing. What their tasks write cannot be undone from here.</p>}
+            about={<p>Each is dispatched again with the current routing. Signalbox cannot undo what their tasks write.</p>}
           />
         </p>
       )}

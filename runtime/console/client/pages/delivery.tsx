@@ -44,8 +44,8 @@ function Replay({ id }: { id: string }) {
       why="Your key may only read."
       confirm={
         <p>
-          The delivery is dispatched again as a new one, with the current routing. Its tasks run and post their answers. What they
-          write at the tracker cannot be undone from here.
+          The delivery is dispatched again as a new one, with the current routing. Its tasks run and post their answers. Signalbox
+          cannot undo what they write to the tracker.
         </p>
       }
       run={replay}

@@ -38,7 +38,7 @@ export function EraseData() {
     setDone(`Erased: ${sentence(counts)}.`);
   };
   return (
-    <Section title="Erase what is stored about someone or something">
+    <Section title="Erase what is stored about an issue, a person or a project">
       <p class="hint lead">
         Payloads, transcripts, results, tool calls and the memories made from them are removed. Ids, states and times stay, so
         that a webhook that is delivered again is recognised.

@@ -141,7 +141,7 @@ function NewMemory({ reload }: { reload: () => Promise<void> }) {
         <Field name="key" label="Key" required placeholder="release-day" hint="If the key exists, its memory is replaced." />
         <Field name="content" label="Content" required lines={3} />
         <Pick name="scope" label="Seen by" options={scopes.slice(0, 3)} />
-        <Field name="owner" label="Agent or number of the project" hint="Not for all agents." />
+        <Field name="owner" label="Agent or number of the project" hint="Leave it empty for all agents." />
       </Form>
     </Section>
   );

@@ -37,7 +37,7 @@ export function PauseButton({ reload }: { reload: () => Promise<void> }) {
       run={pause}
       confirm={
         <>
-          <p>Webhooks are still accepted and stored. No new run starts; what runs ends. Resume whenever you like.</p>
+          <p>Webhooks are still accepted and stored. No new run starts; runs in progress finish. Resume whenever you like.</p>
           <label>
             <span>What</span>
             <select value={scope} onChange={(event) => setScope(event.currentTarget.value as Scope)}>

@@ -36,7 +36,7 @@ export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
         kind="primary"
         disabled={disabled}
         why={readOnly}
-        confirm={<p>What is proposed is written at the tracker, each once, in this order. Approving cannot be undone.</p>}
+        confirm={<p>Signalbox writes the proposals to the tracker in this order, each once. This cannot be undone.</p>}
         run={() => approve()}
       />
       <ActionButton
@@ -44,7 +44,7 @@ export function Proposals({ run: { id, proposals }, reload }: ProposalsProps) {
         kind="danger"
         disabled={disabled}
         why={readOnly}
-        confirm={<p>Nothing of this is written, and the run is cancelled. Replay its delivery to do the work again.</p>}
+        confirm={<p>The proposals are discarded, and the run is cancelled. Replay its delivery to do the work again.</p>}
         run={reject}
       />
     </div>

@@ -69,7 +69,7 @@ function Memories({ keys }: { keys: readonly string[] }) {
   );
 }
 
-const dryRun = "The agent has answered. Nothing was written at the tracker: the proposals below are what would have been.";
+const dryRun = "The agent has answered. Nothing was written to the tracker: the proposals below show what it would have written.";
 
 function Verdict({ run }: { run: TaskExecutionWithTranscript }) {
   const { sentence, next } = meaningOf(run.state);

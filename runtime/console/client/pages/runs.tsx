@@ -68,12 +68,12 @@ const actions: Readonly<Record<string, readonly { action: Action; label: string;
     {
       action: "approve",
       label: "Approve all",
-      about: "What is proposed is written at the trackers, each once. This cannot be undone.",
+      about: "Signalbox writes the proposals to the trackers, each once. This cannot be undone.",
     },
     {
       action: "reject",
       label: "Reject all",
-      about: "Nothing of what is proposed is written, and the runs are cancelled. Replay their deliveries to do the work again.",
+      about: "The proposals are discarded, and the runs are cancelled. Replay their deliveries to do the work again.",
     },
   ],
 };

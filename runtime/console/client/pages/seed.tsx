@@ -5,10 +5,10 @@ import { may } from "../api/session.ts";
 import { ActionButton } from "../parts/dialog.tsx";
 
 const sets: readonly (readonly [OptionalMappings, string])[] = [
-  ["comments", "Comments: each new comment starts an interpretation of the discussion."],
-  ["reviews", "Reviews: each review of a pull request is turned into steps."],
-  ["updates", "Updates: each edit of an issue and each push to a pull request is looked at."],
-  ["closes", "Closes: each closed issue or pull request is verified."],
+  ["comments", "Comments: an agent interprets the discussion after each new comment."],
+  ["reviews", "Reviews: an agent turns each review of a pull request into steps."],
+  ["updates", "Updates: an agent examines each edit of an issue and each push to a pull request."],
+  ["closes", "Closes: an agent verifies each closed issue or pull request."],
 ];
 
 interface Props {
@@ -34,8 +34,8 @@ export function SeedAgents({ reload }: Props) {
       confirm={
         <>
           <p>
-            Creates five agents, nine tasks and the mappings that fire them, as far as they are missing. Nothing that exists is
-            changed; each can be deleted again.
+            Creates five agents, nine tasks and the mappings that fire them. What exists already is not changed. You can delete
+            each of them later.
           </p>
           <p>New issues and pull requests start runs. What else should?</p>
           <Sets chosen={include} choose={choose} />
@@ -62,8 +62,8 @@ export function SeedMore({ reload }: Props) {
       confirm={
         <>
           <p>
-            Maps these events to the default tasks, as far as they are not mapped to them. Each set starts more runs. Mappings can
-            be removed again under Routing.
+            Maps these events to the default tasks. Mappings that exist already are not changed. Each set starts more runs. You
+            can remove mappings under Routing.
           </p>
           <Sets chosen={include} choose={choose} />
         </>

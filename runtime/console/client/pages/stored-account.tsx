@@ -85,8 +85,8 @@ function Rotation({ integration: { id, credentials }, reload }: Pick<StoredProps
         {...access}
         confirm={
           <p>
-            A new webhook secret is made and shown once. The old one is accepted too, until you drop it.
-            {previous && " The secret before it is no longer accepted."}
+            A new webhook secret is generated and shown once. The current one is still accepted until you drop it.
+            {previous && " The secret before the current one is no longer accepted."}
           </p>
         }
         run={rotate}

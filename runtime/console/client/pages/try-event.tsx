@@ -106,7 +106,7 @@ export function TryEvent() {
                 )}
               </>
             ) : (
-              "Fires nothing: no source event mapping fits. Add one below."
+              "Fires nothing: no source event mapping matches. Add one below."
             )}
           </p>
         )}

@@ -17,7 +17,9 @@ export function MemoryUses({ name }: { name: string }) {
       <Shown query={uses} lines={2}>
         {({ items, total }) =>
           items.length === 0 ? (
-            <p class="hint">No run has had it in its prompt. Runs find memories by the words and the meaning of their issue.</p>
+            <p class="hint">
+              No run has had this memory in its prompt. Runs find memories by the words and the meaning of their issue.
+            </p>
           ) : (
             <>
               <ul class="list">

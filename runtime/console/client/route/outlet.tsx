@@ -64,7 +64,7 @@ const decoded = (part: string): string => {
 /** The service was updated under the open page: the file that it would load is gone. */
 function Outdated() {
   return (
-    <Page title="A new version is here">
+    <Page title="A new version is available">
       <Empty title="This page could not be loaded: the service is down, or was updated.">
         <button type="button" class="primary" onClick={() => location.reload()}>
           Reload
