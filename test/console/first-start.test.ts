@@ -49,7 +49,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
       "pr.opened",
     ]);
     await tab.press("Start work for more events");
-    await tab.sees("Comments: each new comment");
+    await tab.sees("Comments: an agent interprets");
     await tab.page.locator("dialog button.quiet").click();
     await tab.press("Send a test event");
     await tab.sees("Sends “issue opened”");
