@@ -14,7 +14,7 @@ export function cutMarkdown(text: string, longest: number): string {
   const note = `\n\n> **Cut off.** This text has ${text.length} characters; a comment holds ${longest}. The end is missing.${end}`;
   const room = Math.max(0, longest - note.length - 20);
   const head = truncate(text.slice(0, text.length - signed.length), room);
-  const paragraph = head.lastIndexOf("\n\n");
+  const paragraph = Math.max(head.lastIndexOf("\n\n"), head.lastIndexOf("\n\r\n"));
   const line = head.lastIndexOf("\n");
   // A paragraph that is longer than a half of the whole is cut at a line, or where it is.
   const at = paragraph > room / 2 ? paragraph : line > room / 2 ? line : room;

@@ -14,21 +14,25 @@ const read = (text: string) => text.replaceAll("\u200d", "");
 
 describe("mentions, closing keywords and commands are defused, and read the same", () => {
   const live = {
-    mention: /(?<![\w`])@(?:everyone|here|all|octo|eve|dependabot|renovate)\b/i,
+    mention: /(?<![A-Za-z0-9`])@(?:everyone|here|all|octo|eve|dependabot|renovate)\b/i,
     closing:
-      /\b(?:close[sd]?|closing|fix(?:e[sd]|ing)?|resolve[sd]?|implements)\b:? +\S*(?:#\d|[A-Z]+-\d|\/issues\/)|[A-Z]-\d+ .*#[a-z]/i,
-    command: /^\s*(?:\/[a-z]+\b(?!\/)|bors r|!deploy|\.deploy|retest this)/im,
+      /\b(?:close[sd]?|closing|fix(?:e[sd]|ing)?|resolve[sd]?|implements)\b:? +\S*(?:#\d|&#35;\d|[A-Z]+-\d|[A-Za-z]+&\d|gh-\d|\/issues\/)|[A-Z]-\d+ .*#[a-z]/i,
+    command: /^\s*(?:\/[a-z]+\b(?!\/)|bors r|!deploy|\.deploy|sweep:)|retest this|jenkins,? test this/im,
   };
   test.each([
     "@everyone look, cc @here and @octo/team, (@eve) @all",
     "\\@everyone and **@eve**",
+    "_@eve_ and __@eve__, @@eve, `@eve without an end",
     "@dependabot merge",
     "Fixes #1, closes octo/app#2 and Resolves: https://github.com/o/r/issues/3",
     "fixed GH-1. Closing #4, #5 and implements group/sub/proj#6, fixes !7",
     "Fixes **#1** and closes CONF-12",
     "CONF-1 #close #comment done",
+    "fixes gh-1, closes &12 and resolves &#35;3",
     "/close\n  /approve\n/label ~bug\ntext",
     "bors r+\n!deploy prod\n.deploy\nretest this please",
+    "Flaky: retest this please. Jenkins, test this please!\nsweep: rename it",
+    "One line\r\n/close\r\n\r\n@eve",
   ])("%s", (text) => {
     const shown = safe(text);
     expect(read(shown)).toBe(text);
@@ -110,6 +114,7 @@ const ordinary = [
   "- [x] done\n- [ ] open\n\n> quoted\n\nMail ann@example.com, run `npm i @types/node`, path /usr/bin/node, 1/2, a/b.",
   "<details><summary>Log</summary>\n\n```\n/close\n@everyone\n![x](https://evil.example/x)\n```\n\n</details>\n",
   "Это исправление. مرحبا. 你好，修复了。 The fix for the closing bracket resolves it; I closed 3 tabs.",
+  "Written on Windows:\r\n\r\n- item\r\n\r\n  ```\r\n  @eve\r\n\r\n  /close\r\n  ```\r\n\r\nCould you test this please?\r\n",
   "Text with ~~~strike~~~, `a` and ``b ` c``, and a footnote[^1].\n\n[^1]: here\n",
 ];
 test.each(ordinary)("an ordinary comment passes unchanged: %#", (text) => {
@@ -126,6 +131,7 @@ test("a long text is cut at a paragraph, and says so", () => {
   expect(cut).toMatch(/word\n\n> \*\*Cut off\.\*\* This text has 3020 characters; a comment holds 1000\. The end is missing\.$/);
   const code = cutMarkdown(`\`\`\`\n${"line\n".repeat(1_000)}\`\`\``, 500);
   expect(code).toMatch(/line\n```\n\n> \*\*Cut off/);
+  expect(cutMarkdown(text.replaceAll("\n", "\r\n"), 1_000)).toMatch(/word\n\n> \*\*Cut off/);
   expect(cutMarkdown("short", 10)).toBe("short");
   for (const signature of ["<sub>pm · run 1</sub>", "*pm · [run 1](https://example.com/run/1)*"])
     expect(cutMarkdown(`${text.trim()}\n\n${signature}`, 1_000)).toMatch(/\n\n> \*\*Cut off[^\n]*\n\n/);

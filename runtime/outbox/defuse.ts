@@ -21,7 +21,7 @@ const joiner = "\u200d";
  * issue and commands no bot or platform. People read the same. Code stays as it is. Takes linear time.
  */
 export function defuse(text: string, { allow, participants, hosts }: DefuseOptions): string {
-  return rewriteProse(withoutInvisible(text), (prose) => {
+  return rewriteProse(withoutInvisible(text, { keepsCrlf: true }), (prose) => {
     let safe = prose;
     if (!allow.includes("images")) safe = withoutForeignImages(safe, hosts);
     if (!allow.includes("mentions")) safe = withoutMentions(safe, participants);
@@ -32,8 +32,10 @@ export function defuse(text: string, { allow, participants, hosts }: DefuseOptio
 
 const account = "(?=([A-Za-z0-9_](?:[\\w.-]{0,100}\\w)?(?:\\[bot\\])?)(\\/[\\w.-])?)";
 const asReference = "&#64;|&#[xX]40;|&commat;";
-const mention = new RegExp(`(?<![A-Za-z0-9_@\`])(@|${asReference})${account}`, "g");
-const mentionByReference = new RegExp(`(?<![A-Za-z0-9_@\`])(${asReference})${account}`, "g");
+/** An address of e-mail has a letter, a digit or these before the sign. `_@ann_` is a mention in italics. */
+const notInAddress = "(?<![A-Za-z0-9]_{0,3})";
+const mention = new RegExp(`${notInAddress}(@|${asReference})${account}`, "g");
+const mentionByReference = new RegExp(`${notInAddress}(${asReference})${account}`, "g");
 /** Accounts that do what a comment tells them. They are never notified, also where they take part. */
 const bots =
   /^(?:dependabot|renovate|mergify(?:io)?|coderabbitai|codecov|github-actions|homu|allcontributors|netlify|vercel|snyk|stale|pre-commit-ci|azure-pipelines)\b|bot$|\[bot\]$/i;
@@ -66,7 +68,7 @@ const anyCase = (words: string) =>
 const github = "closes closed closing close fixes fixed fixing fix resolves resolved resolving resolve";
 const between = "[:\\s*_(<\\[\\\\]{1,12}(?:[Ii]ssues?\\s{1,4})?";
 const reference =
-  "#\\d|!\\d|GH-\\d|[\\w.-]{1,100}(?:/[\\w.-]{1,100}){1,20}[#!]\\d|https?://[^\\s<>()]{1,300}/(?:issues|work_items|merge_requests|pull|browse|projects)/";
+  "(?:#|&#35;|&#[xX]23;|&num;|!|&|[Gg][HhLl]-)\\d|[\\w.-]{1,100}(?:/[\\w.-]{1,100}){1,20}[#!]\\d|https?://[^\\s<>()]{1,300}/(?:issues|work_items|merge_requests|pull|browse|projects)/";
 const key = "[A-Z][A-Z0-9_]{1,20}-\\d";
 /** GitHub's and GitLab's keywords before a reference, and those before the key of an issue at Jira or Plane. */
 const closing = [
@@ -95,6 +97,8 @@ const commands: Readonly<Record<string, RegExp>> = {
   "bors and homu": /^([^\S\n]*[bh])(?=(?:ors|omu)(?:[\s:]+)(?:r|try|d|delegate|merge|retry|ping|p=|single|cancel)\b)/gim,
   "Jenkins and Zuul":
     /^([^\S\n]*[a-z])(?=(?:etest this please|est this please|k to test|dd to (?:allow|white)list|echeck|everify)\b)/gim,
+  "Jenkins, within a line": /(\br|\bjenkins\b\W{1,5}t)(?=e(?:te)?st this please\b)/gi,
+  "review bots that their name calls": /^([^\S\n]*s)(?=weep: )/gim,
 };
 
 function withoutCommands(text: string): string {

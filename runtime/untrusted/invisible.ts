@@ -15,14 +15,15 @@ const flags = ["gbeng", "gbsct", "gbwls"].map(
 
 /**
  * The text without characters that people do not see: control, zero-width, bidi and tag characters, and variation selectors
- * that vary nothing. Joiners and selectors that emoji and scripts need remain, one at a time. Takes linear time.
+ * that vary nothing. Joiners and selectors that emoji and scripts need remain, one at a time. Line ends become `\n`;
+ * `keepsCrlf`: those of Windows remain. Takes linear time.
  */
-export function withoutInvisible(text: string): string {
+export function withoutInvisible(text: string, { keepsCrlf = false } = {}): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
-  return suspicious.test(whole) ? filtered(whole) : whole;
+  return suspicious.test(whole) ? filtered(whole, keepsCrlf) : whole;
 }
 
-function filtered(text: string): string {
+function filtered(text: string, keepsCrlf: boolean): string {
   const out = new Uint16Array(text.length);
   let length = 0;
   /** The last code point that was kept, and the last one that is no selector. */
@@ -51,6 +52,7 @@ function filtered(text: string): string {
     const size = flag?.length ?? (point > 0xffff ? 2 : 1);
     if (point === 0x0d || point === 0x2028 || point === 0x2029) {
       if (text.charCodeAt(at + 1) !== 0x0a) out[length++] = last = base = 0x0a;
+      else if (keepsCrlf && point === 0x0d) out[length++] = last = base = point;
     } else if (point === ansi) {
       at = endOfAnsi(text, at);
       continue;

@@ -42,14 +42,15 @@ function codeOf(text: string): [number, number][] {
   let inHtml = false;
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf("\n", start);
-    const end = next < 0 ? text.length : next;
+    const lineEnd = next < 0 ? text.length : next;
+    const end = text[lineEnd - 1] === "\r" ? lineEnd - 1 : lineEnd;
     const line = text.slice(start, end);
     if (line.trim() === "") inHtml = false;
     else if (/^[ \t>]{0,40}<[A-Za-z/!?]/.test(line)) inHtml = true;
     const isCode = !inHtml && lines.isCode(start, end);
     if (isCode) found.push([start, end]);
     else if (!inHtml) for (const [first, last] of codeSpans(line)) found.push([start + first, start + last]);
-    start = end + 1;
+    start = lineEnd + 1;
   }
   return found;
 }
