@@ -240,7 +240,7 @@ function authorOf({ id, name, kind, standing }: EventAuthor): EventAuthor {
 }
 
 /** ISO 8601 in UTC; `null` if it is not a time that the database can store. */
-function instant(text: string | null): string | null {
+export function instant(text: string | null): string | null {
   const ms = text === null ? Number.NaN : Date.parse(text);
   return ms >= 0 && ms < 253_402_300_800_000 ? new Date(ms).toISOString() : null;
 }

@@ -10,7 +10,7 @@ import { type Bound, handle } from "../platform/operation.ts";
 import type { Accounts } from "../plugins/accounts.ts";
 import type { Connection } from "../plugins/connections.ts";
 import type { Standings } from "../plugins/standings.ts";
-import { type DecisionDeps, gateInput, type Incoming, reasonToDiscard, triggersOf } from "./decide.ts";
+import { type DecisionDeps, gateInput, type Incoming, instant, reasonToDiscard, triggersOf } from "./decide.ts";
 import { authorKey } from "./ending-queries.ts";
 import { hopLimit, verdictsOf } from "./gate.ts";
 import { limitVerdicts } from "./limits.ts";
@@ -154,6 +154,7 @@ async function withLimits({ agentId, ...task }: Candidate, incoming: Incoming, s
   const limited = {
     ...{ source, agentId, subject: subjectOf(incoming), project: subject?.project ?? null },
     author: isStranger ? authorKey({ source, author, actor: null }) : null,
+    occurredAt: instant(event.occurred_at),
   };
   const hops = hopLimit(policy, author?.kind ?? "unknown", windowSeconds);
   const limits = await limitVerdicts(sql, limited, { settings: deps.settings, windowSeconds, hops });

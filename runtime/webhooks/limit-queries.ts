@@ -10,6 +10,8 @@ export interface Limited {
   /** Key of an author whose runs are limited, for example `alpha:583231`; `null`: no limit. */
   readonly author: string | null;
   readonly agentId: string | null;
+  /** When its event happened, ISO 8601; `null` if the platform does not say. */
+  readonly occurredAt: string | null;
 }
 
 export interface BudgetUse {
@@ -62,13 +64,16 @@ export const readPauses = (sql: Queryable, given: Limited): Promise<{ scope: str
     order by scope, id`;
 
 /** How many events in a row on the subject would answer writes of ours, the next one included. See `count_hops`. */
-export async function readHops(sql: Queryable, subject: string, windowSeconds: number): Promise<number> {
+export async function readHops(sql: Queryable, { subject, occurredAt }: Limited, windowSeconds: number): Promise<number> {
   const [row] = await sql<{ hops: number }[]>`
     with recent as (select now() - make_interval(secs => ${windowSeconds}) as at), write as (
-      select o.at, greatest(o.at, o.done_at) > recent.at as answers from own_writes o, recent
-      where o.subject = ${subject} and o.kind <> 'sign' order by o.at desc limit 1
+      select o.at from own_writes o, recent
+      where o.subject = ${subject} and o.kind <> 'sign' and (greatest(o.at, o.done_at) > recent.at
+        or ${occurredAt}::timestamptz between o.at - interval '2 seconds'
+          and greatest(o.at, o.done_at) + make_interval(secs => ${windowSeconds}))
+      order by o.at desc limit 1
     )
-    select case when coalesce(w.answers, false) then coalesce(h.hops, 0) + (w.at > coalesce(h.event_at, '-infinity'))::int
+    select case when w.at is not null then coalesce(h.hops, 0) + (w.at > coalesce(h.event_at, '-infinity'))::int
       when h.event_at < recent.at then 0 else coalesce(h.hops, 0) end as hops
     from recent left join write w on true left join subject_hops h on h.subject = ${subject}`;
   return row?.hops ?? 0;

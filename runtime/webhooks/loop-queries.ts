@@ -3,7 +3,7 @@ import type { Arrival } from "./queries.ts";
 
 /** When events that answer our own writes form a loop. */
 export interface LoopLimits {
-  /** An event that comes within so many seconds after a write of ours answers it; 0: loops are not detected. */
+  /** An event that happens or arrives within so many seconds after a write of ours answers it; 0: loops are not detected. */
   readonly windowSeconds: number;
   /** How long the executions of a loop are held. */
   readonly cooldownSeconds: number;
@@ -14,19 +14,21 @@ const longestWriteSeconds = 300;
 
 /**
  * A part of a statement, after `stored`: `hopped` has the hops of the subjects whose events start executions, `fired` uses it.
- * What a hop is: `0116_cheaper_limits.sql`. Its rows are locked after those of the events.
+ * What a hop is: `0134_late_events.sql`. Its rows are locked after those of the events.
  */
 export function countHops(sql: Queryable, arrivals: readonly Arrival[], { windowSeconds }: LoopLimits) {
   const touches = arrivals.flatMap(({ event, executions }) =>
     event.subject !== null && executions.some(({ max_hops = 0 }) => max_hops > 0)
-      ? [{ event_id: event.id, subject: event.subject }]
+      ? [{ event_id: event.id, subject: event.subject, at: event.occurred_at }]
       : [],
   );
   if (windowSeconds === 0 || touches.length === 0)
     return sql`hopped as (select null::text as subject, 0 as hops, null::uuid as answers where false)`;
   return sql`hopped as (
-      select * from count_hops(array(
-        select distinct t.subject from json_to_recordset(${JSON.stringify(touches)}::text::json) as t (event_id uuid, subject text)
-        where t.event_id in (select id from stored where is_dispatched)), ${windowSeconds}, ${longestWriteSeconds})
+      select h.* from (
+        select array_agg(t.subject) as subjects, array_agg(t.at) as occurred
+        from json_to_recordset(${JSON.stringify(touches)}::text::json) as t (event_id uuid, subject text, at timestamptz)
+        where t.event_id in (select id from stored where is_dispatched)
+      ) t, count_hops(t.subjects, t.occurred, ${windowSeconds}, ${longestWriteSeconds}) h where t.subjects is not null
     )`;
 }

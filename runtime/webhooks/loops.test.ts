@@ -70,6 +70,29 @@ test("a hop needs a new write, the fourth is held, quiet resets the count, and r
   expect(await heldOf(arrival())).toBe(0);
 });
 
+test("an event that arrives late is a hop if it happened soon after a write, and explains which", { tags }, async () => {
+  const late = (seconds: number) => arrival({}, { occurred_at: new Date(Date.now() - seconds * 1000).toISOString() });
+  const minutesAgo = (minutes: number) => first.sql`
+    update own_writes set at = at - make_interval(mins => ${minutes}), done_at = done_at - make_interval(mins => ${minutes})
+    where subject = ${subject}`;
+  const counts: (number | undefined)[] = [];
+  for (let hop = 0; hop < 4; hop++) {
+    // The event before it came ten minutes before the write that this one answers, five minutes after the fact.
+    await first.sql`update subject_hops set event_at = event_at - interval '20 minutes' where subject = ${subject}`;
+    await write({ ref: "1" });
+    await minutesAgo(5);
+    counts.push(await heldOf(late(5 * 60 - 3), hop % 2 ? first : second));
+  }
+  expect(counts).toEqual([0, 0, 0, 1]);
+  await first.sql`update subject_hops set event_at = event_at - interval '20 minutes' where subject = ${subject}`;
+  expect(await heldOf(late(60)), "it happened long after our last write").toBe(0);
+  expect(await first.sql`select hops from subject_hops where subject = ${subject}`).toEqual([{ hops: 0 }]);
+  await write();
+  await minutesAgo(5);
+  expect(await heldOf(late(5 * 60 + 30)), "it happened before our write").toBe(0);
+  expect(await first.sql`select hops from subject_hops where subject = ${subject}`).toEqual([{ hops: 0 }]);
+});
+
 test("events without a write of ours between them are not hops; nor are events without a limit", {
   tags,
 }, async () => {

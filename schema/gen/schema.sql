@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from bf2426971113b876
+-- Made from 191075ba9e0ecb9d
 
 create extension if not exists vector;
 
@@ -289,6 +289,50 @@ begin
       from (select distinct unnest(subjects) as subject) x left join lateral (
         select o.at, o.done_at, o.execution_id from own_writes o
         where o.subject = x.subject and o.kind <> 'sign' and o.at > first_write
+        order by o.at desc limit 1
+      ) w on true
+    ), counted as (
+      insert into subject_hops as h (subject, hops, event_at)
+      select t.subject, case when t.answers then 1 else 0 end, now() from touched t
+      where t.answers or exists (select 1 from subject_hops k where k.subject = t.subject)
+      order by t.subject
+      on conflict (subject) do update set event_at = now(), hops = case
+        when exists (select 1 from touched t where t.subject = h.subject and t.answers and t.written_at > h.event_at) then h.hops + 1
+        when h.event_at < recent and not exists (select 1 from touched t where t.subject = h.subject and t.answers) then 0
+        else h.hops end
+      returning subject, hops
+    )
+    select c.subject, c.hops, case when t.answers then t.execution_id end from counted c join touched t using (subject);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION count_hops(subjects text[], occurred timestamp with time zone[], window_seconds double precision, longest_write_seconds double precision)
+ RETURNS TABLE(subject text, hops integer, answers uuid)
+ LANGUAGE plpgsql
+ ROWS 10
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  within_window interval := make_interval(secs => window_seconds);
+  recent timestamptz := now() - within_window;
+  longest interval := within_window + make_interval(secs => longest_write_seconds);
+  first_write timestamptz := least(now(), (select min(o.at) from unnest(occurred) as o (at))) - longest;
+begin
+  if not exists (select from own_writes o where o.subject = any(subjects) and o.kind <> 'sign' and o.at > first_write)
+    and not exists (select from subject_hops k where k.subject = any(subjects)) then
+    return;
+  end if;
+  return query
+    with touched as (
+      select x.subject, w.at as written_at, w.execution_id, w.at is not null as answers
+      from (select u.subject, max(u.at) as occurred_at from unnest(subjects, occurred) as u (subject, at) group by u.subject) x
+      left join lateral (
+        select o.at, o.execution_id from own_writes o
+        where o.subject = x.subject and o.kind <> 'sign' and o.at > least(now(), x.occurred_at) - longest
+          and (greatest(o.at, o.done_at) > recent
+            or x.occurred_at between o.at - interval '2 seconds' and greatest(o.at, o.done_at) + within_window)
         order by o.at desc limit 1
       ) w on true
     ), counted as (
