@@ -17,7 +17,7 @@ const gram = 12;
 const shortest = 5;
 const longest = 4_096;
 /** Values of letters alone, like those of demonstrations and tests, are words up to this length. */
-const longestWord = 24;
+const longestWord = 14;
 
 interface Spelling {
   readonly text: string;
