@@ -20,8 +20,7 @@ export async function limitVerdicts(sql: Sql, given: Limited, options: LimitOpti
   const { settings, windowSeconds, hops } = options;
   const budgets = await readBudgets(sql, settings, given);
   const pauses = await readPauses(sql, given);
-  const loop =
-    given.subject === null || windowSeconds === 0 || hops.max === 0 ? null : await readHops(sql, given, windowSeconds);
+  const loop = given.subject === null || windowSeconds === 0 || hops.max === 0 ? null : await readHops(sql, given, windowSeconds);
   return [
     { check: "loop", passes: loop === null || loop <= hops.max, reason: loopReason(loop, options) },
     ...budgets.map(({ member, level, is_used_up, reason }) => ({

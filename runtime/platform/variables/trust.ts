@@ -16,7 +16,7 @@ export const trust = {
     "Lowest standing in the project whose runs may use tools that write. An author whose standing is unknown is not limited.",
   ),
   LOOP_WINDOW_SECONDS: whole(15, 0, 3600).describe(
-    "Seconds after a write of Signalbox in which an event on the same issue counts as an answer to it. 0 turns the detection of loops off.",
+    "Seconds after a write of Signalbox in which an event that happens or arrives on the same issue counts as an answer to it. 0 turns the detection of loops off.",
   ),
   LOOP_MAX_HOPS: whole(10, 0, 1000).describe(
     "Answers in a row on one issue before the next one is held; 3 at most for bots and apps. 0: no limit.",
