@@ -10,11 +10,20 @@ const prices = z.record(z.string().min(1), price);
 export interface Prices {
   /** US dollars; `null` for a model without a price. */
   of(model: string, promptTokens: number, completionTokens: number): number | null;
+  /** Warns, once an hour for each model, that budgets of money do not count its requests. */
+  reportUnpriced(model: string): void;
 }
 
+const reportEveryMs = 3_600_000;
+/** Most models that are remembered; proxies choose their names. */
+const mostReported = 1_000;
+
+type Warn = (message: string, context: Record<string, unknown>) => void;
+
 /** Reads `MODEL_PRICES`: JSON, or the path of a JSON file. A name that ends with `*` is a prefix. Throws an Error that says what is wrong. */
-export function readPrices(text: string | undefined): Prices {
+export function readPrices(text: string | undefined, warn: Warn = () => {}): Prices {
   const given = text === undefined ? {} : parse(text);
+  const reported = new Map<string, number>();
   const prefixes = Object.keys(given)
     .filter((name) => name.endsWith("*"))
     .sort((a, b) => b.length - a.length);
@@ -30,6 +39,15 @@ export function readPrices(text: string | undefined): Prices {
             ? [found.input, found.output]
             : [found.prompt, found.completion];
       return (promptTokens * input + completionTokens * output) / 1_000_000;
+    },
+    reportUnpriced: (model) => {
+      const now = performance.now();
+      const last = reported.get(model);
+      if (last !== undefined && now - last < reportEveryMs) return;
+      if (reported.size >= mostReported) reported.clear();
+      reported.set(model, now);
+      const reason = "the proxy reports no cost, and MODEL_PRICES has no price";
+      warn("budgets in US dollars do not count a model without a price", { model, reason });
     },
   };
 }

@@ -41,6 +41,8 @@ export interface RunBudget {
   reserve(request: ChatRequest, signal: AbortSignal): Promise<void>;
   /** A request has failed: what it reserved is free. */
   release(): Promise<void>;
+  /** A request was answered, and its cost is not known. */
+  unpriced(model: string): void;
 }
 
 export interface BudgetDeps {
@@ -70,7 +72,9 @@ export function runBudget(
   const windows = policy.day_tokens.value + policy.day_usd.value + policy.month_usd.value > 0;
   const over = (member: "run_tokens" | "run_seconds" | "run_writes", used: number): string | null => {
     const { value, level } = policy[member];
-    return value > 0 && used >= value ? `${value.toLocaleString("en")} ${nouns[member]} (${placeOf(member, level)})` : null;
+    if (value === 0 || used < value) return null;
+    const noun = value === 1 ? nouns[member].slice(0, -1) : nouns[member];
+    return `${value.toLocaleString("en")} ${noun} (${placeOf(member, level)})`;
   };
   const tryReserve = (tokens: number, usd: number) =>
     reserve(sql, settings, { execution: execution.id, lease: execution.lease, projectId: project_id, agentId, tokens, usd });
@@ -104,6 +108,9 @@ export function runBudget(
     },
     release: async () => {
       if (windows) await cancelReservation(sql, execution.id, execution.lease);
+    },
+    unpriced: (model) => {
+      if (policy.day_usd.value + policy.month_usd.value > 0) prices.reportUnpriced(model);
     },
   };
 }

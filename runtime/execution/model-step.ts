@@ -80,6 +80,7 @@ export async function askModel(
   const began = performance.now();
   const answer = await send(conversation, request, llm);
   const cost = answer.costUsd ?? deps.prices.of(answer.model, answer.promptTokens, answer.completionTokens);
+  if (cost === null) conversation.budget?.unpriced(answer.model);
   const output = limit === null ? outputOf(answer) : { content: cutShort(answer.content, limit), tool_calls: [] };
   log.complete(step, {
     state: "succeeded",

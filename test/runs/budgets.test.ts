@@ -11,12 +11,13 @@ beforeAll(async () => {
     tasks: ["first"],
     env: {
       // So many that a crowd has to wait.
-      ...{ UPDATE_DEBOUNCE_SECONDS: "1", EXECUTION_RETRY_LIMIT: "0", WORKER_CONCURRENCY: "16" },
+      ...{ UPDATE_DEBOUNCE_SECONDS: "1", EXECUTION_RETRY_LIMIT: "0", WORKER_CONCURRENCY: "16", WATCHDOG_ENABLED: "true" },
       MODEL_PRICES: JSON.stringify({ "script*": { input: 1_000, output: 2_000 } }),
     },
     script: (request) => {
       const text = JSON.stringify(request.messages);
-      if (request.tools?.length && text.includes("keep calling")) return { ...callOf("get_issue", request), usage };
+      const delayMs = text.includes("slowly") ? 600 : 0;
+      if (request.tools?.length && text.includes("keep calling")) return { ...callOf("get_issue", request), usage, delayMs };
       if (request.tools?.length && text.includes("keep writing"))
         return { ...callOf("add_comment", request, { body: `Note ${roundsOf(request)}` }), usage };
       return { content: "Done.", usage };
@@ -63,6 +64,14 @@ describe("limits of one run end it by an answer that says so", () => {
     const chats = world.model.chats().filter((request) => issueOf(request) === `${repo}#1`);
     expect(chats.map(({ tools }) => (tools?.length ?? 0) > 0)).toEqual([true, true, false]);
     expect(textsOf(world.tracker, repo, 1)).toHaveLength(1);
+  });
+
+  test.concurrent("seconds", async () => {
+    const repo = await project({ run_seconds: 1 });
+    const { event_id } = await send(issueOpened({ repo, number: 1, title: "keep calling slowly" }));
+    expect((await only(event_id, "succeeded")).result).toMatch(
+      /^Done\..*cut short.*limit of 1 second \(run_seconds in the policy/s,
+    );
   });
 
   test.concurrent("writes", async () => {
@@ -158,6 +167,20 @@ describe("budgets of authors and of money", () => {
       ),
       held_until: expect.stringMatching(/T00:00:00\.000Z$/),
     });
+  });
+
+  test.concurrent("a model without a price is reported where a budget in US dollars should count it", async () => {
+    const repo = await project({ month_usd: 0.2 });
+    const choices = [{ message: { content: "Done." }, finish_reason: "stop" }];
+    world.model.answerWith({ when: `${repo}#\\d+\\.`, reply: { raw: { model: "unheard-of", choices, usage } }, times: 2 });
+    for (const number of [1, 2])
+      expect(await only((await send(issueOpened({ repo, number }))).event_id, "succeeded")).toMatchObject({
+        ...{ cost_usd: null, unpriced_tokens: 100 },
+      });
+    const { body } = await world.service.get<{ context: object }[]>("/api/watchdog?search=without%20a%20price");
+    expect(body.map(({ context }) => context)).toMatchObject([
+      { model: "unheard-of", reason: expect.stringContaining("MODEL_PRICES") },
+    ]);
   });
 });
 
