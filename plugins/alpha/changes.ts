@@ -20,7 +20,7 @@ export function changesOf(event: string, action: string | null, payload: unknown
     const name = line(payload, path);
     return name === null ? [] : [`${what}: ${name}`];
   };
-  const made = changesBy(action, payload, named) ?? [];
+  const made = changesBy(event, action, payload, named) ?? [];
   if (action === "closed" || action === "reopened") made.push(closing(action, item));
   if (action === "transferred") made.push(`moved: ${placeOf(payload, "repository", item)} → ${movedTo(payload) ?? "?"}`);
   return made;
@@ -28,7 +28,8 @@ export function changesOf(event: string, action: string | null, payload: unknown
 
 type Named = (what: string, path: readonly string[]) => string[];
 
-function changesBy(action: string, payload: unknown, named: Named): string[] | undefined {
+function changesBy(event: string, action: string, payload: unknown, named: Named): string[] | undefined {
+  const item = valueAt(payload, event === "issues" ? "issue" : event);
   const makers: Readonly<Record<string, () => string[]>> = {
     edited: () => edits(payload),
     labeled: () => named("label added", ["label", "name"]),
@@ -47,6 +48,9 @@ function changesBy(action: string, payload: unknown, named: Named): string[] | u
     synchronize: () => pushed(payload),
     ready_for_review: () => ["draft: yes → no"],
     converted_to_draft: () => ["draft: no → yes"],
+    deleted: () => [`${event === "issues" ? "issue" : event.replace("_", " ")}: deleted`],
+    locked: () => [`locked${line(item, ["active_lock_reason"]) ? ` (${line(item, ["active_lock_reason"])})` : ""}`],
+    unlocked: () => ["unlocked"],
     answered: () => named("answer by", ["answer", "user", "login"]),
     category_changed: () => named("category was", ["changes", "category", "from", "name"]),
   };

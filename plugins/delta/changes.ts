@@ -12,6 +12,8 @@ const mostChanges = 50;
  * `activity` the one of this webhook: the first envelope comes once for each changed field.
  */
 export function changesOf(event: string, payload: unknown): string[] {
+  if (event === "issue.deleted") return ["issue: deleted"];
+  if (event === "issue_comment.deleted") return ["comment: deleted"];
   if (!event.endsWith(".updated")) return [];
   const data = valueAt(payload, "data");
   const found = new Map<string, string>();

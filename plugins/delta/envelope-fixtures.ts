@@ -104,7 +104,12 @@ export const goldenV2: readonly GoldenWebhook[] = [
     name: "workitem.deleted",
     headers: {},
     payload: sent("workitem.deleted", {}, { previous_attributes: item }),
-    expect: { event_name: "issue.deleted", subject, actor: null, text: "# Issue #3: Crash at start\n\n- Priority: none" },
+    expect: {
+      event_name: "issue.deleted",
+      subject,
+      actor: null,
+      text: "# Issue #3: Crash at start\n\n- Priority: none\n\n## Changes\n\n- issue: deleted",
+    },
   },
   {
     name: "a deletion in the first envelope, with the id alone",
@@ -123,7 +128,7 @@ export const goldenV2: readonly GoldenWebhook[] = [
     expect: {
       event_name: "cycle.created",
       subject: null,
-      text: "# Cycle: Sprint 12\n\n- Start: 2026-05-25",
+      text: "# Cycle: Sprint 12\n\n- Action: created\n- Start: 2026-05-25",
       missing_field: null,
     },
   },

@@ -7,7 +7,7 @@ import { commentIn, isActivity, isIssue, isNone } from "./names.ts";
 /** The dispatcher passes on no more than this. Characters. */
 const longest = 262_144;
 
-/** The text for the agent: Markdown with a heading per part; `""` for events without text. */
+/** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
 export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
   const data = dataOf(payload);
   if (isActivity(event)) return activityText(convert, event, payload);
@@ -17,8 +17,13 @@ export async function eventText(convert: Convert, event: string, payload: unknow
     const changed = changes.length > 0 ? `## Changes\n\n${changes.join("\n")}` : "";
     return sections(heading(data), facts(data), changed, await description(convert, data));
   }
-  const [thing = ""] = event.split(".");
-  return thing === "cycle" || thing === "module" ? groupText(convert, thing, data) : "";
+  if (event === "") return "";
+  const cut = event.lastIndexOf(".");
+  const [thing, deed] = cut < 0 ? [event, ""] : [event.slice(0, cut), event.slice(cut + 1)];
+  const name = thing.replace(/[._]/g, " ");
+  // An addition to a cycle or module has it as a member.
+  const group = /^(cycle|module)_issue$/.exec(thing)?.[1];
+  return groupText(convert, name, deed, group === undefined ? data : (valueAt(data, group) ?? data));
 }
 
 /** A deleted issue has its members in `previous_attributes` only. */
@@ -56,12 +61,15 @@ const linkText = (event: string, data: unknown): string =>
     ]),
   );
 
-async function groupText(convert: Convert, thing: string, data: unknown): Promise<string> {
+/** A cycle, a module, a project, a page: whatever has a name. */
+async function groupText(convert: Convert, thing: string, deed: string, data: unknown): Promise<string> {
   const name = stringAt(data, ["name"])?.replace(/\s+/g, " ");
   const day = (member: string) => timestampAt(data, member)?.slice(0, 10) ?? null;
   return sections(
-    `# ${thing === "cycle" ? "Cycle" : "Module"}${name ? `: ${name}` : ""}`,
+    `# ${oneLine(thing.charAt(0).toUpperCase() + thing.slice(1))}${name ? `: ${name}` : ""}`,
     factList([
+      ["Action", deed || null],
+      ["Identifier", stringAt(data, ["identifier"], 100)],
       ["State", stringAt(data, ["status"], 100)],
       ["Start", day("start_date")],
       ["End", day("end_date") ?? day("target_date")],

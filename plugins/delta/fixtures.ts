@@ -160,7 +160,7 @@ const golden: readonly GoldenWebhook[] = [
     name: "an event that no mapping names",
     headers: {},
     payload: { event: "cycle", action: "created", data: { id: "c" } },
-    expect: { event_name: "cycle.created", subject: null, text: "# Cycle", missing_field: null },
+    expect: { event_name: "cycle.created", subject: null, text: "# Cycle\n\n- Action: created", missing_field: null },
   },
   { name: "no event", headers: {}, payload: { data }, expect: { event_name: "", missing_field: "event" } },
   {

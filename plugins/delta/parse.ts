@@ -70,7 +70,7 @@ const entityOf = (payload: unknown): string | null =>
   valueAt(payload, "entity_type") === "issue" ? idAt(payload, "entity_id") : null;
 
 function subjectOf(event: string, payload: unknown): Subject | null {
-  if (!event.startsWith("issue")) return null;
+  if (!/^(?:issue|(?:cycle|module)_issue\b)/.test(event)) return null;
   const issue = issueId(event, payload);
   if (!isId(issue)) return null;
   const places = [valueAt(payload, "data"), commentIn(payload), valueAt(payload, "previous_attributes")];

@@ -67,7 +67,7 @@ export const goldenComments: readonly GoldenWebhook[] = [
     name: "a deleted comment on Server",
     headers: {},
     payload: serverUpdate({ issue_event_type_name: "issue_comment_deleted" }),
-    expect: { event_name: "comment_deleted", text: shown, comment: null },
+    expect: { event_name: "comment_deleted", text: `${shown}\n\n## Changes\n\n- comment: deleted`, comment: null },
   },
   {
     name: "a move with a comment on Server",

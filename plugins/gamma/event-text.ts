@@ -3,20 +3,26 @@ import { markdownOf } from "./bodies.ts";
 import type { Convert } from "./conversions.ts";
 import { linkOf } from "./describe.ts";
 import { hasComment, isComment, isIssue } from "./event-name.ts";
+import { otherText } from "./other-text.ts";
 
-/** The text for the agent: Markdown with a heading per part; `""` for events without text. */
+/** The text for the agent: Markdown with a heading per part; `""` for a payload without the name of its event. */
 export async function eventText(convert: Convert, event: string, payload: unknown): Promise<string> {
   const fields = valueAt(payload, "issue", "fields");
   const top = [heading(payload), facts(fields, linkOf(payload))];
   if (event.startsWith("worklog_")) return sections(...top, await worklogText(convert, event, payload));
   if (event.startsWith("attachment_")) return sections(...top, attachmentText(event, payload));
-  if (!isIssue(event) && !isComment(event)) return "";
+  if (!isIssue(event) && !isComment(event))
+    return sections(...(valueAt(payload, "issue") === undefined ? [] : top), otherText(event, payload));
   const [description, commented] = await Promise.all([
     markdownOf(convert, valueAt(fields, "description")),
     hasComment(payload) ? commentText(convert, event, payload) : "",
   ]);
-  if (isComment(event)) return sections(...top, commented, description && `## Description\n\n${description}`);
   const changes = listedChanges(event, payload);
+  if (isComment(event)) {
+    // Server does not say which comment was deleted.
+    const gone = commented === "" && changes !== "" ? `## Changes\n\n${changes}` : "";
+    return sections(...top, gone, commented, description && `## Description\n\n${description}`);
+  }
   if (commented === "") return sections(...top, changes && `## Changes\n\n${changes}`, description);
   const described = description && `## Description\n\n${description}`;
   return sections(...top, changes && `## Changes\n\n${changes}`, commented, described);
@@ -87,6 +93,9 @@ function facts(fields: unknown, link: string | null): string {
 
 /** The fields that an update changed, with their old and new values. A description is too long for a line: it has its own section. */
 export function changesOf(event: string, payload: unknown): string[] {
+  if (event === "gamma:issue_deleted") return ["issue: deleted"];
+  if (event === "comment_updated") return ["comment: edited"];
+  if (event === "comment_deleted") return ["comment: deleted"];
   const items = valueAt(payload, "changelog", "items");
   if (event !== "gamma:issue_updated" || !Array.isArray(items)) return [];
   return items.slice(0, 50).flatMap((item) => {

@@ -143,7 +143,10 @@ const golden: readonly GoldenWebhook[] = [
     name: "an event that no mapping names",
     headers: {},
     payload: { webhookEvent: "jira:version_released", version: { id: 1 } },
-    expect: { event_name: "gamma:version_released", subject: null, text: "", missing_field: null },
+    expect: {
+      ...{ event_name: "gamma:version_released", subject: null, missing_field: null },
+      text: "# Version\n\n- Event: gamma:version_released",
+    },
   },
   { name: "no event", headers: {}, payload: { issue }, expect: { event_name: "", missing_field: "webhookEvent" } },
   {

@@ -56,12 +56,17 @@ function idOf(payload: unknown, ...path: readonly string[]): string | null {
   return typeof id === "number" ? String(id) : stringAt(payload, path, 50);
 }
 
-/** Server sends comments, and both send worklogs, with the issue's id at most. The host looks up its key when a task runs. */
+/**
+ * Server sends comments, and both send worklogs and links, with the issue's id at most. The host looks up its key when a task
+ * runs. A link is about the issue that it was made from.
+ */
 function subjectOf(payload: unknown): Subject | null {
   const key = valueAt(payload, "issue", "key");
   if (isKey(key))
     return { project: stringAt(payload, ["issue", "fields", "project", "key"], 100) ?? projectOfKey(key), issue: key };
   if (valueAt(payload, "issue") !== undefined) return null;
+  const linked = idOf(payload, "issueLink", "sourceIssueId");
+  if (linked !== null) return isIssueId(linked) ? { project: anyProject, issue: linked } : null;
   const self = stringAt(payload, ["comment", "self"], 2000) ?? stringAt(payload, ["worklog", "self"], 2000) ?? "";
   const id = idOf(payload, "worklog", "issueId") ?? /\/issue\/(\d{1,15})\/(?:comment|worklog)\/\d+$/.exec(self)?.[1];
   return id && isIssueId(id) ? { project: anyProject, issue: id } : null;

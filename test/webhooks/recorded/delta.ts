@@ -48,7 +48,6 @@ function expected({ file, payload }: Recorded): Expected {
   const project = places.map((one) => at(one, "project_id") ?? at(one, "project")).find((one) => one !== undefined);
   const internal = isComment(event) && at(commentOf(payload), "access") === "INTERNAL" ? ' {"access":"INTERNAL"}' : "";
   const path = `/api/v1/workspaces/${workspace}/projects/${project ?? found}/issues/${issue}/comments/`;
-  const isNamed = !event.startsWith("project") && !event.startsWith("cycle_issue");
   return {
     ...{ file, event, action: null, trigger: /^issue\.(created|updated)$/.test(event) ? event : null },
     refused: isRefused ? "missing data.issue_id" : null,
@@ -58,16 +57,29 @@ function expected({ file, payload }: Recorded): Expected {
       kind: actor && "unknown",
       standing: actor && "unknown",
     },
-    text:
-      isRefused || !isNamed
-        ? []
-        : firstLines(payload, [
-            ["data", "name"],
-            ["data", "url"],
-            ["data", "comment", "comment_stripped"],
-          ]),
+    text: isRefused ? [] : textOf(event, payload),
     answer: issue ? `POST ${path}${internal}` : null,
   };
+}
+
+/** Title, link, comment, and what changed: `activity` of the first envelope, `previous_attributes` of the second. */
+function textOf(event: string, payload: unknown): string[] {
+  const words = String(at(payload, "data", "comment_stripped") ?? "").split(" ");
+  const before = at(payload, "previous_attributes", "name") ?? at(payload, "activity", "old_value");
+  const isRenamed = at(payload, "activity", "field") === "name" || at(payload, "previous_attributes", "name") !== undefined;
+  const paths = [
+    ["data", "name"],
+    ["data", "cycle", "name"],
+    ["data", "url"],
+    ["data", "comment", "comment_stripped"],
+  ];
+  return [
+    ...firstLines(payload, paths),
+    // Words in bold come after the first three.
+    ...(words.length > 3 ? [words.slice(0, 3).join(" ")] : []),
+    ...(event === "issue.updated" && isRenamed ? [`name: ${before} → ${at(payload, "data", "name")}`] : []),
+    ...(event === "issue.deleted" ? ["issue: deleted"] : []),
+  ];
 }
 
 const recorded = () => recordedOf("delta", () => ({ "x-delta-delivery": "{delivery}", "x-api-key": "test-key-1" }));

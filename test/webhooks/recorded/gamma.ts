@@ -59,6 +59,9 @@ function textOf(event: string, payload: unknown): string[] {
     ...plain(at(payload, "attachment", "filename")),
     ...plain(at(fields, "status", "name")),
   ];
+  if (event === "gamma:issue_deleted") return [...told, "issue: deleted"];
+  if (event === "comment_deleted") return [...told, "deleted"];
+  if (event === "comment_updated") return [...told, "edited"];
   return event === "gamma:issue_updated" ? [...told, ...changes.filter((line) => line.length < 200)] : told;
 }
 
