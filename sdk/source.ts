@@ -36,8 +36,10 @@ export interface CallContext<Settings = Record<string, unknown>> {
   /** Idempotency key: the same for every retry of this call, unique among all calls. Store it with everything that is written. */
   readonly key: string;
   /**
-   * The run is about something private (`SourceEvent.private`): what a tool writes must be readable only by those who can read
-   * internal comments. Set for tools with `keeps_private` only; the host calls no other tool that writes in such a run.
+   * Who can read what the run writes. `true`: the run is about something private (`SourceEvent.private`), so what a tool writes
+   * must be readable only by those who can read internal comments; the host calls no tool that writes without `keeps_private` in
+   * such a run. `false`: everyone who can see the issue, so a tool that reads leaves out what only some of them can read, and
+   * throws `unsupported` for an issue that they cannot read. Absent outside of runs: an operator's call, a chat.
    */
   readonly private?: boolean;
 }

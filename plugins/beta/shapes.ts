@@ -28,6 +28,7 @@ export const issue = z.object({
   updated_at: z.string().nullish(),
   labels: z.array(z.string()).default([]),
   author: user,
+  confidential: z.boolean().nullish(),
 });
 
 /** A created issue is kept whole: it becomes the payload of an event. */

@@ -3,6 +3,7 @@ import {
   type HttpClient,
   issueParameters,
   type OwnEdits,
+  PluginError,
   postedComment,
   sanitizeText,
   stripMarker,
@@ -17,7 +18,7 @@ import { placeOf } from "./place.ts";
 import { withoutQuickActions } from "./quick-actions.ts";
 import type { Settings } from "./settings.ts";
 import * as shapes from "./shapes.ts";
-import { refusePublicPlace, requireConfidential } from "./visibility.ts";
+import { isHidden, refusePublicPlace, requireConfidential } from "./visibility.ts";
 
 type ClientOf = (connection: Settings) => HttpClient;
 
@@ -92,13 +93,16 @@ const getIssue = (clientOf: ClientOf) =>
     effect: "read",
     input: issueInput,
     output: issueOutput,
-    run: async (input, { connection, signal }) => {
+    run: async (input, { connection, signal, private: hidden }) => {
       const address = addressOf(input.issue, input.project);
       const client = clientOf(connection);
+      const isPublic = hidden === false;
       const { data } = await client.read({ route: `GET ${route}`, path: { ...address }, schema: shapes.issue, signal });
+      if (isPublic && isHidden(data))
+        throw new PluginError("unsupported", "the issue is confidential, and everyone can read what this run writes");
       const query = { per_page: 30, sort: "desc", order_by: "created_at" };
       const asked = { route: `GET ${route}/notes`, path: { ...address }, query, schema: shapes.notes, signal };
-      const notes = (await client.read(asked)).data.filter((note) => !note.system).reverse();
+      const notes = (await client.read(asked)).data.filter((note) => !note.system && !(isPublic && isHidden(note))).reverse();
       return {
         issue: issueOf(address.kind, data.iid),
         title: sanitizeText(data.title),

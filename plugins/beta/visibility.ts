@@ -16,6 +16,14 @@ export async function requirePrivate(account: Account, place: Place, note: unkno
   throw new PluginError("unsupported", "GitLab stored the note as a public one, so it was removed");
 }
 
+interface Hideable {
+  readonly internal?: boolean | null | undefined;
+  readonly confidential?: boolean | null | undefined;
+}
+
+/** Whether only members of the project can read a note, or an issue: what a run with a public answer must not read. */
+export const isHidden = ({ internal, confidential }: Hideable): boolean => internal === true || confidential === true;
+
 /** Throws `unsupported` for a place that has no internal notes, before anything is written. */
 export function refusePublicPlace({ kind }: Place): void {
   if (kind === "snippets" || kind === "commits") throw new PluginError("unsupported", `GitLab has no internal notes on ${kind}`);

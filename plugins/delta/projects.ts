@@ -59,9 +59,14 @@ export const labelsOf = cachedFor(async (client: Client, project: string, signal
 });
 
 /** Visitors of a public board read descriptions, but no internal comments. Throws `unsupported` if the project has one, or does not say. */
-export async function requireUnpublished({ client, signal }: Account, project: string): Promise<void> {
+export async function requireUnpublished(account: Account, project: string): Promise<void> {
+  if (!(await mayBePublished(account, project))) return;
+  throw new PluginError("unsupported", "the project may have a public board, which shows descriptions but no internal comments");
+}
+
+/** Whether a project has a public board, or does not say. */
+export async function mayBePublished({ client, signal }: Account, project: string): Promise<boolean> {
   const route = "GET /workspaces/{slug}/projects/{project}/";
   const { data } = await client.read({ route, path: { slug: client.slug, project }, schema: shapes.published, signal });
-  if (data.is_deployed === false) return;
-  throw new PluginError("unsupported", "the project may have a public board, which shows descriptions but no internal comments");
+  return data.is_deployed !== false;
 }

@@ -19,6 +19,7 @@ export const comment = z.object({
   created_at: z.string().nullish(),
   updated_at: z.string().nullish(),
   edited_at: z.string().nullish(),
+  access: z.string().nullish(),
 });
 export const account = z.object({ id, display_name: z.string().nullish() });
 export const project = z.object({ id, name: z.string().nullish(), identifier: z.string().nullish() });

@@ -6,7 +6,7 @@ import type { Client } from "./client.ts";
 import { type Account, findComment, postComment } from "./comments.ts";
 import type { Convert } from "./conversions.ts";
 import { deleteComment, findAllComments } from "./duplicates.ts";
-import { projectOf, requireUnpublished } from "./projects.ts";
+import { mayBePublished, projectOf, requireUnpublished } from "./projects.ts";
 import { readIssue } from "./read-issue.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
@@ -80,7 +80,11 @@ const getIssue = (accountFor: AccountFor) =>
       const account = accountFor(call);
       const address = addressOf(input.issue, input.project);
       const at = { project: await projectOf(account, address), issue: address.issue };
-      const { found, state, comments } = await readIssue(account, at);
+      const { found, state, comments: all } = await readIssue(account, at);
+      // Visitors of a public board do not read internal comments, and would read what this run writes.
+      const internal = (one: (typeof all)[number]) => one.access === "INTERNAL";
+      const leaveOut = call.private === false && all.some(internal) && (await mayBePublished(account, at.project));
+      const comments = leaveOut ? all.filter((one) => !internal(one)) : all;
       return {
         issue: found.id,
         number: found.sequence_id ?? null,

@@ -74,4 +74,36 @@ describe("what is private is answered privately", () => {
     await add.run({ issue: "APP-12", body: "x" }, use);
     expect(sent()).toEqual([expect.objectContaining({ properties: [expect.anything(), internal] })]);
   });
+
+  /** `isPrivate`: as a run calls it; `undefined`: as an operator does. */
+  async function read(key: string, isPrivate?: boolean): Promise<string[]> {
+    const { connection } = await opened();
+    const { tools } = await setUpPlugin(gamma);
+    const tool = tools?.get_issue;
+    if (!tool) throw new Error("gamma has no get_issue");
+    const call = { ...callContext(connection), ...(isPrivate !== undefined && { private: isPrivate }) };
+    const found = (await tool.run(tool.input.parse({ issue: key }), call)) as { comments: { body: string }[] };
+    return found.comments.map(({ body }) => body);
+  }
+  const said = (text: string) => ({
+    type: "doc",
+    version: 1,
+    content: [{ type: "paragraph", content: [{ type: "text", text }] }],
+  });
+
+  test("a run whose answer is public reads no internal and no restricted comments", async () => {
+    tracker.comment("APP-12", said("For all."));
+    tracker.comment("APP-12", said("A property."), tracker.ann, [internal]);
+    Object.assign(tracker.comment("APP-12", said("A customer must not see it.")), { jsdPublic: false });
+    Object.assign(tracker.comment("APP-12", said("For developers.")), { visibility: { type: "role", value: "Developers" } });
+    expect(await read("APP-12", false)).toEqual(["For all."]);
+    expect(await read("APP-12", true)).toHaveLength(4);
+    expect(await read("APP-12")).toHaveLength(4);
+  });
+
+  test("a run whose answer is public reads no issue with a security level", async () => {
+    tracker.addIssue("APP-13", "2026-01-02T03:04:05.678Z", { security: { id: "1", name: "Staff" } });
+    await expect(read("APP-13", false)).rejects.toMatchObject({ code: "unsupported" });
+    await expect(read("APP-13", true)).resolves.toEqual([]);
+  });
 });

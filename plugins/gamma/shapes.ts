@@ -36,6 +36,7 @@ export const issue = z.object({
     reporter: user.nullish(),
     created: z.string().nullish(),
     updated: z.string().nullish(),
+    security: z.unknown().optional(),
   }),
 });
 export const transitions = z.object({

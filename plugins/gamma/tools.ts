@@ -1,4 +1,4 @@
-import { type HttpClient, issueParameters, postedComment, sanitizeText, tool } from "@signalbox/sdk";
+import { type HttpClient, issueParameters, PluginError, postedComment, sanitizeText, tool } from "@signalbox/sdk";
 import { z } from "zod";
 import { keyOf } from "./address.ts";
 import { bodyOf, markdownOf } from "./bodies.ts";
@@ -8,6 +8,7 @@ import { deleteComment, findAllComments } from "./duplicates.ts";
 import { type Settings, webOf } from "./settings.ts";
 import * as shapes from "./shapes.ts";
 import { findTransition, transition } from "./transitions.ts";
+import { isHidden, isSecured } from "./visibility.ts";
 
 type ClientOf = (connection: Settings) => HttpClient;
 
@@ -93,15 +94,18 @@ const getIssue = (clientOf: ClientOf, convert: Convert) =>
     effect: "read",
     input: issueInput,
     output: issueOutput,
-    run: async (input, { connection, signal }) => {
+    run: async (input, { connection, signal, private: hidden }) => {
       const key = keyOf(input.issue, input.project);
       const client = clientOf(connection);
-      const fields = "summary,description,status,issuetype,priority,labels,assignee,reporter,created,updated";
+      const isPublic = hidden === false;
+      const fields = "summary,description,status,issuetype,priority,labels,assignee,reporter,created,updated,security";
       const asked = { route: "GET /issue/{key}", path: { key }, query: { fields }, schema: shapes.issue, signal };
       const { data } = await client.read(asked);
-      const query = { startAt: 0, maxResults: 30, orderBy: "-created" };
+      if (isPublic && isSecured(data.fields))
+        throw new PluginError("unsupported", "the issue has a security level, and everyone can read what this run writes");
+      const query = { startAt: 0, maxResults: 30, orderBy: "-created", expand: "properties" };
       const listed = { route: "GET /issue/{key}/comment", path: { key }, query, schema: shapes.comments, signal };
-      const { comments } = (await client.read(listed)).data;
+      const comments = (await client.read(listed)).data.comments.filter((one) => !(isPublic && isHidden(one)));
       const found = data.fields;
       return {
         issue: data.key,

@@ -13,9 +13,13 @@ const restriction = z.object({
 
 /** Whether not everybody who can see the project can see what the event is about. */
 export const isPrivate = (payload: unknown): boolean =>
-  isInternal(valueAt(payload, "comment")) ||
-  restrictionOf(payload) !== null ||
-  isSet(valueAt(payload, "issue", "fields", "security"));
+  isInternal(valueAt(payload, "comment")) || restrictionOf(payload) !== null || isSecured(valueAt(payload, "issue", "fields"));
+
+/** Whether only some of those who can see the issue can read a comment, as the platform's API and webhooks show it. */
+export const isHidden = (comment: unknown): boolean => isInternal(comment) || isSet(valueAt(comment, "visibility"));
+
+/** Whether an issue has a security level. */
+export const isSecured = (fields: unknown): boolean => isSet(valueAt(fields, "security"));
 
 function isInternal(comment: unknown): boolean {
   if (valueAt(comment, "jsdPublic") === false) return true;

@@ -96,6 +96,18 @@ test("a waiting execution is posted with what it would write, as text, and with 
   expect(JSON.parse(buttons.elements[0]?.value ?? "")).toEqual({ execution: id, proposals: [proposal] });
 });
 
+test("nothing that an execution about something private would write, or why it failed, is posted", async () => {
+  const { server, queue, answers, calls } = await open();
+  answers.proposals = [{ id: proposal, tool: "beta.add_comment", parameters: { body: "Only among us" }, state: "proposed" }];
+  const told = { private: true, error: "refused: Only among us", held_reason: "Only among us" };
+  await queue.publish([event("waiting", 1, told), event("failed", 2, told), event("held", 3, told)]);
+  expect(server.messages).toHaveLength(3);
+  expect(JSON.stringify(server.messages)).not.toContain("Only among us");
+  for (const { blocks } of server.messages) expect(JSON.stringify(blocks)).toContain("It is about something private");
+  expect(JSON.stringify(server.messages)).not.toContain("signalbox_approve");
+  expect(calls).toEqual([]);
+});
+
 test("successful executions share one message; a message whose response was lost is not posted again", async () => {
   const { server, queue } = await open();
   const many = Array.from({ length: 45 }, (_, at) => event("succeeded", at + 1));

@@ -53,7 +53,7 @@ export interface Conversation {
   readonly project: string | null;
   /** Subject of the event, `<source>:<project>#<issue>`. */
   readonly subject?: string | null;
-  /** It is about something that is not visible to everyone in the project. */
+  /** Whether it is about something that is not visible to everyone in the project; absent outside of executions. */
   readonly private?: boolean;
   /** When the event that started it happened, milliseconds: results of tools say what was written later. */
   readonly since?: number | null;

@@ -151,7 +151,7 @@ async function send(conversation: Conversation, tool: RegisteredTool, step: Step
   const { id, limits, subject = null } = conversation;
   const from = { execution_id: limits ? id : null, subject };
   if (tool.effect === "write") step.wrote = toolWrite(step, tool, step.input as Parameters, from);
-  const use = { connection, key, ...(conversation.private && { private: true }) };
+  const use = { connection, key, ...(conversation.private !== undefined && { private: conversation.private }) };
   const run = (signal: AbortSignal) => runTool(tool, step.input as Parameters, { ...use, signal }, resumed);
   const limited = () => runLimited(conversation, tool, { step, log: conversation.log, resumed }, run);
   if (!account || !conversation.guarded) return limited();

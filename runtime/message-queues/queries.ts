@@ -35,7 +35,8 @@ const executionData = (
 ) => sql`json_build_object('execution_id', x.id, 'task_id', x.task_id, 'event_id', x.event_id,
   'agent_id', x.agent_id, 'project_id', x.project_id, 'source', x.source, 'canonical_trigger', x.canonical_trigger, 'subject', x.subject,
   'state', x.state, 'attempts', x.attempts, 'result', x.result, 'result_url', x.result_url, 'error', x.error,
-  'prompt_tokens', x.prompt_tokens, 'completion_tokens', x.completion_tokens, 'tool_calls', x.tool_calls)`;
+  'prompt_tokens', x.prompt_tokens, 'completion_tokens', x.completion_tokens, 'tool_calls', x.tool_calls,
+  'private', coalesce((select e.private from webhook_events e where e.id = x.event_id), false))`;
 /** When an execution began to wait or to be held. */
 const pausedAt = (sql: Queryable) => sql`coalesce(case x.state
   when 'held' then (select max(h.created_at) from execution_history h where h.execution_id = x.id and h.event = 'execution.held')
@@ -52,7 +53,7 @@ const pendingOf = (sql: Queryable, queue: string, atMost: number | null) => {
     (select e.id::text as id, 'received' as kind, e.received_at as time, e.source, e.slug, e.subject,
       json_build_object('event_id', e.id, 'source', e.source, 'slug', e.slug, 'delivery_id', e.delivery_id, 'event_name', e.event_name,
         'action', e.action, 'actor', e.actor, 'subject', e.subject, 'canonical_triggers', e.canonical_triggers, 'outcome', e.outcome,
-        'reason', e.reason, 'replay_of', e.replay_of, 'polled', e.polled) as data
+        'reason', e.reason, 'replay_of', e.replay_of, 'polled', e.polled, 'private', e.private) as data
     from webhook_events e where ${eventsSince(sql, start)} and ${open(sql`e.id::text`)}
     order by e.id limit ${atMost})
     union all

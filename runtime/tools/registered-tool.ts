@@ -12,7 +12,7 @@ export interface ToolUse {
   /** Stable over every repetition of this very call. */
   readonly key: string;
   readonly signal: AbortSignal;
-  /** What it writes must be readable only by those who can read internal comments. */
+  /** See `CallContext.private`. */
   readonly private?: boolean;
 }
 

@@ -31,14 +31,14 @@ describe("an internal note", () => {
     await service?.close();
   }, 60_000);
 
-  const send = async () => {
+  const send = async (internal = true) => {
     const payload = {
-      ...{ object_kind: "note", event_type: "confidential_note", user: { id: 5, username: "ann" } },
+      ...{ object_kind: "note", event_type: internal ? "confidential_note" : "note", user: { id: 5, username: "ann" } },
       project: { id: 77, path_with_namespace: "octo/team/app" },
-      object_attributes: { id: ++last, note: "Only among us.", noteable_type: "Issue", internal: true },
+      object_attributes: { id: ++last, note: "What do we do?", noteable_type: "Issue", internal },
       issue: { iid: 12, title: "Crash", state: "opened" },
     };
-    const headers = { "x-gitlab-event": "Confidential Note Hook", "x-gitlab-token": "test-token-1" };
+    const headers = { "x-gitlab-event": internal ? "Confidential Note Hook" : "Note Hook", "x-gitlab-token": "test-token-1" };
     const { status, body } = await service.post<Receipt>("/webhook/beta", payload, { headers });
     expect(status).toBe(202);
     return body;
@@ -60,6 +60,26 @@ describe("an internal note", () => {
     expect(await ended()).toMatchObject({ error: expect.stringContaining("nothing was posted"), result_url: null });
     expect(tracker.notes).toHaveLength(1);
     tracker.internal = true;
+  });
+
+  test("what only members can read is in the prompt of no run whose answer is public", async () => {
+    const open = { source: "beta", event_name: "Note Hook", action: null, canonical_trigger: "note.seen" };
+    expect((await service.post("/api/tasks/sources", open)).status).toBe(201);
+    tracker.add("issues", 13, "2026-01-01T00:00:00Z", { confidential: true, title: "The secret plan" });
+    tracker.note("issues/12", "For everyone.", "2026-01-01T00:00:00Z", "ann");
+    Object.assign(tracker.note("issues/12", "Only among members.", "2026-01-01T00:00:00Z", "ann"), { internal: true });
+    const asked = [12, 13].map((issue) => ({ name: "beta__get_issue", arguments: { issue } }));
+    const read = async (isPrivate: boolean) => {
+      model.answerWith({ reply: { tool_calls: asked } });
+      const { event_id } = await send(isPrivate);
+      const [{ id } = { id: "" }] = await waitForExecutions(service, { event_id, count: 1, state: "succeeded" });
+      return JSON.stringify((await service.get(`/api/task-executions/${id}`)).body);
+    };
+    const shown = await read(false);
+    expect(shown).toContain("For everyone.");
+    expect(shown).toContain("the issue is confidential");
+    expect(shown).not.toMatch(/Only among members|The secret plan/);
+    expect(await read(true)).toMatch(/(?=.*Only among members)(?=.*The secret plan)/s);
   });
 
   test("its author's standing is looked up after the response, and later events have it", async () => {

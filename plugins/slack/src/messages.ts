@@ -30,6 +30,10 @@ export function kindOf({ type }: CloudEvent): Kind | null {
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const plain = (text: string, limit: number): string => truncate(sanitizeText(text).replace(/\s+/g, " ").trim(), limit);
 
+/** It is about something that not everyone in its project can see; the channel may have other members. */
+export const isPrivate = ({ data }: CloudEvent): boolean => valueAt(data, "private") === true;
+const hidden = "It is about something private, so nothing of it is shown here. See the run in the console.";
+
 export const executionOf = ({ data }: CloudEvent): string | null => stringAt(data, ["execution_id"], 100);
 
 /** One line about an execution, in mrkdwn. */
@@ -51,7 +55,8 @@ export function digestOf(lines: readonly string[]): Message {
 /** One execution that needs attention, with what can be done about it. */
 export function messageOf(event: CloudEvent, kind: Kind, config: Config, proposals: readonly Proposal[]): Message {
   const line = lineOf(event, kind, config);
-  const why = [["error"], ["held_reason"]].map((path) => stringAt(event.data, path, 2000)).find((text) => text !== null);
+  const said = [["error"], ["held_reason"]].map((path) => stringAt(event.data, path, 2000)).find((text) => text !== null);
+  const why = isPrivate(event) ? hidden : said;
   const listed = proposals.map(({ text }, at) => `${at + 1}. ${text}`).join("\n");
   return {
     text: `${plain(stringAt(event.data, ["task_id"], 200) ?? "A task", 100)} ${words[kind]}`,

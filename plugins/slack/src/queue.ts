@@ -2,7 +2,7 @@ import { type Capabilities, type CloudEvent, type ForwardingQueue, PluginError, 
 import { z } from "zod";
 import type { Slack } from "./client.ts";
 import type { Config } from "./config.ts";
-import { digestOf, executionOf, type Kind, kindOf, lineOf, type Message, messageOf, proposalsIn } from "./messages.ts";
+import { digestOf, executionOf, isPrivate, type Kind, kindOf, lineOf, type Message, messageOf, proposalsIn } from "./messages.ts";
 
 /** A name that other applications do not use: only messages with it are read back. */
 const eventType = "signalbox_executions";
@@ -93,7 +93,7 @@ function* postsOf(messages: readonly CloudEvent[], config: Config, read: (id: st
       continue;
     }
     const message = async () => {
-      const execution = kind === "waiting" ? executionOf(event) : null;
+      const execution = kind === "waiting" && !isPrivate(event) ? executionOf(event) : null;
       return messageOf(event, kind, config, execution === null ? [] : proposalsIn(await read(execution)));
     };
     yield { ids: [event.id], message };

@@ -78,7 +78,7 @@ async function ask<S extends z.ZodType>(
 type AnyCall = CallContext<Readonly<Record<string, unknown>>>;
 const callOf = ({ signal, connection, key, private: isPrivate }: AnyCall, mask: Mask): CallOptions => ({
   signal,
-  call: { key, connection: mask(connection), ...(isPrivate && { private: true }) },
+  call: { key, connection: mask(connection), ...(isPrivate !== undefined && { private: isPrivate }) },
 });
 
 function source(name: string, described: DeclaredContributions["sources"][string], call: Caller, mask: Mask): Source {
