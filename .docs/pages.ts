@@ -32,6 +32,7 @@ export const sections: readonly Section[] = [
       "examples/deploy/upkeep.md",
       "examples/deploy/databases.md",
       guide("night"),
+      guide("scale"),
       "runtime/console/README.md",
       "schema/gen/configuration.md",
       "CHANGELOG.md",
