@@ -3,6 +3,7 @@ import type { Input, Output } from "@signalbox/schema/operation";
 import type { Fragment, Queryable } from "../platform/database/client.ts";
 import { type History, type HistoryPage, readHistory } from "../platform/database/history-page.ts";
 import { operatorsRelease } from "../policy/standing.ts";
+import { type Stored, withInput } from "../transcripts/packed-input.ts";
 import { inputOf, outputOf } from "../transcripts/repeat-queries.ts";
 
 export type Execution = Output<typeof cancel>;
@@ -82,12 +83,13 @@ export const listAttemptEvents = (sql: Queryable, executionId: string): Promise<
     from execution_history where execution_id = ${executionId} order by created_at, attempts`;
 
 export const stepMembers = (sql: Queryable) => sql`
-  seq, kind, state, name, ${inputOf(sql, "execution_steps")} as input, ${outputOf(sql, "execution_steps")} as output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at, coalesce(started_at, created_at) as started_at, ended_at`;
+  seq, kind, state, name, ${inputOf(sql, "execution_steps")} as input, packed, ${outputOf(sql, "execution_steps")} as output, error, prompt_tokens, completion_tokens, cost_usd, duration_ms, created_at, coalesce(started_at, created_at) as started_at, ended_at`;
 
-export const listSteps = (sql: Queryable, executionId: string): Promise<Step[]> =>
-  sql<Step[]>`
-    select ${stepMembers(sql)}
-    from execution_steps where execution_id = ${executionId} order by seq`;
+export async function listSteps(sql: Queryable, executionId: string): Promise<Step[]> {
+  const rows = await sql<Stored<Step>[]>`
+    select ${stepMembers(sql)} from execution_steps where execution_id = ${executionId} order by seq`;
+  return rows.map(withInput);
+}
 
 /** Which executions a change concerns: by their ids, or all on one issue. Those in another state are left out. */
 export type Selection = { readonly ids: readonly string[] } | { readonly subject: string };

@@ -1,5 +1,6 @@
 import { asyncCommit } from "../platform/database/async-commit.ts";
 import type { Queryable, Sql } from "../platform/database/client.ts";
+import { type Stored, withInput } from "../transcripts/packed-input.ts";
 
 export interface GatewayAgent {
   readonly id: string;
@@ -130,12 +131,12 @@ export interface HandedOver {
  * Takes executions that are offered to an agent, the oldest first, one for each of `slots`: ids of its streams. A stream
  * whose session is no longer valid gets none. The plan is the first step of the transcript.
  */
-export const takeOffered = (
+export async function takeOffered(
   sql: Sql,
   agentId: string,
   { slots, leaseSeconds, keys }: { slots: readonly string[]; leaseSeconds: number; keys: ConfiguredKeys },
-): Promise<HandedOver[]> =>
-  sql<HandedOver[]>`
+): Promise<HandedOver[]> {
+  const rows = await sql<Stored<Omit<HandedOver, "plan"> & { input: HandedOver["plan"] }>[]>`
     with slot as (
       select t.id as stream_id, row_number() over (order by g.n) as n
       from unnest(${slots as string[]}::uuid[]) with ordinality g (id, n)
@@ -159,8 +160,11 @@ export const takeOffered = (
       lease = 'stream:' || given.stream_id || ':' || (e.attempts + 1), lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
     from given where e.id = given.id
     returning e.id, e.stream_id, e.task_id, e.canonical_trigger, e.project_id, e.lease_expires_at,
-      (select s.input from execution_steps s where s.execution_id = e.id and s.seq = 0) as plan,
+      (select s.input from execution_steps s where s.execution_id = e.id and s.seq = 0) as input,
+      (select s.packed from execution_steps s where s.execution_id = e.id and s.seq = 0) as packed,
       (select t.name from tasks t where t.id = e.task_id) as task_name`;
+  return rows.map(withInput).map(({ input, ...row }) => ({ ...row, plan: input }));
+}
 
 /** Extends the offers to connected agents, however busy those are. */
 export const keepOffers = (sql: Queryable, agentIds: readonly string[], seconds: number): Promise<unknown> =>

@@ -1,5 +1,6 @@
 import { type Execution, type Step, shortMembers, stepMembers } from "../executions/queries.ts";
 import type { Queryable } from "../platform/database/client.ts";
+import { type Stored, withInput } from "../transcripts/packed-input.ts";
 
 /** Most executions that one look reads. */
 const limit = 500;
@@ -22,7 +23,9 @@ export const listEndedSince = (sql: Queryable, since: string, after: string): Pr
 export type LiveStep = Step & { readonly execution_id: string };
 
 /** Steps of some executions from a number on. */
-export const listStepsOf = (sql: Queryable, ids: readonly string[], fromSeq: number): Promise<LiveStep[]> =>
-  sql<LiveStep[]>`
+export async function listStepsOf(sql: Queryable, ids: readonly string[], fromSeq: number): Promise<LiveStep[]> {
+  const rows = await sql<Stored<LiveStep>[]>`
     select execution_id, ${stepMembers(sql)} from execution_steps
     where execution_id = any(${ids as string[]}::uuid[]) and seq >= ${fromSeq} order by execution_id, seq`;
+  return rows.map(withInput);
+}

@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from 191075ba9e0ecb9d
+-- Made from ce8a44df201a9dbf
 
 create extension if not exists vector;
 
@@ -843,9 +843,10 @@ create table execution_steps (
   decided_at timestamp(3) with time zone,
   started_at timestamp(3) with time zone,
   ended_at timestamp(3) with time zone,
+  packed bytea,
   constraint execution_steps_pkey PRIMARY KEY (id),
   constraint execution_steps_execution_id_seq_key UNIQUE (execution_id, seq)
-) with (fillfactor=85);
+) with (fillfactor=100);
 CREATE INDEX execution_steps_agent ON execution_steps USING btree (agent_id, created_at DESC) WHERE (kind <> 'prompt'::text);
 CREATE UNIQUE INDEX execution_steps_chat ON execution_steps USING btree (chat_id, seq) WHERE (chat_id IS NOT NULL);
 CREATE INDEX execution_steps_proposed ON execution_steps USING btree (expires_at) WHERE ((state = 'proposed'::text) AND (decided_at IS NULL));

@@ -2,6 +2,7 @@ import type { OwnWrite } from "../../own-writes/own-write.ts";
 import { insertWrites, recordWrites, type StoredWrite } from "../../own-writes/queries.ts";
 import { asyncCommit } from "../../platform/database/async-commit.ts";
 import type { Queryable, Sql } from "../../platform/database/client.ts";
+import { packedStep, type Stored, withInput } from "../../transcripts/packed-input.ts";
 import { inputOf, outputOf } from "../../transcripts/repeat-queries.ts";
 
 export interface StepRow {
@@ -86,7 +87,7 @@ export interface Change {
 }
 
 const stepTypes =
-  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8, started_at timestamptz, ended_at timestamptz";
+  "id uuid, execution_id uuid, seq int, kind text, state text, name text, key text, input json, packed text, output json, error text, agent_id text, prompt_tokens int, completion_tokens int, cost_usd float8, duration_ms int, in_flight_ms float8, check_ms float8, expires_ms float8, started_at timestamptz, ended_at timestamptz";
 const patchTypes =
   "id uuid, lease text, state text, agent_id text, has_agent bool, result text, result_url text, error text, has_error bool, waiting_for text, failures int, delay_ms float8, prompt_tokens bigint, completion_tokens bigint, tool_calls int, failed_tool_calls int, model text, cost_usd float8, unpriced_tokens bigint, offered_to text, offered_seconds float8, held_reason text, held_until timestamptz, blocked_by text, is_paid bool";
 
@@ -138,7 +139,7 @@ const hold = (sql: Queryable) => sql`held_reason = case when g.state is null the
 
 /** Changes of a step between its request and its answer. */
 const answered = (sql: Queryable) => sql`
-  state = s.state, name = s.name, agent_id = s.agent_id, key = s.key, input = s.input, output = s.output, error = s.error,
+  state = s.state, name = s.name, agent_id = s.agent_id, key = s.key, input = s.input, packed = decode(s.packed, 'base64'), output = s.output, error = s.error,
   prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens, cost_usd = s.cost_usd,
   duration_ms = s.duration_ms, started_at = s.started_at, ended_at = s.ended_at`;
 
@@ -155,7 +156,7 @@ const isBeginning = ({ steps, completed, patch }: Change): boolean =>
  */
 export async function writeChanges(sql: Sql, changes: readonly Change[]): Promise<boolean[]> {
   const flat = (pick: "steps" | "completed") =>
-    JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...step, execution_id: one.id }))));
+    JSON.stringify(changes.flatMap((one) => one[pick].map((step) => ({ ...packedStep(step), execution_id: one.id }))));
   const patches = changes.map(patchRow);
   // The ids also go in as an array: the planner estimates a JSON set as so large that it reads the whole table. The rows are
   // locked before their state is checked; otherwise it reads the index of running executions, which is full of dead rows.
@@ -166,8 +167,8 @@ export async function writeChanges(sql: Sql, changes: readonly Change[]): Promis
       select e.id, e.subject from (select id, subject, lease, state from task_executions where id = any(${ids}::uuid[]) order by id offset 0 for update) e
       join given g on g.id = e.id and g.lease = e.lease where e.state = 'running' ${changes.every(isBeginning) ? sql`and ${asyncCommit(sql)}` : sql``}
     ), added as (
-      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, in_flight_until, expires_at)
-      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at,
+      insert into execution_steps (id, execution_id, seq, kind, state, name, key, input, packed, output, error, agent_id, prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, in_flight_until, expires_at)
+      select s.id, s.execution_id, s.seq, s.kind, s.state, s.name, s.key, s.input, decode(s.packed, 'base64'), s.output, s.error, s.agent_id, s.prompt_tokens, s.completion_tokens, s.cost_usd, s.duration_ms, s.started_at, s.ended_at,
         now() + make_interval(secs => s.in_flight_ms / 1000), now() + make_interval(secs => s.expires_ms / 1000)
       from json_to_recordset(${flat("steps")}::text::json) as s (${sql.unsafe(stepTypes)})
       where s.execution_id in (select id from held)
@@ -213,12 +214,14 @@ function writesOf(steps: readonly StepRow[]): StoredWrite[] {
   });
 }
 
-export const loadSteps = (sql: Queryable, executionId: string): Promise<StepRow[]> =>
-  sql<StepRow[]>`
-    select id, seq, kind, state, name, key, ${inputOf(sql, "execution_steps")} as input, ${outputOf(sql, "execution_steps")} as output, error, agent_id,
+export async function loadSteps(sql: Queryable, executionId: string): Promise<StepRow[]> {
+  const rows = await sql<Stored<StepRow>[]>`
+    select id, seq, kind, state, name, key, ${inputOf(sql, "execution_steps")} as input, packed, ${outputOf(sql, "execution_steps")} as output, error, agent_id,
       prompt_tokens, completion_tokens, cost_usd, duration_ms, started_at, ended_at, decided_at is not null as decided,
       case when in_flight_until is not null then greatest(0, extract(epoch from in_flight_until - now()) * 1000) end::float8 as in_flight_ms
     from execution_steps where execution_id = ${executionId} order by seq`;
+  return rows.map(withInput);
+}
 
 /** Stores steps that belong to no execution, or their changes. */
 export async function saveSteps(sql: Queryable, chatId: string | null, steps: readonly StepRow[]): Promise<void> {
