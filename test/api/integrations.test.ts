@@ -210,6 +210,14 @@ test("keys rotate; a lost key is reported and harms nothing else", { timeout: li
   expect(await arrives()).toBe(200);
   await bare.restart({ ENCRYPTION_KEY: keys[0] });
   expect(bare.logs()).toContain("it was encrypted with a key that is not in ENCRYPTION_KEY");
+  const lost = async () => {
+    const { body } = await bare.get<{ checks: { name: string; state: string; message: string }[] }>("/api/status");
+    return body.checks.find(({ name, state }) => name === "credentials" && state !== "unknown");
+  };
+  expect(await eventually(lost)).toMatchObject({
+    state: "failed",
+    message: expect.stringMatching(/^\d cannot be decrypted: .*One.* it was encrypted with a key that is not in ENCRYPTION_KEY/),
+  });
   expect(await arrives()).toBe(503);
   expect((await bare.get<Integration[]>(path)).body[0]?.credentials).toHaveProperty("token", "********");
   expect((await bare.post(`${path}/reencrypt`)).body).toEqual({ reencrypted: 0, unchanged: 0, failed: 1 });
