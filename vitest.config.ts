@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { runtimeUnderTest } from "./test/harness/process.ts";
 import { blackBoxFiles } from "./test/runner/black-box-files.ts";
@@ -27,7 +28,7 @@ export default defineConfig({
     exclude: ["**/node_modules/**", "runtime/cli/plugin/templates/**"],
     globalSetup: "test/runner/bundle-service.ts",
     // Most files start real services, each a process with a database, and wait for them as much as they compute.
-    maxWorkers: 4,
+    maxWorkers: Math.max(4, availableParallelism()),
     // As of services (`test/harness/process.ts`): compiling the embedded database well takes longer than its tests.
     execArgv: ["--liftoff-only"],
     // Files of one worker share its modules: no test changes them, and loading them for each file took a third of the processor time.
