@@ -5,6 +5,7 @@ import { blackBoxFiles } from "./test/runner/black-box-files.ts";
 import { LongestFirst } from "./test/runner/longest-first.ts";
 import {
   chromium,
+  helm,
   natsServer,
   needs,
   pgbouncer,
@@ -36,7 +37,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Where a test has two tags, one that is found must not undo the skip of the other.
     tags: needs.map(({ name, missing, found }) => ({ name, description: `skipped: ${missing}`, ...(!found && { skip: true }) })),
-    provide: { python, redisServer, chromium, pgbouncer, pgDump, natsServer, rabbitmqServer },
+    provide: { python, redisServer, chromium, pgbouncer, pgDump, natsServer, rabbitmqServer, helm },
     testTimeout: 120_000,
     hookTimeout: 180_000,
     reporters: ["default", new Totals()],

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
-import { renderChart } from "../harness/helm.ts";
+import { type Manifest, renderChart, typeErrors } from "../harness/helm.ts";
 import { root } from "../harness/process.ts";
 
 interface ComposeService {
@@ -71,16 +71,10 @@ describe("compose.yaml", () => {
   });
 });
 
-interface Manifest {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-  // biome-ignore lint/suspicious/noExplicitAny: manifests of any kind
-  readonly spec: any;
-}
-const rendered = (values: object = {}) => renderChart(join(root, "examples/deploy/helm"), values) as unknown as Manifest[];
+const rendered = (values: object = {}) => renderChart(inject("helm"), join(root, "examples/deploy/helm"), values);
 const kinds = (manifests: readonly Manifest[]) => manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort();
 
-describe("the Helm chart", () => {
+describe("the Helm chart", { tags: ["helm"] }, () => {
   const split = { split: true, worker: { autoscaling: { enabled: true } }, ingress: { enabled: true, tlsSecret: "tls" } };
 
   test("by default: replicas with all roles, with a disruption budget and a network policy", () => {
@@ -131,6 +125,38 @@ describe("the Helm chart", () => {
     }
     for (const { spec } of manifests.filter(({ kind }) => kind === "PodDisruptionBudget"))
       expect(deployments.filter((one) => contains(one.spec.template.metadata.labels, spec.selector.matchLabels)).length).toBe(1);
+  });
+  test("whatever its values are, it makes valid objects of the Kubernetes API", () => {
+    const networks = [
+      { enabled: false },
+      { from: [{ namespaceSelector: { matchLabels: { name: "ingress" } } }] },
+      { egress: [{ to: [{ ipBlock: { cidr: "10.0.0.0/8" } }], ports: [{ protocol: "TCP", port: 5432 }] }] },
+    ];
+    const ingresses = [{ enabled: true }, { enabled: true, className: "nginx", host: "a.example", tlsSecret: "tls" }];
+    const others = [
+      {},
+      { split: true, worker: { replicas: 3, autoscaling: { enabled: true, maxReplicas: 20, queuedPerReplica: 5 } } },
+      { podDisruptionBudget: { minAvailable: "50%" }, resources: {}, image: { tag: "1.2.3", pullPolicy: "Always" } },
+      { podDisruptionBudget: { minAvailable: 0 }, env: { LLM_BASE_URL: "http://llm/v1", WORKER_CONCURRENCY: 8 } },
+    ];
+    const all = [false, true].flatMap((split) =>
+      networks.flatMap((networkPolicy) =>
+        ingresses.flatMap((ingress) => others.map((other) => ({ split, ...other, networkPolicy, ingress }))),
+      ),
+    );
+    const manifests = [{}, ...all].flatMap((values) => rendered(values));
+    expect(new Set(manifests.map(({ kind }) => kind)).size).toBe(6);
+    expect(typeErrors(manifests)).toBe("");
+    const [deployment] = manifests.filter(({ kind }) => kind === "Deployment");
+    expect(typeErrors([{ ...(deployment as Manifest), spec: { replica: 2 } }])).toContain("'\"replica\"' does not exist");
+  });
+  test.each([
+    [{ replicas: 3 }, "additional properties 'replicas' not allowed"],
+    [{ api: { replicas: "two" } }, "got string, want integer"],
+    [{ existingSecret: "" }, "minLength"],
+    [{ worker: { autoscaling: { enabled: true } } }, "it needs split: true"],
+  ])("values that it does not know or that do not go together are refused (%j)", (values, message) => {
+    expect(() => rendered(values)).toThrow(message);
   });
   test("its settings are settings of the service, and none is a secret", () => {
     const known = read("schema/gen/configuration.md");

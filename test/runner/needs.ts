@@ -26,6 +26,7 @@ declare module "vitest" {
       | "nats-server"
       | "rabbitmq-server"
       | "bubblewrap"
+      | "helm"
       | "pg_dump";
   }
   interface ProvidedContext {
@@ -41,6 +42,8 @@ declare module "vitest" {
     natsServer: string;
     /** A rabbitmq-server that can be started; empty if there is none. */
     rabbitmqServer: string;
+    /** A helm; empty if there is none. */
+    helm: string;
     /** The command of a pg_dump that can read the PostgreSQL of the tests; its pg_restore is beside it. Empty if there is none. */
     pgDump: readonly string[];
   }
@@ -73,6 +76,9 @@ export const natsServer = working([["/usr/sbin/nats-server"], ["nats-server"]], 
 /** Not Debian's command, which changes to a user of its own. */
 export const rabbitmqServer = ["/usr/lib/rabbitmq/bin/rabbitmq-server"].find((path) => existsSync(path)) ?? "";
 
+/** Where `.ci/helm.sh` puts one, and any other. */
+export const helm = working([[join(root, "node_modules/.cache/helm/helm/helm")], ["helm"]], ["version"])[0] ?? "";
+
 const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_REDIS_SERVER, TEST_PG_DUMP } = process.env;
 /** One that is older than the server refuses to read it. */
 export const pgDump = TEST_DATABASE_URL
@@ -97,6 +103,7 @@ export const needs: readonly Need[] = [
   { name: "pgbouncer", missing: "no pgbouncer (install pgbouncer)", found: pgbouncer !== "" },
   { name: "nats-server", missing: "no nats-server (install nats-server)", found: natsServer !== "" },
   { name: "rabbitmq-server", missing: "no rabbitmq-server (install rabbitmq-server)", found: rabbitmqServer !== "" },
+  { name: "helm", missing: "no helm (run .ci/helm.sh, or install helm)", found: helm !== "" },
   {
     name: "pg_dump",
     missing: "no pg_dump as new as the PostgreSQL (install its client, or set TEST_PG_DUMP to the command)",
