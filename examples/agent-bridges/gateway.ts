@@ -27,11 +27,25 @@ const hopeless = ["not_found", "unauthenticated", "invalid_argument"];
 
 async function call<T>(url: string, method: string, body: object): Promise<T> {
   const headers = { "content-type": "application/json", "connect-protocol-version": "1" };
-  const request = { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(30_000) };
-  const response = await fetch(`${url}/${service}/${method}`, request);
+  const response = await patient(() => {
+    const request = { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(30_000) };
+    return fetch(`${url}/${service}/${method}`, request);
+  });
   const answer = (await response.json()) as T & { code?: string; message?: string };
   if (!response.ok) throw new GatewayError(answer.code ?? "unknown", answer.message ?? `HTTP ${response.status}`);
   return answer;
+}
+
+/** Sends a request again when the gateway says it may be: `RATE_LIMIT_…` limits the calls of an agent in a minute. */
+async function patient(send: () => Promise<Response>): Promise<Response> {
+  for (;;) {
+    const response = await send();
+    const seconds = Number(response.headers.get("retry-after"));
+    if (response.status !== 429 || !(seconds > 0)) return response;
+    console.warn(`too many calls: the next one in ${seconds} s`);
+    await response.body?.cancel();
+    await new Promise((done) => setTimeout(done, seconds * 1000));
+  }
 }
 
 /** Serves tasks until the process ends. `work` returns the answer; a task whose work throws is failed, so that it can be retried. */
@@ -55,7 +69,13 @@ async function session(access: Access, work: (task: Task) => Promise<string>): P
     process.exit(1);
   });
   console.log(`registered as ${agentId}`);
-  const beat = () => call(url, "Heartbeat", { sessionId }).catch((error) => console.warn(`heartbeat: ${error.message}`));
+  let beating = false;
+  const beat = async () => {
+    if (beating) return;
+    beating = true;
+    await call(url, "Heartbeat", { sessionId }).catch((error) => console.warn(`heartbeat: ${error.message}`));
+    beating = false;
+  };
   const timer = setInterval(beat, heartbeatSeconds * 1000);
   try {
     for await (const task of tasksOf(url, sessionId)) await attempt(url, sessionId, task, work);

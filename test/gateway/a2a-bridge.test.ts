@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -23,7 +24,8 @@ const startBridge = async () => {
   // Registered, and its stream is open: until then its tasks go to the model.
   const streams = async () => {
     const { body } = await world.service.get<{ agents: { streams: number }[] }>("/api/status");
-    return /registered as/.test(bridge.logs()) && body.agents.some((one) => one.streams > 0);
+    if (/registered as/.test(bridge.logs()) && body.agents.some((one) => one.streams > 0)) return true;
+    throw new Error(`no stream is open: ${JSON.stringify(body.agents)}\n${bridge.logs()}`);
   };
   await eventually(streams, { timeout: 30_000 });
 };
@@ -32,12 +34,12 @@ beforeAll(async () => {
   const [port] = await freePorts(1);
   Object.assign(env, { A2A_URL: `http://127.0.0.1:${port}`, STATE_FILE: join(folder, "state") });
   agent = run("node", "examples/agent-bridges/a2a-sample-agent.ts", { cwd: root, env: { PORT: String(port), WORK_MS: "150" } });
-  world = await startWorld({ tasks: [], env: { EXECUTION_LEASE_SECONDS: "6" } });
+  world = await startWorld({ tasks: [], env: { EXECUTION_LEASE_SECONDS: "6", BUDGET_AUTHOR_RUNS_PER_HOUR: "0" } });
   const { service } = world;
   const made = [
     await service.post("/api/agents", {
       ...{ id: "a2a_agent", name: "A2A", role_id: "dev", prompt: "Look at the issue." },
-      ...{ auth_enabled: true, auth_secret: secret },
+      ...{ auth_enabled: true, auth_secret: secret, trust_level: "privileged" },
     }),
     await service.post("/api/tasks", { id: "a2a_look", name: "A look", description: "Look.", actor_id: "a2a_agent" }),
     await service.post("/api/tasks/triggers", { canonical_trigger: "issue.created", task_id: "a2a_look" }),
@@ -77,6 +79,33 @@ test("a bridge that is killed while the agent works resumes the same task", { ti
       .slice(before.length)
       .match(/begins/g),
   ).toHaveLength(1);
+});
+
+test("a bridge that makes too many calls waits for as long as the gateway says", { timeout: 60_000 }, async () => {
+  const calls: string[] = [];
+  const task = Buffer.from(JSON.stringify({ executionId: "e1", taskName: "A look", content: "Look at the issue." }));
+  const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, task.byteLength]), task]);
+  const gateway = createServer((request, response) => {
+    const method = request.url?.split("/").at(-1) ?? "";
+    calls.push(method);
+    if (method === "ReceiveTasks") return void response.write(envelope);
+    const isLimited = method === "CompleteTask" && calls.filter((one) => one === method).length === 1;
+    response.writeHead(isLimited ? 429 : 200, isLimited ? { "retry-after": "1" } : {});
+    response.end(JSON.stringify(isLimited ? { code: "resource_exhausted" } : { sessionId: "s1" }));
+  });
+  const [port] = await freePorts(1);
+  await new Promise<void>((done) => gateway.listen(port, "127.0.0.1", done));
+  const own = { ...env, SIGNALBOX_URL: `http://127.0.0.1:${port}`, STATE_FILE: join(folder, "limited"), HEARTBEAT_SECONDS: "60" };
+  const limited = run("node", "examples/agent-bridges/a2a.ts", { cwd: root, env: own });
+  try {
+    await eventually(() => calls.length === 4, { timeout: 30_000 });
+    expect(calls).toEqual(["RegisterAgent", "ReceiveTasks", "CompleteTask", "CompleteTask"]);
+    expect(limited.logs()).toContain("too many calls: the next one in 1 s");
+  } finally {
+    limited.signal("SIGKILL");
+    gateway.closeAllConnections();
+    gateway.close();
+  }
 });
 
 test(`${events} tasks with kills of the bridge and the service: nothing lost, nothing twice`, {

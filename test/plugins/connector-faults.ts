@@ -1,9 +1,20 @@
+import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestTracker } from "@signalbox/sdk/testing";
 import { root, run, runtimeUnderTest } from "../harness/process.ts";
+import type { Service } from "../harness/service.ts";
+import { type ExecutionSeen, eventually } from "../harness/wait.ts";
+
+/** Events with faults for each connector. More with `CONNECTOR_EVENTS=1000`. */
+export const events = Number(process.env.CONNECTOR_EVENTS ?? 30);
+/** Milliseconds in which all of them are answered. */
+export const limit = 60_000 + events * 400;
+
+/** One author writes everything, and all of it shall run. */
+export const unlimited = { BUDGET_AUTHOR_RUNS_PER_HOUR: "0" };
 
 /** Builds a plugin of this repository in a folder of its own, which the caller removes. */
 export async function buildPlugin(name: string): Promise<string> {
@@ -24,7 +35,7 @@ const faults = [
 ] as const;
 
 /** Lets about every second request of a stand-in fail, until what it returns is called. */
-export function disturb(server: Pick<TestTracker, "fault" | "heal">): () => Promise<void> {
+function disturb(server: Pick<TestTracker, "fault" | "heal">): () => Promise<void> {
   const stop = new AbortController();
   const disturbing = (async () => {
     for (let at = 0; !stop.signal.aborted; at++) {
@@ -39,7 +50,49 @@ export function disturb(server: Pick<TestTracker, "fault" | "heal">): () => Prom
   };
 }
 
-export async function inParallel<T>(all: readonly T[], work: (one: T) => Promise<void>, lanes = 8): Promise<void> {
+/**
+ * After so many accepted events the service is killed with SIGKILL, and again when all are accepted. Five deaths of its workers in a
+ * row would fail an execution, so there are at most four kills.
+ */
+const eventsOfKill = Math.ceil(events / (events < 100 ? 2 : 4));
+
+/**
+ * Sends the events of these issues while the service is killed again and again and its platform fails, and waits until the platform
+ * is calm and nothing is left that may write. `send` answers whether the webhook with this delivery id was accepted; until then it is
+ * called again.
+ */
+export async function sendUnderFaults(
+  { service, platform }: { service: Service; platform: Pick<TestTracker, "fault" | "heal"> },
+  issues: readonly number[],
+  send: (issue: number, delivery: string) => Promise<boolean>,
+): Promise<void> {
+  const calm = disturb(platform);
+  let accepted = 0;
+  let restarted: Promise<void> = Promise.resolve();
+  await inParallel(issues, async (issue) => {
+    const delivery = randomUUID();
+    await eventually(() => send(issue, delivery).catch(() => false), { timeout: 60_000, interval: 200 });
+    if (++accepted % eventsOfKill !== 0 && accepted !== issues.length) return;
+    restarted = restarted.then(() => service.kill()).then(() => service.restart());
+  });
+  await restarted;
+  await calm();
+  await eventually(() => allEnded(service), { timeout: limit - 10_000, interval: 200 });
+}
+
+/** Throws with the executions that may still write. */
+async function allEnded(service: Service): Promise<true> {
+  const states = ["queued", "held", "running", "waiting"].map(async (state) => {
+    const { status, body } = await service.get<ExecutionSeen[]>(`/api/task-executions?state=${state}&limit=3`);
+    if (status !== 200) throw new Error(`GET /api/task-executions answered ${status}: ${JSON.stringify(body)}`);
+    return body;
+  });
+  const left = (await Promise.all(states)).flat();
+  if (left.length > 0) throw new Error(`executions have not ended, for example ${JSON.stringify(left)}`);
+  return true;
+}
+
+async function inParallel<T>(all: readonly T[], work: (one: T) => Promise<void>, lanes = 8): Promise<void> {
   const left = [...all];
   const lane = async () => {
     for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one);

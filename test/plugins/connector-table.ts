@@ -18,6 +18,8 @@ export interface Connector {
   /** Header of the signature: the HMAC-SHA256 of the body in hexadecimal. */
   readonly signature: string;
   start(): Promise<Platform>;
+  /** The subject of the events about the issue with this number. */
+  subject(issue: number): string;
   /** The webhook that says that the issue with this number was opened. */
   opened(issue: number, delivery: string): { readonly headers: Readonly<Record<string, string>>; readonly payload: unknown };
 }
@@ -32,6 +34,7 @@ const linear: Connector = {
     for (let issue = 1; issue <= 2_000; issue++) if (issue !== 42) server.issues.push(newIssue(`id-${issue}`, issue, "Open", ""));
     return { server, comments: (issue) => server.comments({ project: "ENG", issue: `ENG-${issue}` }) };
   },
+  subject: (issue) => `linear:ENG#ENG-${issue}`,
   opened: (issue, delivery) => ({
     headers: { ...linearCreated.headers, "linear-delivery": delivery },
     payload: {
@@ -51,6 +54,7 @@ const gitea: Connector = {
     const server = await new GiteaServer().listen();
     return { server, comments: (issue) => server.comments({ project: "octo/app", issue: String(issue) }) };
   },
+  subject: (issue) => `gitea:octo/app#${issue}`,
   opened: (issue, delivery) => ({
     headers: { ...giteaOpened.headers, "x-gitea-delivery": delivery },
     payload: { ...giteaOpened.payload, number: issue, issue: { ...giteaOpened.payload.issue, number: issue } },

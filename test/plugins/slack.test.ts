@@ -5,11 +5,8 @@ import { SlackServer, token } from "../../plugins/slack/test/server.ts";
 import { issueOpened } from "../harness/alpha-payloads.ts";
 import { eventually } from "../harness/wait.ts";
 import { startWorld, textsOf, type World } from "../harness/world.ts";
-import { buildPlugin, disturb, inParallel } from "./connector-faults.ts";
+import { buildPlugin, events, limit, sendUnderFaults, unlimited } from "./connector-faults.ts";
 
-/** Executions with faults. More with `CONNECTOR_EVENTS=1000`. */
-const events = Number(process.env.CONNECTOR_EVENTS ?? 30);
-const limit = 60_000 + events * 400;
 const repo = "octo/app";
 
 let folder: string;
@@ -22,7 +19,7 @@ beforeAll(async () => {
     ...{ PLUGIN_SLACK__URL: slack.url, PLUGIN_SLACK__CHANNEL: channel, PLUGIN_SLACK__APPROVERS: approver },
     ...{ PLUGIN_SLACK__TOKEN: token, PLUGIN_SLACK__SIGNING_SECRET: signingSecret },
   };
-  world = await startWorld({ tasks: ["summarize"], env: { SIGNALBOX_PLUGINS: folder, ...settings } });
+  world = await startWorld({ tasks: ["summarize"], env: { SIGNALBOX_PLUGINS: folder, ...settings, ...unlimited } });
 }, 120_000);
 afterAll(async () => {
   await slack?.close();
@@ -75,25 +72,12 @@ test("a waiting run is posted with buttons; an approver approves it, and it is w
 test(`${events} executions with faults of Slack and kills of the service: each is posted once`, { timeout: limit }, async () => {
   await stage(false);
   const before = new Set(told());
-  const calm = disturb(slack);
   const all = Array.from({ length: events }, (_, at) => at + 2);
-  const send = async (number: number) => {
-    const arrived = () =>
-      world.service.webhook(issueOpened({ repo, number })).then(
-        ({ status }) => status < 300,
-        () => false,
-      );
-    await eventually(arrived, { timeout: 60_000, interval: 200 });
-  };
-  const half = Math.ceil(all.length / 2);
-  await inParallel(all.slice(0, half), send);
-  await world.service.kill();
-  const restarted = world.service.restart();
-  await inParallel(all.slice(half), send);
-  await restarted;
-  await world.service.kill();
-  await world.service.restart();
-  await calm();
+  await sendUnderFaults(
+    { service: world.service, platform: slack },
+    all,
+    async (number, delivery) => (await world.service.webhook(issueOpened({ repo, number }), { delivery })).status < 300,
+  );
   const fresh = () => told().filter((id) => !before.has(id));
   // The first execution ended after it was approved, which is posted too.
   await eventually(() => new Set(fresh().filter((id) => id.endsWith("succeeded"))).size >= events, { timeout: limit - 10_000 });
