@@ -62,10 +62,15 @@ function faults(spec: PluginDefinition<z.ZodObject, CapabilityName>): string[] {
   return wrong;
 }
 
-/** Defines a tool, with `run` typed by `input` and `output`. Throws a `TypeError` for a write that is neither idempotent nor has `find`. */
+/**
+ * Defines a tool, with `run` typed by `input` and `output`. Throws a `TypeError` if one of both is no schema, and for a write that is
+ * neither idempotent nor has `find`.
+ */
 export function tool<I extends z.ZodObject, O extends z.ZodType, Settings = Record<string, unknown>>(
   declared: Tool<I, O, Settings>,
 ): Tool<I, O, Settings> {
+  const wrong = (["input", "output"] as const).filter((name) => declared[name]?.["~standard"] === undefined);
+  if (wrong.length > 0) throw new TypeError(`tool: ${wrong.join(" and ")} must be a schema of zod, such as z.object({})`);
   if (declared.effect === "write" && !declared.idempotent && !declared.find) {
     throw new TypeError(
       "tool: a write needs `idempotent: true` (it can be repeated) or `find` (finds the result of an earlier call with the same key)",

@@ -119,9 +119,11 @@ const shownLines = 12;
 /** Many cases may fail for one cause, which is printed once: `causes` are those so far, with the case that each was printed for. */
 function lineOf({ name, ok, ms, error = "" }: CaseResult, causes: Map<string, string>): string {
   if (ok) return `ok   ${name} (${ms} ms)\n`;
-  const before = causes.get(error);
+  // What a case expected instead, before the cause, differs with each case.
+  const cause = error.replace(/^.*: expected the code [^,]+, got \w+: /, "");
+  const before = causes.get(cause);
   if (before !== undefined) return `FAIL ${name} (${ms} ms)\n       the same as ${before}\n`;
-  causes.set(error, name);
+  causes.set(cause, name);
   const lines = error.trimEnd().split("\n");
   const more = lines.length > shownLines ? [`… ${lines.length - shownLines} more lines in dist/conformance.json`] : [];
   return `FAIL ${name} (${ms} ms)\n${[...lines.slice(0, shownLines), ...more].map((line) => `       ${line}\n`).join("")}`;

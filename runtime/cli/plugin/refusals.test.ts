@@ -80,6 +80,20 @@ describe("build", () => {
     await refused(build(plugin), "NOT_SET_UP", /^NOT_FOUND: .*at the top/);
   }, 30_000);
 
+  test.each<[string, string, RegExp]>([
+    ["  output: z.object({ words: z.int() }),\n", "", /: tool: output must be a schema of zod, such as z\.object\(\{\}\)$/],
+    ["const countWords = tool(", "const countWords = Object(", /good: tools\.count_words: output must be a schema of zod 4/],
+    ['needs: ["fetch"]', "needs: []", /setup threw: it uses the capability "fetch"; add "fetch" to needs in definePlugin/],
+    ["setup: (", "about2: process.env.HOME, setup: (", /A plugin may not use env \("HOME"\)\. It has no environment variables/],
+  ])("with %j replaced by %j", async (from, to, text) => {
+    if (to.startsWith("const")) edit("src/plugin.ts", "  output: z.object({ words: z.int() }),\n", "");
+    edit("src/plugin.ts", from, to);
+    const { signalbox, ...rest } = JSON.parse(readFileSync(join(plugin, "package.json"), "utf8"));
+    if (to === "needs: []") signalbox.permissions.http = [];
+    writeFileSync(join(plugin, "package.json"), JSON.stringify({ ...rest, signalbox }));
+    await refused(build(plugin), "NOT_SET_UP", text);
+  });
+
   test.each<[string, string, PackageErrorCode, RegExp]>([
     ['"manifest": 1', '"manifest": 1, "postinstall": "x"', "BAD_MANIFEST", /postinstall/],
     ['"manifest": 1', '"manifest": 2', "BAD_MANIFEST", /must be 1, the version of the manifest format; got 2/],

@@ -108,10 +108,11 @@ function fetchFor(name: string, url: URL, method: string, rules: EgressRules): F
       return isOperators ? rules.direct : rules.guarded;
     }
   }
-  throw new PluginError(
-    "failed",
-    `The plugin ${name} may not reach ${url.origin === "null" ? url.protocol : url.origin}: the host is not among its permissions or settings.`,
-  );
+  const where = url.origin === "null" ? url.protocol : url.origin;
+  const why = permission
+    ? "its permissions are for https; a server without TLS has its URL in a setting."
+    : "the host is not in permissions.http of its manifest, nor in the URL of a setting.";
+  throw new PluginError("failed", `The plugin ${name} may not reach ${where}: ${why}`);
 }
 
 async function send(name: string, fetch: Fetch, url: URL, init: RequestInit): Promise<Response> {

@@ -160,15 +160,27 @@ describe("attempts to read secrets", () => {
   });
   test.each([
     ["its host where it resolves to this machine", "https://api.hostile.example/", "is not a public address"],
-    ["its host without TLS", "http://api.hostile.example/", "not among its permissions or settings"],
-    ["its host at another port", "https://api.hostile.example:8443/", "not among its permissions or settings"],
-    ["another host", "https://leak.example/", "not among its permissions or settings"],
-    ["this machine", "http://127.0.0.1:9/", "not among its permissions or settings"],
-    ["this machine in other words", "http://2130706433:9/", "not among its permissions or settings"],
-    ["the metadata of a cloud", "http://169.254.169.254/latest/meta-data", "not among its permissions or settings"],
-    ["a file", "file:///etc/passwd", "not among its permissions or settings"],
+    ["its host without TLS", "http://api.hostile.example/", "its permissions are for https"],
+    [
+      "its host at another port",
+      "https://api.hostile.example:8443/",
+      "not in permissions.http of its manifest, nor in the URL of a setting",
+    ],
+    ["another host", "https://leak.example/", "not in permissions.http of its manifest, nor in the URL of a setting"],
+    ["this machine", "http://127.0.0.1:9/", "not in permissions.http of its manifest, nor in the URL of a setting"],
+    [
+      "this machine in other words",
+      "http://2130706433:9/",
+      "not in permissions.http of its manifest, nor in the URL of a setting",
+    ],
+    [
+      "the metadata of a cloud",
+      "http://169.254.169.254/latest/meta-data",
+      "not in permissions.http of its manifest, nor in the URL of a setting",
+    ],
+    ["a file", "file:///etc/passwd", "not in permissions.http of its manifest, nor in the URL of a setting"],
     ["credentials in the address", "https://a:b@api.hostile.example/", "must not contain credentials"],
-    ["a redirect to this machine", "/moved", "not among its permissions or settings"],
+    ["a redirect to this machine", "/moved", "not in permissions.http of its manifest, nor in the URL of a setting"],
   ])("%s is not reached", async (_, url, why) => {
     const before = place.reached.filter((one) => one !== "GET /moved").length;
     expect(await refused(url.startsWith("/") ? `http://127.0.0.1:${place.port}${url}` : url)).toContain(why);

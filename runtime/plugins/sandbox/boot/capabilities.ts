@@ -12,6 +12,11 @@ export interface Facts {
   readonly trackers?: readonly string[];
 }
 
+/** All that a plugin may name in `needs`. */
+export const capabilityNames: readonly string[] = [
+  ...["log", "fetch", "secret", "embed", "operations", "vectors", "offload", "throttle", "trackers"],
+];
+
 type Offloaded = Readonly<Record<string, (...input: unknown[]) => unknown>>;
 
 /** The capabilities that a plugin names in `needs`, each a question to the host. */

@@ -1,6 +1,6 @@
 import { fromBase64 } from "./bytes.ts";
-import { type Facts, proxies } from "./capabilities.ts";
-import { BootError } from "./errors.ts";
+import { capabilityNames, type Facts, proxies } from "./capabilities.ts";
+import { BootError, plainMessage } from "./errors.ts";
 import { ask } from "./peer.ts";
 
 /** A plugin of contract 1, as far as it is handled here: its own copy of the sdk made it. */
@@ -31,8 +31,11 @@ export interface CallParams {
   readonly deadline_ms: number;
 }
 
-const schemaOf = (schema: Schema) =>
-  schema["~standard"].jsonSchema.input({ target: "draft-2020-12", libraryOptions: { unrepresentable: "any" } });
+function schemaOf(schema: unknown, member: string): Record<string, unknown> {
+  const standard = (schema as Schema | undefined)?.["~standard"];
+  if (!standard?.jsonSchema) throw new Error(`${member} must be a schema of zod 4, such as z.object({})`);
+  return standard.jsonSchema.input({ target: "draft-2020-12", libraryOptions: { unrepresentable: "any" } });
+}
 
 /** Sets a plugin up and serves its contributions. */
 export class Contract1 {
@@ -52,7 +55,7 @@ export class Contract1 {
       throw new BootError("BAD_CONFIG", `${plugin.id}: its settings are not valid: ${messageOf(error)}`);
     }
     try {
-      const made = await plugin.setup({ ...proxies(plugin.needs, facts, plugin.offloaded), config: parsed });
+      const made = await plugin.setup(contextOf(plugin, facts, parsed));
       if (typeof made !== "object" || made === null) throw new Error("it returned no object of contributions");
       this.#contributions = made as Contributions;
     } catch (error) {
@@ -76,7 +79,7 @@ export class Contract1 {
     if (kind === "tools") args[0] = parse(target.input as Schema, args[0]);
     const last = call ? [this.#callOf(kind, target, call, id, signal)] : [];
     const result = await run.call(target, ...args, ...last);
-    if (kind === "tools" && result !== null) return (target.output as Schema).parse(result);
+    if (kind === "tools" && result !== null) return outputOf(target.output as Schema, result);
     return result;
   }
 
@@ -98,13 +101,21 @@ export class Contract1 {
   described(): Record<string, unknown> {
     const { id, version, sdk, about, needs, hosts, config } = this.#plugin;
     const each = (kind: string, describe: (target: Target) => unknown) =>
-      Object.fromEntries(Object.entries(this.#contributions[kind] ?? {}).map(([name, target]) => [name, describe(target)]));
+      Object.fromEntries(
+        Object.entries(this.#contributions[kind] ?? {}).map(([name, target]) => {
+          try {
+            return [name, describe(target)];
+          } catch (error) {
+            throw new BootError("SETUP_FAILED", `${id}: ${kind}.${name}: ${messageOf(error)}`);
+          }
+        }),
+      );
     const contributes = {
       sources: each("sources", describeSource),
       tools: each("tools", describeTool),
-      knowledge: each("knowledge", ({ about, config, secrets }) => ({ about, secrets, config: schemaOf(config as Schema) })),
+      knowledge: each("knowledge", ({ about, config, secrets }) => ({ about, secrets, config: schemaOf(config, "config") })),
       routes: each("routes", ({ about, method, scope, input, raw }) => ({
-        ...{ about, method, scope, ...(input !== undefined && { input: schemaOf(input as Schema) }), raw: raw === true },
+        ...{ about, method, scope, ...(input !== undefined && { input: schemaOf(input, "input") }), raw: raw === true },
       })),
       queues: each("queues", ({ about, take, receive }) => ({
         about,
@@ -113,7 +124,7 @@ export class Contract1 {
       })),
       ...Object.fromEntries(["memories", "useCases"].map((kind) => [kind, each(kind, ({ about }) => ({ about }))])),
     };
-    return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config), contributes };
+    return { plugin: { id, version, sdk, about, needs, hosts }, config: schemaOf(config, "config"), contributes };
   }
 }
 
@@ -122,12 +133,12 @@ const describeTool = ({ about, category, effect, idempotent, keeps_private, find
   idempotent: idempotent === true,
   find: typeof find === "function",
   keeps_private: keeps_private === true,
-  input: schemaOf(input as Schema),
-  output: schemaOf(output as Schema),
+  input: schemaOf(input, "input"),
+  output: schemaOf(output, "output"),
 });
 const describeSource = (source: Target) => ({
   ...{ about: source.about, secrets: source.secrets, required: source.required, signature: source.signature },
-  connection: schemaOf(source.connection as Schema),
+  connection: schemaOf(source.connection, "connection"),
   has: [
     "poll",
     "createIssue",
@@ -162,9 +173,29 @@ function parse(schema: Schema, input: unknown): unknown {
   }
 }
 
+function outputOf(schema: Schema, result: unknown): unknown {
+  try {
+    return schema.parse(result);
+  } catch (error) {
+    throw new BootError("failed", `what run returned does not match output: ${messageOf(error)}`);
+  }
+}
+
+/** What `setup` receives. A capability that `needs` does not name says so when it is read. */
+function contextOf({ needs, offloaded }: Plugin, facts: Facts, config: unknown): Record<string, unknown> {
+  const context = { ...proxies(needs, facts, offloaded), config };
+  for (const name of capabilityNames.filter((one) => !needs.includes(one)))
+    Object.defineProperty(context, name, {
+      get: () => {
+        throw new Error(`it uses the capability "${name}"; add "${name}" to needs in definePlugin`);
+      },
+    });
+  return context;
+}
+
 /** Of a zod error the first issue with its path, in one line. */
 function messageOf(error: unknown): string {
   const [issue] = (error as { issues?: { path: PropertyKey[]; message: string }[] }).issues ?? [];
   if (issue) return `${issue.path.map(String).join(".") || "(all)"}: ${issue.message}`;
-  return error instanceof Error ? error.message : String(error);
+  return plainMessage(error);
 }

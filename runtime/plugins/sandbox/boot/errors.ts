@@ -31,14 +31,29 @@ export class BootError extends Error {
   }
 }
 
+const instead: Readonly<Record<string, string>> = {
+  env: "It has no environment variables: declare a member of config, or a secret, which operators set.",
+  net: 'For HTTP it has the capability "fetch".',
+};
+
+/** The message of whatever was thrown. The sandbox's own advice, to permit more on Deno's command line, is of no use to an author. */
+export function plainMessage(error: unknown): string {
+  const { message } = (error ?? {}) as Partial<Error>;
+  const text = typeof message === "string" ? message : String(error);
+  return text.replace(
+    /Requires (\w+) access(?: to (.+?))?, run again with the --allow-\w+ flag/g,
+    (_, what: string, which?: string) =>
+      `A plugin may not use ${what}${which ? ` (${which})` : ""}. ${instead[what] ?? "It has no files and no processes."}`,
+  );
+}
+
 /** Whatever was thrown, by its shape. */
 export function toWire(error: unknown): WireError {
-  const { code, message, retryable, retry_after_ms, status } = (error ?? {}) as Partial<HostError>;
+  const { code, retryable, retry_after_ms, status } = (error ?? {}) as Partial<HostError>;
   const known = typeof code === "string";
-  const text = typeof message === "string" ? message : String(error);
   return {
     code: -32_000,
-    message: text.slice(0, 10_000),
+    message: plainMessage(error).slice(0, 10_000),
     data: {
       ...(known && { code }),
       ...(typeof retryable === "boolean" && { retryable }),

@@ -1,6 +1,6 @@
 import { currentCall, type Facts } from "./capabilities.ts";
 import { type CallParams, Contract1, type Plugin } from "./contract-1.ts";
-import { BootError } from "./errors.ts";
+import { BootError, plainMessage } from "./errors.ts";
 import { highestCommon } from "./highest-common.ts";
 import { ask, serve } from "./peer.ts";
 import { args, exit, isReadable, takeConsole } from "./stdio.ts";
@@ -32,7 +32,7 @@ async function initialize(params: Initialize) {
     );
   // Computed: a literal would be resolved with this file, before any permission is asked for.
   const module = await import(args[0] as string).catch((error: unknown) => {
-    throw new BootError("NOT_FOUND", `The bundle could not be loaded: ${error instanceof Error ? error.message : error}`);
+    throw new BootError("NOT_FOUND", `The bundle could not be loaded: ${plainMessage(error)}`);
   });
   const plugin = module.default as (Plugin & Record<symbol, { contract: number; sdk: string }>) | undefined;
   const stamp = plugin?.[Symbol.for("signalbox.plugin")];
