@@ -8,6 +8,8 @@ const good: Configured = {
   tasks: [{ id: "triage", actor_id: "pm_default", actor_fallback: null }],
   agents: [{ id: "pm_default" }],
   checks: [{ name: "database", state: "ok", message: "answers" }],
+  plugins: [],
+  accounts: [],
   refused: [{ source: "unknown", reason: 'there is no webhook "x"' }],
 };
 
@@ -38,6 +40,16 @@ test("doctor names the webhook mappings whose trigger has no task", () => {
   expect(problemsOf({ ...good, webhooks: [...good.webhooks, deployed, asWritten] })).toEqual([
     "The trigger deployment.completed has no task, so alpha deployment_status (a webhook mapping) runs nothing. Run: signalbox triggers create --canonical-trigger deployment.completed --task-id <task>",
   ]);
+});
+
+test("doctor names what is left to do for a plugin", () => {
+  const setting = { name: "token", title: null, secret: false, injected: false, set: false, required: true };
+  const linear = { id: "linear", sources: ["linear"], settings: [setting], waiting: null };
+  const found = { ...good, plugins: [linear] };
+  expect(problemsOf(found)).toEqual([
+    `linear is missing the settings token: signalbox plugin configure linear --settings '{"token": "..."}'`,
+  ]);
+  expect(problemsOf({ ...found, accounts: [{ source: "linear" }] })).toEqual([]);
 });
 
 test("doctor names a source whose secret is missing or different at the platform", () => {

@@ -1,11 +1,14 @@
 import * as agents from "@signalbox/schema/agents";
+import * as integrations from "@signalbox/schema/integrations";
 import * as mappings from "@signalbox/schema/mappings";
 import type { Operation, Output } from "@signalbox/schema/operation";
+import * as plugins from "@signalbox/schema/plugins";
 import * as status from "@signalbox/schema/status";
 import * as tasks from "@signalbox/schema/tasks";
 import * as webhookMappings from "@signalbox/schema/webhook-mappings";
 import * as events from "@signalbox/schema/webhooks";
 import { setOf } from "../mappings/defaults.ts";
+import { stepsFor } from "./plugin/messages.ts";
 import { request, type Service } from "./request.ts";
 
 /** What a running service is configured to do. */
@@ -24,6 +27,9 @@ export interface Configured {
   readonly agents: readonly Pick<Output<typeof agents.get>, "id">[];
   /** Deliveries of the last day that were refused. */
   readonly refused: readonly Pick<Output<typeof events.list>["items"][number], "source" | "reason">[];
+  readonly plugins: readonly (Parameters<typeof stepsFor>[0] & Pick<Output<typeof plugins.get>, "sources">)[];
+  /** Stored accounts. */
+  readonly accounts: readonly Pick<Output<typeof integrations.get>, "source">[];
   readonly checks: readonly Pick<Output<typeof status.get>["checks"][number], "name" | "state" | "message">[];
 }
 
@@ -48,6 +54,12 @@ export function problemsOf(found: Configured): string[] {
       .filter(({ actor_id, actor_fallback }) => !known.agents.has(actor_id) && !actor_fallback?.trim())
       .map(({ id, actor_id }) => `The task ${id} names the agent ${actor_id}, which does not exist, and has no actor_fallback.`),
     ...wrongSecrets(found.refused),
+    ...found.plugins.flatMap((one) =>
+      stepsFor(
+        one,
+        found.accounts.some(({ source }) => one.sources.includes(source)),
+      ),
+    ),
     ...found.checks
       .filter(({ state }) => state === "degraded" || state === "failed")
       .map(({ name, message }) => `${name}: ${message}`),
@@ -106,6 +118,8 @@ export async function runDoctor(service: Service, out: (text: string) => void): 
     tasks: await all(tasks.list),
     agents: await all(agents.list),
     refused: await refusedSince(new Date(Date.now() - dayMs).toISOString()),
+    plugins: await all(plugins.list),
+    accounts: await all(integrations.list),
     checks: (await ask<Output<typeof status.get>>(status.get)).checks,
   });
   out(problems.length === 0 ? "No problems found.\n" : problems.map((problem) => `- ${problem}\n`).join(""));

@@ -227,13 +227,12 @@ describe("from a registry", () => {
   };
   beforeAll(async () => {
     const manifest = JSON.parse(readFileSync(join(plugin(), "package.json"), "utf8"));
-    registry = await startRegistry({
-      name,
-      version: "0.2.0",
-      manifest,
-      read: () => readFileSync(tarball("0.2.0")),
-      attestations,
-    });
+    const read = () => readFileSync(tarball("0.2.0"));
+    const published = { version: "0.2.0", manifest, read };
+    registry = await startRegistry([
+      { ...published, name, attestations },
+      { ...published, name: `${name}-unproven` },
+    ]);
     writeFileSync(join(folder, ".npmrc"), `registry=${registry.url}/\ncache=${join(folder, "cache")}\nfetch-retries=0\n`);
     writeFileSync(join(folder, "package.json"), "{}");
   });
@@ -267,6 +266,9 @@ describe("from a registry", () => {
         `${name} 0.2.0  Tools for Signalbox.\n  tools; sdk ^0.1.0\n  http: GET, POST https://status.example.com`,
       );
       expect(text).toContain("  capability: fetch\n  provenance: stated; install verifies it\n");
+      const unproven = text.slice(text.indexOf(`${name}-unproven`));
+      expect(unproven).toContain("\n  tools; sdk ^0.1.0\n");
+      expect(unproven).toContain("  capability: fetch\n  provenance: none\n");
       // Version 0.2.0 was packed without a test of this bundle.
       expect(await good(["plugin", "search", "word", "--reports"])).toContain("\n  conformance: no report for this bundle\n");
       expect(await signalbox(["plugin", "search", "nothing-of-the-kind"])).toEqual({ code: 1, text: "No plugins found.\n" });

@@ -44,19 +44,24 @@ export const healthLine = ({ id, version, state, tier, crashes, memory_bytes }: 
   `${id} ${version ?? "(not approved)"}: ${state}, ${tier}${memory_bytes === null ? "" : `, ${Math.round(memory_bytes / 1024 / 1024)} MiB`}${crashes > 0 ? `, ${crashes} crashes` : ""}\n`;
 
 /** What an operator should look after. `hasAccount`: an integration holds the settings of its source. */
-export function problemsOf({ id, state, code, reason, tier, settings, waiting }: PluginEntity, hasAccount: boolean): string[] {
-  const missing = settings
-    .filter(({ secret, required, set }) => (secret || (required && !hasAccount)) && !set)
-    .map(({ name }) => name);
+export function problemsOf(plugin: PluginEntity, hasAccount: boolean): string[] {
+  const { id, state, code, reason, tier } = plugin;
   return [
     ...(code === null ? [] : [`${id}: ${code}: ${singleLine(reason ?? "")}`]),
     ...(state === "quarantined" ? [`${id} is quarantined; once the cause is fixed: signalbox plugin enable ${id}`] : []),
     ...(tier === "in_process" ? [`${id} runs in the service's own process and has all permissions of the service`] : []),
-    ...(missing.length > 0
-      ? [
-          `${id} is missing the settings ${missing.join(", ")}: signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`,
-        ]
-      : []),
+    ...stepsFor(plugin, hasAccount),
+  ];
+}
+
+/** What an operator has left to do before a plugin can work. A source needs no settings of its own if it has a stored account. */
+export function stepsFor({ id, settings, waiting }: Pick<PluginEntity, "id" | "settings" | "waiting">, hasAccount: boolean) {
+  const missing = settings
+    .filter(({ secret, required, set }) => (secret || (required && !hasAccount)) && !set)
+    .map(({ name }) => name);
+  const configure = `signalbox plugin configure ${id} --settings '{"${missing[0]}": "..."}'`;
+  return [
+    ...(missing.length > 0 ? [`${id} is missing the settings ${missing.join(", ")}: ${configure}`] : []),
     ...(waiting ? [`${id} ${waiting.version} waits for approval: signalbox plugin permissions ${id}`] : []),
   ];
 }

@@ -42,7 +42,8 @@ export async function search(words: readonly string[], { out }: Pick<Terminal, "
 }
 
 async function detailsOf(spec: string): Promise<string[]> {
-  const text = await npm(["view", "--json", spec, "signalbox", "dist.attestations"], spec).catch(() => "");
+  // The name is always there: of a package with one of the other two alone, npm prints the value and not its member.
+  const text = await npm(["view", "--json", spec, "name", "signalbox", "dist.attestations"], spec).catch(() => "");
   const answer = seen.safeParse(JSON.parse(text || "{}"));
   const parsed = manifest.safeParse(answer.data?.signalbox);
   if (!answer.success || !parsed.success) return ["its package.json has no valid manifest, so it cannot be installed"];
