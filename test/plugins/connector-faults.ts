@@ -92,7 +92,7 @@ async function allEnded(service: Service): Promise<true> {
   return true;
 }
 
-async function inParallel<T>(all: readonly T[], work: (one: T) => Promise<void>, lanes = 8): Promise<void> {
+export async function inParallel<T>(all: readonly T[], work: (one: T) => Promise<void>, lanes = 8): Promise<void> {
   const left = [...all];
   const lane = async () => {
     for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one);
