@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { addMarker, inMemoryThrottle } from "@signalbox/sdk";
 import { callContext, fakeCapabilities, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { clients } from "./client.ts";
@@ -9,7 +11,7 @@ import { failureOf } from "./failure.ts";
 import alpha from "./index.ts";
 import { pageOf } from "./paging.ts";
 import { settings } from "./settings.ts";
-import { type AlphaTracker, startTracker } from "./test-tracker.ts";
+import { AlphaTracker } from "./test-tracker.ts";
 
 const log = () => {};
 const throttle = inMemoryThrottle();
@@ -17,7 +19,7 @@ const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, 
 const address = { kind: "issue" as const, owner: "octo", repo: "app", issue_number: 1 };
 let tracker: AlphaTracker;
 beforeEach(async () => {
-  tracker = await startTracker();
+  tracker = new AlphaTracker().intercept("http://alpha.test", { http, setupServer });
   tracker.addIssue(1, "2026-01-01T00:00:00Z");
 });
 afterEach(() => tracker.close());

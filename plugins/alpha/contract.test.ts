@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { callContext, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import alpha from "./index.ts";
-import { type AlphaTracker, startTracker } from "./test-tracker.ts";
+import { AlphaTracker } from "./test-tracker.ts";
 
 const file = new URL("../../../shared/contracts/alpha.openapi.json", import.meta.url);
 
@@ -69,7 +71,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   let contract: Contract;
   beforeAll(async () => {
     contract = JSON.parse(readFileSync(file, "utf8"));
-    tracker = await startTracker();
+    tracker = new AlphaTracker().intercept("http://alpha.test", { http, setupServer });
     tracker.addIssue(12, "2026-01-01T00:00:00Z");
     tracker.addIssue(13, "2026-01-01T00:00:00Z", { pull_request: {} });
     for (let count = 0; count < 120; count++) tracker.addComment(12, `Comment ${count}`);

@@ -1,9 +1,11 @@
 import type { Source } from "@signalbox/sdk";
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import alpha from "./index.ts";
 import { parse } from "./parse.ts";
-import { type AlphaTracker, startTracker } from "./test-tracker.ts";
+import { AlphaTracker } from "./test-tracker.ts";
 
 const repository = { full_name: "octo/other" };
 const eve = { login: "eve", id: 5, type: "User" };
@@ -15,7 +17,7 @@ describe("an answer goes where its event was", () => {
   let source: Source;
   let connection: Record<string, unknown>;
   beforeAll(async () => {
-    tracker = await startTracker();
+    tracker = new AlphaTracker().intercept("http://alpha.test", { http, setupServer });
     const found = (await setUpPlugin(alpha)).sources?.alpha;
     if (!found) throw new Error("alpha has no source");
     source = found;

@@ -1,9 +1,11 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import alpha from "./index.ts";
 import { parse } from "./parse.ts";
 import { settings } from "./settings.ts";
-import { type AlphaTracker, startTracker } from "./test-tracker.ts";
+import { AlphaTracker } from "./test-tracker.ts";
 
 const since = "2026-01-01T00:00:00.500Z";
 let tracker: AlphaTracker;
@@ -11,7 +13,7 @@ let cursor: string | null;
 let poll: () => Promise<string[]>;
 let edit: (description: string) => Promise<unknown>;
 beforeEach(async () => {
-  tracker = await startTracker();
+  tracker = new AlphaTracker().intercept("http://alpha.test", { http, setupServer });
   cursor = null;
   const { sources, tools } = await setUpPlugin(alpha);
   const connection = settings.parse({ token: "test-token-1", api_url: tracker.url });

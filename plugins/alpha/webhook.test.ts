@@ -1,7 +1,9 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { expect, onTestFinished, test } from "vitest";
 import alpha from "./index.ts";
-import { startTracker } from "./test-tracker.ts";
+import { AlphaTracker } from "./test-tracker.ts";
 
 const url = "https://signalbox.example.com/webhook/alpha";
 const events = [
@@ -11,7 +13,7 @@ const events = [
 ];
 
 async function open() {
-  const tracker = await startTracker();
+  const tracker = new AlphaTracker().intercept("http://alpha.test", { http, setupServer });
   onTestFinished(() => tracker.close());
   const source = (await setUpPlugin(alpha)).sources?.alpha;
   if (!source?.checkWebhook) throw new Error("alpha cannot check webhooks");

@@ -1,7 +1,9 @@
 import { type ApiContract, callContext, contractViolations, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import beta from "./index.ts";
-import { type BetaTracker, startTracker } from "./test-tracker.ts";
+import { BetaTracker } from "./test-tracker.ts";
 
 const text = { type: "string" };
 const one = (...words: string[]) => ({ type: "string", enum: words });
@@ -102,7 +104,7 @@ const faultsOf = (request: RecordedRequest) => contractViolations(contract, requ
 describe("every request matches the platform's documentation", () => {
   let tracker: BetaTracker;
   beforeAll(async () => {
-    tracker = await startTracker();
+    tracker = new BetaTracker().intercept("http://beta.test", { http, setupServer });
     const now = new Date().toISOString();
     tracker.add("issues", 12, now, { user_notes_count: 1 });
     tracker.add("merge_requests", 7, now, { user_notes_count: 1 });

@@ -1,9 +1,11 @@
 import type { Source } from "@signalbox/sdk";
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import beta from "./index.ts";
 import { parse } from "./parse.ts";
-import { type BetaTracker, startTracker } from "./test-tracker.ts";
+import { BetaTracker } from "./test-tracker.ts";
 
 const project = { id: 77, path_with_namespace: "octo/team/app" };
 const ann = { id: 5, name: "Ann", username: "ann" };
@@ -18,7 +20,7 @@ describe("an answer goes where its event was", () => {
   let connection: Record<string, unknown>;
   let tools: NonNullable<Awaited<ReturnType<typeof setUpPlugin>>["tools"]>;
   beforeAll(async () => {
-    tracker = await startTracker();
+    tracker = new BetaTracker().intercept("http://beta.test", { http, setupServer });
     const made = await setUpPlugin(beta);
     if (!made.sources?.beta || !made.tools) throw new Error("beta has no source or no tools");
     source = made.sources.beta;

@@ -1,7 +1,9 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import beta from "./index.ts";
-import { type BetaTracker, startTracker } from "./test-tracker.ts";
+import { BetaTracker } from "./test-tracker.ts";
 
 const project = "octo/team/app";
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
@@ -10,7 +12,7 @@ const hour = 3_600_000;
 const deadline_ms = 300_000;
 let tracker: BetaTracker;
 beforeEach(async () => {
-  tracker = await startTracker();
+  tracker = new BetaTracker().intercept("http://beta.test", { http, setupServer });
 });
 afterEach(() => tracker.close());
 

@@ -1,7 +1,9 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { expect, onTestFinished, test } from "vitest";
 import beta from "./index.ts";
-import { startTracker } from "./test-tracker.ts";
+import { BetaTracker } from "./test-tracker.ts";
 
 const url = "https://signalbox.example.com/webhook/beta";
 const events = [
@@ -11,7 +13,7 @@ const events = [
 ];
 
 async function open() {
-  const tracker = await startTracker();
+  const tracker = new BetaTracker().intercept("http://beta.test", { http, setupServer });
   onTestFinished(() => tracker.close());
   const source = (await setUpPlugin(beta)).sources?.beta;
   if (!source?.checkWebhook) throw new Error("beta cannot check webhooks");

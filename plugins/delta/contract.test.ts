@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { type ApiContract, callContext, contractViolations, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import delta from "./index.ts";
-import { type DeltaTracker, issue, labels, people, project, startTracker, states, workspace } from "./test-tracker.ts";
+import { DeltaTracker, issue, labels, people, project, states, workspace } from "./test-tracker.ts";
 
 const file = new URL("../../../shared/contracts/delta.openapi.json", import.meta.url);
 
@@ -29,7 +31,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
   beforeAll(async () => {
     const read = JSON.parse(readFileSync(file, "utf8")) as ApiContract;
     contract = { ...read, paths: { ...read.paths, ...documented } };
-    tracker = await startTracker();
+    tracker = new DeltaTracker().intercept("http://delta.test", { http, setupServer });
     tracker.addIssue(issue, new Date().toISOString());
     for (let count = 0; count < 120; count++) tracker.note(issue, { comment_html: `<p>${count}</p>` });
   });

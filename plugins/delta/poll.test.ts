@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import delta from "./index.ts";
 import { settings } from "./settings.ts";
-import { type DeltaTracker, people, project, startTracker, states, workspace } from "./test-tracker.ts";
+import { DeltaTracker, people, project, states, workspace } from "./test-tracker.ts";
 
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 const hour = 3_600_000;
@@ -11,7 +13,7 @@ const hour = 3_600_000;
 const deadline_ms = 300_000;
 let tracker: DeltaTracker;
 beforeEach(async () => {
-  tracker = await startTracker();
+  tracker = new DeltaTracker().intercept("http://delta.test", { http, setupServer });
 });
 afterEach(() => tracker.close());
 

@@ -1,11 +1,13 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import delta from "./index.ts";
-import { type DeltaTracker, issue, project, startTracker, workspace } from "./test-tracker.ts";
+import { DeltaTracker, issue, project, workspace } from "./test-tracker.ts";
 
 let tracker: DeltaTracker;
 beforeEach(async () => {
-  tracker = await startTracker();
+  tracker = new DeltaTracker().intercept("http://delta.test", { http, setupServer });
   tracker.addIssue(issue, new Date().toISOString());
 });
 afterEach(() => tracker.close());

@@ -1,13 +1,15 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { expect, onTestFinished, test } from "vitest";
 import delta from "./index.ts";
-import { startTracker, workspace } from "./test-tracker.ts";
+import { DeltaTracker, workspace } from "./test-tracker.ts";
 
 const url = "https://signalbox.example.com/webhook/delta";
 const events = ["issue.created", "issue.activity.created", "page.created"].map((event_name) => ({ event_name, action: null }));
 
 test("a webhook of the workspace is compared, created, completed and reported", async () => {
-  const tracker = await startTracker();
+  const tracker = new DeltaTracker().intercept("http://delta.test", { http, setupServer });
   onTestFinished(() => tracker.close());
   const source = (await setUpPlugin(delta)).sources?.delta;
   const settings = { api_url: tracker.url, api_key: "test-key-1", workspace_slug: workspace };

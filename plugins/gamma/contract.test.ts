@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { type ApiContract, callContext, contractViolations, type RecordedRequest, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import gamma from "./index.ts";
-import { type GammaTracker, startTracker } from "./test-tracker.ts";
+import { GammaTracker } from "./test-tracker.ts";
 
 const file = new URL("../../../shared/contracts/gamma.openapi.json", import.meta.url);
 
@@ -30,7 +32,7 @@ describe("every request matches the platform's contract", { tags: ["contracts"] 
     const read = JSON.parse(readFileSync(file, "utf8")) as ApiContract;
     const documented = { "/rest/api/3/search/jql": searchByToken, "/rest/api/3/mypermissions": ownPermissions };
     contract = { ...read, paths: { ...read.paths, ...documented } };
-    tracker = await startTracker();
+    tracker = new GammaTracker().intercept("http://gamma.test", { http, setupServer });
     tracker.addIssue("APP-12", new Date().toISOString());
     for (let count = 0; count < 120; count++) tracker.comment("APP-12", { type: "doc", version: 1, content: [] });
   });

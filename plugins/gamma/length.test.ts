@@ -1,7 +1,9 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterEach, describe, expect, test } from "vitest";
 import gamma from "./index.ts";
-import { type GammaTracker, startTracker } from "./test-tracker.ts";
+import { GammaTracker } from "./test-tracker.ts";
 
 const signature = "*pm · run 7*";
 const subject = { project: "APP", issue: "APP-12" };
@@ -9,7 +11,7 @@ let tracker: GammaTracker;
 afterEach(() => tracker.close());
 
 async function answer(version: 2 | 3, text: string, longest?: number): Promise<{ body: string; requests: number }> {
-  tracker = await startTracker(version);
+  tracker = new GammaTracker(version).intercept("http://gamma.test", { http, setupServer });
   tracker.addIssue("APP-12", "2026-01-02T03:04:05.678Z");
   if (longest !== undefined) tracker.longest = longest;
   const { sources } = await setUpPlugin(gamma);

@@ -1,7 +1,9 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import gamma from "./index.ts";
-import { type GammaTracker, startTracker } from "./test-tracker.ts";
+import { GammaTracker } from "./test-tracker.ts";
 
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 const hour = 3_600_000;
@@ -9,7 +11,7 @@ const hour = 3_600_000;
 describe.for([3, 2] as const)("polling version %i", (version) => {
   let tracker: GammaTracker;
   beforeEach(async () => {
-    tracker = await startTracker(version);
+    tracker = new GammaTracker(version).intercept("http://gamma.test", { http, setupServer });
     if (version === 2) tracker.searchPath = "/search";
   });
   afterEach(() => tracker.close());

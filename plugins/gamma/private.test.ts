@@ -1,15 +1,17 @@
 import type { Json, NewComment } from "@signalbox/sdk";
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import gamma from "./index.ts";
-import { type GammaTracker, startTracker } from "./test-tracker.ts";
+import { GammaTracker } from "./test-tracker.ts";
 
 const internal = { key: "sd.public.comment", value: { internal: true } };
 
 describe("what is private is answered privately", () => {
   let tracker: GammaTracker;
   beforeEach(async () => {
-    tracker = await startTracker();
+    tracker = new GammaTracker().intercept("http://gamma.test", { http, setupServer });
     tracker.addIssue("APP-12", "2026-01-02T03:04:05.678Z");
   });
   afterEach(() => tracker.close());

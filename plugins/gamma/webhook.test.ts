@@ -1,7 +1,9 @@
 import { callContext, setUpPlugin } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { expect, onTestFinished, test } from "vitest";
 import gamma from "./index.ts";
-import { startTracker } from "./test-tracker.ts";
+import { GammaTracker } from "./test-tracker.ts";
 
 const url = "https://signalbox.example.com/webhook/gamma";
 const events = [
@@ -11,7 +13,7 @@ const events = [
 ];
 
 async function open(version: 2 | 3) {
-  const tracker = await startTracker(version);
+  const tracker = new GammaTracker(version).intercept("http://gamma.test", { http, setupServer });
   onTestFinished(() => tracker.close());
   const source = (await setUpPlugin(gamma)).sources?.gamma;
   const cloud = version === 3 ? { email: "bot@example.com" } : { is_cloud: false };

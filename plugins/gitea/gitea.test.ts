@@ -1,4 +1,6 @@
 import { callContext, setUpPlugin, testSource, testTools } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import plugin from "./src/plugin.ts";
 import { conformance } from "./test/conformance.ts";
@@ -17,7 +19,7 @@ describe("gitea's tools", () => {
 });
 
 async function open() {
-  const server = await new GiteaServer().listen();
+  const server = new GiteaServer().intercept("http://gitea.test", { http, setupServer });
   onTestFinished(() => server.close());
   const source = (await setUpPlugin(plugin)).sources?.gitea;
   if (!source) throw new Error("gitea has no source");

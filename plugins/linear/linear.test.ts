@@ -1,5 +1,7 @@
 import { createHmac } from "node:crypto";
 import { callContext, setUpPlugin, testSource, testTools } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { waitOf } from "./src/errors.ts";
 import plugin from "./src/plugin.ts";
@@ -19,7 +21,7 @@ describe("linear's tools", () => {
 });
 
 async function open() {
-  const server = await new LinearServer().listen();
+  const server = new LinearServer().intercept("http://linear.test", { http, setupServer });
   onTestFinished(() => server.close());
   const source = (await setUpPlugin(plugin)).sources?.linear;
   if (!source) throw new Error("linear has no source");

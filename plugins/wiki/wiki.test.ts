@@ -1,4 +1,6 @@
 import { callContext, setUpPlugin, testKnowledge } from "@signalbox/sdk/testing";
+import { http } from "msw";
+import { setupServer } from "msw/node";
 import { describe, expect, test } from "vitest";
 import { pageUrl } from "./api.ts";
 import wiki from "./index.ts";
@@ -61,7 +63,7 @@ test("Data Center: a refused page is left out; a refused space is an error", asy
       return refused.has(request.path.split("/").at(-1) ?? "") ? { status: 403, body: {} } : super.route(request);
     }
   }
-  const server = await new Refusing(false).listen();
+  const server = new Refusing(false).intercept("http://wiki.test", { http, setupServer });
   try {
     const ids = ["A", "B"].map((title) => server.add({ title, body }));
     const { knowledge } = await setUpPlugin(wiki);

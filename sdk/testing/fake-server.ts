@@ -21,13 +21,19 @@ export interface FakeResponse {
   readonly wrote?: boolean;
 }
 
-/** A fake HTTP server on a free loopback port that records requests and injects faults. A subclass implements the routes and the state. */
+/** The parts of msw that a fake server uses, so that the sdk does not depend on it. */
+export interface Msw<Handler> {
+  readonly http: { all(path: string, resolver: (info: { readonly request: Request }) => Promise<Response>): Handler };
+  setupServer(...handlers: Handler[]): { listen(options: { onUnhandledRequest: "error" }): void; close(): void };
+}
+
+/** A fake HTTP server that records requests and injects faults. A subclass implements the routes and the state. */
 export abstract class FakeServer {
   readonly requests: RecordedRequest[] = [];
   url = "";
   readonly #fault = new FaultInjector();
   #written = 0;
-  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  #close = (): Promise<void> => Promise.resolve();
 
   protected abstract route(request: RecordedRequest): FakeResponse;
   /** Whether a request only reads, so that a fault of writes does not affect it. Override it for an API whose reads are not GET, such as GraphQL. */
@@ -35,9 +41,23 @@ export abstract class FakeServer {
     return method === "GET";
   }
 
+  /** Listens on a free loopback port, for clients in other processes and for tests of what a broken connection does. */
   async listen(): Promise<this> {
-    await new Promise<void>((done) => this.#server.listen(0, "127.0.0.1", done));
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const server = createServer((request, response) => void this.#serve(request, response));
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.#close = () => {
+      server.closeAllConnections();
+      return new Promise((done) => void server.close(() => done()));
+    };
+    return this;
+  }
+  /** Answers the requests of this process to `url` by msw, without a port. Requests to other addresses fail. */
+  intercept<Handler>(url: string, { http, setupServer }: Msw<Handler>): this {
+    this.url = url;
+    const server = setupServer(http.all(`${url}/*`, ({ request }) => this.#respond(request)));
+    server.listen({ onUnhandledRequest: "error" });
+    this.#close = async () => server.close();
     return this;
   }
   writes = (): number => this.#written;
@@ -48,30 +68,46 @@ export abstract class FakeServer {
     this.#fault.heal();
   }
   close(): Promise<void> {
-    this.#server.closeAllConnections();
-    return new Promise((done) => void this.#server.close(() => done()));
+    return this.#close();
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = "";
     for await (const part of request) text += part;
-    const { pathname, searchParams } = new URL(request.url ?? "/", this.url);
-    const method = request.method ?? "GET";
+    const { fault, status, headers, json } = this.#answer(request.method ?? "GET", request.url ?? "/", request.headers, text);
+    if (fault === "hang") return;
+    if (fault === "drop") return void request.socket.destroy();
+    if (fault !== "truncate") return void response.writeHead(status, headers).end(json);
+    response.writeHead(status, { ...headers, "content-length": json.length });
+    response.write(json.slice(0, json.length / 2), () => request.socket.destroy());
+  }
+
+  async #respond(request: Request): Promise<Response> {
+    const asked = Object.fromEntries(request.headers);
+    const { fault, status, headers, json } = this.#answer(request.method, request.url, asked, await request.text());
+    if (fault === "hang") return new Promise(() => {});
+    if (fault === "drop") return Response.error();
+    const cut = new ReadableStream<Uint8Array>({
+      start: (body) => body.enqueue(new TextEncoder().encode(json.slice(0, json.length / 2))),
+      pull: (body) => body.error(new TypeError("terminated")),
+    });
+    const isEmpty = status === 204 || status === 304;
+    return new Response(fault === "truncate" ? cut : isEmpty ? null : json, { status, headers });
+  }
+
+  /** Records a request and answers it, unless a fault keeps the answer back: `hang`, `drop` or `truncate`. */
+  #answer(method: string, target: string, asked: RecordedRequest["headers"], text: string) {
+    const { pathname, searchParams } = new URL(target, this.url);
     const body = text === "" ? undefined : JSON.parse(text);
-    const seen = { method, path: pathname, query: searchParams, headers: request.headers, body };
+    const seen = { method, path: pathname, query: searchParams, headers: asked, body };
     this.requests.push(seen);
     const fault = this.#fault.next(this.readsOnly(seen) ? "GET" : method);
     const reply: FakeResponse = isApplied(fault) ? this.route(seen) : { status: 500, body: {} };
     if (reply.wrote) this.#written += 1;
-    const json = reply.body === undefined ? "" : JSON.stringify(reply.body);
-    if (fault?.kind === "hang") return;
-    if (fault?.kind === "drop") return void request.socket.destroy();
     const headers = { "content-type": "application/json; charset=utf-8", ...reply.headers };
-    if (fault?.kind === "truncate") {
-      response.writeHead(reply.status, { ...headers, "content-length": json.length });
-      return void response.write(json.slice(0, json.length / 2), () => request.socket.destroy());
-    }
-    if (fault) return void response.writeHead(fault.status ?? 500, { ...headers, ...fault.headers }).end(fault.body ?? "{}");
-    response.writeHead(reply.status, headers).end(json);
+    if (fault?.kind === "status")
+      return { fault: null, status: fault.status ?? 500, headers: { ...headers, ...fault.headers }, json: fault.body ?? "{}" };
+    const json = reply.body === undefined ? "" : JSON.stringify(reply.body);
+    return { fault: fault?.kind ?? null, status: reply.status, headers, json };
   }
 }
