@@ -3,7 +3,7 @@ import { Octokit } from "@octokit/core";
 import { retry } from "@octokit/plugin-retry";
 import { type Capabilities, PluginError, Throttle, throttled } from "@signalbox/sdk";
 import type { z } from "zod";
-import { orAborted } from "./deadline.ts";
+import { abortable } from "./deadline.ts";
 import { dataOf } from "./discussions.ts";
 import { failureOf } from "./failure.ts";
 import type { Settings } from "./settings.ts";
@@ -127,7 +127,7 @@ async function send<T>(
 ): Promise<Answer<T>> {
   let answer: Awaited<ReturnType<typeof request>>;
   try {
-    answer = await orAborted(signal, asked, request);
+    answer = await abortable(signal, asked, request);
   } catch (error) {
     throw failureOf(error, asked, secrets);
   }

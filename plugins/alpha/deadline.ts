@@ -1,7 +1,7 @@
 import { PluginError } from "@signalbox/sdk";
 
 /** Runs until the signal is aborted. What waits in a queue or for a repetition does not look at the signal by itself. */
-export async function orAborted<T>(signal: AbortSignal, asked: string, run: () => Promise<T>): Promise<T> {
+export async function abortable<T>(signal: AbortSignal, asked: string, run: () => Promise<T>): Promise<T> {
   const late = (): PluginError => new PluginError("timeout", `alpha did not answer ${asked} before the deadline`);
   if (signal.aborted) throw late();
   let leave = (): void => {};

@@ -4,7 +4,7 @@ import type { Connection } from "../plugins/connections.ts";
 import type { Claimed } from "./queries.ts";
 
 /** Longest wait for a tracker to describe a subject. A run goes on without. */
-const patienceMs = 5_000;
+const longestWaitMs = 5_000;
 /** Pause after a failed look-up, so that a burst of runs does not wait for the tracker one by one. */
 const restMs = 30_000;
 const maxKept = 500;
@@ -22,7 +22,7 @@ export function createDescriptions(log: Log): Descriptions {
   const ask = async (execution: Claimed, { id, source, settings }: Connection): Promise<SubjectDetails | null> => {
     const { project, issue, content } = execution;
     if (project === null || issue === null || (resting.get(id) ?? 0) > Date.now()) return null;
-    const call = { signal: AbortSignal.timeout(patienceMs), connection: settings, key: `${execution.id}.describe` };
+    const call = { signal: AbortSignal.timeout(longestWaitMs), connection: settings, key: `${execution.id}.describe` };
     try {
       const about = { subject: { project, issue }, text: content };
       return (await source.source.describe?.(about, call)) ?? null;

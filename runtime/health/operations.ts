@@ -1,5 +1,6 @@
 import * as health from "@signalbox/schema/health";
 import type { Output } from "@signalbox/schema/operation";
+import { within } from "../platform/abortable.ts";
 import { handle } from "../platform/operation.ts";
 
 /** A part that the service needs to serve. `probe` rejects while it does not answer. */
@@ -8,7 +9,7 @@ export interface Part {
   readonly probe: () => Promise<unknown>;
 }
 
-const patienceMs = 3_000;
+const timeoutMs = 3_000;
 
 type Health = Output<typeof health.get>;
 /** What does not keep the service from serving, and should be known. */
@@ -36,12 +37,9 @@ export async function partsDown(parts: readonly Part[]): Promise<string[]> {
 }
 
 function answers(probe: () => Promise<unknown>): Promise<boolean> {
-  const late = new Promise<boolean>((done) => setTimeout(() => done(false), patienceMs).unref());
-  return Promise.race([
-    probe().then(
-      () => true,
-      () => false,
-    ),
-    late,
-  ]);
+  const answer = probe().then(
+    () => true,
+    () => false,
+  );
+  return within(answer, timeoutMs, false);
 }

@@ -54,7 +54,7 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
   });
   const queries = new Map<string, Promise<number[]>>();
   // A model in this process answers at once; a timer for each search would cost more.
-  const patience = () => (local ? never : AbortSignal.timeout(queryMs));
+  const timeout = () => (local ? never : AbortSignal.timeout(queryMs));
   return {
     model,
     dimension,
@@ -69,7 +69,7 @@ export function createEmbedder(model: string, dimension: number, embed: Embed, l
     embedQuery: (text) => {
       const known = queries.get(text);
       if (known) return known;
-      const asked = guarded([text], patience()).then(([vector]) => vector as number[]);
+      const asked = guarded([text], timeout()).then(([vector]) => vector as number[]);
       queries.set(text, asked);
       asked.catch(() => queries.delete(text));
       // The tasks of one event ask the same query; evict the oldest entry.

@@ -32,7 +32,7 @@ export interface Evaluator {
 const baseMs = 1_000;
 const perMegabyteMs = 150;
 /** How long an evaluation may wait for its turn. */
-const patienceMs = 5_000;
+const longestWaitMs = 5_000;
 const startMs = 20_000;
 /** How long an expression that timed out is kept apart from the others. */
 const slowForMs = 600_000;
@@ -132,7 +132,7 @@ function createLane(limitMs: number) {
   const next = () => {
     while (!current && queue.length > 0 && !closed) {
       const one = queue.shift() as Waiting;
-      if (Date.now() - one.since > patienceMs) {
+      if (Date.now() - one.since > longestWaitMs) {
         one.fail(new Error("it waited too long behind other filters"));
         continue;
       }

@@ -1,3 +1,4 @@
+import { within } from "../platform/abortable.ts";
 import type { Log } from "../platform/log.ts";
 import type { Connection, Connections } from "./connections.ts";
 
@@ -12,7 +13,7 @@ export interface Accounts {
 
 const freshMs = 10 * 60_000;
 const retryMs = 15_000;
-const patienceMs = 60;
+const waitMs = 60;
 
 interface Known {
   login: string | null;
@@ -50,9 +51,7 @@ export function createAccounts(log: Log, connections: Pick<Connections, "ofSourc
     const entry = known.get(connection) ?? { login: null, at: 0, asking: null };
     known.set(connection, entry);
     if (!entry.asking && Date.now() - entry.at > freshMs) ask(connection, entry);
-    if (entry.login === null && entry.asking && entry.at === 0) {
-      await Promise.race([entry.asking, new Promise((done) => setTimeout(done, patienceMs))]);
-    }
+    if (entry.login === null && entry.asking && entry.at === 0) await within(entry.asking, waitMs, null);
     return entry.login;
   };
   return {

@@ -22,7 +22,7 @@ const maxAsking = 4;
 const maxKnown = 10_000;
 
 /** Longest wait of `find`, milliseconds. */
-const patienceMs = 5_000;
+const longestWaitMs = 5_000;
 
 interface Known {
   standing: Standing;
@@ -82,7 +82,7 @@ export function createStandings(log: Log): Standings {
       if (author.standing !== "unknown") return author.standing;
       const entry = look(connection, project, author, () => true);
       if (entry?.standing === "unknown" && entry.asked)
-        await Promise.race([entry.asked, sleep(patienceMs, undefined, { ref: false })]);
+        await Promise.race([entry.asked, sleep(longestWaitMs, undefined, { ref: false })]);
       return entry?.standing ?? "unknown";
     },
     close: () => stop.abort(),

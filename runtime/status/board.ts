@@ -1,5 +1,6 @@
 import type { Output } from "@signalbox/schema/operation";
 import type { get } from "@signalbox/schema/status";
+import { within } from "../platform/abortable.ts";
 import { causeOf } from "../platform/cause-of.ts";
 
 export type Check = Output<typeof get>["checks"][number];
@@ -26,7 +27,7 @@ export interface Probe {
 /** Longest that one probe takes, milliseconds. */
 const limitMs = 10_000;
 /** Longest that a reader waits for findings that are missing or old, milliseconds. */
-const patienceMs = 1_500;
+const waitMs = 1_500;
 /** How often old findings are renewed while no one reads, milliseconds. */
 const sweepMs = 60_000;
 
@@ -60,10 +61,7 @@ export class Board {
   /** The findings. Renews what is old in the background, and waits a moment for what is much too old. */
   async read(): Promise<Check[]> {
     const late = this.#renew();
-    if (late.length > 0) {
-      const waited = new Promise((done) => setTimeout(done, patienceMs).unref());
-      await Promise.race([Promise.all(late), waited]);
-    }
+    if (late.length > 0) await within(Promise.all(late), waitMs, null);
     return this.#probes.flatMap((probe) => {
       const findings = this.#made.get(probe)?.findings ?? [];
       return findings.length > 0 ? findings : this.#missing(probe);

@@ -2,6 +2,7 @@ import type { Output } from "@signalbox/schema/operation";
 import * as status from "@signalbox/schema/status";
 import { type Breaker, listBreakers } from "../breakers/queries.ts";
 import { listPauses } from "../pauses/queries.ts";
+import { within } from "../platform/abortable.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { handle } from "../platform/operation.ts";
 import { version } from "../platform/version.ts";
@@ -18,7 +19,7 @@ export interface StatusParts {
 
 type Status = Output<typeof status.get>;
 /** Longest wait for the figures of the queue, milliseconds: without the database there are none. */
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 export const statusOperation = ({ board, replica, hostOf }: StatusParts) =>
   handle(status.get, async (_, { sql }) => {
@@ -56,8 +57,11 @@ async function readStored(sql: Sql, replica: string): Promise<Stored | null> {
     agents: await listConnectedAgents(sql),
     breakers: await listBreakers(sql),
   });
-  const late = new Promise<null>((done) => setTimeout(() => done(null), patienceMs).unref());
-  return Promise.race([read().catch(() => null), late]);
+  return within(
+    read().catch(() => null),
+    timeoutMs,
+    null,
+  );
 }
 
 function stateOf(checks: Status["checks"], stored: Pick<Stored, "paused" | "replicas"> | null): Status["state"] {

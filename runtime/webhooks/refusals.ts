@@ -1,3 +1,4 @@
+import { within } from "../platform/abortable.ts";
 import { batch } from "../platform/database/batch.ts";
 import type { Sql } from "../platform/database/client.ts";
 import { newId } from "../platform/ids.ts";
@@ -9,7 +10,7 @@ import { insertRefused, type RefusedDelivery } from "./refusal-queries.ts";
 const mostADay = 1_000;
 const dayMs = 86_400_000;
 /** Longest time that a reader waits for pending writes, milliseconds. */
-const patienceMs = 1_000;
+const waitMs = 1_000;
 
 export interface Refusals {
   /** Stores a refused delivery without its body. Never throws or delays its caller. */
@@ -48,8 +49,7 @@ export function createRefusals(sql: Sql, log: Pick<Log, "warn">): Refusals {
       underWay.add(storing);
     },
     stored: async () => {
-      const late = new Promise((done) => setTimeout(done, patienceMs).unref());
-      await Promise.race([Promise.all(underWay), late]);
+      await within(Promise.all(underWay), waitMs, null);
     },
   };
 }

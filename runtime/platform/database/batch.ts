@@ -21,7 +21,7 @@ export interface BatchOptions<T> {
 /** A write that takes longer than this lets others begin beside it. */
 const slowMs = 500;
 /** Longest wait for other writes after one of them got no answer. */
-const patienceMs = 2_000;
+const longestWaitMs = 2_000;
 
 export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: BatchOptions<T>): (item: T) => Promise<R> {
   interface Waiting {
@@ -51,7 +51,7 @@ export function batch<T, R>(writeAll: (items: T[]) => Promise<R[]>, options: Bat
 
   /** Items that waited for a write without an answer do not wait for another one. */
   const turnAway = (error: unknown) => {
-    const before = performance.now() - patienceMs;
+    const before = performance.now() - longestWaitMs;
     for (const { since, fail } of waiting) if (since < before) fail(error);
     waiting = waiting.filter(({ since }) => since >= before);
   };

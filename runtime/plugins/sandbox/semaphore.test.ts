@@ -10,27 +10,27 @@ test("never admits more than the limit and forgets no caller, however they arriv
   const caller = fc.record({
     fails: fc.boolean(),
     /** Steps of the event loop until it is aborted. */
-    patience: fc.option(fc.nat(8)),
+    timeout: fc.option(fc.nat(8)),
     /** Steps of the event loop, from the end of its work, until another one comes. */
     newcomers: fc.array(fc.nat(8), { maxLength: 2 }),
   });
-  type Caller = { fails: boolean; patience: number | null; newcomers: readonly number[] };
+  type Caller = { fails: boolean; timeout: number | null; newcomers: readonly number[] };
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(caller, { maxLength: 10 }), async (most, callers) => {
       const turns = new Semaphore(most);
       let running = 0;
       let highest = 0;
       const later: Promise<void>[] = [];
-      const come = async ({ fails, patience, newcomers }: Caller): Promise<void> => {
+      const come = async ({ fails, timeout, newcomers }: Caller): Promise<void> => {
         const patient = new AbortController();
-        if (patience !== null) void microtasks(patience).then(() => patient.abort(new Error("gave up")));
+        if (timeout !== null) void microtasks(timeout).then(() => patient.abort(new Error("gave up")));
         const work = async () => {
           running += 1;
           highest = Math.max(highest, running);
           await microtasks(3);
           running -= 1;
           for (const wait of newcomers)
-            later.push(microtasks(wait).then(() => come({ fails: false, patience: null, newcomers: [] })));
+            later.push(microtasks(wait).then(() => come({ fails: false, timeout: null, newcomers: [] })));
           if (fails) throw new Error("failed");
         };
         await turns.run(work, patient.signal).catch(() => {});

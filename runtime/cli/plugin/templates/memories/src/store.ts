@@ -34,7 +34,7 @@ export interface Store {
 }
 
 /** Longest wait for the store, milliseconds: a webhook or an agent waits meanwhile. */
-const patience = 1_500;
+const timeoutMs = 1_500;
 
 export function store(config: { url: string; token?: string | undefined }, fetch: typeof globalThis.fetch): Store {
   const { url, token } = config;
@@ -45,7 +45,7 @@ export function store(config: { url: string; token?: string | undefined }, fetch
     fetch,
     secrets: token ? [token] : [],
   });
-  const signal = () => AbortSignal.timeout(patience);
+  const signal = () => AbortSignal.timeout(timeoutMs);
   const unless = (code: string) => (error: unknown) => {
     if ((error as PluginError).code === code) return false as const;
     throw error;

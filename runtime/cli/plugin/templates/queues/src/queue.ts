@@ -5,7 +5,7 @@ const messages = z.array(z.custom<CloudEvent>((value) => typeof value === "objec
 const page = z.object({ items: messages, total: z.number() });
 
 /** Longest wait for the service, milliseconds. */
-const patience = 5_000;
+const timeoutMs = 5_000;
 /** Most messages that it takes at once. */
 const portion = 100;
 
@@ -19,7 +19,7 @@ export function queue(config: { url: string; token?: string | undefined }, fetch
     fetch,
     secrets: token ? [token] : [],
   });
-  const signal = () => AbortSignal.timeout(patience);
+  const signal = () => AbortSignal.timeout(timeoutMs);
   return {
     about: "Messages in a queue service, over HTTP.",
     publish: async (all) => {
