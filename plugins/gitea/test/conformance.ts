@@ -68,6 +68,14 @@ export const conformance: Conformance = {
       // Forgejo names a delivery under each name; the server repeats it with its id.
       repetitions: [{ first: approved, again: { ...approved, headers: { ...approved.headers, "x-gogs-delivery": "another" } } }],
       envelopes: [opened, commented, closed, approved],
+      // A review, and an edited comment.
+      comment_places: [
+        (body) => ({ ...approved, payload: { ...approved.payload, review: { ...approved.payload.review, content: body } } }),
+        (body) => ({
+          headers: commented.headers,
+          payload: { ...commented.payload, action: "edited", comment: { ...commented.payload.comment, body } },
+        }),
+      ],
     },
   },
   tools: {

@@ -90,6 +90,20 @@ export const conformance: Conformance = {
       // A delivery that failed is repeated after a minute, an hour and six hours, with its id.
       repetitions: [{ first: created, again: { ...created, payload: { ...created.payload, webhookTimestamp: 1769851860123 } } }],
       envelopes: [created, done, commented, fromCustomer, reacted, labelled],
+      // A reply in a thread, and an edited comment.
+      comment_places: [
+        (body) => ({
+          headers: commented.headers,
+          payload: {
+            ...commented.payload,
+            data: { ...commented.payload.data, body, parentId: "2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9" },
+          },
+        }),
+        (body) => ({
+          headers: commented.headers,
+          payload: { ...commented.payload, action: "update", data: { ...commented.payload.data, body } },
+        }),
+      ],
     },
   },
   tools: {
