@@ -34,6 +34,7 @@ describe("the first start", { tags: ["chromium"] }, () => {
     await tab.open("/box/");
     await tab.sees("First steps");
     await tab.sees("alpha answers");
+    await tab.sees(/Connect a model\S+ answers\. Test it/);
     await tab.press("Create the defaults");
     await tab.sees("Creates five agents");
     await tab.page.locator("dialog label ::-p-text(Closes:)").click();

@@ -36,6 +36,9 @@ export function FirstSteps({ steps }: { steps: Query<Steps | null> }) {
 function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: () => Promise<void> }) {
   // Trackers answer in their own time: the line has its height before they do.
   const tests = useQuery("tested trackers", testTrackers, { live: false });
+  // The same answer as on the rest of the page.
+  const status = useQuery("status", (signal) => call("status.get", {}, signal));
+  const model = status.data?.checks.find(({ name, state }) => name === "model" && state !== "unknown");
   const connected = tests.data ?? [];
   const isKnown = tests.data !== undefined;
   return (
@@ -45,8 +48,9 @@ function StepList({ steps: { agents, event }, reload }: { steps: Steps; reload: 
           {connected.length > 0 ? `${connected.join(", ")} answers.` : "An account of its own, with a token and a webhook. "}
           {connected.length === 0 && <Link to="connections">Connections</Link>}
         </Step>
-        <Step done={null} title="Connect a model">
-          Any OpenAI-compatible API. <Link to="connections">Test it under Connections</Link>
+        <Step done={model ? model.state === "ok" : null} title="Connect a model">
+          {model ? `${model.message}. ` : "Any OpenAI-compatible API. "}
+          <Link to="connections">{model?.state === "ok" ? "Test it under Connections" : "Connections"}</Link>
         </Step>
         <Step
           done={agents}
