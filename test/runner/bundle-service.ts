@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
 import { buildConsole } from "../../runtime/console/build.ts";
@@ -45,5 +45,8 @@ const __dirname = import.meta.dirname; const __filename = import.meta.filename;`
   await build({ ...common, banner: {}, outfile: join(bundledService, "boot.js"), entryPoints: [boot] });
   for (const { name, bytes } of await buildConsole()) writeFileSync(join(bundledService, "console", name), bytes);
   cpSync(from("transports/http/docs"), join(bundledService, "docs"), { recursive: true });
-  cpSync(join(root, "migrations"), join(bundledService, "migrations"), { recursive: true });
+  const [migrations, copied] = [join(root, "migrations"), join(bundledService, "migrations")];
+  cpSync(migrations, copied, { recursive: true });
+  // One that has got another number since the last run would be applied twice.
+  for (const name of readdirSync(copied)) if (!existsSync(join(migrations, name))) rmSync(join(copied, name));
 }
