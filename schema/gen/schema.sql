@@ -1,5 +1,5 @@
 -- Generated from migrations/ by `npm run generate`. Do not edit.
--- Made from ce8a44df201a9dbf
+-- Made from 5b6bf36d67b94ff8
 
 create extension if not exists vector;
 
@@ -110,9 +110,10 @@ begin
           select r.id from task_executions r where r.state = 'running' and r.subject >= x.subject and r.subject <= x.subject
           order by r.subject limit 1) is null
         and (
-          select o.id from task_executions o where o.state = 'queued' and o.run_after <= now() and o.subject >= x.subject
-            and (o.subject, o.created_at, o.id) < (x.subject, x.created_at, x.id)
-          order by o.subject, o.created_at, o.id limit 1) is null
+          select f.id from (select o.id, o.created_at from task_executions o where o.state = 'queued' and o.run_after <= now() and o.subject >= x.subject
+            and o.subject <= x.subject
+          order by o.subject, o.created_at, o.id limit 1) f
+            where (f.created_at, f.id) < (x.created_at, x.id)) is null
       order by x.created_at, x.id limit most) d;
     if last_id is null or cardinality(ids) >= most then
       return ids;
@@ -223,11 +224,12 @@ begin
           select r.id from task_executions r where r.state = 'running' and r.subject >= x.subject and r.subject <= x.subject
           order by r.subject limit 1) is null
           and (
-            select o.id from task_executions o where o.subject >= x.subject
-            and (o.subject, o.created_at, o.id) < (x.subject, x.created_at, x.id) and o.state = 'queued' and o.run_after <= now()
+            select f.id from (select o.id, o.created_at from task_executions o where o.subject >= x.subject
+            and o.subject <= x.subject and o.state = 'queued' and o.run_after <= now()
               and not is_kept_back(o, open_keys, probes, served_agents, served_tasks, capable_tasks,
                 paused_sources, paused_projects, paused_agents, paused_tasks)
-          order by o.subject, o.created_at, o.id limit 1) is null
+          order by o.subject, o.created_at, o.id limit 1) f
+            where (f.created_at, f.id) < (x.created_at, x.id)) is null
         order by need_of(x), x.source, coalesce(x.project_id, 0), coalesce(x.agent_id, ''), x.task_id, x.created_at, x.id limit most) c
       union
       select x.id, x.created_at, x.source, x.project, x.author from task_executions x
@@ -238,11 +240,12 @@ begin
           select r.id from task_executions r where r.state = 'running' and r.subject >= x.subject and r.subject <= x.subject
           order by r.subject limit 1) is null
         and (
-          select o.id from task_executions o where o.subject >= x.subject
-            and (o.subject, o.created_at, o.id) < (x.subject, x.created_at, x.id) and o.state = 'queued' and o.run_after <= now()
+          select f.id from (select o.id, o.created_at from task_executions o where o.subject >= x.subject
+            and o.subject <= x.subject and o.state = 'queued' and o.run_after <= now()
             and not is_kept_back(o, open_keys, probes, served_agents, served_tasks, capable_tasks,
               paused_sources, paused_projects, paused_agents, paused_tasks)
-          order by o.subject, o.created_at, o.id limit 1) is null
+          order by o.subject, o.created_at, o.id limit 1) f
+            where (f.created_at, f.id) < (x.created_at, x.id)) is null
     )
     select f.id, f.created_at::timestamptz, f.source, f.project, f.author from found f order by f.created_at, f.id limit most;
 end $function$

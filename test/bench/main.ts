@@ -17,6 +17,8 @@ const benches: Record<string, () => Promise<{ run: (args: readonly string[]) => 
   rows: () => import("./rows.ts"),
   trust: () => import("./trust.ts"),
 };
+// Programs that were started end with this one.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const names = process.argv.slice(2).filter((one) => !one.startsWith("--"));
 const args = process.argv.slice(2).filter((one) => one.startsWith("--"));
 const unknown = names.filter((name) => !benches[name]);
